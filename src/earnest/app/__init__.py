@@ -1,0 +1,1 @@
+"""Settings, plug-in loading, wiring: the composition root."""

@@ -1,0 +1,1 @@
+"""Promises as values: criterion, check spec, playbook, verification spec, and their readers. Pure."""

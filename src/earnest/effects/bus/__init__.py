@@ -1,0 +1,1 @@
+"""Typed messages between roles: the protocol in `api`, one provider a file."""

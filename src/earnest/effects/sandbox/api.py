@@ -1,0 +1,168 @@
+"""What a sandbox is asked and what it answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+MIB = 1024 * 1024
+WORK_DIR = "/work"
+
+
+class Profile(StrEnum):
+    """VERIFY judges what was handed in; WORK runs an executor's tools on the run's workspace."""
+
+    VERIFY = "verify"
+    WORK = "work"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds of one execution; passing any of them ends it. Memory and CPU count over all its processes."""
+
+    wall_ms: int = 10_000
+    cpu_ms: int = 10_000
+    memory_bytes: int = 512 * MIB
+    processes: int = 64
+    open_files: int = 256
+    output_bytes: int = MIB
+    """Of stdout and of stderr, each."""
+    file_bytes: int = 64 * MIB
+    """Of one file."""
+    disk_bytes: int = 256 * MIB
+    """Of everything under /work and /tmp together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """A file or folder of the host, shown inside. A relative `target` is below /work."""
+
+    source: Path
+    target: str
+    writable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One command to run.
+
+    `work` is what stands in /work at the start: under VERIFY a folder or the files themselves are copied into a
+    private in-memory /work; under WORK a folder is bound there, writable, so that what was written stays.
+    `artifacts` are paths relative to /work that are read after every process has ended (VERIFY).
+    """
+
+    profile: Profile
+    argv: tuple[str, ...]
+    work: Path | Mapping[str, bytes] = field(default_factory=dict)
+    mounts: tuple[Mount, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    stdin: bytes = b""
+    limits: Limits = Limits()
+    network: bool = False
+    artifacts: tuple[str, ...] = ()
+    cwd: str = WORK_DIR
+
+
+class Status(StrEnum):
+    """How an execution ended: by itself, not begun, or by us."""
+
+    DONE = "done"
+    REFUSED = "refused"
+    KILLED = "killed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What happened. `reason` says in words why the status is not `done`, or is empty.
+
+    `exit_code` is None unless the main process exited; a death by signal n is -n. `leftovers` counts processes that
+    were still there when the main one had ended. `artifacts` holds only regular, single-linked files within limits.
+    """
+
+    status: Status
+    reason: str = ""
+    exit_code: int | None = None
+    timed_out: bool = False
+    memory_exceeded: bool = False
+    cpu_exceeded: bool = False
+    output_exceeded: bool = False
+    disk_exceeded: bool = False
+    processes_exceeded: bool = False
+    leftovers: int = 0
+    cpu_ms: int = 0
+    wall_ms: int = 0
+    memory_peak_bytes: int = 0
+    stdout: bytes = b""
+    stderr: bytes = b""
+    artifacts: Mapping[str, bytes] = field(default_factory=dict)
+    sandbox: str = ""
+    """Provider, version and mode; part of every verdict."""
+
+    @property
+    def broken_limit(self) -> str | None:
+        """The name of a limit that was passed, or None."""
+        broken = {
+            "wall time": self.timed_out,
+            "memory": self.memory_exceeded,
+            "cpu time": self.cpu_exceeded,
+            "output": self.output_exceeded,
+            "disk": self.disk_exceeded,
+            "processes": self.processes_exceeded,
+        }
+        return next((name for name, passed in broken.items() if passed), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """One attack that the self-test tried. `held` is True when the sandbox stood."""
+
+    name: str
+    held: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfTest:
+    """Green only if every attack was tried and every one failed."""
+
+    provider: str
+    at_ms: int
+    probes: tuple[Probe, ...]
+    problem: str = ""
+    """Why the test could not be run, with what to install; empty if it ran."""
+
+    @property
+    def green(self) -> bool:
+        """True if untrusted code may run."""
+        return not self.problem and bool(self.probes) and all(probe.held for probe in self.probes)
+
+    @property
+    def reason(self) -> str:
+        """Why it is not green, in one line; empty if it is."""
+        fallen = ", ".join(probe.name for probe in self.probes if not probe.held)
+        return self.problem or (f"the sandbox did not hold against: {fallen}" if fallen else "")
+
+
+class Sandbox(Protocol):
+    """A place where code of strangers can run. Every method may be called from several tasks at once."""
+
+    @property
+    def description(self) -> str:
+        """Provider, version and mode, as in `Report.sandbox`."""
+        ...
+
+    async def run(self, execution: Execution) -> Report:
+        """Run it. Never raises for what the execution did; a sandbox that cannot start answers `refused`.
+
+        A cancelled call has ended every process of the execution before it raises `CancelledError`.
+        """
+        ...
+
+    async def self_test(self) -> SelfTest:
+        """Attack the real backend from inside. While the last result is not green, `run` answers `refused`."""
+        ...
+
+    async def close(self) -> None:
+        """End waiting sandboxes and free what was taken."""
+        ...

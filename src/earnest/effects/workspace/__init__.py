@@ -1,0 +1,1 @@
+"""A folder whose content changes in whole steps only, and snapshots of folders."""

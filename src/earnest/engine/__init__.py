@@ -1,0 +1,1 @@
+"""One task worked by roles on a bus. Decides and emits; writes to no book."""

@@ -1,0 +1,1 @@
+"""One role a file: what it hears, what it may send, its gates."""

@@ -1,0 +1,1 @@
+"""What at least three rooms need and nothing else: values and pure functions, no side effects."""

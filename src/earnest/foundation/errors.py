@@ -1,0 +1,49 @@
+"""Three kinds of failure, and the diagnostic that a fault in somebody's text becomes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class EarnestError(Exception):
+    """The root of all that this package raises on purpose."""
+
+
+class Refused(EarnestError):
+    """The rules say no. `code` is stable and listed in docs/refusals.md; the message is for people."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Unavailable(EarnestError):
+    """Something outside failed. Trying again after `retry_after_ms` may work; None means nobody knows when."""
+
+    def __init__(self, message: str, *, retry_after_ms: int | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_ms = retry_after_ms
+
+
+class Broken(EarnestError):
+    """A promise of our own was not kept. Stop, roll back, say so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """A fault in text that somebody wrote. `line` counts from 1; 0 means the file as a whole."""
+
+    source: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        place = f"{self.source}:{self.line}" if self.line else self.source
+        return f"{place}: {self.message}"
+
+
+class Faulty(EarnestError):
+    """Text with faults: all of them are collected, none is dropped."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join(str(diagnostic) for diagnostic in self.diagnostics))

@@ -1,0 +1,1 @@
+"""What was learned: Megrams, potentials, forgetting. Only `service` and `dreamer` act."""

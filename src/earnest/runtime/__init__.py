@@ -1,0 +1,1 @@
+"""One story a file; alone moves work from room to room."""

@@ -1,0 +1,1 @@
+"""Doors: parse and render, nothing else."""

@@ -1,0 +1,1 @@
+"""The public test kit: virtual clock, conformance suites for plug-ins and providers."""

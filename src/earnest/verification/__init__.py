@@ -1,0 +1,1 @@
+"""Evidence to verdict. Knows nothing of consequences."""

@@ -1,18 +1,50 @@
 """One byte form for every JSON value, so that a digest means the same everywhere (RFC 8785, SHA-256)."""
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import rfc8785
 
-JsonValue: TypeAlias = "None | bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue]"
+if TYPE_CHECKING:
+    JsonValue: TypeAlias = "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+else:
+    JsonValue = Any  # what reads annotations at run time cannot follow a recursive alias
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+INTEGER_MAX: Final = 2**53 - 1
+_PLAIN: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":"))
+_SAME: Final = frozenset({str, bool, type(None)})
 
 
 def canonical_bytes(value: JsonValue) -> bytes:
-    """The RFC 8785 form of a JSON value. Raises `ValueError` for NaN, infinities and integers over 2**53."""
-    return rfc8785.dumps(value)
+    """The RFC 8785 form of a JSON value, whose objects are `dict` and whose arrays are `list` or `tuple`.
+
+    Raises `ValueError` for NaN, infinities, integers over 2**53 - 1, lone surrogates, types that JSON does not have and
+    values nested deeper than the interpreter's stack.
+    """
+    try:
+        return _PLAIN.encode(value).encode() if _is_plain(value) else rfc8785.dumps(value)
+    except RecursionError:
+        raise ValueError("the value is nested too deeply or contains itself") from None
+
+
+def _is_plain(value: object) -> bool:
+    """True where the standard encoder, several times faster, gives the same bytes.
+
+    It writes floats in its own way and sorts keys by code point, not by UTF-16 unit; such values are left to `rfc8785`.
+    """
+    if type(value) in _SAME:
+        return True
+    if type(value) is int:
+        return -INTEGER_MAX <= value <= INTEGER_MAX
+    if type(value) is dict:
+        for key, item in value.items():
+            if type(key) is not str or not key.isascii() or not (type(item) in _SAME or _is_plain(item)):
+                return False
+        return True
+    return (type(value) is list or type(value) is tuple) and all(map(_is_plain, value))
 
 
 def digest_bytes(data: bytes) -> str:

@@ -10,3 +10,14 @@ def rfc3339(at_ms: int) -> str:
     """`2026-11-21T08:30:00.123Z` (RFC 3339, UTC, milliseconds)."""
     moment = EPOCH + timedelta(milliseconds=at_ms)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at_ms % 1000:03d}Z"
+
+
+def duration_text(duration_ms: int) -> str:
+    """`0.3 s`, `12.0 s`, `3 min 20 s`, `2 h 05 min`."""
+    seconds = duration_ms / 1000
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    minutes = duration_ms // 60_000
+    if minutes < 60:
+        return f"{minutes} min {duration_ms // 1000 % 60:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"

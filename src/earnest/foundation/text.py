@@ -13,3 +13,8 @@ def head_tail(text: str, limit: int = EXCERPT_CHARACTERS_MAX) -> str:
     head = limit // 3
     tail = limit - head
     return f"{text[:head]}\n[… {len(text) - limit} characters left out …]\n{text[-tail:]}"
+
+
+def printable(text: str) -> str:
+    """One line that cannot steer a terminal: line breaks and control characters become visible."""
+    return "".join(character if character.isprintable() else f"\\x{ord(character):02x}" for character in text)

@@ -19,7 +19,10 @@ class Profile(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Bounds of one execution; passing any of them ends it. Memory and CPU count over all its processes."""
+    """Bounds of one execution; passing any of them ends it. Memory and CPU count over all its processes.
+
+    A file that would grow past `file_bytes`, and a descriptor past `open_files`, are refused to the program instead.
+    """
 
     wall_ms: int = 10_000
     cpu_ms: int = 10_000
@@ -31,7 +34,7 @@ class Limits:
     file_bytes: int = 64 * MIB
     """Of one file."""
     disk_bytes: int = 256 * MIB
-    """Of everything under /work and /tmp together."""
+    """Of everything under /work, /tmp and /dev/shm together; under WORK, of what /work grew by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +52,8 @@ class Execution:
 
     `work` is what stands in /work at the start: under VERIFY a folder or the files themselves are copied into a
     private in-memory /work; under WORK a folder is bound there, writable, so that what was written stays.
-    `artifacts` are paths relative to /work that are read after every process has ended (VERIFY).
+    `artifacts` are paths relative to /work that are read after every process has ended. A relative `cwd` is below
+    /work. What cannot be executed ends `done` with exit code 127 and the reason on stderr.
     """
 
     profile: Profile
@@ -144,6 +148,22 @@ class SelfTest:
         return self.problem or (f"the sandbox did not hold against: {fallen}" if fallen else "")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxSettings:
+    """How a sandbox is set up.
+
+    Under WORK `home` is shown read-only at its own path, if given, with `masked` and every known place of keys and
+    credentials in it hidden. At most `slots` executions run at once (more wait), and `pool` sandboxes for plain VERIFY
+    executions stand ready. `binaries` replaces the search for bubblewrap.
+    """
+
+    home: Path | None = None
+    masked: tuple[Path, ...] = ()
+    slots: int = 4
+    pool: int = 2
+    binaries: tuple[Path, ...] | None = None
+
+
 class Sandbox(Protocol):
     """A place where code of strangers can run. Every method may be called from several tasks at once."""
 
@@ -160,7 +180,10 @@ class Sandbox(Protocol):
         ...
 
     async def self_test(self) -> SelfTest:
-        """Attack the real backend from inside. While the last result is not green, `run` answers `refused`."""
+        """Attack the real backend from inside. While the last result is not green, `run` answers `refused`.
+
+        The first `run` does this itself if nobody did.
+        """
         ...
 
     async def close(self) -> None:

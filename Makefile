@@ -1,0 +1,57 @@
+# Every command of this project. `make` prints them; .ci/run, README.md and CONTRIBUTING.md use the same ones.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# pip stays outside the environment, so that Python without ensurepip (Debian) is enough.
+INSTALL = $(PYTHON) -m pip --python $(BIN)/python install --quiet --no-input --disable-pip-version-check \
+	--no-warn-conflicts --no-warn-script-location
+LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	--no-emit-index-url $(UPGRADE) pyproject.toml
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow check bench lock clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: $(VENV)/earnest.stamp ## run the examples under contract, then the audit report
+	@EARNEST="$(CURDIR)/$(BIN)/earnest" sh examples/demo.sh
+
+test: $(VENV)/dev.stamp ## run every test that is not slow
+	@$(BIN)/pytest -m "not slow" -n 2 --dist loadfile
+
+test-slow: $(VENV)/dev.stamp ## run the slow tests: kills, floods, big stores
+	@$(BIN)/pytest -m slow
+
+check: $(VENV)/dev.stamp ## format, lint, types, import contracts, docs
+	@$(BIN)/ruff format --check
+	@$(BIN)/ruff check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/pytest tests/repository
+
+bench: $(VENV)/dev.stamp ## measure; RECORD=1 writes the table in docs/benchmarks.md
+	@$(BIN)/python -m benchmarks $(if $(RECORD),--record)
+
+lock: $(VENV)/dev.stamp ## renew the locks; UPGRADE=--upgrade takes newer versions
+	$(LOCK) --extra build --output-file requirements.lock
+	$(LOCK) --extra build --extra dev --constraint requirements.lock --output-file requirements-dev.lock
+
+clean: ## remove what these commands made
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A changed requirements.lock begins afresh, which takes the other two stamps with it.
+$(VENV)/base.stamp: requirements.lock
+	$(PYTHON) -m venv --clear --without-pip $(VENV)
+	$(INSTALL) --require-hashes -r requirements.lock
+	@touch $@
+
+$(VENV)/earnest.stamp: pyproject.toml $(VENV)/base.stamp
+	$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/dev.stamp: requirements-dev.lock | $(VENV)/earnest.stamp
+	$(INSTALL) --require-hashes -r requirements-dev.lock
+	@touch $@

@@ -1,0 +1,55 @@
+"""How big is the base install, and how soon does `earnest --help` answer?"""
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+HELP_RUNS = 15
+
+
+def closure(name: str, found: dict[str, metadata.Distribution]) -> dict[str, metadata.Distribution]:
+    """The distribution and all that it needs here, extras left out."""
+    distribution = metadata.distribution(name)
+    if distribution.metadata["Name"] not in found:
+        found[distribution.metadata["Name"]] = distribution
+        for line in distribution.requires or ():
+            needed = Requirement(line)
+            if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+                closure(needed.name, found)
+    return found
+
+
+def size_bytes(distribution: metadata.Distribution) -> int:
+    """What its files take, compiled ones included."""
+    paths = (Path(str(file.locate())) for file in distribution.files or ())
+    return sum(path.stat().st_size for path in paths if path.is_file())
+
+
+def help_s() -> float:
+    """The median time of a fresh process."""
+    command = [str(Path(sys.executable).with_name("earnest")), "--help"]
+    took: list[float] = []
+    for _ in range(HELP_RUNS):
+        begun = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        took.append(time.perf_counter() - begun)
+    return statistics.median(took)
+
+
+if __name__ == "__main__":
+    base = closure("earnest", {})
+    print(
+        json.dumps(
+            {
+                "distributions": len(base),
+                "size_mb": round(sum(map(size_bytes, base.values())) / 1e6, 1),
+                "help_s": round(help_s(), 3),
+            }
+        )
+    )

@@ -1,0 +1,81 @@
+"""What a machine has and lacks for earnest to work here."""
+
+import platform
+import shutil
+import sqlite3
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+
+from earnest.app import places
+from earnest.app.sandboxes import open_for
+from earnest.app.settings import Settings
+from earnest.effects.clock import SystemClock
+from earnest.effects.storage.reader import ReadPool
+from earnest.foundation.errors import EarnestError
+from earnest.verification.registry import Registry
+
+PACKAGES: Final = ("earnest", "sqlalchemy", "lmdb", "pydantic", "typer")
+FREE_BYTES_MIN: Final = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at."""
+
+    name: str
+    well: bool
+    detail: str
+
+
+async def examine(settings: Settings) -> tuple[Finding, ...]:
+    """Look at everything; the sandbox is really attacked."""
+    versions = ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
+    return (
+        Finding(name="python", well=True, detail=f"{platform.python_version()} on {platform.platform()}"),
+        Finding(name="packages", well=True, detail=f"{versions}, sqlite {sqlite3.sqlite_version}"),
+        await _sandbox(settings),
+        Finding(name="checks", well=True, detail=", ".join(Registry().kinds())),
+        _home(settings),
+        _books(settings),
+    )
+
+
+async def _sandbox(settings: Settings) -> Finding:
+    sandbox = await open_for(settings, SystemClock())
+    try:
+        test = await sandbox.self_test()
+    finally:
+        await sandbox.close()
+    held = sum(probe.held for probe in test.probes)
+    detail = f"{test.provider}: held against {held} of {len(test.probes)} attacks"
+    return Finding(name="sandbox", well=test.green, detail=detail if test.green else test.reason)
+
+
+def _home(settings: Settings) -> Finding:
+    parent = next(path for path in (settings.home, *settings.home.parents) if path.exists())
+    free = shutil.disk_usage(parent).free
+    detail = f"{settings.home}, {free // 2**20} MiB free"
+    return Finding(name="data directory", well=free >= FREE_BYTES_MIN, detail=detail)
+
+
+def _books(settings: Settings) -> Finding:
+    path = places.books(settings.home)
+    if not path.exists():
+        return Finding(name="books", well=True, detail="not written yet")
+    try:
+        books = ReadPool.open_reader(path)
+        try:
+            faults = books.read_sync(lambda reader: reader.faults())
+        finally:
+            books.close()
+    except EarnestError as error:
+        return Finding(name="books", well=False, detail=str(error))
+    return Finding(name="books", well=not faults, detail="; ".join(faults) or str(path))
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "missing"

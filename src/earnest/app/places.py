@@ -1,0 +1,18 @@
+"""Where things lie in the data directory."""
+
+from pathlib import Path
+
+
+def books(home: Path) -> Path:
+    """The database of facts."""
+    return home / "books.sqlite3"
+
+
+def memory(home: Path) -> Path:
+    """The memory's key-value store."""
+    return home / "memory"
+
+
+def audit_log(home: Path) -> Path:
+    """The auditor's own log."""
+    return home / "audit" / "audit.jsonl"

@@ -1,0 +1,14 @@
+"""The sandbox of this process: opened for these settings, tested before anybody uses it."""
+
+from pathlib import Path
+
+from earnest.app.settings import Settings
+from earnest.effects.clock import Clock
+from earnest.effects.sandbox.api import Sandbox, SandboxSettings
+from earnest.effects.sandbox.available import open_sandbox
+
+
+async def open_for(settings: Settings, clock: Clock) -> Sandbox:
+    """A sandbox that shows the user's home read-only, without the data directory. It is not tested yet."""
+    wanted = SandboxSettings(home=Path.home(), masked=(settings.home,), slots=settings.sandbox_slots)
+    return await open_sandbox(wanted, clock)

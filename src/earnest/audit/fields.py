@@ -1,0 +1,88 @@
+"""Which values of a payload go into the log in the clear? The few that reports and calibration need."""
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Final, TypeGuard
+
+from earnest.audit.event import SAFE_INTEGER_MAX, Scalar, plain
+from earnest.foundation.canonical import JsonObject, JsonValue
+
+_LOSS: Final = {
+    "D": "loss.D",
+    "P": "loss.P",
+    "Omega": "loss.Omega",
+    "L": "loss.L",
+    "quality": "quality",
+    "gradient": "gradient",
+    "loss_gradient": "loss_gradient",
+    "directive": "directive",
+}
+
+FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "TaskRequested": {
+        "task_class": "task_class",
+        "budget_time_ms": "budget.time_ms",
+        "budget_cost_micro": "budget.cost_micro",
+        "budget_tokens": "budget.tokens",
+    },
+    "TaskSpec": {"task_class": "task_class"},
+    "PlanReady": {"round": "round"},
+    "PlanningFailed": {"round": "round"},
+    "SubTask": {"subtask_id": "subtask_id", "round": "round"},
+    "ToolCalled": {
+        "subtask_id": "subtask_id",
+        "attempt": "attempt",
+        "tool": "record.tool",
+        "tool_id": "record.tool_id",
+        "exit_code": "record.exit_code",
+        "ok": "record.ok",
+        "failure_class": "record.failure.class",
+        "duration_ms": "record.duration_ms",
+    },
+    "ExecutionResult": {"subtask_id": "subtask_id", "attempt": "attempt", "status": "status"},
+    "CorrectionSignal": {"subtask_id": "subtask_id", "attempt": "attempt", "failure_class": "failure_class"},
+    "SubTaskOutcome": {"subtask_id": "subtask_id", "status": "status"},
+    "ReplanRequest": {"round": "round"},
+    "OutcomeSummary": {"round": "round"},
+    "PlanDirective": {"round": "round", "urgency": "urgency", **_LOSS},
+    "StopRequested": {"cause": "cause"},
+    "FinalResult": {
+        "cause": "cause",
+        "replans": "replans",
+        "spent_cost_micro": "usage.cost_micro",
+        "spent_tokens": "usage.tokens",
+        **_LOSS,
+    },
+    "RunResumed": {"downtime_ms": "downtime_ms"},
+    "TreeHead": {"size": "size", "root": "root"},
+}
+"""Kind → name in the log → path in the payload. A path that leads nowhere is left out of the line."""
+
+
+def _split(path: str) -> tuple[str, tuple[str, ...]]:
+    first, *deeper = path.split(".")
+    return first, tuple(deeper)
+
+
+_PATHS: Final = {kind: tuple((name, *_split(path)) for name, path in names.items()) for kind, names in FIELDS.items()}
+
+
+def select_fields(kind: str, payload: JsonObject) -> dict[str, Scalar]:
+    """The logged values of a payload: scalars only, text cut to 200 printable characters."""
+    selected: dict[str, Scalar] = {}
+    for name, key, deeper in _PATHS.get(kind, ()):
+        value = payload.get(key)
+        for part in deeper:
+            value = value.get(part) if isinstance(value, dict) else None
+        if isinstance(value, str):
+            selected[name] = plain(value)
+        elif _is_number(value):
+            selected[name] = value
+    return selected
+
+
+def _is_number(value: JsonValue) -> TypeGuard[int | float]:
+    """True for a bool or a number that RFC 8785 can write."""
+    if isinstance(value, float):
+        return isfinite(value)
+    return isinstance(value, int) and -SAFE_INTEGER_MAX <= value <= SAFE_INTEGER_MAX

@@ -1,0 +1,87 @@
+"""What did the log add up to when it was last read? So that a report reads only what came since."""
+
+import logging
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import TypeAdapter
+
+from earnest.audit.log import LogPosition, has_position, read_lines
+from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
+from earnest.audit.statistics import Statistics, fold
+
+SNAPSHOT_NAME: Final = "audit_stats.json"
+SNAPSHOT_BYTES_MAX: Final = 256 * 1024 * 1024
+
+_log: Final = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, kw_only=True)
+class Snapshot:
+    """Statistics and the line of the log up to which they count."""
+
+    format: Literal["earnest-audit-stats-v1"] = "earnest-audit-stats-v1"
+    end: LogPosition = field(default_factory=LogPosition)
+    statistics: Statistics = field(default_factory=Statistics)
+
+
+_adapter: Final = TypeAdapter(Snapshot)
+
+
+def read_report(log_path: Path, *, now_ms: int, settings: AuditSettings | None = None) -> AuditReport:
+    """A report on demand, computed from the log alone, by any process. Raises `Refused("audit_log_missing")`."""
+    snapshot = take_snapshot(log_path)
+    return report_of(
+        snapshot.statistics,
+        snapshot.end,
+        trigger=Trigger.ON_DEMAND,
+        now_ms=now_ms,
+        settings=settings or AuditSettings(),
+    )
+
+
+def take_snapshot(log_path: Path) -> Snapshot:
+    """The statistics of the whole log: those kept beside it, and the lines since; they are kept for the next time.
+
+    A log that lost lines which the kept statistics counted is read anew and called broken. Raises
+    `Refused("audit_log_missing")`.
+    """
+    snapshot = _load(log_path)
+    if not has_position(log_path, snapshot.end):
+        lost = f"line {snapshot.end.lines}, which was read before, is gone or changed"
+        snapshot = Snapshot(statistics=Statistics(broken=lost))
+    statistics, line = snapshot.statistics, None
+    for line in read_lines(log_path, snapshot.end):
+        if line.fault and not statistics.broken:
+            statistics.broken = f"line {line.lines}: {line.fault}"
+        if line.event is not None:
+            fold(statistics, line.event)
+    if line is not None:
+        snapshot.end = line.end
+        keep_snapshot(log_path, snapshot)
+    return snapshot
+
+
+def keep_snapshot(log_path: Path, snapshot: Snapshot) -> None:
+    """Write it beside the log (mode 0600) by renaming. A failure is logged: the next reader reads more, no more."""
+    path = log_path.with_name(SNAPSHOT_NAME)
+    draft = path.with_name(f"{SNAPSHOT_NAME}.{os.getpid()}")
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(_adapter.dump_json(snapshot))
+        draft.replace(path)
+    except OSError as error:
+        _log.warning("audit statistics were not kept: %s", error)
+
+
+def _load(log_path: Path) -> Snapshot:
+    """What was kept, or nothing if it cannot be read: it is only a short cut."""
+    path = log_path.with_name(SNAPSHOT_NAME)
+    try:
+        with path.open("rb") as file:
+            return _adapter.validate_json(file.read(SNAPSHOT_BYTES_MAX), strict=True)
+    except (OSError, ValueError):
+        return Snapshot()

@@ -1,0 +1,32 @@
+"""The newest lines of the audit log, without reading the rest."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from earnest.audit.event import decode_line
+from earnest.foundation.instants import rfc3339
+
+BLOCK_BYTES: Final = 64 * 1024
+
+
+def newest_lines(path: Path, number: int) -> list[bytes]:
+    """The last `number` whole lines, oldest first; fewer if there are fewer. None of them is checked."""
+    with path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        text = b""
+        while end and text.count(b"\n") <= number:
+            start = max(0, end - BLOCK_BYTES)
+            file.seek(start)
+            text = file.read(end - start) + text
+            end = start
+    whole = text[: text.rfind(b"\n") + 1].splitlines()
+    return whole[-number:]
+
+
+def summary(line: bytes) -> str:
+    """A line for people. Raises `ValueError` if it was changed."""
+    event = decode_line(line).event
+    told = "  ".join(f"{name}={value}" for name, value in event.fields.items())
+    marks = "".join(f"  [{mark}]" for mark in (event.violation, "repeat" if event.repeat else "") if mark)
+    return f"{event.seq}  {rfc3339(event.at_ms)}  {event.sender:<10} {event.kind:<16} {event.id}  {told}{marks}"

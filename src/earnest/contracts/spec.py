@@ -1,0 +1,63 @@
+"""What is a verification spec: what a submission must be, and who accepts it?"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from earnest.contracts.criterion import CRITERIA_MAX, CheckFaults, Criterion, no_check_faults, read_criteria
+from earnest.contracts.reader import Reader
+from earnest.contracts.yaml_source import Node, read_yaml
+from earnest.foundation.errors import Faulty
+
+FORMAT: Final = "earnest-spec-v1"
+TITLE_CHARACTERS_MAX: Final = 200
+TEXT_CHARACTERS_MAX: Final = 20_000
+
+
+class Acceptance(StrEnum):
+    """Who decides: the checks alone, or a person whom they advise."""
+
+    MACHINE = "machine"
+    BUYER = "buyer"
+    PROPOSER = "proposer"
+    HUMAN = "human"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationSpec:
+    """At least one criterion is required."""
+
+    title: str
+    text: str
+    criteria: tuple[Criterion, ...]
+    acceptance: Acceptance = Acceptance.MACHINE
+
+
+def parse_spec(text: str | bytes, source: str, *, check_faults: CheckFaults = no_check_faults) -> VerificationSpec:
+    """The spec that `text` is. Raises `Faulty` with every fault and its line."""
+    reader = Reader()
+    spec = _spec(reader, read_yaml(text, source), check_faults)
+    if reader.faults:
+        raise Faulty(reader.diagnostics(source))
+    return spec
+
+
+def _spec(reader: Reader, root: Node, check_faults: CheckFaults) -> VerificationSpec:
+    entries = reader.mapping(root, required=("format", "title", "text", "criteria"), optional=("acceptance",))
+    reader.choice(entries.get("format"), [FORMAT], default=FORMAT)
+    acceptance = reader.choice(entries.get("acceptance"), Acceptance, default=Acceptance.MACHINE)
+    items = reader.items(entries.get("criteria"), at_least=1, at_most=CRITERIA_MAX)
+    criteria = read_criteria(reader, items, check_faults)
+    for item in items:
+        has_check = isinstance(item.value, Mapping) and "check" in item.value
+        if acceptance is Acceptance.MACHINE and not has_check:
+            reader.fault(item, "acceptance is machine, so each criterion needs a check")
+    if criteria and not any(criterion.required for criterion in criteria):
+        reader.fault(entries["criteria"], "at least one criterion must be required")
+    return VerificationSpec(
+        title=reader.text(entries.get("title"), at_most=TITLE_CHARACTERS_MAX),
+        text=reader.text(entries.get("text"), at_most=TEXT_CHARACTERS_MAX),
+        acceptance=acceptance,
+        criteria=criteria,
+    )

@@ -1,0 +1,215 @@
+"""What does this YAML text say, and on which line? Only the JSON part of YAML is read, and every value keeps its line.
+
+Anchors, aliases, tags, duplicate keys and keys that are not text are refused: two readers of one
+promise must never see two promises.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+import yaml
+
+from earnest.contracts.json_values import FrozenObject
+from earnest.foundation.canonical import INTEGER_MAX, JsonValue
+from earnest.foundation.errors import Diagnostic, Faulty
+
+SOURCE_BYTES_MAX: Final = 8 * 1024 * 1024
+DEPTH_MAX: Final = 32
+VALUES_MAX: Final = 500_000
+
+Scalar: TypeAlias = bool | int | float | str | None
+_Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_NO_LINES: Final[Mapping[str, int]] = MappingProxyType({})  # one for all scalars: a file has very many
+_INTEGER: Final = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})", re.ASCII)
+_DECIMAL: Final = re.compile(r"[+-]?[0-9]{0,40}\.[0-9]{0,40}([eE][+-]?[0-9]{1,3})?", re.ASCII)
+_RESOLVERS: Final = yaml.SafeLoader.yaml_implicit_resolvers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A value with its place: `path` as in `subtasks[0].id`, empty at the top; `line` from 1, 0 if it has none."""
+
+    value: "Scalar | Sequence[Node] | Mapping[str, Node]"
+    line: int = 0
+    path: str = ""
+    key_lines: Mapping[str, int] = field(default_factory=lambda: _NO_LINES)
+    """The line of each key, for a mapping."""
+
+    def json(self) -> JsonValue:
+        """The value without its places, deeply frozen."""
+        if isinstance(self.value, Mapping):
+            return FrozenObject((key, child.json()) for key, child in self.value.items())
+        if isinstance(self.value, Sequence) and not isinstance(self.value, str):
+            return tuple(child.json() for child in self.value)
+        return self.value
+
+    def lines(self) -> dict[str, int]:
+        """The line of every value below and of this one, by path relative to this node."""
+        found = {self.path: self.line}
+        if isinstance(self.value, Mapping):
+            children: Sequence[Node] = tuple(self.value.values())
+        elif isinstance(self.value, Sequence) and not isinstance(self.value, str):
+            children = self.value
+        else:
+            children = ()
+        for child in children:
+            found |= child.lines()
+        return found
+
+
+def node_of(value: JsonValue, path: str = "") -> Node:
+    """A JSON value as a node without lines, so that kept data is read by the rules that read text."""
+    if isinstance(value, Mapping):
+        return Node(value={key: node_of(child, below(path, key)) for key, child in value.items()}, path=path)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return Node(value=tuple(node_of(child, f"{path}[{at}]") for at, child in enumerate(value)), path=path)
+    return Node(value=value, path=path)
+
+
+def below(path: str, key: str) -> str:
+    """The path of a key."""
+    return f"{path}.{key}" if path else key
+
+
+def read_yaml(text: str | bytes, source: str) -> Node:
+    """The one document of `text`, UTF-8 of at most `SOURCE_BYTES_MAX`. Raises `Faulty` with everything found wrong."""
+    data = _checked_bytes(text, source)
+    builder = _Builder(source, yaml.parse(data, Loader=_Loader))
+    try:
+        node = builder.document()
+    except yaml.MarkedYAMLError as fault:
+        mark = fault.problem_mark or fault.context_mark
+        problem = fault.problem or fault.context or "not YAML"
+        raise Faulty([Diagnostic(source=source, line=mark.line + 1 if mark else 0, message=problem)]) from None
+    except yaml.reader.ReaderError as fault:
+        line = data.decode()[: fault.position].count("\n") + 1
+        raise Faulty([Diagnostic(source=source, line=line, message=f"not YAML: {fault.reason}")]) from None
+    if builder.faults:
+        raise Faulty(builder.faults)
+    return node
+
+
+def _checked_bytes(text: str | bytes, source: str) -> bytes:
+    try:
+        data = text.encode() if isinstance(text, str) else text
+        data.decode()
+    except UnicodeError:
+        raise Faulty([Diagnostic(source=source, line=0, message="the file must be UTF-8 text")]) from None
+    if len(data) > SOURCE_BYTES_MAX:
+        message = f"the file has {len(data)} bytes; the limit is {SOURCE_BYTES_MAX}"
+        raise Faulty([Diagnostic(source=source, line=0, message=message)])
+    return data
+
+
+class _Builder:
+    """Turns events into nodes and notes what is not JSON. Nothing is composed, so nothing can refer to itself."""
+
+    def __init__(self, source: str, events: Iterator[yaml.Event]) -> None:
+        self.faults: list[Diagnostic] = []
+        self._source = source
+        self._events = events
+        self._values = 0
+
+    def document(self) -> Node:
+        """The node of the first and only document."""
+        next(self._events)
+        if isinstance(next(self._events), yaml.StreamEndEvent):
+            raise self._stop(None, "the file is empty")
+        node = self._node(next(self._events), "", 0)
+        next(self._events)
+        after = next(self._events)
+        if not isinstance(after, yaml.StreamEndEvent):
+            raise self._stop(after, "a second document begins: put it into a file of its own")
+        return node
+
+    def _node(self, event: yaml.Event, path: str, depth: int) -> Node:
+        self._check(event, depth)
+        line = _line(event)
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._mapping(line, path, depth)
+        if isinstance(event, yaml.SequenceStartEvent):
+            items: list[Node] = []
+            while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+                items.append(self._node(event, f"{path}[{len(items)}]", depth + 1))
+            return Node(value=tuple(items), line=line, path=path)
+        assert isinstance(event, yaml.ScalarEvent)
+        return Node(value=self._scalar(event, line), line=line, path=path)
+
+    def _check(self, event: yaml.Event, depth: int) -> None:
+        self._values += 1
+        if self._values > VALUES_MAX:
+            raise self._stop(event, f"more than {VALUES_MAX} values")
+        if depth > DEPTH_MAX:
+            raise self._stop(event, f"nested deeper than {DEPTH_MAX}")
+        if getattr(event, "anchor", None):
+            raise self._stop(event, "anchors and aliases are not allowed: write the value out")
+        if tag := getattr(event, "tag", None):
+            raise self._stop(event, f"the tag {tag} is not allowed: write the value plainly")
+
+    def _mapping(self, line: int, path: str, depth: int) -> Node:
+        values: dict[str, Node] = {}
+        key_lines: dict[str, int] = {}
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            at = _line(event)
+            key = self._node(event, path, depth + 1).value
+            named = key if isinstance(key, str) else ""
+            child = self._node(next(self._events), below(path, named), depth + 1)
+            if not isinstance(key, str) or _is_merge(event):
+                self._fault(at, "a key must be text: put it in quotes")
+            elif key in values:
+                self._fault(at, f"the key {key!r} is already on line {key_lines[key]}")
+            else:
+                key_lines[key] = at
+                values[key] = child
+        return Node(value=values, line=line, path=path, key_lines=key_lines)
+
+    def _scalar(self, event: yaml.ScalarEvent, line: int) -> Scalar:
+        text = str(event.value)
+        if not event.implicit[0]:  # in quotes or a block
+            return text
+        match _kind(text):
+            case "null":
+                return None
+            case "bool":
+                return text.lower() in {"true", "yes", "on"}
+            case "int" | "float":
+                return self._number(text, line)
+            case _:  # text, and what YAML 1.1 takes for a date
+                return text
+
+    def _number(self, text: str, line: int) -> Scalar:
+        """Decimal only: YAML 1.1 would read `010` as 8 and `1:30` as 90, which nobody means."""
+        if _INTEGER.fullmatch(text) and abs(int(text)) <= INTEGER_MAX:
+            return int(text)
+        if _DECIMAL.fullmatch(text) and isfinite(float(text)):
+            return float(text)
+        self._fault(line, f"{text[:40]} is not a plain decimal number: write it plainly or put it in quotes")
+        return None
+
+    def _fault(self, line: int, message: str) -> None:
+        self.faults.append(Diagnostic(source=self._source, line=line, message=message))
+
+    def _stop(self, event: yaml.Event | None, message: str) -> Faulty:
+        """For what makes reading on pointless."""
+        self._fault(_line(event) if event else 0, message)
+        return Faulty(self.faults)
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 0
+
+
+def _is_merge(event: yaml.Event) -> bool:
+    return isinstance(event, yaml.ScalarEvent) and event.implicit[0] and event.value == "<<"
+
+
+def _kind(text: str) -> str:
+    """What YAML 1.1 takes plain text for."""
+    for tag, pattern in _RESOLVERS.get(text[:1], ()):
+        if pattern.match(text):
+            return str(tag).removeprefix("tag:yaml.org,2002:")
+    return "str"

@@ -1,0 +1,63 @@
+"""What an ordered key-value store promises."""
+
+from collections.abc import Callable, Iterator
+from typing import Final, Protocol, TypeVar
+
+KEY_BYTES_MAX: Final = 511
+"""Keys have 1 to 511 bytes; a longer or an empty one raises `Broken`, for we build our keys ourselves."""
+
+_Result = TypeVar("_Result")
+
+
+class Reading(Protocol):
+    """One consistent view of the store. It ends with the function that it was handed to."""
+
+    def get(self, key: bytes) -> bytes | None:
+        """The value under `key`."""
+        ...
+
+    def scan(self, prefix: bytes, *, start: bytes = b"", reverse: bool = False) -> Iterator[tuple[bytes, bytes]]:
+        """Keys and values, in byte order of keys, that begin with `prefix` and are not below `start`.
+
+        `reverse` gives the same rows from the last to the first. Finish a scan before writing.
+        """
+        ...
+
+
+class Writing(Reading, Protocol):
+    """A view that sees its own writes, which are kept together or not at all."""
+
+    def put(self, key: bytes, value: bytes) -> None:
+        """Set the value under `key`, whether or not there was one."""
+        ...
+
+    def delete(self, key: bytes) -> bool:
+        """Remove `key`; whether it was there."""
+        ...
+
+
+class KeyValue(Protocol):
+    """Bytes under bytes. Any thread may call; one write runs at a time, and reads go on beside it.
+
+    After `close`, both `read` and `write` raise `Unavailable`; so does a store whose disk is full.
+    """
+
+    def read(self, look: Callable[[Reading], _Result]) -> _Result:
+        """What `look` answers about the last state that was kept."""
+        ...
+
+    def write(self, change: Callable[[Writing], _Result]) -> _Result:
+        """Keep all of what `change` writes, or nothing if it raises.
+
+        `change` may run again from the start, so it has no other effects.
+        """
+        ...
+
+    @property
+    def entries(self) -> int:
+        """The number of keys."""
+        ...
+
+    def close(self) -> None:
+        """Free the store, once what is being read and written has ended. Closing twice is harmless."""
+        ...

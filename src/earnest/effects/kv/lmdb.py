@@ -1,0 +1,180 @@
+"""The key-value store of one machine: LMDB, one writing process, any number of reading ones."""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock, RLock
+from typing import Final, TypeVar
+
+import lmdb
+
+from earnest.effects.kv.api import KEY_BYTES_MAX, Reading, Writing
+from earnest.foundation.errors import Broken, Refused, Unavailable
+
+MAP_BYTES_FIRST: Final = 16 * 1024 * 1024
+MAP_BYTES_MAX: Final = 64 * 1024 * 1024 * 1024
+"""Bounds of the address space taken. The file itself is only as large as what it holds."""
+
+_Result = TypeVar("_Result")
+
+
+class LmdbKeyValue:
+    """A folder with an LMDB environment. See `KeyValue`.
+
+    Opening it to write raises `Refused("memory_in_use")` while another process, or this one, has it open to write.
+    A commit is durable but for the last ones before a power cut, which are lost whole (`metasync` off); a killed
+    process loses nothing that was committed.
+    """
+
+    def __init__(self, path: Path, *, readonly: bool = False, map_bytes: int = MAP_BYTES_FIRST) -> None:
+        self._path = path
+        self._lock_fd = -1
+        self._closed = False
+        # A map may be resized only while no transaction of this process looks at it.
+        self._mapping = RLock()
+        self._writing = Lock()
+        try:
+            with _translated_errors(path):
+                if not readonly:
+                    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    self._lock_fd = _writer_lock(path)
+                else:
+                    _ensure_there(path)
+                self._environment = lmdb.open(
+                    str(path), map_size=map_bytes, readonly=readonly, create=not readonly, metasync=False, mode=0o600
+                )
+                self._environment.reader_check()
+        except BaseException:
+            self._unlock()
+            raise
+
+    def read(self, look: Callable[[Reading], _Result]) -> _Result:
+        """See `KeyValue`."""
+        with self._mapping, _translated_errors(self._path):
+            self._ensure_open()
+            with self._begin_reading() as transaction:
+                return look(_Transaction(transaction))
+
+    def write(self, change: Callable[[Writing], _Result]) -> _Result:
+        """See `KeyValue`."""
+        with self._writing:
+            while True:
+                self._ensure_open()
+                try:
+                    with _translated_errors(self._path), self._environment.begin(write=True) as transaction:
+                        return change(_Transaction(transaction))
+                except lmdb.MapFullError:
+                    self._grow()
+
+    @property
+    def entries(self) -> int:
+        """See `KeyValue`."""
+        with self._mapping:
+            self._ensure_open()
+            return int(self._environment.stat()["entries"])
+
+    def close(self) -> None:
+        """See `KeyValue`."""
+        with self._writing, self._mapping:
+            if not self._closed:
+                self._closed = True
+                self._environment.close()
+                self._unlock()
+
+    def _begin_reading(self) -> lmdb.Transaction:
+        try:
+            return self._environment.begin()
+        except lmdb.MapResizedError:
+            self._environment.set_mapsize(0)  # the writing process has grown the map: adopt its size
+            return self._environment.begin()
+
+    def _grow(self) -> None:
+        with self._mapping:
+            size_bytes = int(self._environment.info()["map_size"])
+            if size_bytes >= MAP_BYTES_MAX:
+                raise Unavailable(f"memory in {self._path} is full: {size_bytes} bytes")
+            self._environment.reader_check()  # pages that killed readers held become free
+            self._environment.set_mapsize(min(2 * size_bytes, MAP_BYTES_MAX))
+
+    def _ensure_open(self) -> None:
+        if self._closed:
+            raise Unavailable(f"memory in {self._path} is closed")
+
+    def _unlock(self) -> None:
+        if self._lock_fd >= 0:
+            os.close(self._lock_fd)
+            self._lock_fd = -1
+
+
+class _Transaction:
+    """Reading and writing within one LMDB transaction."""
+
+    def __init__(self, transaction: lmdb.Transaction) -> None:
+        self._transaction = transaction
+
+    def get(self, key: bytes) -> bytes | None:
+        value = self._transaction.get(_checked(key))
+        return None if value is None else bytes(value)
+
+    def put(self, key: bytes, value: bytes) -> None:
+        self._transaction.put(_checked(key), value)
+
+    def delete(self, key: bytes) -> bool:
+        return bool(self._transaction.delete(_checked(key)))
+
+    def scan(self, prefix: bytes, *, start: bytes = b"", reverse: bool = False) -> Iterator[tuple[bytes, bytes]]:
+        with self._transaction.cursor() as cursor:
+            first = max(prefix, start)
+            if reverse:
+                rows = cursor.iterprev() if _seek_end(cursor, prefix) else iter(())
+            else:
+                rows = cursor.iternext() if cursor.set_range(first) else iter(())
+            for key, value in ((bytes(key), bytes(value)) for key, value in rows):
+                if key < first or not key.startswith(prefix):
+                    return
+                yield key, value
+
+
+def _seek_end(cursor: lmdb.Cursor, prefix: bytes) -> bool:
+    """Move to the last key that is not beyond `prefix`; whether there is one."""
+    stem = prefix.rstrip(b"\xff")
+    if stem and cursor.set_range(stem[:-1] + bytes([stem[-1] + 1])):
+        return bool(cursor.prev())
+    return bool(cursor.last())
+
+
+def _checked(key: bytes) -> bytes:
+    if not 1 <= len(key) <= KEY_BYTES_MAX:
+        raise Broken(f"a key has 1 to {KEY_BYTES_MAX} bytes, this one {len(key)}")
+    return key
+
+
+def _ensure_there(path: Path) -> None:
+    if not (path / "data.mdb").is_file():
+        raise Refused("memory_missing", f"there is no memory in {path} yet")
+
+
+def _writer_lock(path: Path) -> int:
+    """A lock that ends with its process. LMDB alone would let a second writer take turns with the first."""
+    lock_fd = os.open(path / "writer.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock_fd)
+        raise Refused("memory_in_use", f"memory in {path} is already being written by another process") from None
+    return lock_fd
+
+
+@contextmanager
+def _translated_errors(path: Path) -> Iterator[None]:
+    """What LMDB and the operating system raise, in our words. A full map is passed on: it can be grown."""
+    try:
+        yield
+    except lmdb.MapFullError:
+        raise
+    except (OSError, lmdb.DiskError, lmdb.LockError, lmdb.MemoryError, lmdb.ReadersFullError) as error:
+        raise Unavailable(f"memory in {path}: {error}") from error
+    except lmdb.Error as error:
+        raise Broken(f"memory in {path}: {error}") from error

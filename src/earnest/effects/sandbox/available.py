@@ -1,0 +1,46 @@
+"""Which sandbox does this machine have?"""
+
+import sys
+from typing import Final
+
+from earnest.effects.clock import Clock
+from earnest.effects.sandbox.api import Sandbox, SandboxSettings
+from earnest.effects.sandbox.host import HOW_TO_INSTALL, binaries, read_host
+from earnest.effects.sandbox.unavailable import UnavailableSandbox
+from earnest.foundation.errors import EarnestError, Refused, Unavailable
+
+SPARE_SLOTS: Final = 2  # for the self-test's canary, and for a box that has reported and is being buried
+
+
+async def open_sandbox(settings: SandboxSettings, clock: Clock) -> Sandbox:
+    """The first sandbox that starts, not yet tested; one that refuses everything if none does.
+
+    Raises nothing: what is missing is the refusal's reason.
+    """
+    candidates = binaries() if settings.binaries is None else settings.binaries
+    if sys.platform != "linux" or not candidates:
+        return UnavailableSandbox(f"there is no bubblewrap: {HOW_TO_INSTALL}", clock)
+    from earnest.effects.sandbox.launcher import Launcher  # noqa: PLC0415 - these need Linux
+    from earnest.effects.sandbox.provider import PLAIN, BubblewrapSandbox, begin  # noqa: PLC0415
+
+    host = read_host()
+    launcher = Launcher(host, candidates, settings.slots + settings.pool + SPARE_SLOTS)
+    try:
+        await launcher.open()
+    except (Unavailable, Refused, OSError) as error:
+        return UnavailableSandbox(f"{error}; {HOW_TO_INSTALL}", clock)
+    faults = []
+    for binary in candidates:
+        if launcher.version(binary) is None:
+            faults.append(f"{binary} cannot be executed")
+            continue
+        try:
+            first = await begin(launcher, binary, PLAIN)
+        except (EarnestError, TimeoutError) as error:
+            faults.append(f"{binary}: {error or 'it did not start in time'}")
+            continue
+        sandbox = BubblewrapSandbox(settings, clock, host, launcher, binary)
+        sandbox.keep(first)
+        return sandbox
+    await launcher.close()
+    return UnavailableSandbox(f"no bubblewrap works ({'; '.join(faults)}): {HOW_TO_INSTALL}", clock)

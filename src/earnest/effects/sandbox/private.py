@@ -1,0 +1,109 @@
+"""Which places of a person's home does nobody get to see, although the home itself is shown?"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+KEYS: Final = (
+    ".age",
+    ".config/age",
+    ".config/sops",
+    ".gnupg",
+    ".local/share/gnupg",
+    ".minisign",
+    ".pki",
+    ".ssh",
+)
+CREDENTIALS: Final = (
+    ".aws",
+    ".azure",
+    ".boto",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".config/anthropic",
+    ".config/containers/auth.json",
+    ".config/doctl",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/glab-cli",
+    ".config/hub",
+    ".config/openai",
+    ".config/pip",
+    ".config/rclone",
+    ".config/uv",
+    ".databrickscfg",
+    ".docker",
+    ".gem/credentials",
+    ".git-credentials",
+    ".huggingface",
+    ".cache/huggingface/token",
+    ".kaggle",
+    ".kube",
+    ".local/share/uv/credentials",
+    ".m2/settings.xml",
+    ".my.cnf",
+    ".netrc",
+    ".npmrc",
+    ".oci",
+    ".pgpass",
+    ".pip",
+    ".pypirc",
+    ".s3cfg",
+    ".terraform.d",
+    ".terraformrc",
+    ".vault-token",
+    ".yarnrc.yml",
+)
+WALLETS: Final = (
+    ".bitcoin",
+    ".config/1Password",
+    ".config/Bitwarden",
+    ".config/keybase",
+    ".config/op",
+    ".electrum",
+    ".ethereum",
+    ".local/share/keyrings",
+    ".local/share/kwalletd",
+    ".password-store",
+)
+BROWSERS_AND_MAIL: Final = (
+    ".config/BraveSoftware",
+    ".config/chromium",
+    ".config/google-chrome",
+    ".config/microsoft-edge",
+    ".config/vivaldi",
+    ".mozilla",
+    ".thunderbird",
+    "snap/chromium",
+    "snap/firefox",
+    ".var/app/com.google.Chrome",
+    ".var/app/org.mozilla.firefox",
+)
+HISTORIES: Final = (
+    ".bash_history",
+    ".local/share/fish/fish_history",
+    ".mysql_history",
+    ".node_repl_history",
+    ".psql_history",
+    ".python_history",
+    ".zsh_history",
+)
+PRIVATE: Final = (*KEYS, *CREDENTIALS, *WALLETS, *BROWSERS_AND_MAIL, *HISTORIES)
+
+
+def masks(home: Path, more: Iterable[Path] = ()) -> tuple[tuple[Path, bool], ...]:
+    """What exists of `PRIVATE` and `more` below `home`: (place, is it a folder), links followed, outermost only.
+
+    `home` is a resolved path. Reads the file system, changes nothing.
+    """
+    places: set[Path] = set()
+    for place in (*(home / name for name in PRIVATE), *more):
+        try:
+            real = place.resolve(strict=True)
+        except (OSError, RuntimeError):
+            continue
+        if real.is_relative_to(home):
+            places.add(real)
+    outermost = (place for place in sorted(places) if not places.intersection(place.parents))
+    return tuple((place, place.is_dir()) for place in outermost)

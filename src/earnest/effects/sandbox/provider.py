@@ -1,0 +1,312 @@
+"""Where does code of strangers run? In bubblewrap, behind a self-test that must be green."""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Coroutine, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from earnest.effects.clock import Clock
+from earnest.effects.sandbox import bubblewrap, private, wire
+from earnest.effects.sandbox.api import (
+    WORK_DIR,
+    Execution,
+    Limits,
+    Profile,
+    Report,
+    SandboxSettings,
+    SelfTest,
+    Status,
+)
+from earnest.effects.sandbox.bubblewrap import Shape
+from earnest.effects.sandbox.host import Host
+from earnest.effects.sandbox.launcher import Box, Launcher
+from earnest.effects.sandbox.selftest import attack
+from earnest.foundation.errors import EarnestError, Refused, Unavailable
+
+START_MS: Final = 10_000
+OVERTIME_MS: Final = 5_000  # beyond the wall limit, for starting, copying and collecting
+REFILL_QUIET_MS: Final = 20
+WAITING: Final = b"+"
+
+PLAIN: Final = Shape(disk_bytes=Limits().disk_bytes)
+
+
+async def begin(launcher: Launcher, binary: Path, shape: Shape) -> Box:
+    """A box whose pid 1 waits for its job. Raises `Unavailable` with what bubblewrap said."""
+    box = await launcher.start(shape, binary)
+    try:
+        async with asyncio.timeout(START_MS / 1000):
+            await _await_waiting(box)
+    except BaseException:
+        await launcher.end(box)
+        raise
+    return box
+
+
+async def _await_waiting(box: Box) -> None:
+    if await asyncio.get_running_loop().sock_recv(box.channel, 1) != WAITING:
+        raise Unavailable(await box.ended or "it ended at once")
+
+
+class BubblewrapSandbox:
+    """See `Sandbox`. A box is used once: for one execution, whether it stood ready or was started for it."""
+
+    def __init__(self, settings: SandboxSettings, clock: Clock, host: Host, launcher: Launcher, binary: Path) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._host = host
+        self._launcher = launcher
+        self._binary = binary
+        self._ready: deque[Box] = deque()
+        self._slots = asyncio.Semaphore(settings.slots)
+        self._busy = 0
+        self._refilling: asyncio.Task[None] | None = None
+        self._testing = asyncio.Lock()
+        self._tested: SelfTest | None = None
+        source = "system" if binary.is_relative_to("/usr") else "wheel"
+        self._description = f"{launcher.version(binary)} ({source}, {launcher.mode})"
+        home = settings.home
+        self._home = home.resolve() if home is not None and home.is_dir() else None
+
+    @property
+    def description(self) -> str:
+        """See `Sandbox`."""
+        return self._description
+
+    def keep(self, box: Box) -> None:
+        """Have a waiting plain box ready for the next execution that fits it."""
+        self._ready.append(box)
+
+    @property
+    def ready(self) -> int:
+        """How many boxes stand ready."""
+        return len(self._ready)
+
+    async def run(self, execution: Execution) -> Report:
+        """See `Sandbox`."""
+        if self._tested is None:
+            async with self._testing:
+                if self._tested is None:
+                    self._tested = await self._test()
+        if not self._tested.green:
+            return self._refusal(self._tested.reason)
+        return await self._admit(execution)
+
+    async def self_test(self) -> SelfTest:
+        """See `Sandbox`."""
+        async with self._testing:
+            self._tested = await self._test()
+            return self._tested
+
+    async def close(self) -> None:
+        """See `Sandbox`."""
+        if self._refilling is not None:
+            self._refilling.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._refilling
+        await self._launcher.close()
+        while self._ready:
+            self._ready.pop().channel.close()
+
+    async def _test(self) -> SelfTest:
+        probes, problem = await attack(self._admit, self._launcher)
+        return SelfTest(provider=self._description, at_ms=self._clock.now_ms(), probes=probes, problem=problem)
+
+    async def _admit(self, execution: Execution) -> Report:
+        """Wait for a slot, run; whatever we cannot do is a refusal."""
+        async with self._slots:
+            self._busy += 1
+            try:
+                return await self._execute(execution)
+            except (Refused, Unavailable) as error:
+                return self._refusal(str(error))
+            except OSError as error:
+                return self._refusal(f"{error.strerror}: {error.filename}")
+            finally:
+                self._busy -= 1
+                self._refill()
+
+    async def _execute(self, execution: Execution) -> Report:
+        checked = _checked(execution)
+        shape = self._shape(checked)
+        copied = wire.entries(checked.work, checked.limits) if checked.profile is Profile.VERIFY else ()
+        mountpoints = _mountpoints(checked)
+        box = await self._take(shape)
+        over = False
+        try:
+            async with asyncio.timeout((checked.limits.wall_ms + OVERTIME_MS) / 1000):
+                report = await self._converse(box, checked, copied)
+                over = True
+                return report
+        except TimeoutError:
+            return self._killed("it did not end in time and was killed from outside", timed_out=True)
+        except (ConnectionError, EOFError, ValueError):
+            return self._killed("pid 1 ended without a report")
+        finally:
+            await _to_the_end(self._launcher.dismiss(box) if over else self._launcher.end(box))
+            for place in mountpoints:
+                _remove_if_empty(place)
+
+    def _shape(self, execution: Execution) -> Shape:
+        if execution.profile is Profile.VERIFY:
+            work, home = None, None
+        else:
+            assert isinstance(execution.work, Path)
+            work, home = execution.work.resolve(), self._home
+        disk_bytes = execution.limits.disk_bytes
+        plain = work is None and not execution.mounts and not execution.network
+        if plain and disk_bytes <= PLAIN.disk_bytes:
+            return PLAIN  # the smaller limit is kept by pid 1
+        return Shape(
+            disk_bytes=disk_bytes,
+            work=work,
+            mounts=execution.mounts,
+            home=home,
+            masks=private.masks(home, self._settings.masked) if home else (),
+            network=execution.network,
+        )
+
+    async def _take(self, shape: Shape) -> Box:
+        """A box for this shape: one that stands ready, or a new one that is perhaps not yet waiting."""
+        while shape is PLAIN and self._ready:
+            box = self._ready.popleft()
+            if not box.ended.done():
+                return box
+            box.channel.close()
+        return await begin(self._launcher, self._binary, shape)
+
+    async def _converse(self, box: Box, execution: Execution, copied: tuple[wire.Entry, ...]) -> Report:
+        loop = asyncio.get_running_loop()
+        environment = _environment(execution, self._host)
+        with contextlib.closing(wire.job_parts(execution, copied, environment)) as parts:
+            for part in parts:
+                await loop.sock_sendall(box.channel, part)
+        reader = _Reader(box)
+        numbers = wire.read_numbers(await reader.line(), execution)
+        blobs = [await reader.exactly(max(size, 0)) for size in numbers.sizes]
+        return wire.report(execution, numbers, blobs, self._description)
+
+    def _refusal(self, reason: str) -> Report:
+        return Report(status=Status.REFUSED, reason=reason, sandbox=self._description)
+
+    def _killed(self, reason: str, *, timed_out: bool = False) -> Report:
+        return Report(status=Status.KILLED, reason=reason, timed_out=timed_out, sandbox=self._description)
+
+    def _refill(self) -> None:
+        """After a quiet moment, so that making boxes ready does not slow down those that run."""
+        if len(self._ready) < self._settings.pool and (self._refilling is None or self._refilling.done()):
+            self._refilling = asyncio.ensure_future(self._refill_when_quiet())
+
+    async def _refill_when_quiet(self) -> None:
+        while len(self._ready) < self._settings.pool:
+            await asyncio.sleep(REFILL_QUIET_MS / 1000)
+            if self._busy:
+                continue
+            try:
+                self.keep(await begin(self._launcher, self._binary, PLAIN))
+            except EarnestError:
+                return  # the next execution starts its own and says what is wrong
+
+
+class _Reader:
+    """What comes through a box's channel, in lines and counted bytes."""
+
+    def __init__(self, box: Box) -> None:
+        self._channel = box.channel
+        self._rest = b""
+
+    async def line(self) -> bytes:
+        """Up to the next line feed. Raises `EOFError`, or `ValueError` for a line of more than 64 KiB."""
+        while b"\n" not in self._rest:
+            if len(self._rest) > wire.LINE_BYTES_MAX:
+                raise ValueError("a line too long")
+            self._rest += await self._some()
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    async def exactly(self, size: int) -> bytes:
+        """So many bytes. Raises `EOFError`."""
+        parts = [self._rest[:size]]
+        self._rest = self._rest[size:]
+        missing = size - len(parts[0])
+        while missing:
+            part = await self._some(min(missing, wire.CHUNK_BYTES))
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts)
+
+    async def _some(self, size: int = wire.CHUNK_BYTES) -> bytes:
+        part = await asyncio.get_running_loop().sock_recv(self._channel, size)
+        if not part:
+            raise EOFError
+        return part
+
+
+def _checked(execution: Execution) -> Execution:
+    """The execution with its paths in normal form. Raises `Refused` for what does not make sense."""
+    if not execution.argv or any("\0" in argument for argument in execution.argv):
+        raise Refused("sandbox_argv", "a command has a name, and no argument holds a zero byte")
+    if any("\0" in name + value or "=" in name or not name for name, value in execution.environment.items()):
+        raise Refused("sandbox_environment", "an environment variable with a name or value that cannot be")
+    if execution.profile is Profile.WORK and not (isinstance(execution.work, Path) and execution.work.is_dir()):
+        raise Refused("sandbox_work", "under WORK, work is a folder that exists")
+    if len(execution.artifacts) > wire.ARTIFACTS_MAX:
+        raise Refused("sandbox_artifacts", f"more than {wire.ARTIFACTS_MAX} artifacts")
+    artifacts = tuple(dict.fromkeys(wire.relative_path(path) for path in execution.artifacts))
+    mounts = tuple(
+        replace(mount, source=mount.source.resolve(strict=True), target=bubblewrap.mount_target(mount))
+        for mount in execution.mounts
+    )
+    cwd = str(Path(WORK_DIR) / execution.cwd)
+    return replace(execution, artifacts=artifacts, mounts=mounts, cwd=cwd)
+
+
+def _environment(execution: Execution, host: Host) -> Mapping[str, str]:
+    base = {"PATH": bubblewrap.search_path(host), "HOME": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
+    return base | dict(execution.environment)
+
+
+def _mountpoints(execution: Execution) -> list[Path]:
+    """Places that bubblewrap will have to create in a bound work folder, innermost first."""
+    if execution.profile is Profile.VERIFY:
+        return []
+    assert isinstance(execution.work, Path)
+    root = execution.work.resolve()
+    places = []
+    for mount in execution.mounts:
+        target = Path(mount.target)
+        if target.is_relative_to(WORK_DIR):
+            place = root / target.relative_to(WORK_DIR)
+            while place != root and not place.exists() and place not in places:
+                places.append(place)
+                place = place.parent
+    return sorted(places, key=lambda place: -len(place.parts))
+
+
+def _remove_if_empty(place: Path) -> None:
+    """Take away a mountpoint that was left behind, unless something else stands there now."""
+    with contextlib.suppress(OSError):
+        if place.parent.resolve() != place.parent:
+            return
+        status = place.lstat()
+        if place.is_dir() and not place.is_symlink():
+            place.rmdir()
+        elif place.is_file() and not place.is_symlink() and status.st_size == 0:
+            place.unlink()
+
+
+async def _to_the_end(ending: Coroutine[None, None, None]) -> None:
+    """Await it even if we are cancelled meanwhile, and let the cancellation go on afterwards."""
+    task = asyncio.ensure_future(ending)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            cancelled = True
+    task.result()
+    if cancelled:
+        raise asyncio.CancelledError

@@ -1,0 +1,60 @@
+"""What is a tool, and where does a call take place?"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from earnest.effects.sandbox.api import Limits, Mount, Sandbox
+from earnest.effects.tools.record import RawResult, ToolCall
+from earnest.effects.workspace.staging import Stage
+from earnest.foundation.canonical import JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a call acts. `folder` is /work: a stage's, or, for a tool that only reads, the workspace itself.
+
+    `inputs` are shown below /work, read-only; their targets are reserved paths of the workspace. Of `limits` the
+    call's own timeout replaces wall and CPU time.
+    """
+
+    folder: Path
+    sandbox: Sandbox
+    stage: Stage | None = None
+    inputs: tuple[Mount, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+
+
+class Tool(Protocol):
+    """One tool. Only `run` has effects; the rest is pure. `tool_ids` and `target` need arguments without faults."""
+
+    @property
+    def name(self) -> str:
+        """As calls give it."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the same call may do something else."""
+        ...
+
+    @property
+    def reads_only(self) -> bool:
+        """True if no call ever changes anything, so that a call of unknown outcome may simply run again."""
+        ...
+
+    def args_faults(self, args: JsonObject, /) -> list[str]:
+        """What is wrong with these arguments, all of it, in words; empty if nothing is."""
+        ...
+
+    def tool_ids(self, args: JsonObject, /) -> frozenset[str]:
+        """What is used: the programs of a command line as `shell:<program>`, else the tool's name."""
+        ...
+
+    def target(self, args: JsonObject, /) -> str:
+        """What is touched, so that two spellings of the same thing are equal."""
+        ...
+
+    async def run(self, call: ToolCall, place: Place) -> RawResult:
+        """Do it. Gives what went wrong as a failure; raises only for a fault of the tool itself."""
+        ...

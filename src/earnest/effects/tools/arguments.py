@@ -1,0 +1,51 @@
+"""What may the arguments of a tool be?"""
+
+import posixpath
+from collections.abc import Mapping
+from typing import Final
+
+from earnest.effects.sandbox.api import WORK_DIR
+from earnest.foundation.canonical import JsonObject
+
+PATH_BYTES_MAX: Final = 1_024
+
+
+def text_faults(args: JsonObject, required: Mapping[str, int]) -> list[str]:
+    """Faults of arguments that must be exactly these texts, each at most so many bytes of UTF-8."""
+    unknown = [f"unknown argument {name!r}" for name in sorted(args.keys() - required.keys())]
+    return unknown + [
+        fault for name, bytes_max in required.items() if (fault := _text_fault(name, args.get(name), bytes_max))
+    ]
+
+
+def _text_fault(name: str, value: object, bytes_max: int) -> str:
+    if not isinstance(value, str):
+        return f"{name} must be a text"
+    try:
+        size_bytes = len(value.encode())
+    except UnicodeEncodeError:
+        return f"{name} holds characters that are none"
+    return f"{name} is over {bytes_max} bytes" if size_bytes > bytes_max else ""
+
+
+def text(args: JsonObject, name: str) -> str:
+    """A text argument that has no fault."""
+    value = args[name]
+    assert isinstance(value, str)
+    return value
+
+
+def path_faults(path: str) -> list[str]:
+    """Faults of a path that must lead to something below /work."""
+    if not path.strip() or "\0" in path:
+        return ["path is empty or holds a NUL"]
+    place = normal_path(path)
+    if place == ".." or place.startswith(("../", "/")):
+        return [f"path {path!r} leads out of {WORK_DIR}"]
+    return ["path is the workspace itself"] if place == "." else []
+
+
+def normal_path(path: str) -> str:
+    """The path relative to /work in its shortest spelling; `..` is resolved by the text alone."""
+    place = posixpath.normpath(path)
+    return posixpath.relpath(place, WORK_DIR) if place.startswith(WORK_DIR + "/") or place == WORK_DIR else place

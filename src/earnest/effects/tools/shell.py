@@ -1,0 +1,73 @@
+"""The tool that runs a command line in the sandbox."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from earnest.effects.sandbox.api import Execution, Limits, Mount, Profile
+from earnest.effects.tools.api import Place
+from earnest.effects.tools.arguments import text, text_faults
+from earnest.effects.tools.failures import of_report
+from earnest.effects.tools.programs import shell_programs
+from earnest.effects.tools.record import RawResult, ToolCall
+from earnest.foundation.canonical import JsonObject
+
+COMMAND_BYTES_MAX: Final = 64 * 1024
+CPU_PER_WALL: Final = 4
+"""CPU time that a command may use per wall time: a few busy processes at once."""
+
+
+class Shell:
+    """`shell {command}`: a command line of bash with `pipefail` (of sh where there is no bash), in /work."""
+
+    name = "shell"
+    version = "1"
+    reads_only = False
+
+    def args_faults(self, args: JsonObject) -> list[str]:
+        """See `Tool`."""
+        faults = text_faults(args, {"command": COMMAND_BYTES_MAX})
+        if not faults and (not (command := text(args, "command")).strip() or "\0" in command):
+            faults = ["command is empty or holds a NUL"]
+        return faults
+
+    def tool_ids(self, args: JsonObject) -> frozenset[str]:
+        """See `Tool`. `shell` alone if the command names no program that can be told."""
+        programs = shell_programs(text(args, "command"))
+        return frozenset(f"{self.name}:{program}" for program in programs) or frozenset({self.name})
+
+    def target(self, args: JsonObject) -> str:
+        """The command with every stretch of white space as one space."""
+        return " ".join(text(args, "command").split())
+
+    async def run(self, call: ToolCall, place: Place) -> RawResult:
+        """See `Tool`."""
+        command = text(call.args, "command")
+        report = await place.sandbox.run(
+            Execution(
+                profile=Profile.WORK,
+                argv=(*_shell(), command),
+                work=place.folder,
+                mounts=place.inputs
+                + tuple(Mount(source=Path(path), target=path, writable=True) for path in call.writes),
+                limits=_limits(place.limits, call.timeout_ms),
+                network=call.network,
+            )
+        )
+        failure = of_report(report, shell_programs(command))
+        ended = failure is None or report.broken_limit is None
+        return RawResult(
+            stdout=report.stdout,
+            stderr=report.stderr,
+            exit_code=report.exit_code if ended else None,
+            failure=failure,
+            sandbox=report.sandbox,
+        )
+
+
+def _shell() -> tuple[str, ...]:
+    return ("/bin/bash", "-o", "pipefail", "-c") if Path("/bin/bash").exists() else ("/bin/sh", "-c")
+
+
+def _limits(limits: Limits, timeout_ms: int) -> Limits:
+    return replace(limits, wall_ms=timeout_ms, cpu_ms=timeout_ms * CPU_PER_WALL)

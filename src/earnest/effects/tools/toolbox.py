@@ -1,0 +1,142 @@
+"""Which tools are there, and what becomes of a call, whatever happens in it?"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from earnest.effects.clock import Clock
+from earnest.effects.tools.api import Place, Tool
+from earnest.effects.tools.failures import ToolFailure, environmental, logical, ours
+from earnest.effects.tools.glob import Glob
+from earnest.effects.tools.read_file import ReadFile
+from earnest.effects.tools.record import RawResult, ToolCall, ToolRecord, excerpt, output_digest
+from earnest.effects.tools.shell import Shell
+from earnest.effects.tools.write_file import WriteFile
+from earnest.effects.workspace.changes import Change
+from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_bytes
+from earnest.foundation.errors import Refused
+
+TIMEOUT_MS_MAX: Final = 3_600_000
+_SPACE_CODES: Final = frozenset({"workspace_too_large", "workspace_too_many_files"})
+
+
+def built_in() -> tuple[Tool, ...]:
+    """The tools of every toolbox."""
+    return (Glob(), ReadFile(), WriteFile(), Shell())
+
+
+class Toolbox:
+    """The tools of a run by name."""
+
+    def __init__(self, clock: Clock, tools: Iterable[Tool] | None = None) -> None:
+        self._clock = clock
+        self._tools = {tool.name: tool for tool in (built_in() if tools is None else tools)}
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """By name, not to be changed."""
+        return MappingProxyType(self._tools)
+
+    def faults(self, tool: str, args: JsonObject) -> list[str]:
+        """Why such a call cannot be made, in words; empty if it can."""
+        known = self._tools.get(tool)
+        if known is None:
+            return [f"unknown tool {tool!r}; there are {', '.join(sorted(self._tools))}"]
+        try:
+            canonical_bytes(args)
+        except (ValueError, TypeError, RecursionError) as error:
+            return [f"the arguments are no plain JSON: {error}"]
+        return known.args_faults(args)
+
+    def tool_ids(self, call: ToolCall) -> frozenset[str]:
+        """What the call uses; the name it gives if the call has faults."""
+        return frozenset({call.tool}) if self._call_faults(call) else self._tools[call.tool].tool_ids(call.args)
+
+    def target(self, call: ToolCall) -> str:
+        """What the call touches; empty if it has faults."""
+        return "" if self._call_faults(call) else self._tools[call.tool].target(call.args)
+
+    def digest(self, call: ToolCall) -> str:
+        """Equal for an exact repeat of a call; what an approval is bound to."""
+        known = self._tools.get(call.tool)
+        try:
+            return call.digest(known.version if known else "")
+        except (ValueError, TypeError, RecursionError):
+            return digest_bytes(repr(call).encode(errors="backslashreplace"))
+
+    async def perform(self, call: ToolCall, place: Place) -> ToolRecord:
+        """Make the call and record it. Never raises for what a call did: every failure is a record."""
+        started_at_ms, started_ns = self._clock.now_ms(), self._clock.ticks_ns()
+        faults = self._call_faults(call)
+        changed: tuple[Change, ...] = ()
+        if faults:
+            raw = RawResult(failure=logical("bad_args", "; ".join(faults)))
+        else:
+            raw = await self._run(self._tools[call.tool], call, place)
+            raw, changed = await self._changed(raw, call, place)
+        duration_ms = (self._clock.ticks_ns() - started_ns) // 1_000_000
+        return self.record(call, raw, started_at_ms=started_at_ms, duration_ms=duration_ms, changed=changed)
+
+    def record(
+        self,
+        call: ToolCall,
+        raw: RawResult,
+        *,
+        started_at_ms: int,
+        duration_ms: int = 0,
+        changed: tuple[Change, ...] = (),
+    ) -> ToolRecord:
+        """The record of a call and its result; also of a call that was refused before it was made."""
+        return ToolRecord(
+            tool=call.tool,
+            tool_ids=self.tool_ids(call),
+            target=self.target(call),
+            args={} if self._call_faults(call) else call.args,
+            call_digest=self.digest(call),
+            ok=raw.failure is None,
+            exit_code=raw.exit_code,
+            failure=raw.failure,
+            output_excerpt=excerpt(raw.stdout, raw.stderr),
+            output_digest=output_digest(raw),
+            output_bytes=len(raw.stdout) + len(raw.stderr),
+            duration_ms=duration_ms,
+            started_at_ms=started_at_ms,
+            changed=changed,
+            sandbox=raw.sandbox,
+        )
+
+    def _call_faults(self, call: ToolCall) -> list[str]:
+        faults = self.faults(call.tool, call.args)
+        if not 0 < call.timeout_ms <= TIMEOUT_MS_MAX:
+            faults.append(f"timeout_ms must be 1 to {TIMEOUT_MS_MAX}")
+        return faults + [f"{path!r} is no absolute path" for path in call.writes if not path.startswith("/")]
+
+    async def _run(self, tool: Tool, call: ToolCall, place: Place) -> RawResult:
+        if not tool.reads_only and (place.stage is None or place.stage.folder != place.folder):
+            return RawResult(failure=ours("no_stage", f"{tool.name} may only act on a stage"))
+        try:
+            return await tool.run(call, place)
+        except Exception as error:
+            return RawResult(failure=ours("broken_tool", f"{tool.name}: {type(error).__name__}: {error}"))
+
+    async def _changed(self, raw: RawResult, call: ToolCall, place: Place) -> tuple[RawResult, tuple[Change, ...]]:
+        """What the call did to the stage; a call that left there what may not enter the workspace has failed."""
+        if self._tools[call.tool].reads_only or place.stage is None or not raw.complete:
+            return raw, ()
+        try:
+            return raw, await place.stage.changes()
+        except Refused as refused:
+            return _without_effect(raw, _of_refusal(refused)), ()
+        except OSError as error:
+            return _without_effect(raw, ours("broken_stage", str(error))), ()
+
+
+def _of_refusal(refused: Refused) -> ToolFailure:
+    build = environmental if refused.code in _SPACE_CODES else logical
+    return build(refused.code, str(refused))
+
+
+def _without_effect(raw: RawResult, failure: ToolFailure) -> RawResult:
+    return RawResult(
+        stdout=raw.stdout, stderr=raw.stderr, exit_code=raw.exit_code, failure=failure, sandbox=raw.sandbox
+    )

@@ -1,0 +1,111 @@
+"""The dispatcher sends subtasks out, group by group: same sequence number in parallel, later ones after it."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from earnest.effects.bus.api import Envelope
+from earnest.engine.messages import (
+    DispatchEnded,
+    GroupStarted,
+    Outcome,
+    PlanDirective,
+    PlannedSubTask,
+    PlanReady,
+    PriorOutput,
+    Role,
+    SubTask,
+    SubTaskOutcome,
+)
+from earnest.engine.participant import Participant, Work
+from earnest.engine.run import Run
+
+
+@dataclass(slots=True)
+class DispatchState:
+    """Where the dispatch of a run stands."""
+
+    plan: PlanReady | None = None
+    directive: PlanDirective | None = None
+    pending: dict[int, list[PlannedSubTask]] = field(default_factory=dict)
+    queue: deque[PlannedSubTask] = field(default_factory=deque)
+    in_flight: set[str] = field(default_factory=set)
+    group_failed: bool = False
+    outcomes: dict[str, SubTaskOutcome] = field(default_factory=dict)
+    worked: dict[str, list[str]] = field(default_factory=dict)
+    """Per subtask, the call-key prefixes of what it has done and nobody has taken back."""
+
+
+class Dispatcher(Participant[DispatchState]):
+    """PlanReady → SubTask*; SubTaskOutcome* → the next group, or DispatchEnded. A failed group stops later ones."""
+
+    role = Role.DISPATCHER
+    hears = (PlanReady, PlanDirective, SubTaskOutcome)
+
+    def fresh(self) -> DispatchState:
+        """Nothing to dispatch."""
+        return DispatchState()
+
+    def hear(self, run: Run, state: DispatchState, envelope: Envelope) -> Work | None:
+        """Start a round, or go on with it."""
+        match envelope.payload:
+            case PlanDirective() as directive:
+                state.directive = directive
+            case PlanReady() as plan:
+                return self._begin(run, state, envelope, plan)
+            case SubTaskOutcome() as outcome if state.plan is not None and outcome.round == state.plan.round:
+                state.outcomes[outcome.subtask_id] = outcome
+                state.in_flight.discard(outcome.subtask_id)
+                state.group_failed |= outcome.status is Outcome.FAILED
+                self._feed(run, state, envelope)
+        return None
+
+    async def _begin(self, run: Run, state: DispatchState, cause: Envelope, plan: PlanReady) -> None:
+        state.plan = plan
+        state.group_failed = False
+        state.pending.clear()
+        for subtask in plan.subtasks:
+            if subtask.id not in plan.carried:
+                state.pending.setdefault(subtask.sequence, []).append(subtask)
+        prefixes = [prefix for subtask_id in plan.reverted for prefix in state.worked.pop(subtask_id, [])]
+        if prefixes:
+            await run.hands.revert(f"r{plan.round}/revert", prefixes)
+        self._feed(run, state, cause)
+
+    def _feed(self, run: Run, state: DispatchState, cause: Envelope) -> None:
+        """Fill the free places; when a group is done, go to the next, or end."""
+        assert state.plan is not None
+        if not state.queue and not state.in_flight:
+            if state.group_failed or not state.pending:
+                not_run = tuple(subtask.id for sequence in sorted(state.pending) for subtask in state.pending[sequence])
+                state.pending.clear()
+                ended = DispatchEnded(round=state.plan.round, not_run=not_run)
+                run.post.send(Role.DISPATCHER, f"r{state.plan.round}/dispatched", ended, cause)
+                return
+            self._next_group(run, state, cause)
+        while state.queue and len(state.in_flight) < run.limits.parallel_subtasks:
+            self._order(run, state, cause, state.queue.popleft())
+
+    def _next_group(self, run: Run, state: DispatchState, cause: Envelope) -> None:
+        assert state.plan is not None
+        sequence = min(state.pending)
+        state.queue.extend(state.pending.pop(sequence))
+        started = GroupStarted(
+            round=state.plan.round, sequence=sequence, subtask_ids=tuple(subtask.id for subtask in state.queue)
+        )
+        run.post.send(Role.DISPATCHER, f"r{state.plan.round}/group{sequence}", started, cause)
+
+    def _order(self, run: Run, state: DispatchState, cause: Envelope, subtask: PlannedSubTask) -> None:
+        plan, directive = state.plan, state.directive
+        assert plan is not None
+        state.in_flight.add(subtask.id)
+        state.worked.setdefault(subtask.id, []).append(f"r{plan.round}/{subtask.id}/")
+        earlier = [other.id for other in plan.subtasks if other.sequence < subtask.sequence]
+        order = SubTask(
+            round=plan.round,
+            subtask=subtask,
+            prior_outputs=tuple(PriorOutput(subtask_id=i, output=state.outcomes[i].output) for i in earlier),
+            blocked_tools=directive.blocked_tools if directive else (),
+            blocked_targets=directive.blocked_targets if directive else (),
+            corrections_max=plan.corrections_max,
+        )
+        run.post.send(Role.DISPATCHER, f"r{plan.round}/{subtask.id}/order", order, cause)

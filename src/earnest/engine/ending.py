@@ -1,0 +1,78 @@
+"""The words with which a run ends: what was done, what was not, why, and what could be done next."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from earnest.engine.gradient.cascade import Cause, State
+from earnest.engine.gradient.loss import Answer
+from earnest.engine.gradient.trajectory import Trajectory
+from earnest.engine.messages import FinalResult, Outcome, SubTaskOutcome, UnmetCriterion
+from earnest.engine.sensing import Seen, judged
+
+NEXT_MOVES: Final[dict[Cause, tuple[str, ...]]] = {
+    Cause.BUDGET: ("allow more replans or add another approach to the failing subtasks",),
+    Cause.TIME: ("raise the time budget", "make the slow step smaller"),
+    Cause.DIVERGENCE: ("look at the trajectory: each change made the result worse",),
+    Cause.EXHAUSTED: ("add another approach to the failing subtasks", "check whether the criteria can be met at all"),
+    Cause.UNCLEAR: ("find out why the criteria could not be judged: `earnest doctor`",),
+    Cause.PLANNING: ("look at the reasons: the plan broke the rules twice",),
+    Cause.LAW_1: ("confirm the named action, or leave it out",),
+    Cause.UNKNOWN_EFFECT: ("find out by hand whether the named effect happened; give the step a `look` command",),
+    Cause.SILENCE: ("look at `earnest audit tail` for the last message",),
+    Cause.USER: ("start again when you are ready",),
+    Cause.FAULT: ("report this with the output of `earnest show --json`",),
+}
+
+
+def final_result(seen: Seen, trajectory: Trajectory, detail: str, elapsed_ms: int) -> FinalResult:
+    """The last message of a run whose trajectory has ended. Partial results are named as such."""
+    decision = trajectory.end
+    assert decision is not None
+    last = trajectory.rounds[-1] if trajectory.rounds else None
+    done = tuple(outcome for outcome in _outcomes(seen) if outcome.status is Outcome.MATCHED)
+    names = {outcome.subtask_id for outcome in done}
+    planned = seen.plan.subtasks if seen.plan else ()
+    unmet = tuple(_unmet(seen))
+    return FinalResult(
+        directive=decision.state,
+        cause=decision.cause,
+        summary=_summary(decision.rationale, detail, len(done), len(planned)),
+        output="\n\n".join(f"[{outcome.subtask_id}]\n{outcome.output}" for outcome in done),
+        loss=last.loss if last else None,
+        gradient=last.quality_gradient if last else 0.0,
+        loss_gradient=last.loss_gradient if last else 0.0,
+        round=seen.plan.round if seen.plan else 0,
+        replans=max(0, seen.plan.round - 1) if seen.plan else 0,
+        previous=trajectory.previous,
+        done=tuple(outcome.subtask_id for outcome in done),
+        not_done=tuple(subtask.id for subtask in planned if subtask.id not in names),
+        unmet=() if decision.state is State.ACCEPT else unmet,
+        next_moves=NEXT_MOVES[decision.cause] if decision.cause else (),
+        elapsed_ms=elapsed_ms,
+    )
+
+
+def _summary(rationale: str, detail: str, done: int, planned: int) -> str:
+    told = f"{rationale} ({detail})" if detail else rationale
+    return f"{told} {done} of {planned} subtasks done." if planned else told
+
+
+def _outcomes(seen: Seen) -> Iterator[SubTaskOutcome]:
+    """In plan order; an outcome of a replaced round counts only if nothing newer stands."""
+    for subtask in seen.plan.subtasks if seen.plan else ():
+        if subtask.id in seen.outcomes:
+            yield seen.outcomes[subtask.id]
+
+
+def _unmet(seen: Seen) -> Iterator[UnmetCriterion]:
+    plan = seen.plan
+    if plan is None:
+        return
+    texts = {(subtask.id, c.id): c.text for subtask in plan.subtasks for c in subtask.criteria}
+    texts |= {("task", c.id): c.text for c in plan.task_criteria}
+    reasons = {(o.subtask_id, v.id): v.reason for o in seen.outcomes.values() for v in o.verdicts}
+    reasons |= {("task", verdict.id): verdict.reason for verdict in seen.task_verdicts}
+    for criterion in judged(seen, ()):
+        if criterion.answer is not Answer.PASS:
+            key = (criterion.subtask or "task", criterion.criterion)
+            yield UnmetCriterion(scope=key[0], text=texts[key], reason=reasons.get(key, "not run"))

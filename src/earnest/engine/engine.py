@@ -1,0 +1,100 @@
+"""The engine puts the roles on a bus, admits runs and gives back their results."""
+
+import asyncio
+from typing import Any, Final
+
+from earnest.effects.bus.api import Bus, Subscription
+from earnest.effects.clock import Clock
+from earnest.engine.dispatcher import Dispatcher
+from earnest.engine.gradient.cascade import Cause
+from earnest.engine.messages import FinalResult, Role, StopRequested, TaskRequested
+from earnest.engine.participant import Participant
+from earnest.engine.ports import Recall
+from earnest.engine.roles.agent_validator import AgentValidatorRole
+from earnest.engine.roles.executor import ExecutorRole
+from earnest.engine.roles.meta_validator import MetaValidatorRole
+from earnest.engine.roles.perceiver import PerceiverRole
+from earnest.engine.roles.planner import PlannerRole
+from earnest.engine.roles.shared_memory import SharedMemoryRole
+from earnest.engine.roles.solver import SolverRole
+from earnest.engine.run import Run
+from earnest.engine.watchdog import watch
+from earnest.foundation.errors import Refused
+
+RUNS_MAX: Final = 32
+"""Runs in flight; one more is refused."""
+
+MESSAGES_PER_RUN_MAX: Final = 8_192
+"""How many unserved messages of one run a role's inbox is sized for."""
+
+
+class Engine:
+    """Everything a task passes through, for any number of runs at once. Use as an async context."""
+
+    def __init__(self, *, bus: Bus, clock: Clock, recall: Recall) -> None:
+        self._clock = clock
+        self._runs: dict[str, Run] = {}
+        roles: tuple[Participant[Any], ...] = (
+            PerceiverRole(self._runs),
+            PlannerRole(self._runs),
+            SharedMemoryRole(self._runs, recall),
+            Dispatcher(self._runs),
+            ExecutorRole(self._runs),
+            AgentValidatorRole(self._runs),
+            MetaValidatorRole(self._runs),
+            SolverRole(self._runs),
+        )
+        capacity = RUNS_MAX * MESSAGES_PER_RUN_MAX
+        self._inboxes: list[tuple[Participant[Any], Subscription]] = [
+            (role, bus.subscribe(role.role, (*role.hears, FinalResult), capacity=capacity, inbox=True))
+            for role in roles
+        ]
+        self._results = bus.subscribe("results", (FinalResult, StopRequested), capacity=capacity, inbox=True)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> "Engine":
+        """Start the roles: every inbox exists before the first message can be sent."""
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(role.attend(inbox)) for role, inbox in self._inboxes]
+        self._tasks.append(loop.create_task(self._collect()))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Stop every run and every role."""
+        for run in tuple(self._runs.values()):
+            await run.cancel_work()
+        for _, inbox in self._inboxes:
+            inbox.close()
+        self._results.close()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def work(self, run: Run, request: TaskRequested, *, already_elapsed_ms: int = 0) -> FinalResult:
+        """Work one task to its end. Raises `Refused("too_many_runs")` when no place is free."""
+        if len(self._runs) >= RUNS_MAX:
+            raise Refused("too_many_runs", f"{RUNS_MAX} runs are in flight already")
+        self._runs[run.id] = run
+        dog = asyncio.get_running_loop().create_task(watch(run, self._clock, already_elapsed_ms))
+        try:
+            run.post.announce_resumption()
+            run.post.send(Role.USER, "request", request, None)
+            return await asyncio.shield(run.result)
+        finally:
+            dog.cancel()
+            await run.cancel_work()
+            self._runs.pop(run.id, None)
+
+    def stop(self, run_id: str, cause: Cause, detail: str) -> None:
+        """End a run in the user's name; unknown and ended runs are left alone."""
+        if run_id in self._runs:
+            self._runs[run_id].stop(Role.USER, cause, detail)
+
+    async def _collect(self) -> None:
+        """Hand results to whoever waits; end the work of a run that is to stop."""
+        async for envelope in self._results:
+            run = self._runs.get(envelope.run_id)
+            if run is None:
+                continue
+            if isinstance(envelope.payload, FinalResult) and not run.result.done():
+                run.result.set_result(envelope.payload)
+            elif isinstance(envelope.payload, StopRequested):
+                await run.cancel_work()

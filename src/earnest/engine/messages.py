@@ -1,0 +1,371 @@
+"""What roles say to each other: every message type of a run, and who may send it.
+
+Payloads are frozen values that survive a round trip through JSON (`engine.codec`), because the messages of a run are
+kept as facts and a resumed run is replayed from them. Sources: seed artoo v0.8 (contracts of the roles), ADR 0003.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from earnest.contracts.criterion import Criterion
+from earnest.contracts.playbook import Approach
+from earnest.effects.tools.record import ToolRecord
+from earnest.engine.gradient.blocking import Target, TriedApproach
+from earnest.engine.gradient.cascade import Cause, State, Urgency
+from earnest.engine.gradient.lessons import Lesson
+from earnest.engine.gradient.loss import Loss
+from earnest.memory.megram import Tag
+from earnest.memory.potential import Potentials
+from earnest.verification.verdict import CriterionVerdict, FailureClass
+
+
+class Role(StrEnum):
+    """Who sends a message."""
+
+    USER = "user"
+    R1 = "R1"
+    R2 = "R2"
+    DISPATCHER = "dispatcher"
+    R3 = "R3"
+    R4A = "R4a"
+    R4B = "R4b"
+    R5 = "R5"
+    R7 = "R7"
+    WATCHDOG = "watchdog"
+    RUNTIME = "runtime"
+
+
+class Status(StrEnum):
+    """What R3 says about its own execution. Never a verdict."""
+
+    COMPLETED = "completed"
+    UNCERTAIN = "uncertain"
+    FAILED = "failed"
+
+
+class Outcome(StrEnum):
+    """What became of a subtask."""
+
+    MATCHED = "matched"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRequested:
+    """The user's words, or a playbook's intent, verbatim."""
+
+    raw_input: str
+    session: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSpec:
+    """The task as R1 understood it. It carries no criteria: these are R2's."""
+
+    task_class: str
+    intent: str
+    raw_input: str
+    scope: str | None = None
+    deadline: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recollection:
+    """What memory has to say about one tag: the potentials and the newest contents."""
+
+    tag: Tag
+    potentials: Potentials
+    contents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryAsked:
+    """R2 asks R5 before it plans."""
+
+    tags: tuple[Tag, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryAnswered:
+    """R5's answer, in the order of the question."""
+
+    recollections: tuple[Recollection, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedSubTask:
+    """One subtask of a plan. `approach` holds a playbook's steps; a model's executor finds its own."""
+
+    id: str
+    sequence: int
+    intent: str
+    criteria: tuple[Criterion, ...]
+    context: str = ""
+    approach: Approach | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternatives:
+    """The tool sets with which a subtask could still be worked, its present one left out."""
+
+    subtask_id: str
+    tool_sets: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanReady:
+    """R2's plan of a round.
+
+    `carried` subtasks were matched in an earlier round and nothing before them changed: their outcomes stand.
+    `reverted` subtasks are worked anew: what they left in the workspace is taken back first.
+    `notes` say in words what memory and directives did to the plan.
+    """
+
+    round: int
+    task_criteria: tuple[Criterion, ...]
+    subtasks: tuple[PlannedSubTask, ...]
+    alternatives: tuple[Alternatives, ...] = ()
+    carried: tuple[str, ...] = ()
+    reverted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    corrections_max: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanningFailed:
+    """No plan for this round: everything was tried (`exhausted`), or what was drafted broke the rules."""
+
+    round: int
+    reasons: tuple[str, ...]
+    exhausted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriorOutput:
+    """The output of a subtask of an earlier group, labelled."""
+
+    subtask_id: str
+    output: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubTask:
+    """The dispatcher hands a subtask to R3, with what it must not use."""
+
+    round: int
+    subtask: PlannedSubTask
+    prior_outputs: tuple[PriorOutput, ...]
+    blocked_tools: tuple[str, ...]
+    blocked_targets: tuple[Target, ...]
+    corrections_max: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCalled:
+    """A tool call has ended and its outcome is durable."""
+
+    round: int
+    subtask_id: str
+    attempt: int
+    number: int
+    record: ToolRecord
+
+    @property
+    def key(self) -> str:
+        """The call's name within its run, by which later messages refer to the record."""
+        return f"r{self.round}/{self.subtask_id}/a{self.attempt}/c{self.number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionResult:
+    """R3's assertion about its own work. `calls` are keys of the records that R4a believes instead."""
+
+    round: int
+    subtask_id: str
+    attempt: int
+    status: Status
+    output: str
+    calls: tuple[str, ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectionSignal:
+    """R4a sends R3 back to work."""
+
+    round: int
+    subtask_id: str
+    attempt: int
+    what_was_wrong: tuple[str, ...]
+    what_to_do: str
+    failure_class: FailureClass | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """One point of a subtask's trajectory. `score` is the share of criteria that were met, in permille."""
+
+    attempt: int
+    score_permille: int
+    unmet: tuple[str, ...]
+    failure_class: FailureClass | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubTaskOutcome:
+    """R4a's last word on a subtask in this round."""
+
+    round: int
+    subtask_id: str
+    status: Outcome
+    output: str
+    approach_id: str | None
+    verdicts: tuple[CriterionVerdict, ...]
+    trajectory: tuple[Gap, ...]
+    calls: tuple[str, ...]
+    failure_reason: str = ""
+    failure_class: FailureClass | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupStarted:
+    """The dispatcher begins the subtasks of one sequence number."""
+
+    round: int
+    sequence: int
+    subtask_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DispatchEnded:
+    """Every subtask of the round has an outcome or will not be run."""
+
+    round: int
+    not_run: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplanRequest:
+    """R4b's objection: failed subtasks, or rejected task criteria."""
+
+    round: int
+    failed: tuple[str, ...]
+    not_run: tuple[str, ...]
+    task_verdicts: tuple[CriterionVerdict, ...]
+    gap_summary: str
+
+    @property
+    def objected(self) -> bool:
+        """True if R4b judged the combined output and did not accept it."""
+        return bool(self.task_verdicts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeSummary:
+    """R4b accepts: every criterion of every subtask and of the task is met."""
+
+    round: int
+    merged_output: str
+    task_verdicts: tuple[CriterionVerdict, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDirective:
+    """R7 steers R2: what to change, and what must not be used again."""
+
+    round: int
+    directive: State
+    previous: str
+    loss: Loss
+    gradient: float
+    loss_gradient: float
+    urgency: Urgency
+    blocked_tools: tuple[str, ...]
+    blocked_targets: tuple[Target, ...]
+    blocked_approaches: tuple[TriedApproach, ...]
+    failed_criterion: str
+    failure_class: str | None
+    rationale: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MegramEmitted:
+    """R7, the only writer of memory, leaves something behind."""
+
+    megram_id: str
+    lesson: Lesson
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopRequested:
+    """Somebody who may ends the run: the user, the watchdog, or the engine over its own fault."""
+
+    cause: Cause
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResumed:
+    """The run goes on after an interruption; `downtime_ms` does not count as elapsed time."""
+
+    downtime_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnmetCriterion:
+    """A criterion that is not met at the end. `scope` is the subtask's id, or `task`."""
+
+    scope: str
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalResult:
+    """The end of a run; only R7 says it.
+
+    `directive` is accept, success or abandon; `cause` stands with abandon only. `round` is the last one planned.
+    `unmet` names every criterion that is not met, so that nobody is deceived (Law 0).
+    """
+
+    directive: State
+    cause: Cause | None
+    summary: str
+    output: str
+    loss: Loss | None
+    gradient: float
+    loss_gradient: float
+    round: int
+    replans: int
+    previous: str
+    done: tuple[str, ...]
+    not_done: tuple[str, ...]
+    unmet: tuple[UnmetCriterion, ...]
+    next_moves: tuple[str, ...]
+    elapsed_ms: int
+
+
+# Who may send what. The auditor reports any other sender as a boundary violation.
+SENDERS: Final[dict[type, frozenset[Role]]] = {
+    TaskRequested: frozenset({Role.USER}),
+    TaskSpec: frozenset({Role.R1}),
+    MemoryAsked: frozenset({Role.R2}),
+    MemoryAnswered: frozenset({Role.R5}),
+    PlanReady: frozenset({Role.R2}),
+    PlanningFailed: frozenset({Role.R2}),
+    GroupStarted: frozenset({Role.DISPATCHER}),
+    SubTask: frozenset({Role.DISPATCHER}),
+    DispatchEnded: frozenset({Role.DISPATCHER}),
+    ToolCalled: frozenset({Role.R3}),
+    ExecutionResult: frozenset({Role.R3}),
+    CorrectionSignal: frozenset({Role.R4A}),
+    SubTaskOutcome: frozenset({Role.R4A}),
+    ReplanRequest: frozenset({Role.R4B}),
+    OutcomeSummary: frozenset({Role.R4B}),
+    PlanDirective: frozenset({Role.R7}),
+    MegramEmitted: frozenset({Role.R7}),
+    FinalResult: frozenset({Role.R7}),
+    StopRequested: frozenset({Role.USER, Role.WATCHDOG, Role.RUNTIME}),
+    RunResumed: frozenset({Role.RUNTIME}),
+}

@@ -1,0 +1,53 @@
+"""What every role on the bus is: an inbox, a state per run, and an ear that never blocks."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Coroutine, Mapping
+from typing import ClassVar, Generic, TypeVar
+
+from earnest.effects.bus.api import Envelope, Subscription
+from earnest.engine.gradient.cascade import Cause
+from earnest.engine.messages import FinalResult, Role
+from earnest.engine.run import Run
+
+State = TypeVar("State")
+Work = Coroutine[None, None, None]
+
+
+class Participant(ABC, Generic[State]):
+    """A role. `hear` folds a message into the run's state at once; what takes time it returns as a coroutine."""
+
+    role: ClassVar[Role]
+    hears: ClassVar[tuple[type, ...]]
+
+    def __init__(self, runs: Mapping[str, Run]) -> None:
+        self._runs = runs
+        self._states: dict[str, State] = {}
+
+    @abstractmethod
+    def fresh(self) -> State:
+        """The state of a run of which nothing was heard yet."""
+
+    @abstractmethod
+    def hear(self, run: Run, state: State, envelope: Envelope, /) -> Work | None:
+        """Take notice of one message."""
+
+    async def attend(self, inbox: Subscription) -> None:
+        """Serve the inbox until it is closed. State of a run is dropped with its FinalResult."""
+        async for envelope in inbox:
+            run = self._runs.get(envelope.run_id)
+            if isinstance(envelope.payload, FinalResult):
+                self._states.pop(envelope.run_id, None)
+            elif run is not None:
+                self._serve(run, envelope)
+
+    def _serve(self, run: Run, envelope: Envelope) -> None:
+        state = self._states.get(run.id)
+        if state is None:
+            state = self._states[run.id] = self.fresh()
+        try:
+            work = self.hear(run, state, envelope)
+        except Exception as error:
+            run.stop(Role.RUNTIME, Cause.FAULT, f"{self.role}: {type(error).__name__}: {error}")
+        else:
+            if work is not None:
+                run.spawn(work)

@@ -1,0 +1,146 @@
+"""What the engine needs from outside, as protocols: the runtime fills them, the engine reaches for nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from earnest.contracts.criterion import Criterion
+from earnest.effects.bus.api import Envelope
+from earnest.effects.tools.failures import ToolFailure
+from earnest.effects.tools.record import ToolCall, ToolRecord
+from earnest.engine.messages import (
+    CorrectionSignal,
+    ExecutionResult,
+    PlanDirective,
+    PlanningFailed,
+    PlanReady,
+    Recollection,
+    SubTask,
+    TaskRequested,
+    TaskSpec,
+)
+from earnest.foundation.errors import EarnestError
+from earnest.memory.megram import Tag
+from earnest.verification.verdict import CriterionVerdict
+
+
+class NeedsConfirmation(EarnestError):
+    """Law 1: the action is not allowed unless the user says yes to exactly this."""
+
+
+class EffectUnknown(EarnestError):
+    """A crash left it open whether an effect outside the workspace happened, and nothing can tell."""
+
+
+class Hands(Protocol):
+    """Tools, with every call journalled as intent and outcome."""
+
+    def faults(self, call: ToolCall) -> Sequence[str]:
+        """What is wrong with the call's tool or arguments; empty if nothing."""
+        ...
+
+    def tool_ids(self, call: ToolCall) -> frozenset[str]:
+        """The identities that `blocked_tools` speaks of."""
+        ...
+
+    def target(self, call: ToolCall) -> str:
+        """What `blocked_targets` speaks of."""
+        ...
+
+    def digest(self, call: ToolCall) -> str:
+        """Equal for the same action: tool, version, canonical arguments, reach."""
+        ...
+
+    def refused(self, call: ToolCall, failure: ToolFailure) -> ToolRecord:
+        """The record of a call that is not performed."""
+        ...
+
+    async def call(self, key: str, call: ToolCall, look: str | None = None) -> ToolRecord:
+        """Perform the call once, whatever crashes. `key` names it within the run.
+
+        `look` is a command that tells of an effect outside the workspace whether it happened: exit status 0 or 1.
+
+        Raises `NeedsConfirmation` for what was not granted and `EffectUnknown` for what a crash left open.
+        """
+        ...
+
+    async def revert(self, key: str, call_prefixes: Sequence[str]) -> None:
+        """Take back, once, what the calls whose keys begin so changed in the workspace."""
+        ...
+
+
+class Judge(Protocol):
+    """Evidence in, verdicts out. Never raises for what a check did: that is `unclear`."""
+
+    async def judge(
+        self, key: str, criteria: Sequence[Criterion], calls: Sequence[ToolRecord], output: str
+    ) -> tuple[CriterionVerdict, ...]:
+        """One verdict a criterion, in order, on the workspace as it is now. Judged once per `key`."""
+        ...
+
+
+class Recall(Protocol):
+    """The store behind R5."""
+
+    def look_up(self, tags: Sequence[Tag]) -> tuple[Recollection, ...]:
+        """One answer a tag, in order."""
+        ...
+
+
+class KeptMessages(Protocol):
+    """The messages of this run that an earlier process had kept."""
+
+    def kept(self, message_id: str) -> Envelope | None:
+        """The message with this id, if it was sent before."""
+        ...
+
+
+class Perceiver(Protocol):
+    """The mind of R1."""
+
+    async def perceive(self, request: TaskRequested) -> TaskSpec:
+        """Restate faithfully."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanningContext:
+    """All that a planner may know. `objections` are the faults of its previous draft for the same round."""
+
+    spec: TaskSpec
+    round: int
+    recollections: tuple[Recollection, ...]
+    directive: PlanDirective | None = None
+    previous: PlanReady | None = None
+    matched: frozenset[str] = frozenset()
+    objections: tuple[str, ...] = ()
+
+
+class Planner(Protocol):
+    """The mind of R2."""
+
+    def tags(self, spec: TaskSpec) -> tuple[Tag, ...]:
+        """What to ask memory before planning."""
+        ...
+
+    async def plan(self, context: PlanningContext) -> PlanReady | PlanningFailed:
+        """A plan for the round, or why there is none."""
+        ...
+
+
+class GuardedTools(Protocol):
+    """The only tools an executor's mind sees: limits, repeats and blocks are enforced, calls are recorded."""
+
+    async def call(self, call: ToolCall, look: str | None = None) -> ToolRecord:
+        """Perform it, or give back a failed record that says what refused it."""
+        ...
+
+
+class Executor(Protocol):
+    """The mind of R3."""
+
+    async def execute(
+        self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools
+    ) -> ExecutionResult:
+        """Work the subtask. The records in the answer are replaced by those that the engine took itself."""
+        ...

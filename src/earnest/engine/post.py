@@ -1,0 +1,72 @@
+"""A run's way onto the bus: ids are derived, times stamped, and what was sent before is sent again as it was."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from earnest.effects.bus.api import Bus, Envelope
+from earnest.effects.clock import Clock
+from earnest.engine.messages import Role, RunResumed
+from earnest.engine.ports import KeptMessages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """A time in which no process worked the run."""
+
+    from_ms: int
+    to_ms: int
+
+
+def active_ms(started_ms: int, now_ms: int, pauses: Iterable[Pause]) -> int:
+    """Milliseconds from start to now, pauses left out; never negative."""
+    paused = sum(max(0, min(pause.to_ms, now_ms) - max(pause.from_ms, started_ms)) for pause in pauses)
+    return max(0, now_ms - started_ms - paused)
+
+
+class Post:
+    """Sends for all roles of one run."""
+
+    def __init__(
+        self, *, run_id: str, bus: Bus, clock: Clock, kept: KeptMessages, pauses: Iterable[Pause] = ()
+    ) -> None:
+        self.run_id = run_id
+        self.last_ms = clock.now_ms()
+        self._bus = bus
+        self._clock = clock
+        self._kept = kept
+        self._pauses = tuple(pauses)
+
+    def send(self, sender: Role, key: str, payload: object, cause: Envelope | None) -> Envelope:
+        """Publish under `<run>/<key>`. A kept message of that id wins over `payload`: it is what was decided then."""
+        message_id = f"{self.run_id}/{key}"
+        kept = self._kept.kept(message_id)
+        if kept is not None:
+            envelope = replace(kept, replayed=True)
+        else:
+            envelope = Envelope(
+                id=message_id,
+                run_id=self.run_id,
+                sender=sender,
+                causation_id=cause.id if cause else None,
+                at_ms=self._clock.now_ms(),
+                payload=payload,
+            )
+        self.last_ms = self._clock.now_ms()
+        self._bus.publish(envelope)
+        return envelope
+
+    @property
+    def interruptions(self) -> int:
+        """How often this run was resumed."""
+        return len(self._pauses)
+
+    def elapsed_ms(self, started_ms: int, at_ms: int) -> int:
+        """Working time between two instants of this run."""
+        return active_ms(started_ms, at_ms, self._pauses)
+
+    def announce_resumption(self) -> None:
+        """Tell observers how long nobody worked."""
+        if self._pauses:
+            last = self._pauses[-1]
+            payload = RunResumed(downtime_ms=max(0, last.to_ms - last.from_ms))
+            self.send(Role.RUNTIME, f"resumed/{self.interruptions}", payload, None)

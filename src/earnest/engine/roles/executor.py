@@ -1,0 +1,55 @@
+"""R3 works a subtask with tools. What it says about its work is an assertion; the records are the evidence."""
+
+from dataclasses import dataclass, field, replace
+
+from earnest.effects.bus.api import Envelope
+from earnest.engine.guard import ExecutionOver, Guard
+from earnest.engine.messages import CorrectionSignal, ExecutionResult, Role, Status, SubTask
+from earnest.engine.participant import Participant, Work
+from earnest.engine.run import Run
+
+
+@dataclass(slots=True)
+class ExecutorState:
+    """The order of each subtask in work."""
+
+    orders: dict[str, SubTask] = field(default_factory=dict)
+
+
+class ExecutorRole(Participant[ExecutorState]):
+    """SubTask → ExecutionResult; CorrectionSignal → another ExecutionResult."""
+
+    role = Role.R3
+    hears = (SubTask, CorrectionSignal)
+
+    def fresh(self) -> ExecutorState:
+        """Nothing in work."""
+        return ExecutorState()
+
+    def hear(self, run: Run, state: ExecutorState, envelope: Envelope) -> Work | None:
+        """Work, or work again."""
+        match envelope.payload:
+            case SubTask() as order:
+                state.orders[order.subtask.id] = order
+                return self._execute(run, envelope, order, None)
+            case CorrectionSignal(subtask_id=subtask_id) as correction:
+                return self._execute(run, envelope, state.orders[subtask_id], correction)
+        return None
+
+    async def _execute(self, run: Run, cause: Envelope, order: SubTask, correction: CorrectionSignal | None) -> None:
+        attempt = correction.attempt + 1 if correction else 1
+        guard = Guard(run, order, attempt, cause)
+        try:
+            result = await run.executor.execute(order, correction, guard)
+        except ExecutionOver as over:
+            result = ExecutionResult(
+                round=order.round,
+                subtask_id=order.subtask.id,
+                attempt=attempt,
+                status=Status.FAILED,
+                output="",
+                calls=(),
+                reason=str(over),
+            )
+        result = replace(result, attempt=attempt, calls=tuple(guard.calls))
+        run.post.send(Role.R3, f"{guard.prefix}result", result, cause)

@@ -1,0 +1,92 @@
+"""R4b looks at the whole: it collects every outcome of a round, and accepts only when every criterion is met."""
+
+from dataclasses import dataclass, field
+
+from earnest.effects.bus.api import Envelope
+from earnest.effects.tools.record import ToolRecord
+from earnest.engine.messages import (
+    DispatchEnded,
+    Outcome,
+    OutcomeSummary,
+    PlanReady,
+    ReplanRequest,
+    Role,
+    SubTaskOutcome,
+    ToolCalled,
+)
+from earnest.engine.participant import Participant, Work
+from earnest.engine.run import Run
+from earnest.verification.verdict import Answer
+
+
+@dataclass(slots=True)
+class MetaState:
+    """The plan of the round, the last outcome of every subtask, and every record by its key."""
+
+    plan: PlanReady | None = None
+    outcomes: dict[str, SubTaskOutcome] = field(default_factory=dict)
+    records: dict[str, ToolRecord] = field(default_factory=dict)
+
+
+class MetaValidatorRole(Participant[MetaState]):
+    """DispatchEnded → ReplanRequest, without judging if a subtask failed; else the task criteria decide."""
+
+    role = Role.R4B
+    hears = (PlanReady, ToolCalled, SubTaskOutcome, DispatchEnded)
+
+    def fresh(self) -> MetaState:
+        """Nothing collected."""
+        return MetaState()
+
+    def hear(self, run: Run, state: MetaState, envelope: Envelope) -> Work | None:
+        """Collect; judge when the round is complete."""
+        match envelope.payload:
+            case PlanReady() as plan:
+                state.plan = plan
+            case SubTaskOutcome() as outcome:
+                state.outcomes[outcome.subtask_id] = outcome
+            case ToolCalled(key=key, record=record):
+                state.records[key] = record
+            case DispatchEnded() as ended:
+                return self._conclude(run, state, envelope, ended)
+        return None
+
+    async def _conclude(self, run: Run, state: MetaState, cause: Envelope, ended: DispatchEnded) -> None:
+        plan = state.plan
+        assert plan is not None
+        outcomes = [state.outcomes[subtask.id] for subtask in plan.subtasks if subtask.id not in ended.not_run]
+        failed = [outcome for outcome in outcomes if outcome.status is Outcome.FAILED]
+        if failed or ended.not_run:
+            reasons = [f"{outcome.subtask_id}: {outcome.failure_reason}" for outcome in failed]
+            reasons += [f"{subtask_id}: not run" for subtask_id in ended.not_run]
+            request = ReplanRequest(
+                round=plan.round,
+                failed=tuple(outcome.subtask_id for outcome in failed),
+                not_run=ended.not_run,
+                task_verdicts=(),
+                gap_summary="; ".join(reasons),
+            )
+            run.post.send(Role.R4B, f"r{plan.round}/replan", request, cause)
+            return
+        merged = "\n\n".join(f"[{outcome.subtask_id}]\n{outcome.output}" for outcome in outcomes)
+        calls = tuple(state.records[key] for outcome in outcomes for key in outcome.calls)
+        await self._judge_task(run, plan, merged, calls, cause)
+
+    async def _judge_task(
+        self, run: Run, plan: PlanReady, merged: str, calls: tuple[ToolRecord, ...], cause: Envelope
+    ) -> None:
+        run.effects_in_flight += 1
+        try:
+            verdicts = await run.judge.judge(f"r{plan.round}/task/verdict", plan.task_criteria, calls, merged)
+        finally:
+            run.effects_in_flight -= 1
+        unmet = [verdict for verdict in verdicts if verdict.required and verdict.answer is not Answer.VERIFIED]
+        if unmet or len(verdicts) != len(plan.task_criteria):
+            summary = "; ".join(f"{verdict.id}: {verdict.reason}" for verdict in unmet)
+            request = ReplanRequest(
+                round=plan.round, failed=(), not_run=(), task_verdicts=verdicts, gap_summary=summary
+            )
+            run.post.send(Role.R4B, f"r{plan.round}/replan", request, cause)
+        else:
+            accepted = OutcomeSummary(round=plan.round, merged_output=merged, task_verdicts=verdicts)
+            run.post.send(Role.R4B, f"r{plan.round}/accept", accepted, cause)

@@ -1,0 +1,96 @@
+"""R2 owns the way to the goal: asks memory, lets its mind plan, and dispatches only a plan that obeys the rules."""
+
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from earnest.effects.bus.api import Envelope
+from earnest.engine.gradient.cascade import Urgency
+from earnest.engine.messages import (
+    MemoryAnswered,
+    MemoryAsked,
+    Outcome,
+    PlanDirective,
+    PlanningFailed,
+    PlanReady,
+    Recollection,
+    Role,
+    SubTaskOutcome,
+    TaskSpec,
+)
+from earnest.engine.participant import Participant, Work
+from earnest.engine.plan_rules import plan_faults
+from earnest.engine.ports import PlanningContext
+from earnest.engine.run import Run
+
+DRAFTS_MAX: Final = 2
+"""A draft that breaks a rule goes back once, with the reasons."""
+
+CORRECTIONS_MAX: Final[dict[Urgency, int]] = {Urgency.LOW: 3, Urgency.NORMAL: 2, Urgency.HIGH: 1}
+"""Corrections in the fast loop: two, one more while things improve, one fewer while they get worse."""
+
+
+@dataclass(slots=True)
+class PlannerState:
+    """What R2 knows of a run."""
+
+    spec: TaskSpec | None = None
+    recollections: tuple[Recollection, ...] = ()
+    directive: PlanDirective | None = None
+    previous: PlanReady | None = None
+    matched: set[str] = field(default_factory=set)
+
+
+class PlannerRole(Participant[PlannerState]):
+    """TaskSpec → MemoryAsked; MemoryAnswered or PlanDirective → PlanReady or PlanningFailed."""
+
+    role = Role.R2
+    hears = (TaskSpec, MemoryAnswered, SubTaskOutcome, PlanDirective)
+
+    def fresh(self) -> PlannerState:
+        """Nothing is known yet."""
+        return PlannerState()
+
+    def hear(self, run: Run, state: PlannerState, envelope: Envelope) -> Work | None:
+        """Fold; plan when there is something to plan on."""
+        match envelope.payload:
+            case TaskSpec() as spec:
+                state.spec = spec
+                run.post.send(Role.R2, "memory/asked", MemoryAsked(tags=run.planner.tags(spec)), envelope)
+            case MemoryAnswered(recollections=recollections):
+                state.recollections = recollections
+                return self._plan(run, state, envelope, 1)
+            case SubTaskOutcome(subtask_id=subtask_id, status=status):
+                (state.matched.add if status is Outcome.MATCHED else state.matched.discard)(subtask_id)
+            case PlanDirective() as directive:
+                state.directive = directive
+                return self._plan(run, state, envelope, directive.round + 1)
+        return None
+
+    async def _plan(self, run: Run, state: PlannerState, cause: Envelope, number: int) -> None:
+        assert state.spec is not None
+        context = PlanningContext(
+            spec=state.spec,
+            round=number,
+            recollections=state.recollections,
+            directive=state.directive,
+            previous=state.previous,
+            matched=frozenset(state.matched),
+        )
+        answer = await self._draft(run, context)
+        if isinstance(answer, PlanReady):
+            urgency = state.directive.urgency if state.directive else Urgency.NORMAL
+            answer = replace(answer, corrections_max=CORRECTIONS_MAX[urgency])
+        sent = run.post.send(Role.R2, f"r{number}/plan", answer, cause).payload
+        if isinstance(sent, PlanReady):
+            state.previous = sent
+
+    async def _draft(self, run: Run, context: PlanningContext) -> PlanReady | PlanningFailed:
+        for _ in range(DRAFTS_MAX):
+            draft = await run.planner.plan(context)
+            if isinstance(draft, PlanningFailed):
+                return draft
+            faults = plan_faults(draft, context.directive, run.hands)
+            if not faults:
+                return draft
+            context = replace(context, objections=faults)
+        return PlanningFailed(round=context.round, reasons=context.objections, exhausted=False)

@@ -1,0 +1,77 @@
+"""One run as the roles see it: its minds, its hands, its limits, its post and its running work."""
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+
+from earnest.engine.gradient.cascade import Cause
+from earnest.engine.gradient.constants import Constants
+from earnest.engine.messages import FinalResult, Role, StopRequested
+from earnest.engine.ports import EffectUnknown, Executor, Hands, Judge, NeedsConfirmation, Perceiver, Planner
+from earnest.engine.post import Post
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLimits:
+    """Bounds of one run."""
+
+    parallel_subtasks: int = 4
+    calls_per_execution: int = 10
+    silence_ms: int = 120_000
+    """How long a run may say nothing while no effect is in flight."""
+
+
+@dataclass(kw_only=True)
+class Run:
+    """Admitted to the engine until its FinalResult was handled by every role."""
+
+    post: Post
+    perceiver: Perceiver
+    planner: Planner
+    executor: Executor
+    hands: Hands
+    judge: Judge
+    constants: Constants
+    limits: RunLimits = field(default_factory=RunLimits)
+    result: asyncio.Future[FinalResult] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    effects_in_flight: int = 0
+    _work: set[asyncio.Task[None]] = field(default_factory=set)
+    _stops: int = 0
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+        return self.post.run_id
+
+    def spawn(self, work: Coroutine[None, None, None]) -> None:
+        """Let `work` run beside the roles' inboxes. What it raises ends the run with a message, never in silence."""
+        task = asyncio.get_running_loop().create_task(self._guard(work))
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+        task.add_done_callback(lambda _: work.close())  # cancelled before its first step, it would never be awaited
+
+    def stop(self, sender: Role, cause: Cause, detail: str) -> None:
+        """Ask for the end. Asking again changes nothing once the result stands."""
+        if not self.result.done():
+            self._stops += 1
+            key = f"stop/{self.post.interruptions}/{self._stops}"
+            self.post.send(sender, key, StopRequested(cause=cause, detail=detail), None)
+
+    async def cancel_work(self) -> None:
+        """End whatever runs, processes included, and wait until it has ended."""
+        own = asyncio.current_task()
+        running = [task for task in self._work if task is not own]
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running)
+
+    async def _guard(self, work: Coroutine[None, None, None]) -> None:
+        try:
+            await work
+        except NeedsConfirmation as error:
+            self.stop(Role.RUNTIME, Cause.LAW_1, str(error))
+        except EffectUnknown as error:
+            self.stop(Role.RUNTIME, Cause.UNKNOWN_EFFECT, str(error))
+        except Exception as error:
+            self.stop(Role.RUNTIME, Cause.FAULT, f"{type(error).__name__}: {error}")

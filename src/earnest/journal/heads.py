@@ -1,0 +1,57 @@
+"""What does a head say, and how does it stand in the journal as a fact?"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.facts import Fact
+from earnest.journal.merkle import Frontier
+
+SEALED: Final = "journal.sealed"
+SUBJECT: Final = "journal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """The first `size` facts have the Merkle root `root` (32 bytes). Two honest heads of one size are equal."""
+
+    size: int
+    root: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seal:
+    """A head with the perfect subtrees that it was made of, so that the tree can grow on from it."""
+
+    head: Head
+    subtrees: tuple[bytes, ...]
+
+    def frontier(self) -> Frontier:
+        """The tree at this head."""
+        return Frontier(self.head.size, self.subtrees)
+
+
+def seal_of(frontier: Frontier) -> Seal:
+    """The seal of the tree as it is now."""
+    return Seal(head=Head(size=frontier.size, root=frontier.root()), subtrees=frontier.roots)
+
+
+def fact_of(seal: Seal, at_ms: int) -> Fact:
+    """The fact `journal.sealed`: its number is one more than the size of its head. Hashes are hexadecimal."""
+    body: JsonObject = {
+        "root": seal.head.root.hex(),
+        "size": seal.head.size,
+        "subtrees": [subtree.hex() for subtree in seal.subtrees],
+    }
+    return Fact(kind=SEALED, subject=SUBJECT, at_ms=at_ms, body=body)
+
+
+def seal_in(body: JsonObject) -> Seal:
+    """The seal that such a fact holds. Raises `ValueError` if it holds none or one that contradicts itself."""
+    size, root, subtrees = body.get("size"), body.get("root"), body.get("subtrees")
+    if type(size) is not int or not isinstance(root, str) or not isinstance(subtrees, list):
+        raise ValueError("it has no size, root and subtrees")
+    frontier = Frontier(size, [bytes.fromhex(str(subtree)) for subtree in subtrees])
+    if frontier.root() != bytes.fromhex(root):
+        raise ValueError("its subtrees do not have its root")
+    return seal_of(frontier)

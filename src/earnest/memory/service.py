@@ -1,0 +1,266 @@
+"""What the rest of the runtime asks of memory: remember, recall, query, forget, without ever waiting for a disk."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeVar
+
+from earnest.effects.kv.api import KeyValue, Writing
+from earnest.effects.kv.lmdb import LmdbKeyValue
+from earnest.foundation.errors import Refused, Unavailable
+from earnest.memory import store
+from earnest.memory.megram import Forgotten, Level, Megram
+from earnest.memory.potential import Potentials
+
+QUEUE_MAX: Final = 4_096
+"""Changes that wait to be written; one more is dropped and counted."""
+BATCH_MAX: Final = 256
+"""Changes in one transaction."""
+DRAIN_MS_MAX: Final = 5_000
+"""How long closing waits for the disk."""
+RECALL_MAX: Final = 10
+"""Contents that one plan may be given."""
+ENTRIES_MAX: Final = 1_000
+
+_NOTHING_LOST: Final = 2**63
+_Result = TypeVar("_Result")
+_log = logging.getLogger(__name__)
+
+
+class MemoryReader:
+    """The questions. All of them answer at once, from what was last committed."""
+
+    def __init__(self, kv: KeyValue) -> None:
+        self._kv = kv
+
+    def query_mk(self, space: str, entity: str, now_ms: int) -> Potentials:
+        """What events and knowledge under a pair of tags say, at any number of them. Renews nothing."""
+        return self._kv.read(lambda tx: store.query_mk(tx, space, entity, now_ms))
+
+    def recent(self, space: str, entity: str, limit: int = RECALL_MAX) -> tuple[Megram, ...]:
+        """The newest events and knowledge of a pair, newest first, at most RECALL_MAX.
+
+        Looking is not a recall: tell `recalled` which of them went into a plan.
+        """
+        return self._kv.read(lambda tx: store.recent(tx, space, entity, min(limit, RECALL_MAX)))
+
+    def get(self, megram_id: str) -> Megram | None:
+        """The Megram with this id."""
+        return self._kv.read(lambda tx: store.get(tx, megram_id))
+
+    def entries(
+        self,
+        space: str | None = None,
+        entity: str | None = None,
+        level: Level | None = None,
+        *,
+        after: Megram | None = None,
+        limit: int = 100,
+    ) -> tuple[Megram, ...]:
+        """Megrams that match, in a fixed order, at most ENTRIES_MAX; the next page begins `after` the last of this.
+
+        Raises `Refused("entries_filter")` for an entity without its space.
+        """
+        if entity is not None and space is None:
+            raise Refused("entries_filter", "an entity is looked for within a space")
+        bounded = min(limit, ENTRIES_MAX)
+        return self._kv.read(
+            lambda tx: store.entries(tx, space=space, entity=entity, level=level, after=after, limit=bounded)
+        )
+
+    def counts(self) -> dict[Level, int]:
+        """How many Megrams each level has."""
+        return self._kv.read(store.counts)
+
+    def applied_seq(self) -> int:
+        """The last fact up to which every change that was handed in has been kept; 0 at the beginning."""
+        return self._kv.read(store.applied_seq)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Change:
+    """Something to be written. `answered` is None for what nobody waits for."""
+
+    apply: Callable[[Writing], object]
+    fact_seq: int | None = None
+    answered: asyncio.Future[None] | None = None
+    advances_to: int | None = None
+    """The fact up to which all changes were handed in; by itself only the fact before its own."""
+
+    @property
+    def complete_seq(self) -> int:
+        """The fact up to which nothing is missing once this is written. A fact may cause several changes."""
+        return self.advances_to or max(0, (self.fact_seq or 0) - 1)
+
+
+class Memory(MemoryReader):
+    """Memory of the one process that writes it. Belongs to one event loop.
+
+    It is a projection of facts. `fact_seq` is the number of the fact that a change follows from; changes come in the
+    order of their facts, of which one may cause several. At every start, hand in again, in order, the changes of all
+    facts after `applied_seq()`: what was kept already does no harm, and what had been forgotten is forgotten again.
+    """
+
+    def __init__(self, kv: KeyValue, *, queue_max: int = QUEUE_MAX, drain_ms: int = DRAIN_MS_MAX) -> None:
+        kv.write(store.ensure_format)
+        super().__init__(kv)
+        self._queue: deque[_Change] = deque()
+        self._queue_max = queue_max
+        self._drain_ms = drain_ms
+        self._draining: asyncio.Task[None] | None = None
+        self._first_lost_seq = _NOTHING_LOST
+        self._dropped = 0
+        self._closed = False
+
+    @property
+    def dropped(self) -> int:
+        """How many changes were lost since the start: the queue was full, the disk failed, or memory was closed."""
+        return self._dropped
+
+    @property
+    def room(self) -> int:
+        """How many changes can be handed in before the next `flush` without loss."""
+        return max(0, self._queue_max - len(self._queue))
+
+    def write(self, megram: Megram, *, fact_seq: int | None = None) -> None:
+        """Remember, soon. An id that is known already stays as it is."""
+        self._hand_in(partial(store.put, megram=megram), fact_seq)
+
+    def recalled(self, ids: Sequence[str], now_ms: int, *, fact_seq: int | None = None) -> None:
+        """Renew the age of what was put into a plan. Raises `Refused("recall_limit")` for more than RECALL_MAX."""
+        if len(ids) > RECALL_MAX:
+            raise Refused("recall_limit", f"a plan is given at most {RECALL_MAX} memories, not {len(ids)}")
+        self._hand_in(partial(_recall_all, ids=tuple(ids), now_ms=now_ms), fact_seq)
+
+    def advance(self, fact_seq: int) -> None:
+        """All changes of facts up to and including this one have been handed in."""
+        if not self._closed and self.room:
+            self._enqueue(_Change(apply=_nothing, advances_to=fact_seq))
+
+    async def forget(self, megram_id: str, *, fact_seq: int | None = None) -> bool:
+        """Delete on request; whether it was there. Raises what the store raises."""
+        return await self._ask(lambda tx: store.delete(tx, megram_id) is not None, fact_seq)
+
+    async def forget_expired(self, now_ms: int, limit: int = BATCH_MAX) -> tuple[Forgotten, ...]:
+        """Delete up to `limit` Megrams that have fallen below their limit. Raises what the store raises."""
+        return await self._ask(lambda tx: store.delete_expired(tx, now_ms, limit))
+
+    async def flush(self) -> None:
+        """Return when all that was handed in has been kept, or counted as dropped."""
+        while self._draining is not None:
+            await asyncio.shield(self._draining)
+
+    async def close(self) -> None:
+        """Keep what was handed in, for a bounded time, and free the store. What is too late is counted as dropped."""
+        self._closed = True
+        try:
+            async with asyncio.timeout(self._drain_ms / 1000):
+                await self.flush()
+        except TimeoutError:
+            self._lose(self._queue, Unavailable("memory was closed before the disk was done"))
+            self._queue.clear()
+        if self._draining is None:
+            self._kv.close()
+        else:  # a transaction still runs in its thread; it needs the store
+            self._draining.add_done_callback(lambda _: self._kv.close())
+
+    def _hand_in(self, apply: Callable[[Writing], object], fact_seq: int | None) -> None:
+        change = _Change(apply=apply, fact_seq=fact_seq)
+        if self._closed or not self.room:
+            self._lose([change], Unavailable("memory is closed" if self._closed else "memory's queue is full"))
+        else:
+            self._enqueue(change)
+
+    async def _ask(self, apply: Callable[[Writing], _Result], fact_seq: int | None = None) -> _Result:
+        """Apply in the order of the queue and wait for the answer; as the asker waits, no limit is needed."""
+        if self._closed:
+            raise Unavailable("memory is closed")
+        answers: list[_Result] = []
+        answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._enqueue(_Change(apply=lambda tx: answers.append(apply(tx)), fact_seq=fact_seq, answered=answered))
+        await answered
+        return answers[-1]
+
+    def _enqueue(self, change: _Change) -> None:
+        self._queue.append(change)
+        if self._draining is None:
+            self._draining = asyncio.get_running_loop().create_task(self._drain(), name="memory")
+
+    async def _drain(self) -> None:
+        try:
+            while self._queue:
+                batch = [self._queue.popleft() for _ in range(min(BATCH_MAX, len(self._queue)))]
+                await self._keep(batch)
+        finally:
+            self._draining = None
+
+    async def _keep(self, batch: list[_Change]) -> None:
+        try:
+            await asyncio.to_thread(self._kv.write, partial(_apply_all, batch=batch, lost_seq=self._first_lost_seq))
+        except Exception as error:  # memory never stops a run: what is lost is counted, and healed from facts
+            self._lose(batch, error)
+            return
+        for change in batch:
+            if change.answered is not None and not change.answered.done():
+                change.answered.set_result(None)
+
+    def _lose(self, changes: Iterable[_Change], error: Exception) -> None:
+        """Count, and hold the mark before the first fact that lost something, so that the next start hands it in."""
+        for change in changes:
+            if change.answered is not None:
+                if not change.answered.done():
+                    change.answered.set_exception(error)
+            elif change.apply is not _nothing:
+                self._dropped += 1
+                if self._dropped & (self._dropped - 1) == 0:  # 1st, 2nd, 4th, 8th …: said, but not for each
+                    _log.warning("memory: %d changes dropped so far: %s", self._dropped, error)
+            if change.fact_seq is not None:
+                self._first_lost_seq = min(change.fact_seq, self._first_lost_seq)
+
+
+def _apply_all(tx: Writing, batch: Sequence[_Change], lost_seq: int) -> None:
+    for change in batch:
+        change.apply(tx)
+    store.set_applied_seq(tx, min(lost_seq - 1, max(change.complete_seq for change in batch)))
+
+
+def _recall_all(tx: Writing, ids: tuple[str, ...], now_ms: int) -> None:
+    for megram_id in ids:
+        store.recall(tx, megram_id, now_ms)
+
+
+def _nothing(tx: Writing) -> None:
+    """A change that only moves the mark."""
+
+
+class OpenReader(MemoryReader):
+    """A reader that is to be closed."""
+
+    def close(self) -> None:
+        """Free what was taken."""
+        self._kv.close()
+
+
+def open_memory(path: Path) -> Memory:
+    """Memory in a folder. Raises `Refused("memory_in_use")` while another process writes it."""
+    kv = LmdbKeyValue(path)
+    try:
+        return Memory(kv)
+    except BaseException:
+        kv.close()
+        raise
+
+
+def open_memory_reader(path: Path) -> OpenReader:
+    """The questions alone, beside a process that writes. Raises `Refused("memory_missing")` where there is none."""
+    kv = LmdbKeyValue(path, readonly=True)
+    try:
+        kv.read(store.check_format)
+    except BaseException:
+        kv.close()
+        raise
+    return OpenReader(kv)

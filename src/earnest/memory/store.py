@@ -1,0 +1,251 @@
+"""How Megrams stand in the key-value store: every index and sum changes in the transaction of its Megram."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from earnest.effects.kv.api import Reading, Writing
+from earnest.foundation.errors import Broken, Refused
+from earnest.foundation.instants import EPOCH, rfc3339
+from earnest.memory import keys
+from earnest.memory.megram import INSTANT_MS_MAX, Forgotten, Level, Megram, State
+from earnest.memory.potential import DecaySum, Potentials, expires_at_ms, potentials
+
+FORMAT: Final = b"megrams-1"
+EVENTS: Final = (Level.M, Level.K)
+"""The levels that decay, count for potentials and have recent contents."""
+
+
+def check_format(tx: Reading) -> None:
+    """Raises `Refused("memory_format")` if another version wrote this store."""
+    found = tx.get(keys.FORMAT)
+    if found not in (None, FORMAT):
+        raise Refused("memory_format", f"memory has the format {found!r}, this version reads {FORMAT!r}")
+
+
+def ensure_format(tx: Writing) -> None:
+    """Check, and mark a new store."""
+    check_format(tx)
+    tx.put(keys.FORMAT, FORMAT)
+
+
+def put(tx: Writing, megram: Megram) -> bool:
+    """Remember, unless its id is known already; whether it was new."""
+    key = keys.record(megram.id)
+    if tx.get(key) is not None:
+        return False
+    reference = megram.id.encode()
+    tx.put(key, _encoded(megram))
+    tx.put(keys.tagged(megram.space, megram.entity, megram.id), reference)
+    tx.put(keys.levelled(megram.level, megram.id), reference)
+    if megram.level in EVENTS:
+        tx.put(keys.created(megram.space, megram.entity, megram.created_at_ms, megram.id), reference)
+    _count(tx, megram.level, 1)
+    _weigh_in(tx, megram)
+    return True
+
+
+def recall(tx: Writing, megram_id: str, now_ms: int) -> bool:
+    """Count its age from `now_ms`, if that is later; whether anything changed."""
+    megram = get(tx, megram_id)
+    at_ms = min(now_ms, INSTANT_MS_MAX)
+    if megram is None or at_ms <= megram.renewed_at_ms:
+        return False
+    _weigh_out(tx, megram)
+    _weigh_in(tx, replace(megram, last_recalled_at_ms=at_ms))
+    return True
+
+
+def delete(tx: Writing, megram_id: str) -> Forgotten | None:
+    """Forget for good; None if it was not known."""
+    megram = get(tx, megram_id)
+    if megram is None:
+        return None
+    _weigh_out(tx, megram)
+    tx.delete(keys.record(megram.id))
+    tx.delete(keys.tagged(megram.space, megram.entity, megram.id))
+    tx.delete(keys.levelled(megram.level, megram.id))
+    tx.delete(keys.created(megram.space, megram.entity, megram.created_at_ms, megram.id))
+    _count(tx, megram.level, -1)
+    return Forgotten(id=megram.id, level=megram.level, space=megram.space, entity=megram.entity)
+
+
+def delete_expired(tx: Writing, now_ms: int, limit: int) -> tuple[Forgotten, ...]:
+    """Forget what has fallen below its limit, at most `limit` of it, the longest expired first."""
+    due: list[str] = []
+    for key, reference in tx.scan(keys.EXPIRIES):
+        if len(due) == limit or keys.expiry_instant_ms(key) > now_ms:
+            break
+        due.append(reference.decode())
+    return tuple(forgotten for megram_id in due if (forgotten := delete(tx, megram_id)))
+
+
+def get(tx: Reading, megram_id: str) -> Megram | None:
+    """The Megram with this id."""
+    data = tx.get(keys.record(megram_id))
+    return None if data is None else _decoded(tx, data)
+
+
+def query_mk(tx: Reading, space: str, entity: str, now_ms: int) -> Potentials:
+    """Potentials over levels M and K. Its cost grows only with what was renewed after `now_ms`: as a rule, nothing."""
+    sums: dict[float, DecaySum] = {}
+    for key, data in tx.scan(keys.decay_sums(space, entity)):
+        level, k = keys.decay_sum_class(key)
+        if level in EVENTS:
+            part = DecaySum.decode(data)
+            sums[k] = sums[k] + part if k in sums else part
+    return potentials(sums, _renewed_after(tx, space, entity, now_ms), now_ms)
+
+
+def recent(tx: Reading, space: str, entity: str, limit: int) -> tuple[Megram, ...]:
+    """The newest Megrams of levels M and K by creation, newest first."""
+    found: list[Megram] = []
+    for _, reference in tx.scan(keys.created_pair(space, entity), reverse=True):
+        if len(found) == limit:
+            break
+        found.extend(_referenced(tx, reference))
+    return tuple(found)
+
+
+def entries(
+    tx: Reading,
+    *,
+    space: str | None = None,
+    entity: str | None = None,
+    level: Level | None = None,
+    after: Megram | None = None,
+    limit: int,
+) -> tuple[Megram, ...]:
+    """Megrams in the order of the narrowest index: of tags (`entity` needs `space`), else of levels, else of ids."""
+    prefix, start = _place(space, entity, level, after)
+    found: list[Megram] = []
+    for key, value in tx.scan(prefix, start=start):
+        if key == start:
+            continue
+        if len(found) == limit:
+            break
+        megram = _decoded(tx, value) if prefix == keys.RECORDS else get(tx, value.decode())
+        if megram and (level is None or megram.level == level):
+            found.append(megram)
+    return tuple(found)
+
+
+def counts(tx: Reading) -> dict[Level, int]:
+    """How many Megrams each level has."""
+    return {level: int(tx.get(keys.count(level)) or b"0") for level in Level}
+
+
+def applied_seq(tx: Reading) -> int:
+    """The fact up to which everything has been applied; 0 at the beginning."""
+    return int(tx.get(keys.APPLIED_SEQ) or b"0")
+
+
+def set_applied_seq(tx: Writing, fact_seq: int) -> None:
+    """Move the mark forward; never back."""
+    if fact_seq > applied_seq(tx):
+        tx.put(keys.APPLIED_SEQ, b"%d" % fact_seq)
+
+
+def _place(space: str | None, entity: str | None, level: Level | None, after: Megram | None) -> tuple[bytes, bytes]:
+    """The index that fits the question, and where in it `after` stands."""
+    if space is not None:
+        prefix = keys.tagged_space(space) if entity is None else keys.tagged_pair(space, entity)
+        return prefix, b"" if after is None else keys.tagged(after.space, after.entity, after.id)
+    if level is not None:
+        return keys.levelled_all(level), b"" if after is None else keys.levelled(after.level, after.id)
+    return keys.RECORDS, b"" if after is None else keys.record(after.id)
+
+
+def _weigh_in(tx: Writing, megram: Megram) -> None:
+    """Write all that depends on how old it is: sum, expiry, recall."""
+    key = keys.decay_sum(megram.space, megram.entity, megram.level, megram.k)
+    tx.put(key, _sum(tx, key).plus(megram).encode())
+    expiry_ms = expires_at_ms(megram)
+    if expiry_ms is not None:
+        tx.put(keys.expiry(expiry_ms, megram.id), megram.id.encode())
+    if megram.last_recalled_at_ms is not None:
+        tx.put(keys.recall(megram.id), rfc3339(megram.last_recalled_at_ms).encode())
+        if megram.level in EVENTS:
+            at_ms = megram.renewed_at_ms
+            tx.put(keys.renewed(megram.space, megram.entity, at_ms, megram.id), megram.id.encode())
+
+
+def _weigh_out(tx: Writing, megram: Megram) -> None:
+    """Undo `_weigh_in`."""
+    key = keys.decay_sum(megram.space, megram.entity, megram.level, megram.k)
+    rest = _sum(tx, key).minus(megram)
+    if rest.count:
+        tx.put(key, rest.encode())
+    else:
+        tx.delete(key)
+    expiry_ms = expires_at_ms(megram)
+    if expiry_ms is not None:
+        tx.delete(keys.expiry(expiry_ms, megram.id))
+    if megram.last_recalled_at_ms is not None:
+        tx.delete(keys.recall(megram.id))
+        tx.delete(keys.renewed(megram.space, megram.entity, megram.renewed_at_ms, megram.id))
+
+
+def _renewed_after(tx: Reading, space: str, entity: str, now_ms: int) -> tuple[Megram, ...]:
+    """Megrams of levels M and K that were created or recalled later than now, each once."""
+    rows = (
+        (keys.created_pair(space, entity), keys.created_from(space, entity, now_ms + 1)),
+        (keys.renewed_pair(space, entity), keys.renewed_from(space, entity, now_ms + 1)),
+    )
+    references = {reference for prefix, start in rows for _, reference in tx.scan(prefix, start=start)}
+    return tuple(megram for reference in references for megram in _referenced(tx, reference))
+
+
+def _referenced(tx: Reading, reference: bytes) -> Iterator[Megram]:
+    megram = get(tx, reference.decode())
+    if megram is not None:
+        yield megram
+
+
+def _sum(tx: Reading, key: bytes) -> DecaySum:
+    data = tx.get(key)
+    return DecaySum() if data is None else DecaySum.decode(data)
+
+
+def _count(tx: Writing, level: Level, change: int) -> None:
+    key = keys.count(level)
+    tx.put(key, b"%d" % (int(tx.get(key) or b"0") + change))
+
+
+def _encoded(megram: Megram) -> bytes:
+    return json.dumps(
+        {
+            "id": megram.id,
+            "level": megram.level,
+            "created_at_ms": megram.created_at_ms,
+            "space": megram.space,
+            "entity": megram.entity,
+            "content": megram.content,
+            "state": megram.state,
+            "f": megram.f,
+            "sigma": megram.sigma,
+            "k": megram.k,
+            "agent": megram.agent,
+            "run_id": megram.run_id,
+        },
+        ensure_ascii=False,
+        separators=(",", ":"),
+    ).encode()
+
+
+def _decoded(tx: Reading, data: bytes) -> Megram:
+    """A record with its last recall, which stands apart so that records never change."""
+    try:
+        fields = json.loads(data)
+        level, state = Level(fields.pop("level")), State(fields.pop("state"))
+        megram = Megram(level=level, state=state, **fields)
+        recalled_at = tx.get(keys.recall(megram.id))
+        return megram if recalled_at is None else replace(megram, last_recalled_at_ms=_instant_ms(recalled_at))
+    except (ValueError, TypeError, KeyError, AttributeError, Refused) as error:
+        raise Broken(f"memory holds a record that it did not write: {error}") from error
+
+
+def _instant_ms(text: bytes) -> int:
+    return (datetime.fromisoformat(text.decode()) - EPOCH) // timedelta(milliseconds=1)

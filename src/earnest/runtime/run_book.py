@@ -1,0 +1,128 @@
+"""The book of one run: its messages and effects as facts, written as they happen and read when it is resumed.
+
+An effect's intent is durable before the effect begins, together with every message that led to it; its outcome is
+durable before anybody hears of it (`docs/architecture.md`, "Durability").
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from earnest.effects.bus.api import Envelope
+from earnest.effects.clock import Clock
+from earnest.effects.storage.database import Database
+from earnest.effects.storage.reader import Reader
+from earnest.effects.storage.transaction import Transaction
+from earnest.engine.facts import INTENT, MESSAGES, OUTCOME, message_fact, message_of
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.facts import Fact
+
+BATCH_MS: Final = 20
+"""How long a message may wait for company before it is written."""
+
+Recorded = Callable[[int, Envelope], None]
+"""Called with every message that has become a fact, and the fact's number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What an earlier process left of a run."""
+
+    messages: Mapping[str, Envelope] = field(default_factory=dict)
+    intents: Mapping[str, JsonObject] = field(default_factory=dict)
+    outcomes: Mapping[str, JsonObject] = field(default_factory=dict)
+
+
+def read_kept(reader: Reader, run_id: str) -> Kept:
+    """Messages, intents and outcomes of a run. Raises `Broken` for facts that no version of ours wrote."""
+    messages: dict[str, Envelope] = {}
+    effects: dict[str, dict[str, JsonObject]] = {INTENT: {}, OUTCOME: {}}
+    for fact in reader.facts(kind=(*MESSAGES, INTENT, OUTCOME), subject=run_id):
+        if fact.kind in effects:
+            effects[fact.kind][str(fact.body["key"])] = fact.body
+        else:
+            envelope = message_of(run_id, fact.at_ms, fact.body)
+            messages[envelope.id] = envelope
+    return Kept(messages=messages, intents=effects[INTENT], outcomes=effects[OUTCOME])
+
+
+class RunBook:
+    """Writes the facts of one run. It is the run's memory of what has already happened."""
+
+    def __init__(
+        self,
+        *,
+        run_id: str,
+        database: Database,
+        clock: Clock,
+        kept: Kept,
+        recorded: Recorded,
+        failed: Callable[[str], None],
+    ) -> None:
+        self.run_id = run_id
+        self._database = database
+        self._clock = clock
+        self._kept = kept
+        self._recorded = recorded
+        self._failed = failed
+        self._waiting: list[Envelope] = []
+        self._flush: asyncio.Task[None] | None = None
+
+    def kept(self, message_id: str) -> Envelope | None:
+        """See `engine.ports.KeptMessages`."""
+        return self._kept.messages.get(message_id)
+
+    def intent(self, key: str) -> JsonObject | None:
+        """What an earlier process intended under this key."""
+        return self._kept.intents.get(key)
+
+    def outcome(self, key: str) -> JsonObject | None:
+        """What became of it, if an earlier process lived to say so."""
+        return self._kept.outcomes.get(key)
+
+    def see(self, envelope: Envelope) -> None:
+        """A tap of the bus: note each new message of this run, to be written soon or with the next effect."""
+        if envelope.run_id != self.run_id or envelope.replayed:
+            return
+        self._waiting.append(envelope)
+        if self._flush is None or self._flush.done():
+            self._flush = asyncio.get_running_loop().create_task(self._flush_soon())
+
+    async def intend(self, key: str, body: Mapping[str, object]) -> None:
+        """Make an intent durable, and every message before it."""
+        await self._write(INTENT, {**body, "key": key})
+
+    async def conclude(self, key: str, body: Mapping[str, object]) -> None:
+        """Make an outcome durable."""
+        await self._write(OUTCOME, {**body, "key": key})
+
+    async def close(self, last: Iterable[Fact] = ()) -> None:
+        """Write what waits and, in the same transaction, the run's last facts."""
+        if self._flush is not None:
+            self._flush.cancel()
+            await asyncio.wait([self._flush])
+        await self._commit(tuple(last))
+
+    async def _write(self, kind: str, body: Mapping[str, object]) -> None:
+        fact = Fact(kind=kind, subject=self.run_id, at_ms=self._clock.now_ms(), body=cast("JsonObject", body))
+        await self._commit((fact,))
+
+    async def _flush_soon(self) -> None:
+        await self._clock.sleep_ms(BATCH_MS)
+        try:
+            await self._commit(())
+        except Exception as error:
+            self._failed(f"the run's messages could not be kept: {error}")
+
+    async def _commit(self, facts: tuple[Fact, ...]) -> None:
+        messages, self._waiting = self._waiting, []
+        if not messages and not facts:
+            return
+        rows = (*(message_fact(envelope) for envelope in messages), *facts)
+
+        def record(transaction: Transaction) -> list[int]:
+            return [transaction.record(fact) for fact in rows]
+
+        for seq, envelope in zip(await self._database.write(record), messages, strict=False):
+            self._recorded(seq, envelope)

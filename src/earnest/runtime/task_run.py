@@ -1,0 +1,188 @@
+"""The story of a task: from a playbook to a result, and on from where a crash left it."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from earnest.effects.bus.api import Bus
+from earnest.effects.clock import Chance, Clock
+from earnest.effects.sandbox.api import Mount, Sandbox
+from earnest.effects.storage.database import Database
+from earnest.effects.storage.reader import Reader
+from earnest.effects.tools.toolbox import Toolbox
+from earnest.effects.workspace.staging import Workspace
+from earnest.engine.codec import encode
+from earnest.engine.engine import Engine
+from earnest.engine.facts import FINISHED, RESUMED, STARTED
+from earnest.engine.gradient.cascade import Cause
+from earnest.engine.gradient.constants import Constants
+from earnest.engine.messages import FinalResult, Role, TaskRequested, TaskSpec
+from earnest.engine.playbook.executor import PlaybookExecutor
+from earnest.engine.playbook.perceiver import PlaybookPerceiver
+from earnest.engine.playbook.planner import PlaybookPlanner
+from earnest.engine.post import Pause, Post, active_ms
+from earnest.engine.run import Run, RunLimits
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Broken, Refused
+from earnest.foundation.facts import Fact
+from earnest.runtime.hands import JournaledHands
+from earnest.runtime.judge import WorkspaceJudge
+from earnest.runtime.order import Order
+from earnest.runtime.recall import MemoryRecall
+from earnest.runtime.run_book import Kept, RunBook, read_kept
+from earnest.verification.service import Verifier
+
+RUNS_FOLDER: Final = "runs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskServices:
+    """What a task needs of the process that works it."""
+
+    home: Path
+    database: Database
+    bus: Bus
+    engine: Engine
+    recall: MemoryRecall
+    verifier: Verifier
+    sandbox: Sandbox
+    toolbox: Toolbox
+    constants: Constants
+    limits: RunLimits
+    clock: Clock
+    chance: Chance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unfinished:
+    """A run without an end: what it is to do, what is already known of it, when it last did something and rested."""
+
+    order: Order
+    kept: Kept
+    last_ms: int
+    pauses: tuple[Pause, ...]
+
+
+class TaskRuns:
+    """Begins and works tasks. Records `run.started`, `run.resumed` and `run.finished`."""
+
+    def __init__(self, services: TaskServices) -> None:
+        self._services = services
+
+    async def begin(self, order: Order) -> str:
+        """Take an order on; the id of its run, which `work` then works."""
+        run_id = f"run_{self._services.chance.new_id(self._services.clock.now_ms())}"
+        await self._record(run_id, STARTED, order.to_json())
+        return run_id
+
+    async def work(self, run_id: str) -> FinalResult:
+        """Work a run to its end, from wherever it stands. Raises `Refused` (`run_unknown`, `run_finished`)."""
+        left = await self._services.database.read(lambda reader: _unfinished(reader, run_id))
+        if not left.kept.messages:
+            return await self._work(run_id, left.order, left.kept, (), 0)
+        pause = Pause(from_ms=left.last_ms, to_ms=max(left.last_ms, self._services.clock.now_ms()))
+        await self._record(run_id, RESUMED, {"from_ms": pause.from_ms, "to_ms": pause.to_ms})
+        started_ms = next((m.at_ms for m in left.kept.messages.values() if isinstance(m.payload, TaskSpec)), None)
+        elapsed_ms = 0 if started_ms is None else active_ms(started_ms, left.last_ms, left.pauses)
+        return await self._work(run_id, left.order, left.kept, (*left.pauses, pause), elapsed_ms)
+
+    def workspace_of(self, run_id: str) -> Path:
+        """Where the run's files are."""
+        return self._folder(run_id) / "workspace"
+
+    async def interrupted(self, order: Order) -> str | None:
+        """The newest run of the same playbook over the same inputs that was started and has no end."""
+
+        def find(reader: Reader) -> str | None:
+            ended = {fact.subject for fact in reader.facts(kind=FINISHED)}
+            started = reader.facts(kind=STARTED, newest_first=True)
+            same = (f.subject for f in started if f.subject not in ended and f.body["digest"] == order.digest)
+            return next(same, None)
+
+        return await self._services.database.read(find)
+
+    async def _work(
+        self, run_id: str, order: Order, kept: Kept, pauses: tuple[Pause, ...], elapsed_ms: int
+    ) -> FinalResult:
+        services = self._services
+        book = RunBook(
+            run_id=run_id,
+            database=services.database,
+            clock=services.clock,
+            kept=kept,
+            recorded=services.recall.project,
+            failed=lambda reason: run.stop(Role.RUNTIME, Cause.FAULT, reason),
+        )
+        run = await self._admit(run_id, order, book, kept, pauses)
+        end_tap = services.bus.tap(f"book of {run_id}", book.see)
+        last: tuple[Fact, ...] = ()
+        try:
+            request = TaskRequested(raw_input=order.playbook.intent)
+            result = await services.engine.work(run, request, already_elapsed_ms=elapsed_ms)
+            body: JsonObject = {"result": encode(result)}
+            last = (Fact(kind=FINISHED, subject=run_id, at_ms=services.clock.now_ms(), body=body),)
+        finally:
+            end_tap()
+            await asyncio.shield(book.close(last))
+        return result
+
+    async def _admit(self, run_id: str, order: Order, book: RunBook, kept: Kept, pauses: tuple[Pause, ...]) -> Run:
+        services = self._services
+        mounts = tuple(Mount(source=path, target=name) for name, path in order.inputs.items())
+        workspace = Workspace(self.workspace_of(run_id), self._folder(run_id) / "stages", reserved=tuple(order.inputs))
+        hands = JournaledHands(
+            book=book,
+            toolbox=services.toolbox,
+            workspace=workspace,
+            sandbox=services.sandbox,
+            inputs=mounts,
+            grants=order.grants,
+            clock=services.clock,
+        )
+        await hands.recover(kept.outcomes)
+        budget = order.playbook.budget
+        return Run(
+            post=Post(run_id=run_id, bus=services.bus, clock=services.clock, kept=book, pauses=pauses),
+            perceiver=PlaybookPerceiver(order.playbook),
+            planner=PlaybookPlanner(order.playbook, hands),
+            executor=PlaybookExecutor(),
+            hands=hands,
+            judge=WorkspaceJudge(
+                book=book, verifier=services.verifier, workspace=workspace, base_folder=order.folder, inputs=mounts
+            ),
+            constants=replace(services.constants, time_budget_ms=budget.time_s * 1000, max_replans=budget.replans),
+            limits=services.limits,
+        )
+
+    def _folder(self, run_id: str) -> Path:
+        return self._services.home / RUNS_FOLDER / run_id
+
+    async def _record(self, run_id: str, kind: str, body: JsonObject) -> None:
+        fact = Fact(kind=kind, subject=run_id, at_ms=self._services.clock.now_ms(), body=body)
+        await self._services.database.write(lambda transaction: transaction.record(fact))
+
+
+def _unfinished(reader: Reader, run_id: str) -> Unfinished:
+    order: Order | None = None
+    pauses: list[Pause] = []
+    last_ms = 0
+    for fact in reader.facts(subject=run_id):
+        last_ms = max(last_ms, fact.at_ms)
+        match fact.kind:
+            case kind if kind == STARTED:
+                order = Order.from_json(fact.body)
+            case kind if kind == RESUMED:
+                pauses.append(_pause(fact.body))
+            case kind if kind == FINISHED:
+                raise Refused("run_finished", f"{run_id} has ended; see `earnest show {run_id}`")
+    if order is None:
+        raise Refused("run_unknown", f"there is no run {run_id}")
+    return Unfinished(order=order, kept=read_kept(reader, run_id), last_ms=last_ms, pauses=tuple(pauses))
+
+
+def _pause(body: JsonObject) -> Pause:
+    match body:
+        case {"from_ms": int(from_ms), "to_ms": int(to_ms)}:
+            return Pause(from_ms=from_ms, to_ms=to_ms)
+    raise Broken("a run's resumption cannot be read")

@@ -1,0 +1,51 @@
+"""The command `earnest`: doors only. Nothing heavy is imported before a command needs it."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from earnest import __version__
+from earnest.surfaces.cli import audit, doctor, journal, memory, run, runs, verify
+
+app = typer.Typer(
+    name="earnest",
+    help="Runs work under contract: promises with criteria, recorded evidence, verdicts, consequences.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command(name="run")(run.run)
+app.command(name="runs")(runs.runs)
+app.command(name="show")(runs.show)
+app.command(name="verify")(verify.verify)
+app.command(name="doctor")(doctor.doctor)
+app.add_typer(audit.app, name="audit")
+app.add_typer(memory.app, name="memory")
+app.add_typer(journal.app, name="journal")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"earnest {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and end.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Runs work under contract: promises with criteria, recorded evidence, verdicts, consequences."""
+
+
+def main() -> None:
+    """The console script. Whatever goes wrong ends with a message and an exit code, never with a traceback."""
+    from earnest.surfaces.cli.endings import ending_of  # noqa: PLC0415 - only after the arguments were read
+
+    try:
+        sys.exit(app(standalone_mode=False))
+    except (Exception, KeyboardInterrupt) as error:
+        sys.exit(ending_of(error))

@@ -1,0 +1,114 @@
+"""How `earnest run` works a task: open the platform, watch the bus, stop at Ctrl+C, print the result."""
+
+import asyncio
+import contextlib
+import json
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import typer
+
+from earnest.app.platform import Platform, open_platform
+from earnest.app.settings import read_settings
+from earnest.effects.clock import SystemClock
+from earnest.effects.tools.toolbox import Toolbox
+from earnest.engine.codec import encode
+from earnest.engine.gradient.cascade import Cause, State
+from earnest.engine.messages import FinalResult
+from earnest.foundation.instants import duration_text
+from earnest.runtime.order import Grants, Order, read_order
+from earnest.surfaces.cli.endings import ExitCode
+from earnest.surfaces.cli.live import watching
+from earnest.verification.registry import Registry
+from earnest.verification.service import Verifier
+
+EXIT_CODES: Final = {State.ACCEPT: ExitCode.ACCEPT, State.SUCCESS: ExitCode.UNMET, State.ABANDON: ExitCode.ABANDON}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the command line asked for."""
+
+    playbook: Path | None
+    resume: str | None
+    new: bool
+    live: bool
+    write: tuple[Path, ...]
+    network: bool
+
+
+async def work(request: Request) -> tuple[str, Path, FinalResult]:
+    """Work it; the run's id, its workspace and its result. Bad input is found before anything is opened."""
+    order = _read_order(request)
+    async with open_platform(read_settings()) as platform:
+        run_id = await _run_id(platform, request, order)
+        with _stopping(platform, run_id):
+            async with contextlib.AsyncExitStack() as stack:
+                if request.live:
+                    await stack.enter_async_context(watching(platform.bus, platform.clock, run_id))
+                result = await platform.runs.work(run_id)
+        await platform.memory.flush()
+        await platform.forgetting.expire()
+        return run_id, platform.runs.workspace_of(run_id), result
+
+
+def exit_code_of(result: FinalResult) -> int:
+    """The exit code that a result stands for."""
+    return EXIT_CODES[result.directive]
+
+
+def print_result(run_id: str, workspace: Path, result: FinalResult, *, as_json: bool) -> None:
+    """The result, for people or for machines."""
+    if as_json:
+        code = exit_code_of(result)
+        form = {"run": run_id, "workspace": str(workspace), "exit_code": code, **encode(result)}
+        typer.echo(json.dumps(form, ensure_ascii=False))
+        return
+    typer.echo(f"\n{result.directive.upper()}  {result.summary}")
+    for criterion in result.unmet:
+        typer.echo(f"  unmet  {criterion.scope}: {criterion.text} ({criterion.reason})")
+    for move in result.next_moves:
+        typer.echo(f"  next   {move}")
+    rounds = "1 round" if result.round == 1 else f"{result.round} rounds"
+    typer.echo(f"{rounds}, {duration_text(result.elapsed_ms)}, 0 model calls · {run_id}")
+    typer.echo(f"files: {workspace}")
+
+
+def _read_order(request: Request) -> Order | None:
+    if request.playbook is None:
+        return None
+    clock = SystemClock()
+    verifier = Verifier(registry=Registry(), sandbox=None, clock=clock)
+    grants = Grants(write=request.write, network=request.network)
+    return read_order(request.playbook, Toolbox(clock), verifier, grants)
+
+
+async def _run_id(platform: Platform, request: Request, order: Order | None) -> str:
+    if order is None:
+        assert request.resume is not None
+        return request.resume
+    interrupted = None if request.new else await platform.runs.interrupted(order)
+    if interrupted is not None and request.live:
+        typer.echo(f"going on with {interrupted}, which was interrupted (--new starts anew)")
+    return interrupted or await platform.runs.begin(order)
+
+
+@contextlib.contextmanager
+def _stopping(platform: Platform, run_id: str) -> Iterator[None]:
+    """Turn SIGINT and SIGTERM into an honest end of the run; a second one has its usual effect."""
+    loop = asyncio.get_running_loop()
+
+    def stop(number: signal.Signals) -> None:
+        loop.remove_signal_handler(number)
+        platform.engine.stop(run_id, Cause.USER, f"stopped by {number.name}")
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop, number)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)

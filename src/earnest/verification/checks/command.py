@@ -1,0 +1,119 @@
+"""Check kind `command`: does a command end as it should, run on a copy of the workspace?
+
+Its exit code is the workspace's own word: whoever wrote the files can make it 0. It decides for a user's own playbook;
+over a submission of somebody else it leaves the answer unclear.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from earnest.contracts.reader import Reader
+from earnest.contracts.yaml_source import Node, node_of
+from earnest.effects.sandbox.api import Execution, Profile, Report
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.text import head_tail
+from earnest.verification.patterns import PATTERN_CHARACTERS_MAX, is_found, pattern_fault
+from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject
+
+COMMAND_CHARACTERS_MAX: Final = 8_000
+ARGUMENTS_MAX: Final = 100
+EXCERPT_CHARACTERS: Final = 300
+STREAMS: Final = ("stdout", "stderr")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Config:
+    argv: tuple[str, ...]
+    exit_code: int
+    contains: tuple[tuple[str, str], ...]
+    patterns: tuple[tuple[str, str], ...]
+
+
+class CommandCheck:
+    """See docs/checks/command.md."""
+
+    kind = "command"
+    version = 1
+    runs_code = True
+
+    def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
+        """See `Check`."""
+        reader = Reader()
+        _read(reader, node_of(config))
+        return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+
+    async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
+        """See `Check`."""
+        wanted = _read(Reader(), node_of(config))
+        report = await tools.sandbox.run(
+            Execution(
+                profile=Profile.VERIFY,
+                argv=wanted.argv,
+                work=subject.snapshot.folder,
+                mounts=subject.mounts,
+                limits=tools.limits,
+            )
+        )
+        problem = _problem(wanted, report)
+        evidence = (f"command: exit code {report.exit_code}",)
+        if problem:
+            return Findings(passed=False, reason=problem, reports=(report,), evidence=evidence)
+        if not subject.trusted_workspace:
+            reason = "the command ended as it should, but a submission can fake that: somebody has to look"
+            return Findings(passed=None, reason=reason, reports=(report,), evidence=evidence)
+        return Findings(passed=True, reason="the command ended as it should", reports=(report,), evidence=evidence)
+
+
+def _read(reader: Reader, node: Node) -> _Config:
+    contains = tuple(f"{stream}_contains" for stream in STREAMS)
+    patterns = tuple(f"{stream}_regex" for stream in STREAMS)
+    entries = reader.mapping(node, required=("command",), optional=("exit_code", *contains, *patterns))
+    return _Config(
+        argv=_argv(reader, entries.get("command")),
+        exit_code=reader.integer(entries.get("exit_code"), low=0, high=255, default=0),
+        contains=tuple(
+            (stream, reader.text(entries[key], at_most=COMMAND_CHARACTERS_MAX))
+            for stream, key in zip(STREAMS, contains, strict=True)
+            if key in entries
+        ),
+        patterns=tuple(
+            (stream, _pattern(reader, entries[key]))
+            for stream, key in zip(STREAMS, patterns, strict=True)
+            if key in entries
+        ),
+    )
+
+
+def _argv(reader: Reader, node: Node | None) -> tuple[str, ...]:
+    """A list is run as it is, a text by the shell."""
+    if node is not None and isinstance(node.value, str):
+        return ("/bin/sh", "-c", reader.text(node, at_most=COMMAND_CHARACTERS_MAX))
+    return reader.texts(node, at_least=1, at_most=ARGUMENTS_MAX, characters_max=COMMAND_CHARACTERS_MAX)
+
+
+def _pattern(reader: Reader, node: Node) -> str:
+    pattern = reader.text(node, at_most=PATTERN_CHARACTERS_MAX)
+    fault = pattern_fault(pattern)
+    if fault:
+        reader.fault(node, fault)
+    return pattern
+
+
+def _problem(wanted: _Config, report: Report) -> str | None:
+    text = {name: getattr(report, name).decode(errors="replace") for name in STREAMS}
+    if report.exit_code != wanted.exit_code:
+        ended = "died of a signal" if (report.exit_code or 0) < 0 else f"ended with exit code {report.exit_code}"
+        last = head_tail((text["stderr"].strip() or text["stdout"].strip()), EXCERPT_CHARACTERS)
+        return f"the command {ended} instead of {wanted.exit_code}" + (f": {last}" if last else "")
+    for stream, part in wanted.contains:
+        if part not in text[stream]:
+            return f"{stream} does not contain {part[:80]!r}"
+    for stream, pattern in wanted.patterns:
+        if not is_found(pattern, text[stream]):
+            return f"{stream} does not match {pattern[:80]!r}"
+    return None
+
+
+CHECK = CommandCheck()

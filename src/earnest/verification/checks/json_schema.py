@@ -1,0 +1,118 @@
+"""Check kind `json_schema`: is a file strict JSON that satisfies a JSON Schema (2020-12)?"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from earnest.contracts.json_values import plain
+from earnest.contracts.reader import Reader
+from earnest.contracts.yaml_source import Node, node_of
+from earnest.effects.workspace.snapshot import Snapshot
+from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.errors import Refused
+from earnest.verification.paths import path_fault, read_beside, read_entry
+from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject
+from earnest.verification.schema_process import schema_fault, schema_problems
+from earnest.verification.strict_json import JSON_BYTES_MAX, NotStrictJson, strict_json
+
+PATH_CHARACTERS_MAX: Final = 1_024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Config:
+    path: str
+    schema: JsonValue
+    schema_file: str | None
+
+
+class JsonSchemaCheck:
+    """See docs/checks/json_schema.md. Runs no code of the submission and needs no sandbox."""
+
+    kind = "json_schema"
+    version = 1
+    runs_code = False
+
+    def config_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
+        """See `Check`."""
+        reader = Reader()
+        _read(reader, node_of(config), base_folder)
+        return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+
+    async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
+        """See `Check`."""
+        wanted = _read(Reader(), node_of(config), None)
+        schema = wanted.schema
+        if wanted.schema_file is not None:
+            schema = await asyncio.to_thread(_schema_beside, subject.base_folder, wanted.schema_file)
+        try:
+            value = await asyncio.to_thread(_value, subject.snapshot, wanted.path)
+        except NotStrictJson as problem:
+            return Findings(passed=False, reason=f"{wanted.path}: {problem}", evidence=(wanted.path,))
+        problems = await schema_problems(schema, value)
+        if problems:
+            reason = f"{wanted.path} does not satisfy the schema: {'; '.join(problems)}"
+            return Findings(passed=False, reason=reason, evidence=(wanted.path,))
+        return Findings(passed=True, reason=f"{wanted.path} satisfies the schema", evidence=(wanted.path,))
+
+
+def _read(reader: Reader, node: Node, base_folder: Path | None) -> _Config:
+    entries = reader.mapping(node, required=("path", "schema"), optional=())
+    path = reader.text(entries.get("path"), at_most=PATH_CHARACTERS_MAX)
+    fault = path_fault(path) if path else None
+    if fault:
+        reader.fault(entries["path"], fault)
+    given = entries.get("schema")
+    name = given.value if given is not None and isinstance(given.value, str) else None
+    schema: JsonValue = {}
+    if given is not None and name is None:
+        schema = _inline(reader, given)
+    elif given is not None and name is not None:
+        _look_at(reader, given, name, base_folder)
+    return _Config(path=path, schema=schema, schema_file=name)
+
+
+def _inline(reader: Reader, node: Node) -> JsonValue:
+    if not isinstance(node.value, Mapping):
+        reader.fault(node, "must be a schema (a mapping) or the name of a file beside the spec")
+        return {}
+    schema = plain(node.json())
+    fault = schema_fault(schema)
+    if fault:
+        reader.fault(node, fault)
+    return schema
+
+
+def _look_at(reader: Reader, node: Node, name: str, base_folder: Path | None) -> None:
+    fault = path_fault(name)
+    if fault is None and base_folder is not None:
+        try:
+            _schema_beside(base_folder, name)
+        except Refused as refused:
+            fault = str(refused)
+    if fault:
+        reader.fault(node, fault)
+
+
+def _schema_beside(base_folder: Path | None, name: str) -> JsonValue:
+    try:
+        schema = strict_json(read_beside(base_folder, name))
+    except NotStrictJson as problem:
+        raise Refused("bad_check_file", f"{name} is not strict JSON: {problem}") from None
+    fault = schema_fault(schema)
+    if fault:
+        raise Refused("bad_check_file", f"{name} {fault}")
+    return schema
+
+
+def _value(snapshot: Snapshot, path: str) -> JsonValue:
+    entry = next((entry for entry in snapshot.entries if entry.path == path), None)
+    if entry is None:
+        raise NotStrictJson("there is no such file")
+    if entry.size_bytes > JSON_BYTES_MAX:
+        raise NotStrictJson(f"more than {JSON_BYTES_MAX} bytes")
+    return strict_json(read_entry(snapshot, entry))
+
+
+CHECK = JsonSchemaCheck()

@@ -1,0 +1,126 @@
+"""When is work verified? The fail-closed rule, in the only function that can answer so."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from earnest.contracts.criterion import Criterion
+from earnest.effects.sandbox.api import Report, SelfTest, Status
+from earnest.effects.tools.record import ToolRecord
+from earnest.verification.plugin import Findings
+from earnest.verification.verdict import Answer, Cause, CriterionVerdict, FailureClass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """All that is known about one criterion after its check ended.
+
+    `findings` is None if the check gave none; `problem` then says why. `self_test` is that of the sandbox at the time,
+    None if there is none. `snapshot_intact`: the copy still had its digest after the check.
+    """
+
+    criterion: Criterion
+    check: str = ""
+    runs_code: bool = True
+    findings: Findings | None = None
+    problem: str = ""
+    problem_cause: Cause = Cause.VERIFIER
+    self_test: SelfTest | None = None
+    snapshot_intact: bool = False
+    calls: Sequence[ToolRecord] = ()
+
+
+def conclude(measured: Measured) -> CriterionVerdict:
+    """The verdict on one criterion: `verified` is what is left when nothing stands against it, strictest first."""
+    findings = measured.findings
+    if findings is None:
+        return _unclear(measured, measured.problem or "the check gave no findings", measured.problem_cause)
+    objection = (
+        _against_the_setting(measured)
+        or _against_the_executions(measured, findings)
+        or _against_the_result(measured, findings)
+    )
+    return objection or CriterionVerdict(
+        id=measured.criterion.id,
+        answer=Answer.VERIFIED,
+        reason=findings.reason,
+        evidence=findings.evidence,
+        check=measured.check,
+        required=measured.criterion.required,
+    )
+
+
+def combine(criteria: Sequence[CriterionVerdict]) -> Answer:
+    """Any failed required criterion: not_verified; else any unclear: unclear; else verified, if anything was required.
+
+    A criterion that is not required cannot fail the whole, but one that nobody could judge leaves it unclear.
+    """
+    telling = [verdict.answer for verdict in criteria if verdict.required or verdict.answer is Answer.UNCLEAR]
+    order = list(Answer)
+    return max(telling, key=order.index, default=Answer.UNCLEAR)
+
+
+def failure_class(calls: Sequence[ToolRecord]) -> FailureClass:
+    """That of the last call that failed, if it says so; a check that fails over calls that succeeded is logical."""
+    failures = [call.failure.failure_class for call in calls if call.failure is not None]
+    return FailureClass.ENVIRONMENTAL if failures[-1:] == [FailureClass.ENVIRONMENTAL] else FailureClass.LOGICAL
+
+
+def _against_the_setting(measured: Measured) -> CriterionVerdict | None:
+    if not measured.snapshot_intact:
+        return _unclear(measured, "what was handed in changed while it was judged")
+    if measured.runs_code and measured.self_test is None:
+        return _unclear(measured, "code cannot be run safely: there is no sandbox")
+    if measured.runs_code and measured.self_test is not None and not measured.self_test.green:
+        return _unclear(measured, f"code cannot be run safely: {measured.self_test.reason}")
+    return None
+
+
+def _against_the_executions(measured: Measured, findings: Findings) -> CriterionVerdict | None:
+    if broken := _first_broken_limit(findings.reports):
+        return _not_verified(measured, f"it passed the limit of {broken}")
+    for report in findings.reports:
+        if report.status is not Status.DONE:
+            return _unclear(measured, f"an execution was {report.status}: {report.reason or 'no reason given'}")
+        if report.leftovers:
+            return _not_verified(measured, f"it left {report.leftovers} processes running")
+    return None
+
+
+def _against_the_result(measured: Measured, findings: Findings) -> CriterionVerdict | None:
+    if findings.passed is False or findings.contradiction:
+        return _not_verified(measured, findings.reason)
+    if findings.flags:
+        return _unclear(measured, f"somebody has to look: {'; '.join(findings.flags)}", Cause.EVIDENCE)
+    if findings.passed is not True:
+        return _unclear(measured, findings.reason, Cause.EVIDENCE)
+    if measured.runs_code and not findings.reports:
+        return _unclear(measured, "the check ran nothing")
+    return None
+
+
+def _first_broken_limit(reports: Sequence[Report]) -> str | None:
+    return next((report.broken_limit for report in reports if report.broken_limit), None)
+
+
+def _not_verified(measured: Measured, reason: str) -> CriterionVerdict:
+    return CriterionVerdict(
+        id=measured.criterion.id,
+        answer=Answer.NOT_VERIFIED,
+        reason=reason,
+        failure_class=failure_class(measured.calls),
+        evidence=measured.findings.evidence if measured.findings else (),
+        check=measured.check,
+        required=measured.criterion.required,
+    )
+
+
+def _unclear(measured: Measured, reason: str, cause: Cause = Cause.VERIFIER) -> CriterionVerdict:
+    return CriterionVerdict(
+        id=measured.criterion.id,
+        answer=Answer.UNCLEAR,
+        reason=reason,
+        cause=cause,
+        evidence=measured.findings.evidence if measured.findings else (),
+        check=measured.check,
+        required=measured.criterion.required,
+    )

@@ -1,0 +1,45 @@
+"""Which bounds does `limits:` of a check set? Units for people outside, for machines inside."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from earnest.contracts.reader import Reader
+from earnest.contracts.yaml_source import node_of
+from earnest.effects.sandbox.api import MIB, Limits
+from earnest.foundation.canonical import JsonObject
+from earnest.verification.plugin import ConfigFault
+
+
+class _Limit(NamedTuple):
+    field: str
+    unit: int
+    low: int
+    high: int
+
+
+LIMITS: Final = {
+    "wall_s": _Limit("wall_ms", 1000, 1, 3_600),
+    "cpu_s": _Limit("cpu_ms", 1000, 1, 3_600),
+    "memory_mb": _Limit("memory_bytes", MIB, 16, 16_384),
+    "processes": _Limit("processes", 1, 1, 1_024),
+    "open_files": _Limit("open_files", 1, 16, 4_096),
+    "stdout_kb": _Limit("output_bytes", 1024, 1, 65_536),
+    "file_mb": _Limit("file_bytes", MIB, 1, 4_096),
+    "files_mb": _Limit("disk_bytes", MIB, 1, 4_096),
+}
+"""`stdout_kb` bounds stdout and stderr each; `file_mb` one file; `files_mb` all files together."""
+
+
+def read_limits(limits: JsonObject | None) -> tuple[Limits, Sequence[ConfigFault]]:
+    """The limits with defaults for what is not said, and everything wrong with them."""
+    if limits is None:
+        return Limits(), ()
+    reader = Reader()
+    entries = reader.mapping(node_of(limits, "limits"), required=(), optional=tuple(LIMITS))
+    given = {
+        limit.field: limit.unit * reader.integer(entries[name], low=limit.low, high=limit.high, default=limit.low)
+        for name, limit in LIMITS.items()
+        if name in entries
+    }
+    return replace(Limits(), **given), [ConfigFault(fault.path, fault.message) for fault in reader.faults]

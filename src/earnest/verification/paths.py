@@ -1,0 +1,64 @@
+"""Which files may a check's config name, and how are they read?"""
+
+import os
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from earnest.effects.workspace.snapshot import Snapshot, SnapshotEntry
+from earnest.foundation.canonical import digest_bytes
+from earnest.foundation.errors import Broken, Refused
+
+BESIDE_BYTES_MAX: Final = 16 * 1024 * 1024
+GLOB_SEGMENTS_MAX: Final = 32
+
+
+def path_fault(path: str) -> str | None:
+    """What is wrong with a path that must lie below some folder, or None."""
+    parts = path.split("/")
+    if not path or PurePosixPath(path).is_absolute() or any(part in {"", ".", ".."} for part in parts):
+        return f"{path!r} must be a relative path without empty parts, '.' and '..'"
+    return None
+
+
+def is_match(path: str, pattern: str) -> bool:
+    """True if a path matches: `*`, `?` and `[…]` within a part, a part `**` for any number of parts."""
+    names, parts = path.split("/"), pattern.split("/")
+    reached = {0}
+    for part in parts:
+        if part == "**":
+            reached = set(range(min(reached), len(names) + 1))
+        else:
+            reached = {at + 1 for at in reached if at < len(names) and fnmatchcase(names[at], part)}
+        if not reached:
+            return False
+    return len(names) in reached
+
+
+def read_entry(snapshot: Snapshot, entry: SnapshotEntry) -> bytes:
+    """The bytes of a file that was taken in. Raises `Broken` if they are no longer what was taken in."""
+    handle = os.open(snapshot.folder / entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        data = file.read(entry.size_bytes + 1)
+    if digest_bytes(data) != entry.digest:
+        raise Broken(f"the copy of {entry.path} is not what was taken in")
+    return data
+
+
+def read_beside(base_folder: Path | None, name: str) -> bytes:
+    """The bytes of a file beside the spec or playbook.
+
+    Raises `Refused("bad_check_file")` if there is no such folder or file, or it lies elsewhere, or has more than
+    `BESIDE_BYTES_MAX`.
+    """
+    if base_folder is None:
+        raise Refused("bad_check_file", f"{name!r} is a file beside the spec, and the spec has no folder")
+    base = base_folder.resolve()
+    path = (base / name).resolve()
+    if not path.is_relative_to(base) or not path.is_file():
+        raise Refused("bad_check_file", f"there is no file {name!r} beside the spec")
+    with path.open("rb") as file:
+        data = file.read(BESIDE_BYTES_MAX + 1)
+    if len(data) > BESIDE_BYTES_MAX:
+        raise Refused("bad_check_file", f"{name!r} has more than {BESIDE_BYTES_MAX} bytes")
+    return data

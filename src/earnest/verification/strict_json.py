@@ -1,0 +1,87 @@
+"""Is this JSON that every reader reads alike? (RFC 8259 and RFC 7493, strictly.)"""
+
+import json
+import math
+from typing import Final, NoReturn
+
+from earnest.foundation.canonical import JsonValue
+
+JSON_BYTES_MAX: Final = 8 * 1024 * 1024
+JSON_DEPTH_MAX: Final = 64
+
+
+class NotStrictJson(ValueError):
+    """Why it is not."""
+
+
+def strict_json(data: bytes) -> JsonValue:
+    """The value of one JSON text.
+
+    Raises `NotStrictJson` for more than `JSON_BYTES_MAX` bytes, a byte order mark, bytes that are not UTF-8, lone
+    surrogates, duplicate keys, NaN and infinities (`1e999` too), nesting over `JSON_DEPTH_MAX`, data after the value.
+    """
+    if len(data) > JSON_BYTES_MAX:
+        raise NotStrictJson(f"more than {JSON_BYTES_MAX} bytes")
+    if data.startswith(b"\xef\xbb\xbf"):
+        raise NotStrictJson("a byte order mark")
+    try:
+        text = data.decode()
+        value: JsonValue = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite)
+    except UnicodeDecodeError:
+        raise NotStrictJson("not UTF-8") from None
+    except RecursionError:
+        raise NotStrictJson(f"nested deeper than {JSON_DEPTH_MAX}") from None
+    except NotStrictJson:
+        raise
+    except json.JSONDecodeError as error:
+        raise NotStrictJson(f"{error.msg} (line {error.lineno}, column {error.colno})") from None
+    except ValueError:  # Python's own limit on the digits of an integer
+        raise NotStrictJson("a number with too many digits") from None
+    _check_depth(value)
+    _check_text(text, value)
+    return value
+
+
+def _object(pairs: list[tuple[str, JsonValue]]) -> JsonValue:
+    entries = dict(pairs)
+    if len(entries) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise NotStrictJson(f"the key {twice[:80]!r} is there twice")
+    return entries
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise NotStrictJson(f"{name} is no JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise NotStrictJson(f"{text[:40]} is too large a number")
+    return number
+
+
+def _check_depth(value: JsonValue) -> None:
+    level: list[JsonValue] = [value]
+    for _ in range(JSON_DEPTH_MAX + 1):
+        inner: list[JsonValue] = []
+        for item in level:
+            if isinstance(item, dict):
+                inner.extend(item.values())
+            elif isinstance(item, list):
+                inner.extend(item)
+        if not inner:
+            return
+        level = inner
+    raise NotStrictJson(f"nested deeper than {JSON_DEPTH_MAX}")
+
+
+def _check_text(text: str, value: JsonValue) -> None:
+    """A lone surrogate can only be written as an escape; without one there is nothing to look for."""
+    if "\\ud" not in text.lower():
+        return
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise NotStrictJson("half of a surrogate pair") from None

@@ -1,0 +1,150 @@
+"""What runs are there, and what happened in one? Read from the facts alone, beside whoever writes them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from earnest.effects.bus.api import Envelope
+from earnest.effects.storage.facts import StoredFact
+from earnest.effects.storage.reader import Reader
+from earnest.engine.codec import decode
+from earnest.engine.facts import FINISHED, INTENT, MESSAGES, OUTCOME, RESUMED, STARTED, message_of
+from earnest.engine.messages import (
+    FinalResult,
+    MegramEmitted,
+    OutcomeSummary,
+    PlanDirective,
+    PlanReady,
+    ReplanRequest,
+    SubTaskOutcome,
+    ToolCalled,
+)
+from earnest.foundation.errors import Broken, Refused
+
+RUNS_SHOWN_MAX: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLine:
+    """One run in a list. `result` is None while it works, and after a crash until it is resumed."""
+
+    run_id: str
+    started_ms: int
+    source: str
+    intent: str
+    result: FinalResult | None
+
+
+@dataclass(slots=True, kw_only=True)
+class RoundView:
+    """One round: the plan, what was called, what came out, what R4b and R7 said."""
+
+    number: int
+    plan: PlanReady
+    calls: list[ToolCalled] = field(default_factory=list)
+    outcomes: list[SubTaskOutcome] = field(default_factory=list)
+    judgement: ReplanRequest | OutcomeSummary | None = None
+    directive: PlanDirective | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class RunView:
+    """One run in full. `unknown_effects` are intents of which no outcome was recorded."""
+
+    line: RunLine
+    rounds: list[RoundView] = field(default_factory=list)
+    remembered: list[MegramEmitted] = field(default_factory=list)
+    resumed: int = 0
+    facts: int = 0
+    unknown_effects: list[str] = field(default_factory=list)
+
+
+def list_runs(reader: Reader, limit: int = 50) -> tuple[RunLine, ...]:
+    """The newest runs first."""
+    results = {fact.subject: _result(fact) for fact in reader.facts(kind=FINISHED)}
+    started = reader.facts(kind=STARTED, newest_first=True, limit=min(limit, RUNS_SHOWN_MAX))
+    return tuple(_line(fact, results.get(fact.subject)) for fact in started)
+
+
+def show_run(reader: Reader, run_id: str) -> RunView:
+    """Everything about one run. An unambiguous beginning of its id will do. Raises `Refused("run_unknown")`."""
+    full_id = _full_id(reader, run_id)
+    view: RunView | None = None
+    intents: dict[str, None] = {}
+    for fact in reader.facts(subject=full_id):
+        if fact.kind == STARTED:
+            view = RunView(line=_line(fact, None))
+        if view is None:
+            raise Broken(f"the facts of {full_id} do not begin with its start")
+        view.facts += 1
+        match fact.kind:
+            case kind if kind in MESSAGES:
+                _see(view, message_of(full_id, fact.at_ms, fact.body))
+            case kind if kind == INTENT:
+                intents[str(fact.body["key"])] = None
+            case kind if kind == OUTCOME:
+                intents.pop(str(fact.body["key"]), None)
+            case kind if kind == RESUMED:
+                view.resumed += 1
+            case kind if kind == FINISHED:
+                view.line = _line_with(view.line, _result(fact))
+    assert view is not None
+    view.unknown_effects = list(intents)
+    return view
+
+
+def _see(view: RunView, envelope: Envelope) -> None:
+    match envelope.payload:
+        case PlanReady(round=number) as plan:
+            view.rounds.append(RoundView(number=number, plan=plan))
+        case ToolCalled() as call:
+            view.rounds[-1].calls.append(call)
+        case SubTaskOutcome() as outcome:
+            view.rounds[-1].outcomes.append(outcome)
+        case (ReplanRequest() | OutcomeSummary()) as judgement:
+            view.rounds[-1].judgement = judgement
+        case PlanDirective() as directive:
+            view.rounds[-1].directive = directive
+        case MegramEmitted() as megram:
+            view.remembered.append(megram)
+        case _:
+            pass
+
+
+def _full_id(reader: Reader, run_id: str) -> str:
+    found = tuple(_matching(reader, run_id))
+    if len(found) == 1:
+        return found[0]
+    problem = f"{len(found)} runs begin with {run_id}" if found else f"there is no run {run_id}"
+    raise Refused("run_unknown", f"{problem}; see `earnest runs`")
+
+
+def _matching(reader: Reader, run_id: str) -> Iterator[str]:
+    for fact in reader.facts(kind=STARTED):
+        if fact.subject == run_id:
+            yield fact.subject
+            return
+        if run_id and fact.subject.removeprefix("run_").startswith(run_id.removeprefix("run_")):
+            yield fact.subject
+
+
+def _line(fact: StoredFact, result: FinalResult | None) -> RunLine:
+    playbook = fact.body["playbook"]
+    intent = str(playbook["intent"]) if isinstance(playbook, dict) else ""
+    return RunLine(
+        run_id=fact.subject, started_ms=fact.at_ms, source=str(fact.body["source"]), intent=intent, result=result
+    )
+
+
+def _line_with(line: RunLine, result: FinalResult) -> RunLine:
+    return RunLine(
+        run_id=line.run_id, started_ms=line.started_ms, source=line.source, intent=line.intent, result=result
+    )
+
+
+def _result(fact: StoredFact) -> FinalResult:
+    fields = fact.body["result"]
+    assert isinstance(fields, dict)
+    result = decode(FinalResult.__name__, fields)
+    assert isinstance(result, FinalResult)
+    return result

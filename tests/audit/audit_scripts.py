@@ -1,0 +1,151 @@
+"""Runs to audit: messages as the roles would send them, with a log and an auditor around them."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from earnest.audit.event import LogEvent, Scalar, digest_of_payload
+from earnest.audit.log import AuditLog
+from earnest.audit.report import AuditReport, AuditSettings
+from earnest.audit.tap import Auditor
+from earnest.effects.bus.api import Envelope
+from earnest.effects.bus.local import LocalBus
+from earnest.effects.clock import VirtualClock
+from earnest.foundation.canonical import JsonObject, JsonValue
+
+START_MS = 1_750_000_000_000
+DIGEST = digest_of_payload({})
+
+SENDERS: Mapping[str, frozenset[str]] = {
+    kind: frozenset(senders.split())
+    for kind, senders in {
+        "TaskRequested": "user",
+        "TaskSpec": "R1",
+        "PlanReady": "R2",
+        "SubTask": "dispatcher",
+        "ToolCalled": "R3",
+        "ExecutionResult": "R3",
+        "CorrectionSignal": "R4a",
+        "SubTaskOutcome": "R4a",
+        "ReplanRequest": "R4b",
+        "PlanDirective": "R7",
+        "MegramEmitted": "R7",
+        "StopRequested": "user watchdog",
+        "FinalResult": "R7",
+        "RunResumed": "runtime",
+        "TreeHead": "runtime",
+        "DreamEvent": "R5",
+    }.items()
+}
+
+
+@dataclass(frozen=True)
+class Payload:
+    """What a role says."""
+
+    body: JsonObject
+
+
+def payload_of(kind: str, **body: JsonValue) -> object:
+    """A payload whose class has that name."""
+    payload: object = type(kind, (Payload,), {})(body)
+    return payload
+
+
+def encode(payload: object) -> JsonObject:
+    """The JSON form of such a payload."""
+    assert isinstance(payload, Payload)
+    return payload.body
+
+
+def event(
+    seq: int,
+    kind: str,
+    *,
+    run_id: str = "r",
+    identity: str = "",
+    cause: str | None = None,
+    sender: str = "",
+    fields: Mapping[str, Scalar] | None = None,
+    digest: str = DIGEST,
+    violation: str = "",
+    repeat: bool = False,
+) -> LogEvent:
+    """A line as the auditor would write it, one second after the line before."""
+    return LogEvent(
+        seq=seq,
+        at_ms=START_MS + seq * 1_000,
+        run_id=run_id,
+        id=identity or f"m{seq}",
+        sender=sender or next(iter(SENDERS.get(kind, {"auditor"}))),
+        kind=kind,
+        causation_id=cause,
+        digest=digest,
+        fields=dict(fields or {}),
+        violation=violation,
+        repeat=repeat,
+    )
+
+
+@dataclass
+class Stage:
+    """A bus with an auditor, its log in `folder` and its clock."""
+
+    folder: Path
+    settings: AuditSettings = field(default_factory=AuditSettings)
+    clock: VirtualClock = field(default_factory=lambda: VirtualClock(START_MS))
+    bus: LocalBus = field(default_factory=LocalBus)
+    reports: list[AuditReport] = field(default_factory=list)
+    sent: int = 0
+
+    def __post_init__(self) -> None:
+        self.log = AuditLog.open(self.path, self.clock.now_ms())
+        self.auditor = Auditor(
+            bus=self.bus,
+            log=self.log,
+            clock=self.clock,
+            encode=encode,
+            senders=SENDERS,
+            on_report=self.reports.append,
+            settings=self.settings,
+        )
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "audit.jsonl"
+
+    def send(
+        self,
+        kind: str,
+        *,
+        run_id: str = "r",
+        cause: str | None = "m1",
+        sender: str = "",
+        identity: str = "",
+        replayed: bool = False,
+        **body: JsonValue,
+    ) -> None:
+        """Publish a message whose sender is the right one unless said otherwise; the first of a run is `m1`."""
+        self.sent += 1
+        self.bus.publish(
+            Envelope(
+                id=identity or f"m{self.sent}",
+                run_id=run_id,
+                sender=sender or next(iter(SENDERS[kind])),
+                causation_id=cause,
+                at_ms=self.clock.now_ms(),
+                payload=payload_of(kind, **body),
+                replayed=replayed,
+            )
+        )
+
+    def crash(self) -> None:
+        """End as by kill -9: nothing is kept but what the operating system has."""
+        self.bus = LocalBus()
+        os.close(self.log._descriptor)
+        self.log._descriptor = -1
+
+    def reopen(self) -> "Stage":
+        """The next process on the same folder."""
+        return Stage(self.folder, settings=self.settings, clock=self.clock)

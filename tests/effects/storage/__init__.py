@@ -1,0 +1,1 @@
+"""Are the books right, durable and append-only?"""

@@ -1,0 +1,110 @@
+"""Which failures are the environment's?"""
+
+import errno
+import os
+
+import pytest
+
+from earnest.effects.sandbox.api import Report, Status
+from earnest.effects.tools.failures import (
+    ENVIRONMENTAL_ERRNOS,
+    LIMIT_CODES,
+    FailureClass,
+    ToolFailure,
+    of_os_error,
+    of_report,
+)
+from earnest.foundation.errors import Broken
+
+
+def of_exit(code: int, stderr: str = "", programs: str = "prog") -> tuple[str, str] | None:
+    failure = of_report(Report(status=Status.DONE, exit_code=code, stderr=stderr.encode()), programs.split())
+    return failure and (failure.failure_class or "ours", failure.code)
+
+
+def test_an_exit_code_of_0_is_no_failure() -> None:
+    assert of_exit(0, "cat: x: No such file or directory") is None
+
+
+@pytest.mark.parametrize(
+    ("code", "stderr", "programs", "expected"),
+    [
+        (1, "", "prog", ("logical", "exit_code")),
+        (-11, "", "prog", ("logical", "signal")),
+        (126, "", "prog", ("environmental", "not_executable")),
+        (127, "bash: nope: command not found", "prog", ("environmental", "not_found")),
+        (1, "cat: x: No such file or directory\n", "cat", ("environmental", "enoent")),
+        (1, "x\nmkdir: cannot create 'a': Permission denied", "mkdir", ("environmental", "eacces")),
+        (1, "tee: out: No space left on device.", "tee", ("environmental", "enospc")),
+        (1, "sh: 1: cannot create x: Read-only file system", "sh", ("environmental", "erofs")),
+        (2, "FileNotFoundError: [Errno 2] No such file or directory: 'x'", "python3", ("environmental", "enoent")),
+        (1, "OSError: [Errno 101] Network is unreachable", "python3", ("environmental", "enetunreach")),
+        (1, "socket.gaierror: [Errno -3] Temporary failure in name resolution", "python3", ("environmental", "network")),
+        (1, "IsADirectoryError: [Errno 21] Is a directory: 'x'", "python3", ("logical", "exit_code")),
+        (1, "ValueError: [Errno 99999] no such number", "python3", ("logical", "exit_code")),
+        (1, "cat: x: No such file or directory\nAssertionError: 3 != 4", "prog", ("logical", "exit_code")),
+        (1, "I am sure that there is no such file or directory", "prog", ("logical", "exit_code")),
+        (1, "No such file or directory was expected: three", "prog", ("logical", "exit_code")),
+        (7, "", "curl", ("environmental", "network")),
+        (22, "", "curl", ("logical", "exit_code")),
+        (7, "", "curl pytest", ("logical", "exit_code")),
+        (255, "", "ssh", ("environmental", "network")),
+        (255, "", "prog", ("logical", "exit_code")),
+    ],
+)
+def test_only_an_exit_code_or_an_errno_makes_a_failure_environmental(
+    code: int, stderr: str, programs: str, expected: tuple[str, str]
+) -> None:
+    assert of_exit(code, stderr, programs) == expected
+
+
+@pytest.mark.parametrize(
+    ("passed", "code"),
+    [
+        (Report(status=Status.KILLED, timed_out=True), "timeout"),
+        (Report(status=Status.KILLED, memory_exceeded=True), "memory_limit"),
+        (Report(status=Status.KILLED, cpu_exceeded=True), "cpu_limit"),
+        (Report(status=Status.KILLED, output_exceeded=True), "output_limit"),
+        (Report(status=Status.KILLED, disk_exceeded=True), "disk_limit"),
+        (Report(status=Status.DONE, exit_code=0, processes_exceeded=True), "process_limit"),
+    ],
+)
+def test_a_passed_limit_is_environmental_whatever_the_exit_code(passed: Report, code: str) -> None:
+    failure = of_report(passed, ["prog"])
+    assert failure is not None
+    assert (failure.failure_class, failure.code) == (FailureClass.ENVIRONMENTAL, code)
+    assert passed.broken_limit in LIMIT_CODES
+
+
+@pytest.mark.parametrize(
+    ("report", "code"),
+    [
+        (Report(status=Status.REFUSED, reason="no bwrap"), "sandbox_refused"),
+        (Report(status=Status.KILLED), "sandbox_killed"),
+        (Report(status=Status.DONE), "sandbox_killed"),
+    ],
+)
+def test_a_fault_of_our_own_has_no_class(report: Report, code: str) -> None:
+    failure = of_report(report, ["prog"])
+    assert failure is not None
+    assert (failure.failure_class, failure.code) == (None, code)
+
+
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.EACCES, errno.ENOSPC, errno.EISDIR, errno.ELOOP, 0])
+def test_a_file_tools_errno_gives_code_and_class(number: int) -> None:
+    failure = of_os_error(OSError(number, os.strerror(number)), "x")
+    assert failure.code == errno.errorcode.get(number, "unknown_errno").lower()
+    expected = FailureClass.ENVIRONMENTAL if number in ENVIRONMENTAL_ERRNOS else FailureClass.LOGICAL
+    assert failure.failure_class is expected
+
+
+@pytest.mark.parametrize("failure_class", [*FailureClass, None])
+def test_a_failure_comes_back_from_json(failure_class: FailureClass | None) -> None:
+    failure = ToolFailure(failure_class=failure_class, code="c", message="m")
+    assert ToolFailure.from_json(failure.to_json()) == failure
+
+
+@pytest.mark.parametrize("value", [None, {}, {"class": "other", "code": "c", "message": "m"}, {"class": None}])
+def test_what_is_not_ours_is_never_read_as_a_failure(value: object) -> None:
+    with pytest.raises(Broken):
+        ToolFailure.from_json(value)  # type: ignore[arg-type]

@@ -1,0 +1,40 @@
+"""Does docs/solver.md say what the solver does?"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from earnest.engine.gradient.cascade import CELLS, Cause, State
+from earnest.engine.gradient.constants import BOUNDS, Constants, Signal
+
+PAGE = (Path(__file__).parents[3] / "docs" / "solver.md").read_text(encoding="utf-8")
+
+
+def rows(heading: str) -> Iterator[list[str]]:
+    """The cells of the table whose first column has this heading."""
+    lines = iter(PAGE.splitlines())
+    assert any(line.startswith(f"| {heading} |") for line in lines)
+    next(lines)
+    for line in lines:
+        if not line.startswith("|"):
+            return
+        yield [cell.strip().strip("`") for cell in line.strip("|").split("|")]
+
+
+def test_the_page_names_the_state_of_every_cell() -> None:
+    written = {int(number): row[-1] for row in rows("cells") for number in row[0].split()}
+    assert written == {cell.number: str(cell.state) for cell in CELLS}
+
+
+def test_the_page_names_every_directive_and_every_cause() -> None:
+    assert {row[0] for row in rows("directive")} == {str(state) for state in State if not state.ends}
+    assert {row[0]: row[-1] for row in rows("cause of `abandon`")} == {
+        str(cause): "yes" if cause.about_task else "no" for cause in Cause
+    }
+
+
+def test_the_page_names_every_constant_with_its_bounds() -> None:
+    defaults = Constants()
+    expected = [[name, str(getattr(defaults, name)), str(low), str(high)] for name, low, high in BOUNDS]
+    assert list(rows("constant")) == expected
+    assert all(re.search(rf"`{signal}`", PAGE) for signal in Signal)

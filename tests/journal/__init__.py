@@ -1,0 +1,1 @@
+"""Is everything sealed, and every alteration found?"""

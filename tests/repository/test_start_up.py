@@ -1,0 +1,28 @@
+"""Does a program that only answers `--help` load only what that takes?"""
+
+import subprocess
+import sys
+
+from .source import SRC, expect_none, modules, shown
+
+HEAVY = {"alembic", "hypothesis", "jsonschema_rs", "lmdb", "pydantic", "pytest", "sqlalchemy", "sqlite3", "yaml"}
+
+
+def _loaded_by(*names: str) -> set[str]:
+    """The top-level modules that a fresh interpreter holds after importing these."""
+    program = f"import sys, {', '.join(names)}\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    return set(done.stdout.split())
+
+
+def _module(path: str) -> str:
+    return path.removeprefix("src/").removesuffix(".py").replace("/", ".")
+
+
+def test_protocols_and_the_foundation_load_nothing_heavy() -> None:
+    paths = [path for path in modules("src") if path.is_relative_to(SRC / "foundation") or path.name == "api.py"]
+    expect_none(HEAVY & _loaded_by(*(_module(shown(path)) for path in paths)), "loaded by them")
+
+
+def test_the_command_line_loads_nothing_heavy_before_a_command_is_chosen() -> None:
+    expect_none(HEAVY & _loaded_by("earnest.surfaces.cli.main"), "loaded by earnest.surfaces.cli.main")

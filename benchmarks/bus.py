@@ -126,7 +126,7 @@ def main() -> None:
         show("auditor, dataclasses.asdict", best_s(lambda: anew(encode_any)))
         show("verify_log", best_s(lambda: verify_log(path)))
         show("report without kept statistics", best_s(cold))
-        show("report with kept statistics", best_s(lambda: read_report(path, now_ms=CLOCK.now_ms())))
+        show("report with kept statistics", best_s(lambda: read_report(path, now_ms=CLOCK.now_ms())), 1)
 
 
 if __name__ == "__main__":

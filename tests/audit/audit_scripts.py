@@ -5,17 +5,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from earnest.audit.event import LogEvent, Scalar, digest_of_payload
+from earnest.audit.event import LogEvent, Scalar
 from earnest.audit.log import AuditLog
 from earnest.audit.report import AuditReport, AuditSettings
 from earnest.audit.tap import Auditor
 from earnest.effects.bus.api import Envelope
 from earnest.effects.bus.local import LocalBus
 from earnest.effects.clock import VirtualClock
-from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.canonical import JsonObject, JsonValue, digest_of
 
 START_MS = 1_750_000_000_000
-DIGEST = digest_of_payload({})
+DIGEST = digest_of({})
 
 SENDERS: Mapping[str, frozenset[str]] = {
     kind: frozenset(senders.split())

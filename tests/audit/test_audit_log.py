@@ -11,28 +11,13 @@ from audit_scripts import event
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earnest.audit.event import (
-    GENESIS,
-    LINE_BYTES_MAX,
-    Scalar,
-    canonical,
-    decode_line,
-    digest_of_payload,
-    encode_line,
-    plain,
-)
-from earnest.audit.log import AuditLog, LogPosition, has_position, heads_in, read_lines, verify_log
-from earnest.foundation.canonical import JsonValue, canonical_bytes, digest_bytes, digest_of
+from earnest.audit.event import GENESIS, LINE_BYTES_MAX, LogPosition, Scalar, decode_line, encode_line, plain
+from earnest.audit.log import AuditLog, has_position, heads_in, read_lines, verify_log
+from earnest.foundation.canonical import canonical_bytes, digest_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
 
-SCALARS = (
-    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False, allow_infinity=False)
-)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 FIELDS = st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(-1e9, 1e9) | TEXT.map(plain)
-VALUES = st.recursive(
-    SCALARS | TEXT, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4), max_leaves=8
-)
 
 
 def written(folder: Path, count: int) -> Path:
@@ -42,21 +27,6 @@ def written(folder: Path, count: int) -> Path:
         log.append(event(seq, "SubTask", fields={"round": seq}))
     log.close()
     return path
-
-
-@given(VALUES)
-def test_the_quick_canonical_form_is_the_canonical_form(value: JsonValue) -> None:
-    assert canonical(value).encode() == canonical_bytes(value)
-
-
-@pytest.mark.parametrize("value", [2**53, float("nan"), "\ud800", {"a": float("inf")}])
-def test_what_has_no_canonical_form_is_an_error(value: JsonValue) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        canonical(value).encode()
-
-
-def test_the_payload_digest_is_the_one_that_everybody_uses() -> None:
-    assert digest_of_payload({"b": 1, "a": [0.5]}) == digest_of({"a": [0.5], "b": 1})
 
 
 @given(st.dictionaries(st.sampled_from(["round", "D", "tool"]), FIELDS), TEXT.map(plain))

@@ -1,25 +1,28 @@
 """Does the auditor see everything, tell the operator, and never touch what it watches?"""
 
 import asyncio
+import dataclasses
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import pytest
 from audit_scripts import SENDERS, START_MS, Stage, payload_of
 
 from earnest.audit import tap
 from earnest.audit.boundary import ROOT_KINDS, Violation, violation_of
-from earnest.audit.event import LogEvent, Note, digest_of_payload
+from earnest.audit.event import LogEvent, Note
 from earnest.audit.fields import FIELDS, select_fields
 from earnest.audit.log import read_lines, verify_log
 from earnest.audit.report import AuditSettings, Trigger, report_json, report_lines
 from earnest.audit.snapshot import SNAPSHOT_NAME, read_report, take_snapshot
 from earnest.effects.bus.api import Envelope
-from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.engine.messages import SENDERS as PRODUCED
+from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_of
 
-LOSS: JsonObject = {"D": 0.5, "P": 1.0, "Omega": 0.2, "L": 0.6}
+LOSS: JsonObject = {"distance": 0.5, "implausibility": 1.0, "resource": 0.2, "total": 0.6, "quality": 0.5}
 
 
 @pytest.fixture
@@ -34,41 +37,47 @@ def logged(stage: Stage) -> list[LogEvent]:
 def test_every_message_is_one_line_with_the_digest_of_its_payload(stage: Stage) -> None:
     record: JsonObject = {
         "tool": "shell",
-        "tool_id": "shell:wc",
         "exit_code": 1,
         "ok": False,
         "duration_ms": 12,
         "stdout": "secret",
     }
-    failure: JsonObject = {"class": "logical", "detail": "…"}
-    stage.send("TaskRequested", cause=None, task_class="inventory", intent="count")
+    failure: JsonObject = {"failure_class": "logical", "detail": "…"}
+    stage.send("TaskRequested", cause=None, budget={"time_ms": 9, "other": 1}, raw_input="count")
     stage.send("ToolCalled", subtask_id="s", attempt=1, record={**record, "failure": failure})
     first, second = logged(stage)
     assert (first.seq, first.at_ms, first.run_id, first.id, first.sender) == (1, START_MS, "r", "m1", "user")
     assert (first.kind, first.causation_id, first.violation, first.repeat) == ("TaskRequested", None, "", False)
-    assert first.fields == {"task_class": "inventory"}
+    assert first.fields == {"budget_time_ms": 9}
     assert second.causation_id == "m1"
     assert second.fields == {
         "subtask_id": "s",
         "attempt": 1,
         "tool": "shell",
-        "tool_id": "shell:wc",
         "exit_code": 1,
         "ok": False,
         "failure_class": "logical",
         "duration_ms": 12,
     }
     body: JsonObject = {"subtask_id": "s", "attempt": 1, "record": {**record, "failure": failure}}
-    assert second.digest == digest_of_payload(body)
+    assert second.digest == digest_of(body)
     assert b"secret" not in stage.path.read_bytes()
 
 
 @pytest.mark.parametrize("kind", ["PlanDirective", "FinalResult"])
 def test_a_round_can_be_calibrated_from_its_line(stage: Stage, kind: str) -> None:
     stage.send("TaskRequested", cause=None)
-    stage.send(kind, directive="refine", loss=LOSS, quality=0.6, gradient=-0.25, loss_gradient=-0.2)
-    expected = {**LOSS, "quality": 0.6, "gradient": -0.25, "loss_gradient": -0.2, "directive": "refine"}
-    assert logged(stage)[-1].fields == expected
+    stage.send(kind, directive="refine", loss=LOSS, gradient=-0.25, loss_gradient=-0.2)
+    assert logged(stage)[-1].fields == {
+        "directive": "refine",
+        "D": 0.5,
+        "P": 1,
+        "Omega": 0.2,
+        "L": 0.6,
+        "quality": 0.5,
+        "gradient": -0.25,
+        "loss_gradient": -0.2,
+    }
 
 
 def test_fields_are_scalars_short_and_finite() -> None:
@@ -80,6 +89,30 @@ def test_fields_are_scalars_short_and_finite() -> None:
 
 def test_no_field_can_be_mistaken_for_a_member_of_the_line() -> None:
     assert not {"hash", "id"} & {name for names in FIELDS.values() for name in names}
+
+
+NOT_SENT_YET = {"budget", "usage"}
+
+
+def field_types(kind: type) -> dict[str, object]:
+    """The fields of a dataclass, or of the one among the choices of a union."""
+    (found,) = [choice for choice in (get_args(kind) or (kind,)) if dataclasses.is_dataclass(choice)]
+    return get_type_hints(found)
+
+
+@pytest.mark.parametrize("payload_type", sorted(PRODUCED, key=str))
+def test_what_the_log_picks_is_what_the_roles_send(payload_type: type) -> None:
+    for path in FIELDS.get(payload_type.__name__, {}).values():
+        kind: Any = payload_type
+        for part in path.split("."):
+            if part in NOT_SENT_YET:
+                break
+            assert part in field_types(kind), path
+            kind = field_types(kind)[part]
+
+
+def test_every_kind_that_the_log_knows_is_sent_by_somebody() -> None:
+    assert set(FIELDS) <= {kind.__name__ for kind in PRODUCED} | {"TreeHead"}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import platform
 import shutil
-import sqlite3
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
@@ -11,6 +10,7 @@ from earnest.app import places
 from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings
 from earnest.effects.clock import SystemClock
+from earnest.effects.storage.driver import SQLITE_VERSION
 from earnest.effects.storage.reader import ReadPool
 from earnest.foundation.errors import EarnestError
 from earnest.verification.registry import Registry
@@ -33,7 +33,7 @@ async def examine(settings: Settings) -> tuple[Finding, ...]:
     versions = ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
     return (
         Finding(name="python", well=True, detail=f"{platform.python_version()} on {platform.platform()}"),
-        Finding(name="packages", well=True, detail=f"{versions}, sqlite {sqlite3.sqlite_version}"),
+        Finding(name="packages", well=True, detail=f"{versions}, sqlite {SQLITE_VERSION}"),
         await _sandbox(settings),
         Finding(name="checks", well=True, detail=", ".join(Registry().kinds())),
         _home(settings),

@@ -6,12 +6,12 @@ A line is the RFC 8785 form of an object with the members below. `hash` is the S
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from json.encoder import encode_basestring
 from typing import Final, NamedTuple, TypeAlias
 
-from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
+from earnest.foundation.canonical import canonical_bytes
 
 Scalar: TypeAlias = str | int | float | bool | None
 
@@ -19,7 +19,6 @@ GENESIS: Final = "0" * 64
 """`prev` of the first line."""
 LINE_BYTES_MAX: Final = 32_768
 TEXT_CHARACTERS_MAX: Final = 200
-SAFE_INTEGER_MAX: Final = 2**53 - 1
 NOTE_SENDER: Final = "auditor"
 
 _HASH_MEMBER: Final = b',"hash":"'
@@ -37,6 +36,15 @@ class Note(StrEnum):
     """`count` messages were lost by observers of the bus."""
     WINDOW = "audit.window"
     """A periodic report was made; the next window begins. `silence_ms` is the limit that it used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogPosition:
+    """The end of a whole line: how many bytes and lines lead to it, and the last line's hash."""
+
+    offset_bytes: int = 0
+    lines: int = 0
+    head: str = GENESIS
 
 
 class LogEvent(NamedTuple):
@@ -78,9 +86,8 @@ def plain(text: str) -> str:
 def encode_line(event: LogEvent, prev: str) -> tuple[bytes, str]:
     """The line, its end of line included, and its hash."""
     cause = "null" if event.causation_id is None else encode_basestring(event.causation_id)
-    head = (
-        f'{{"at_ms":{event.at_ms},"causation_id":{cause},"digest":"{event.digest}","fields":{canonical(event.fields)}'
-    )
+    fields = canonical_bytes(event.fields).decode()
+    head = f'{{"at_ms":{event.at_ms},"causation_id":{cause},"digest":"{event.digest}","fields":{fields}'
     tail = (
         f',"id":{encode_basestring(event.id)},"kind":{encode_basestring(event.kind)},"prev":"{prev}"'
         f',"repeat":{"true" if event.repeat else "false"},"run_id":{encode_basestring(event.run_id)}'
@@ -110,47 +117,3 @@ def decode_line(line: bytes) -> LogLine:
 _MEMBERS: Final = tuple(sorted(LogEvent._fields))
 _SHAPES: Final = {(int, cause, str, dict, str, str, bool, str, str, int, str) for cause in (str, type(None))}
 """The types of the members in their order; a first message has no cause."""
-
-
-def canonical(value: JsonValue) -> str:
-    """`canonical_bytes` as text, several times faster, which a tap needs: C writes strings, floats are left to it."""
-    return _WRITERS.get(type(value), _write_rare)(value)
-
-
-def _write_object(value: Mapping[str, JsonValue]) -> str:
-    # Names in ASCII, nearly all of them, sort the same way in UTF-16.
-    members = sorted(value.items(), key=None if "".join(value).isascii() else _utf16)
-    written = [f"{encode_basestring(name)}:{_WRITERS.get(type(item), _write_rare)(item)}" for name, item in members]
-    return "{" + ",".join(written) + "}"
-
-
-def _utf16(member: tuple[str, JsonValue]) -> bytes:
-    return member[0].encode("utf-16-be")
-
-
-def _write_array(value: Sequence[JsonValue]) -> str:
-    return "[" + ",".join([canonical(item) for item in value]) + "]"
-
-
-def _write_integer(value: int) -> str:
-    return repr(value) if -SAFE_INTEGER_MAX <= value <= SAFE_INTEGER_MAX else _write_rare(value)
-
-
-def _write_rare(value: JsonValue) -> str:
-    return canonical_bytes(value).decode()
-
-
-_WRITERS: Final[dict[type, Callable[..., str]]] = {
-    str: encode_basestring,
-    int: _write_integer,
-    bool: {False: "false", True: "true"}.__getitem__,
-    type(None): {None: "null"}.__getitem__,
-    dict: _write_object,
-    list: _write_array,
-    tuple: _write_array,
-}
-
-
-def digest_of_payload(payload: JsonObject) -> str:
-    """The same as `digest_of`."""
-    return "sha256:" + hashlib.sha256(canonical(payload).encode()).hexdigest()

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Final, TypeGuard
 
-from earnest.audit.event import SAFE_INTEGER_MAX, Scalar, plain
-from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.audit.event import Scalar, plain
+from earnest.foundation.canonical import INTEGER_MAX, JsonObject, JsonValue
 
 _LOSS: Final = {
-    "D": "loss.D",
-    "P": "loss.P",
-    "Omega": "loss.Omega",
-    "L": "loss.L",
-    "quality": "quality",
+    "D": "loss.distance",
+    "P": "loss.implausibility",
+    "Omega": "loss.resource",
+    "L": "loss.total",
+    "quality": "loss.quality",
     "gradient": "gradient",
     "loss_gradient": "loss_gradient",
     "directive": "directive",
@@ -20,7 +20,6 @@ _LOSS: Final = {
 
 FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
     "TaskRequested": {
-        "task_class": "task_class",
         "budget_time_ms": "budget.time_ms",
         "budget_cost_micro": "budget.cost_micro",
         "budget_tokens": "budget.tokens",
@@ -28,15 +27,14 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
     "TaskSpec": {"task_class": "task_class"},
     "PlanReady": {"round": "round"},
     "PlanningFailed": {"round": "round"},
-    "SubTask": {"subtask_id": "subtask_id", "round": "round"},
+    "SubTask": {"subtask_id": "subtask.id", "round": "round"},
     "ToolCalled": {
         "subtask_id": "subtask_id",
         "attempt": "attempt",
         "tool": "record.tool",
-        "tool_id": "record.tool_id",
         "exit_code": "record.exit_code",
         "ok": "record.ok",
-        "failure_class": "record.failure.class",
+        "failure_class": "record.failure.failure_class",
         "duration_ms": "record.duration_ms",
     },
     "ExecutionResult": {"subtask_id": "subtask_id", "attempt": "attempt", "status": "status"},
@@ -85,4 +83,4 @@ def _is_number(value: JsonValue) -> TypeGuard[int | float]:
     """True for a bool or a number that RFC 8785 can write."""
     if isinstance(value, float):
         return isfinite(value)
-    return isinstance(value, int) and -SAFE_INTEGER_MAX <= value <= SAFE_INTEGER_MAX
+    return isinstance(value, int) and -INTEGER_MAX <= value <= INTEGER_MAX

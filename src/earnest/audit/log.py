@@ -7,17 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from earnest.audit.event import GENESIS, LINE_BYTES_MAX, NOTE_SENDER, LogEvent, Note, decode_line, encode_line
+from earnest.audit.event import LINE_BYTES_MAX, NOTE_SENDER, LogEvent, LogPosition, Note, decode_line, encode_line
 from earnest.foundation.errors import Broken, Refused, Unavailable
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogPosition:
-    """The end of a whole line: how many bytes and lines lead to it, and the last line's hash."""
-
-    offset_bytes: int = 0
-    lines: int = 0
-    head: str = GENESIS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Final
 
-from earnest.audit.log import LogPosition
+from earnest.audit.event import LogPosition
 from earnest.audit.statistics import Finding, FindingCode, Statistics, silent_runs
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.instants import rfc3339

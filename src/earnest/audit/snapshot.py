@@ -8,7 +8,8 @@ from typing import Final, Literal
 
 from pydantic import TypeAdapter
 
-from earnest.audit.log import LogPosition, has_position, read_lines
+from earnest.audit.event import LogPosition
+from earnest.audit.log import has_position, read_lines
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
 from earnest.audit.statistics import Statistics, fold
 

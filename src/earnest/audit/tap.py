@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from earnest.audit.boundary import ROOT_KINDS, violation_of
-from earnest.audit.event import LogEvent, Note, Scalar, digest_of_payload, plain
+from earnest.audit.event import LogEvent, Note, Scalar, plain
 from earnest.audit.fields import select_fields
 from earnest.audit.log import AuditLog
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
@@ -13,7 +13,7 @@ from earnest.audit.snapshot import Snapshot, keep_snapshot, take_snapshot
 from earnest.audit.statistics import fold, has_forgotten, has_seen, knows_cause
 from earnest.effects.bus.api import Bus, Envelope
 from earnest.effects.clock import Clock
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import JsonObject, digest_of
 from earnest.foundation.errors import Unavailable
 
 UNNAMED_KIND: Final = "?"
@@ -123,7 +123,7 @@ class Auditor:
         """Digest and fields; both empty if the payload cannot be encoded, which the statistics take as an anomaly."""
         try:
             encoded = self._encode(payload)
-            return digest_of_payload(encoded), select_fields(kind, encoded)
+            return digest_of(encoded), select_fields(kind, encoded)
         except Exception as error:
             _log.warning("a payload of kind %s cannot be encoded: %s", kind, error)
             return "", {}

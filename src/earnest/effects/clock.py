@@ -7,8 +7,6 @@ import secrets
 import time
 from typing import Protocol
 
-from ulid import ULID
-
 
 class Clock(Protocol):
     """What everybody asks for the time."""
@@ -108,7 +106,7 @@ class SystemChance:
 
     def new_id(self, at_ms: int) -> str:
         """See `Chance`."""
-        return str(ULID.from_bytes(at_ms.to_bytes(6, "big") + secrets.token_bytes(10)))
+        return _ulid(at_ms, secrets.token_bytes(10))
 
     def fraction(self) -> float:
         """See `Chance`."""
@@ -123,8 +121,14 @@ class SeededChance:
 
     def new_id(self, at_ms: int) -> str:
         """See `Chance`."""
-        return str(ULID.from_bytes(at_ms.to_bytes(6, "big") + self._random.randbytes(10)))
+        return _ulid(at_ms, self._random.randbytes(10))
 
     def fraction(self) -> float:
         """See `Chance`."""
         return self._random.random()
+
+
+def _ulid(at_ms: int, chance: bytes) -> str:
+    from ulid import ULID  # noqa: PLC0415 - slow to import, and most commands make no id
+
+    return str(ULID.from_bytes(at_ms.to_bytes(6, "big") + chance))

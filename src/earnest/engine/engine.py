@@ -59,7 +59,7 @@ class Engine:
         self._tasks.append(loop.create_task(self._collect()))
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, *failure: object) -> None:
         """Stop every run and every role."""
         for run in tuple(self._runs.values()):
             await run.cancel_work()

@@ -1,5 +1,6 @@
 """The stories of forgetting: by age, in the background and after each run, and on request."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -7,7 +8,8 @@ from earnest.effects.clock import Clock
 from earnest.effects.storage.database import Database
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
-from earnest.memory.dreamer import PERIOD_MS, Dreamer
+from earnest.memory.dreamer import Dreamer
+from earnest.memory.megram import Forgotten
 from earnest.memory.service import Memory
 
 FORGOTTEN: Final = "memory.forgotten"
@@ -25,20 +27,14 @@ class Forgetting:
     database: Database
     clock: Clock
 
-    async def expire(self) -> int:
-        """One pass of the dreamer; how many entries it deleted."""
-        gone = await self.dreamer.forget()
-        if gone:
-            body = {"megram_ids": [one.id for one in gone]}
-            fact = Fact(kind=EXPIRED, subject="memory", at_ms=self.clock.now_ms(), body=body)
-            await self.database.write(lambda transaction: transaction.record(fact))
-        return len(gone)
+    async def expire(self) -> None:
+        """One pass of the dreamer, now."""
+        if gone := await self.dreamer.forget():
+            await self._note(gone)
 
     async def watch(self) -> None:
-        """A pass every five minutes, until cancelled."""
-        while True:
-            await self.clock.sleep_ms(PERIOD_MS)
-            await self.expire()
+        """A pass every few minutes, until cancelled."""
+        await self.dreamer.run(self._note)
 
     async def forget(self, megram_id: str) -> None:
         """Forget one entry. The fact comes first, so that a crash cannot bring it back. Raises `Refused`."""
@@ -47,3 +43,9 @@ class Forgetting:
         fact = Fact(kind=FORGOTTEN, subject=megram_id, at_ms=self.clock.now_ms(), body={"by": "user"})
         seq = await self.database.write(lambda transaction: transaction.record(fact))
         await self.memory.forget(megram_id, fact_seq=seq)
+        self.memory.advance(seq)
+
+    async def _note(self, gone: Sequence[Forgotten]) -> None:
+        body = {"megram_ids": [one.id for one in gone]}
+        fact = Fact(kind=EXPIRED, subject="memory", at_ms=self.clock.now_ms(), body=body)
+        await self.database.write(lambda transaction: transaction.record(fact))

@@ -40,6 +40,7 @@ class MemoryRecall:
         """Write the Megram that has just become a fact; other messages leave memory as it is."""
         if isinstance(envelope.payload, MegramEmitted):
             self._memory.write(megram_of(envelope), fact_seq=seq)
+            self._memory.advance(seq)
 
 
 def megram_of(envelope: Envelope) -> Megram:
@@ -72,6 +73,7 @@ async def catch_up(memory: Memory, books: ReadPool) -> int:
             memory.write(change, fact_seq=seq)
         else:
             await memory.forget(change, fact_seq=seq)
+        memory.advance(seq)
         if memory.room == 0:
             await memory.flush()
     await memory.flush()

@@ -67,7 +67,8 @@ class RunBook:
         self._recorded = recorded
         self._failed = failed
         self._waiting: list[Envelope] = []
-        self._flush: asyncio.Task[None] | None = None
+        self._timer: asyncio.Task[None] | None = None
+        self._turn = asyncio.Lock()
 
     def kept(self, message_id: str) -> Envelope | None:
         """See `engine.ports.KeptMessages`."""
@@ -86,8 +87,8 @@ class RunBook:
         if envelope.run_id != self.run_id or envelope.replayed:
             return
         self._waiting.append(envelope)
-        if self._flush is None or self._flush.done():
-            self._flush = asyncio.get_running_loop().create_task(self._flush_soon())
+        if self._timer is None or self._timer.done():
+            self._timer = asyncio.get_running_loop().create_task(self._flush_soon())
 
     async def intend(self, key: str, body: Mapping[str, object]) -> None:
         """Make an intent durable, and every message before it."""
@@ -99,9 +100,8 @@ class RunBook:
 
     async def close(self, last: Iterable[Fact] = ()) -> None:
         """Write what waits and, in the same transaction, the run's last facts."""
-        if self._flush is not None:
-            self._flush.cancel()
-            await asyncio.wait([self._flush])
+        if self._timer is not None:
+            self._timer.cancel()
         await self._commit(tuple(last))
 
     async def _write(self, kind: str, body: Mapping[str, object]) -> None:
@@ -116,13 +116,18 @@ class RunBook:
             self._failed(f"the run's messages could not be kept: {error}")
 
     async def _commit(self, facts: tuple[Fact, ...]) -> None:
-        messages, self._waiting = self._waiting, []
-        if not messages and not facts:
-            return
-        rows = (*(message_fact(envelope) for envelope in messages), *facts)
+        """Write what waits and `facts`. A caller that is cancelled meanwhile leaves the commit to complete."""
+        await asyncio.shield(asyncio.get_running_loop().create_task(self._commit_in_turn(facts)))
 
-        def record(transaction: Transaction) -> list[int]:
-            return [transaction.record(fact) for fact in rows]
+    async def _commit_in_turn(self, facts: tuple[Fact, ...]) -> None:
+        async with self._turn:
+            messages, self._waiting = self._waiting, []
+            if not messages and not facts:
+                return
+            rows = (*(message_fact(envelope) for envelope in messages), *facts)
 
-        for seq, envelope in zip(await self._database.write(record), messages, strict=False):
-            self._recorded(seq, envelope)
+            def record(transaction: Transaction) -> list[int]:
+                return [transaction.record(fact) for fact in rows]
+
+            for seq, envelope in zip(await self._database.write(record), messages, strict=False):
+                self._recorded(seq, envelope)

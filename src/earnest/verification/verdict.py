@@ -39,7 +39,7 @@ class CriterionVerdict:
     required: bool = True
 
 
-def not_verified(identity: str, reason: str, failure_class: FailureClass) -> CriterionVerdict:
+def not_verified(identity: str, reason: str, failure_class: FailureClass | None) -> CriterionVerdict:
     """The verdict on a criterion of which it is known, without a check, that it is not met."""
     return CriterionVerdict(id=identity, answer=Answer.NOT_VERIFIED, reason=reason, failure_class=failure_class)
 

@@ -1,7 +1,5 @@
 """Are the programs of a command line named?"""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,7 +41,7 @@ from earnest.effects.tools.programs import CHARACTERS_MAX, SILENT, WRAPPERS, she
         ("bash -c 'grep a b | sort'", "grep sort"),
         ("bash -o pipefail -lc 'grep a'", "grep"),
         ("bash script.sh", "bash"),
-        ("bash -c \"$X\"", "bash"),
+        ('bash -c "$X"', "bash"),
         ("eval 'wc -l'", "wc"),
         ("if grep -q a b; then cat b; elif true; then tac b; else rev b; fi", "grep cat tac rev"),
         ("for f in rm mv; do gcc -c $f; done", "gcc"),
@@ -75,7 +73,44 @@ def test_programs_are_named_and_nothing_else(command: str, programs: str) -> Non
 
 
 PIECES = st.sampled_from(
-    [*SILENT, *WRAPPERS, *"$( ${ ` \" ' \\ ( ) { } ; & | < > << \n [[ ]] case in esac for do find -exec bash -c eval a b".split(" "), " "]
+    [
+        *SILENT,
+        *WRAPPERS,
+        *[
+            "$(",
+            "${",
+            "`",
+            '"',
+            "'",
+            "\\",
+            "(",
+            ")",
+            "{",
+            "}",
+            ";",
+            "&",
+            "|",
+            "<",
+            ">",
+            "<<",
+            "\n",
+            "[[",
+            "]]",
+            "case",
+            "in",
+            "esac",
+            "for",
+            "do",
+            "find",
+            "-exec",
+            "bash",
+            "-c",
+            "eval",
+            "a",
+            "b",
+        ],
+        " ",
+    ]
 )
 
 
@@ -86,19 +121,30 @@ def test_no_text_is_too_odd(command: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ['"$(', "$(", "(", "((a ", "`", "${", "<<a ", "<<a\n", "env ", "find -exec ", "bash -c ", "eval ", "a;", "[[ "]
-    + ["case x in ", "foo() ", "sudo -u ", "x=1 ", "$(a) ", "'a' ", "\\"],
+    [
+        *(
+            '"$(',
+            "$(",
+            "(",
+            "((a ",
+            "`",
+            "${",
+            "<<a ",
+            "<<a\n",
+            "env ",
+            "find -exec ",
+            "bash -c ",
+            "eval ",
+            "a;",
+            "[[ ",
+        ),
+        *("[[ ", "case x in ", "foo() ", "sudo -u ", "x=1 ", "$(a) ", "'a' ", "\\", "\v", "\u2003"),
+    ],
 )
-def test_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
-    def seconds(characters: int) -> float:
-        command = (piece * characters)[:characters]
-        began = time.perf_counter()
-        shell_programs(command)
-        return time.perf_counter() - began
-
-    shell_programs("warm")
-    assert seconds(CHARACTERS_MAX) < 64 * min(seconds(CHARACTERS_MAX // 16) for _ in range(3)) + 0.5
-    assert seconds(CHARACTERS_MAX) < 5
+@pytest.mark.timeout(30)  # it takes 0.2 s; were it quadratic, it would take minutes
+def test_hostile_text_is_done_with_soon(piece: str) -> None:
+    command = (piece * CHARACTERS_MAX)[:CHARACTERS_MAX]
+    assert all("/" not in name for name in shell_programs(command))
 
 
 def test_a_command_over_the_limit_names_nothing() -> None:

@@ -9,17 +9,17 @@ from earnest.effects.sandbox.api import Report, Status
 from earnest.effects.tools.failures import (
     ENVIRONMENTAL_ERRNOS,
     LIMIT_CODES,
-    FailureClass,
     ToolFailure,
     of_os_error,
     of_report,
 )
 from earnest.foundation.errors import Broken
+from earnest.foundation.failures import FailureClass
 
 
-def of_exit(code: int, stderr: str = "", programs: str = "prog") -> tuple[str, str] | None:
+def of_exit(code: int, stderr: str = "", programs: str = "prog") -> tuple[str | None, str] | None:
     failure = of_report(Report(status=Status.DONE, exit_code=code, stderr=stderr.encode()), programs.split())
-    return failure and (failure.failure_class or "ours", failure.code)
+    return None if failure is None else (failure.failure_class, failure.code)
 
 
 def test_an_exit_code_of_0_is_no_failure() -> None:
@@ -39,7 +39,12 @@ def test_an_exit_code_of_0_is_no_failure() -> None:
         (1, "sh: 1: cannot create x: Read-only file system", "sh", ("environmental", "erofs")),
         (2, "FileNotFoundError: [Errno 2] No such file or directory: 'x'", "python3", ("environmental", "enoent")),
         (1, "OSError: [Errno 101] Network is unreachable", "python3", ("environmental", "enetunreach")),
-        (1, "socket.gaierror: [Errno -3] Temporary failure in name resolution", "python3", ("environmental", "network")),
+        (
+            1,
+            "socket.gaierror: [Errno -3] Temporary failure in name resolution",
+            "python3",
+            ("environmental", "network"),
+        ),
         (1, "IsADirectoryError: [Errno 21] Is a directory: 'x'", "python3", ("logical", "exit_code")),
         (1, "ValueError: [Errno 99999] no such number", "python3", ("logical", "exit_code")),
         (1, "cat: x: No such file or directory\nAssertionError: 3 != 4", "prog", ("logical", "exit_code")),

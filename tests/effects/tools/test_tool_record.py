@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earnest.effects.tools.failures import FailureClass, ToolFailure
+from earnest.effects.tools.failures import ToolFailure
 from earnest.effects.tools.record import ToolCall, ToolRecord, excerpt
 from earnest.effects.workspace.changes import Change
 from earnest.effects.workspace.tree import Kind
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Broken
+from earnest.foundation.failures import FailureClass
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
 COUNT = st.integers(0, 2**53 - 1)

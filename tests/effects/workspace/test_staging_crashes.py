@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def killed_at(call: int) -> Iterator[None]:
         yield
 
 
-def survives(action: Callable[[], None], call: int) -> bool:
+def survives(action: Callable[[], object], call: int) -> bool:
     """False if the process died on the way."""
     try:
         with killed_at(call):
@@ -115,7 +116,7 @@ def test_a_move_killed_at_any_point_is_finished_by_the_next_start(tmp_path: Path
     call, done = 0, False
     while not done:
         workspace, changes, before, after = stage_one(tmp_path / str(call))
-        done = survives(lambda workspace=workspace, changes=changes: workspace._move_in("step", changes), call)  # type: ignore[misc]
+        done = survives(partial(workspace._move_in, "step", changes), call)
 
         halfway = listing(workspace.folder)
         assert halfway["changed"] in {"old", "new"}
@@ -137,7 +138,7 @@ def test_a_return_killed_at_any_point_is_completed_by_the_next_start(tmp_path: P
     while not done:
         workspace, changes, before, _ = stage_one(tmp_path / str(call))
         workspace._move_in("step", changes)
-        done = survives(lambda workspace=workspace: workspace._restore("before", None) and None, call)  # type: ignore[misc]
+        done = survives(partial(workspace._restore, "before", None), call)
 
         again = Workspace(workspace.folder, tmp_path / str(call) / "stages")
         asyncio.run(again.restore("before"))
@@ -152,7 +153,7 @@ def test_a_stage_killed_at_any_point_leaves_the_workspace_as_it_was(tmp_path: Pa
     fill(workspace.folder)
     before = listing(workspace.folder)
     call = 0
-    while not survives(lambda: workspace._stage("step") and None, call):
+    while not survives(partial(workspace._stage, "step"), call):
         assert listing(workspace.folder) == before
         call += 1
     again = Workspace(workspace.folder, tmp_path / "stages")

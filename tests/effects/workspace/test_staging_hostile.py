@@ -92,7 +92,9 @@ def link_to(target: str) -> Callable[[Path], None]:
         (link_to("a/../../b"), "workspace_link"),
     ],
 )
-async def test_it_is_refused_and_can_be_removed(stage: Stage, tmp_path: Path, attack: Callable[[Path], None], code: str) -> None:
+async def test_it_is_refused_and_can_be_removed(
+    stage: Stage, tmp_path: Path, attack: Callable[[Path], None], code: str
+) -> None:
     attack(stage.folder)
     with pytest.raises(Refused) as refused:
         await stage.changes()

@@ -13,6 +13,7 @@ SqlParameters: TypeAlias = Sequence[SqlValue] | Mapping[str, SqlValue]
 BUSY_TIMEOUT_MS: Final = 5_000
 WAL_SIZE_BYTES: Final = 64 * 1024 * 1024
 STATEMENTS_CACHED: Final = 256
+SQLITE_VERSION: Final = sqlite3.sqlite_version
 SQLITE_VERSION_MIN: Final = (3, 37, 0)
 """The first with STRICT tables."""
 

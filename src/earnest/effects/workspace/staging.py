@@ -113,11 +113,7 @@ class Workspace:
         """Move the changes in. Call it when they are durable: from here on there is only forward."""
         small = self._is_small() and len(changes) <= SMALL_ENTRIES
         ordered = tuple(changes)
-        moved = (
-            self._move_in(stage.id, ordered)
-            if small
-            else await asyncio.to_thread(self._move_in, stage.id, ordered)
-        )
+        moved = self._move_in(stage.id, ordered) if small else await asyncio.to_thread(self._move_in, stage.id, ordered)
         if not moved:
             raise Broken(f"the stage {stage.id} is gone")
 

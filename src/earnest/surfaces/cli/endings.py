@@ -4,7 +4,8 @@ import os
 import sys
 from enum import IntEnum
 
-import click
+import typer
+from typer.exceptions import TyperException
 
 from earnest.foundation.errors import Broken, Faulty, Refused, Unavailable
 
@@ -16,6 +17,7 @@ class ExitCode(IntEnum):
     ABANDON = 1
     UNMET = 2
     BAD_INPUT = 3
+    STOPPED = 130
 
 
 def ending_of(error: BaseException) -> int:
@@ -24,26 +26,25 @@ def ending_of(error: BaseException) -> int:
         import traceback  # noqa: PLC0415
 
         traceback.print_exception(error)
-    match error:
-        case click.exceptions.Exit(exit_code=code):
-            return code
-        case click.exceptions.Abort() | KeyboardInterrupt():
-            return _say("stopped", 130)
-        case click.ClickException():
-            error.show()
-            return ExitCode.BAD_INPUT
-        case Faulty() | Refused():
-            return _say(str(error), ExitCode.BAD_INPUT)
-        case Unavailable() | Broken():
-            return _say(str(error), ExitCode.ABANDON)
-        case OSError():
-            return _say(f"{error.filename or 'system'}: {error.strerror or error}", ExitCode.BAD_INPUT)
-        case _:
-            hint = "this is a fault of earnest; set EARNEST_DEBUG=1 to see where"
-            return _say(f"{type(error).__name__}: {error} ({hint})", ExitCode.ABANDON)
-
-
-def _say(message: str, code: int) -> int:
-    for line in message.splitlines() or [""]:
+    code, message = _told(error)
+    for line in message.splitlines():
         print(f"earnest: {line}", file=sys.stderr)  # noqa: T201
     return code
+
+
+def _told(error: BaseException) -> tuple[int, str]:
+    match error:
+        case TyperException():
+            wrong = str(getattr(error, "format_message", error.__str__)())
+            return ExitCode.BAD_INPUT, f"{wrong}\nsee `earnest --help`"
+        case typer.Abort() | KeyboardInterrupt():
+            return ExitCode.STOPPED, "stopped"
+        case Faulty() | Refused():
+            return ExitCode.BAD_INPUT, str(error)
+        case Unavailable() | Broken():
+            return ExitCode.ABANDON, str(error)
+        case OSError():
+            return ExitCode.BAD_INPUT, f"{error.filename or 'system'}: {error.strerror or error}"
+        case _:
+            hint = "this is a fault of earnest; set EARNEST_DEBUG=1 to see where"
+            return ExitCode.ABANDON, f"{type(error).__name__}: {error} ({hint})"

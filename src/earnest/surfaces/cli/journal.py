@@ -4,8 +4,6 @@ from typing import Annotated
 
 import typer
 
-from earnest.surfaces.cli.books import reading
-
 app = typer.Typer(help="The journal of facts.", no_args_is_help=True)
 
 
@@ -23,9 +21,12 @@ def verify(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     import json  # noqa: PLC0415
 
     from earnest.app import places  # noqa: PLC0415
+    from earnest.app.readers import reading_books  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.audit.journal_check import check_journal  # noqa: PLC0415
 
-    with reading() as (books, settings):
+    settings = read_settings()
+    with reading_books(settings) as books:
         report = check_journal(books, places.audit_log(settings.home))
     findings = [
         {"what": str(f.what), "first_seq": f.first_seq, "last_seq": f.last_seq, "detail": f.detail}

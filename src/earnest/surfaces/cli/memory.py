@@ -9,57 +9,37 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="What was learned from earlier runs.", no_args_is_help=True)
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
-
 
 @app.command()
 def show(
-    space: Annotated[
-        str | None, typer.Argument(help="Only entries of this space, as `approach:class/subtask`.")
-    ] = None,
+    space: Annotated[str | None, typer.Argument(help="Only this space, as `approach:task_class/subtask`.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many entries.")] = 50,
-    as_json: Json = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """List what is remembered."""
-    from earnest.app import places  # noqa: PLC0415
+    from earnest.app.readers import reading_memory  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.memory.service import open_memory_reader  # noqa: PLC0415
 
-    path = places.memory(read_settings().home)
-    if not path.exists():
-        typer.echo("nothing is remembered yet", err=as_json)
-        return
-    memory = open_memory_reader(path)
-    try:
+    with reading_memory(read_settings()) as memory:
         for megram in memory.entries(space, limit=limit):
             typer.echo(_line(megram, as_json))
-    finally:
-        memory.close()
 
 
 @app.command()
 def query(
     space: Annotated[str, typer.Argument(help="As `intent:python_inventory`.")],
-    entity: Annotated[str, typer.Argument(help="As `env:local`.")] = "env:local",
+    entity: Annotated[str, typer.Argument(help="As `env:local` or `approach:wc`.")] = "env:local",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Ask what memory advises for a pair of tags: ignore, exploit, avoid or caution."""
     import json  # noqa: PLC0415
 
-    from earnest.app import places  # noqa: PLC0415
+    from earnest.app.readers import reading_memory  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.effects.clock import SystemClock  # noqa: PLC0415
-    from earnest.memory.potential import Potentials  # noqa: PLC0415
-    from earnest.memory.service import open_memory_reader  # noqa: PLC0415
 
-    path = places.memory(read_settings().home)
-    found = Potentials(attention=0.0, decision=0.0)
-    if path.exists():
-        memory = open_memory_reader(path)
-        try:
-            found = memory.query_mk(space, entity, SystemClock().now_ms())
-        finally:
-            memory.close()
+    with reading_memory(read_settings()) as memory:
+        found = memory.query_mk(space, entity, SystemClock().now_ms())
     if as_json:
         form = {"attention": found.attention, "decision": found.decision, "action": found.action}
         typer.echo(json.dumps(form))
@@ -95,4 +75,5 @@ def _line(megram: "Megram", as_json: bool) -> str:
     if as_json:
         return json.dumps(asdict(megram), ensure_ascii=False)
     where = f"{megram.space} · {megram.entity}"
-    return f"{megram.id}  {megram.level}  {rfc3339(megram.created_at_ms)}  {megram.state:<15} {where}: {printable(megram.content)}"
+    told = f"{megram.state:<15} {where}: {printable(megram.content)}"
+    return f"{megram.id}  {megram.level}  {rfc3339(megram.created_at_ms)}  {told}"

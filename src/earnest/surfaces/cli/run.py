@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     pass
 
 
-def run(
+def run(  # noqa: PLR0917 - typer calls it by name
     playbook: Annotated[str | None, typer.Argument(metavar="PLAYBOOK", help="A playbook (.yaml or .yml).")] = None,
     resume: Annotated[str | None, typer.Option(metavar="RUN", help="Go on with this interrupted run.")] = None,
     new: Annotated[bool, typer.Option("--new", help="Start anew even if this playbook was interrupted.")] = False,

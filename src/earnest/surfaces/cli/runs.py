@@ -4,8 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from earnest.surfaces.cli.books import reading
-
 if TYPE_CHECKING:
     from earnest.views.runs import RoundView, RunLine, RunView
 
@@ -17,11 +15,13 @@ def runs(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """List runs, the newest first."""
+    from earnest.app.readers import reading_books  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.foundation.errors import Refused  # noqa: PLC0415
     from earnest.views.runs import list_runs  # noqa: PLC0415
 
     try:
-        with reading() as (books, _):
+        with reading_books(read_settings()) as books:
             lines = books.read_sync(lambda reader: list_runs(reader, limit))
     except Refused as refusal:
         if refusal.code != "no_database":
@@ -38,9 +38,11 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show a run: criteria, evidence, rounds, and what was remembered."""
+    from earnest.app.readers import reading_books  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.views.runs import show_run  # noqa: PLC0415
 
-    with reading() as (books, _):
+    with reading_books(read_settings()) as books:
         view = books.read_sync(lambda reader: show_run(reader, run))
     if as_json:
         typer.echo(_json_view(view))
@@ -100,12 +102,12 @@ def _json_view(view: "RunView") -> str:
 
 def _view_lines(view: "RunView") -> "list[str]":
     from earnest.foundation.text import printable  # noqa: PLC0415
-    from earnest.surfaces.cli.live import lines_of  # noqa: PLC0415
+    from earnest.surfaces.cli.lines import ending_lines, lines_of  # noqa: PLC0415
 
     found = [_text_line(view.line), f"from {view.line.source}, {view.facts} facts, resumed {view.resumed} times"]
     for one in view.rounds:
         messages = (one.plan, *one.calls, *one.outcomes, one.judgement, one.directive)
-        found += ["", *(f"  {printable(text)}" for message in messages for text, _ in lines_of(message))]
+        found += ["", *(f"  {text}" for message in messages for text, _ in lines_of(message))]
     found += ["", "remembered:" if view.remembered else "nothing was remembered"]
     for megram in view.remembered:
         lesson = megram.lesson
@@ -113,6 +115,5 @@ def _view_lines(view: "RunView") -> "list[str]":
     found += [f"unknown effect: {key}" for key in view.unknown_effects]
     result = view.line.result
     if result is not None:
-        found += ["", f"{result.directive.upper()}  {result.summary}"]
-        found += [f"  unmet  {unmet.scope}: {unmet.text} ({unmet.reason})" for unmet in result.unmet]
+        found += ["", *ending_lines(result)]
     return found

@@ -12,18 +12,16 @@ from typing import Final
 import typer
 
 from earnest.app.platform import Platform, open_platform
+from earnest.app.readers import order_of
 from earnest.app.settings import read_settings
-from earnest.effects.clock import SystemClock
-from earnest.effects.tools.toolbox import Toolbox
 from earnest.engine.codec import encode
 from earnest.engine.gradient.cascade import Cause, State
 from earnest.engine.messages import FinalResult
 from earnest.foundation.instants import duration_text
-from earnest.runtime.order import Grants, Order, read_order
+from earnest.runtime.order import Grants, Order
 from earnest.surfaces.cli.endings import ExitCode
+from earnest.surfaces.cli.lines import ending_lines
 from earnest.surfaces.cli.live import watching
-from earnest.verification.registry import Registry
-from earnest.verification.service import Verifier
 
 EXIT_CODES: Final = {State.ACCEPT: ExitCode.ACCEPT, State.SUCCESS: ExitCode.UNMET, State.ABANDON: ExitCode.ABANDON}
 
@@ -67,9 +65,9 @@ def print_result(run_id: str, workspace: Path, result: FinalResult, *, as_json: 
         form = {"run": run_id, "workspace": str(workspace), "exit_code": code, **encode(result)}
         typer.echo(json.dumps(form, ensure_ascii=False))
         return
-    typer.echo(f"\n{result.directive.upper()}  {result.summary}")
-    for criterion in result.unmet:
-        typer.echo(f"  unmet  {criterion.scope}: {criterion.text} ({criterion.reason})")
+    typer.echo("")
+    for line in ending_lines(result):
+        typer.echo(line)
     for move in result.next_moves:
         typer.echo(f"  next   {move}")
     rounds = "1 round" if result.round == 1 else f"{result.round} rounds"
@@ -80,10 +78,7 @@ def print_result(run_id: str, workspace: Path, result: FinalResult, *, as_json: 
 def _read_order(request: Request) -> Order | None:
     if request.playbook is None:
         return None
-    clock = SystemClock()
-    verifier = Verifier(registry=Registry(), sandbox=None, clock=clock)
-    grants = Grants(write=request.write, network=request.network)
-    return read_order(request.playbook, Toolbox(clock), verifier, grants)
+    return order_of(request.playbook, Grants(write=request.write, network=request.network))
 
 
 async def _run_id(platform: Platform, request: Request, order: Order | None) -> str:

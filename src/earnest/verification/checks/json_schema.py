@@ -14,7 +14,8 @@ from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Refused
 from earnest.verification.paths import path_fault, read_beside, read_entry
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject
-from earnest.verification.schema_process import schema_fault, schema_problems
+from earnest.verification.schema import schema_fault
+from earnest.verification.schema_process import schema_problems
 from earnest.verification.strict_json import JSON_BYTES_MAX, NotStrictJson, strict_json
 
 PATH_CHARACTERS_MAX: Final = 1_024

@@ -1,0 +1,66 @@
+"""Does a value satisfy a JSON Schema (2020-12)? Nothing is fetched. Run as a program, it answers within bounds."""
+
+import json
+import resource
+import sys
+from typing import TYPE_CHECKING, Final
+
+from jsonschema_rs import Draft202012Validator, ReferencingError, ValidationError
+
+from earnest.verification.patterns import PATTERN_ENGINE
+
+if TYPE_CHECKING:
+    from earnest.foundation.canonical import JsonValue
+
+CPU_S: Final = 8
+MEMORY_BYTES: Final = 1024 * 1024 * 1024
+PROBLEMS_MAX: Final = 5
+PROBLEM_CHARACTERS_MAX: Final = 300
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+
+def schema_fault(schema: "JsonValue") -> str | None:
+    """What is wrong with a schema, or None. `schema` is made of `dict` and `list`."""
+    if isinstance(schema, dict) and schema.get("$schema", _DIALECT) not in {_DIALECT, _DIALECT + "#"}:
+        return f"its $schema must be {_DIALECT}"
+    try:
+        _validator(schema)
+    except (ValueError, ReferencingError, TypeError) as error:
+        return f"is no JSON Schema 2020-12 that can be used: {str(error).splitlines()[0][:PROBLEM_CHARACTERS_MAX]}"
+    return None
+
+
+def main() -> None:
+    """Read `[schema, value]` from stdin and write the problems to stdout."""
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    schema, value = json.load(sys.stdin)
+    problems: list[str] = []
+    for error in _validator(schema).iter_errors(value):
+        problems.append(_described(error))
+        if len(problems) == PROBLEMS_MAX:
+            break
+    json.dump(problems, sys.stdout)
+
+
+def _validator(schema: "JsonValue") -> Draft202012Validator:
+    """Unknown formats are refused, so that a misspelt one does not pass for a check."""
+    if not isinstance(schema, dict | bool):
+        raise TypeError("a schema must be a mapping, true or false")
+    return Draft202012Validator(
+        schema,
+        pattern_options=PATTERN_ENGINE,
+        validate_formats=True,
+        ignore_unknown_formats=False,
+        offline=True,
+    )
+
+
+def _described(error: ValidationError) -> str:
+    pointer = "".join(f"/{step}" for step in error.instance_path) or "the value"
+    return f"{pointer}: {error.message}"[:PROBLEM_CHARACTERS_MAX]
+
+
+if __name__ == "__main__":
+    main()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.app import places
+from earnest.app.judges import judges_for, reviews_in
 from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings
 from earnest.audit.log import AuditLog
@@ -28,6 +29,7 @@ from earnest.memory.dreamer import Dreamer
 from earnest.memory.service import Memory, open_memory
 from earnest.runtime.forgetting import Forgetting
 from earnest.runtime.recall import MemoryRecall, catch_up
+from earnest.runtime.review_book import ReviewBook
 from earnest.runtime.task_run import TaskRuns, TaskServices
 from earnest.runtime.tree_heads import TREE_HEAD_SENDERS, TreeHead, announcing
 from earnest.verification.registry import Registry
@@ -49,6 +51,7 @@ class Platform:
     memory: Memory
     forgetting: Forgetting
     verifier: Verifier
+    reviews: ReviewBook
     toolbox: Toolbox
 
 
@@ -75,7 +78,9 @@ async def open_platform(
         stack.push_async_callback(sealer.close)
         recall = MemoryRecall(memory, clock)
         engine = await stack.enter_async_context(Engine(bus=bus, clock=clock, recall=recall))
-        verifier = Verifier(registry=Registry(), sandbox=sandbox, clock=clock)
+        reviews = reviews_in(database, clock)
+        judges = judges_for(settings.judge, clock, chance, reviews)
+        verifier = Verifier(registry=Registry(), sandbox=sandbox, clock=clock, judges=judges)
         toolbox = Toolbox(clock)
         forgetting = Forgetting(memory=memory, dreamer=Dreamer(memory, clock), database=database, clock=clock)
         await sandbox.self_test()
@@ -104,6 +109,7 @@ async def open_platform(
             memory=memory,
             forgetting=forgetting,
             verifier=verifier,
+            reviews=reviews,
             toolbox=toolbox,
         )
 

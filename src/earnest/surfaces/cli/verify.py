@@ -1,4 +1,4 @@
-"""`earnest verify`: judge a folder by a specification."""
+"""`earnest verify`: judge work by a specification, or try the specification itself. `earnest replay`: judge again."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,32 +6,101 @@ from typing import Annotated
 import typer
 
 EXIT_CODES = {"verified": 0, "not_verified": 1, "unclear": 2}
+REPLAY_CODES = {"agrees": 0, "disagrees": 1, "different_now": 2, "not_comparable": 2}
 
 
 def verify(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A specification (earnest-spec-v1, YAML).")],
-    submission: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that was handed in.")],
+    submission: Annotated[
+        Path | None, typer.Argument(metavar="[SUBMISSION]", help="The folder, tar or zip that was handed in.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as one JSON object.")] = False,
+    lint: Annotated[bool, typer.Option("--lint", help="Try the specification on worthless work instead.")] = False,
+    keep: Annotated[bool, typer.Option("--keep/--no-keep", help="Keep the verdict for `earnest replay`.")] = True,
 ) -> None:
     """Judge what was handed in.
 
     Exit codes: 0 verified, 1 not verified, 2 unclear, 3 bad input or usage.
     """
+    from earnest.foundation.errors import Diagnostic, Faulty  # noqa: PLC0415
+
+    if lint == (submission is not None):
+        raise typer.BadParameter("give SPEC and SUBMISSION, or --lint and SPEC")
+    if submission is None:
+        _lint(spec.absolute())
+    elif not submission.exists():
+        raise Faulty([Diagnostic(source=str(submission), line=0, message="no such folder or archive")])
+    else:
+        _judge(spec.absolute(), submission.absolute(), as_json=as_json, keep=keep)
+
+
+def replay(
+    verdict: Annotated[str, typer.Argument(metavar="VERDICT", help="The id of a kept verdict, or how it begins.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as one JSON object.")] = False,
+) -> None:
+    """Judge again what a kept verdict was about: it must agree.
+
+    Exit codes: 0 it agrees, 1 it disagrees, 2 it cannot be compared, 3 bad input or usage.
+    """
     import asyncio  # noqa: PLC0415
     import json  # noqa: PLC0415
 
-    from earnest.app.readers import verdict_on  # noqa: PLC0415
+    from earnest.app.readers import replay_of  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.foundation.errors import Diagnostic, Faulty  # noqa: PLC0415
     from earnest.verification.verdict import verdict_to_json  # noqa: PLC0415
 
-    if not submission.is_dir():
-        raise Faulty([Diagnostic(source=str(submission), line=0, message="no such folder")])
-    verdict = asyncio.run(verdict_on(spec.absolute(), submission.absolute(), read_settings()))
+    found = asyncio.run(replay_of(verdict, read_settings()))
     if as_json:
-        typer.echo(json.dumps(verdict_to_json(verdict), ensure_ascii=False))
+        rows = [{"id": one.id, "agreement": one.agreement.value, "detail": one.detail} for one in found.comparisons]
+        told = {"id": found.kept.id, "criteria": rows, "now": verdict_to_json(found.verdict)}
+        typer.echo(json.dumps(told, ensure_ascii=False))
+    else:
+        for one in found.comparisons:
+            typer.echo(f"{one.agreement:<15} {one.id}  {one.detail}")
+    codes = {REPLAY_CODES[one.agreement] for one in found.comparisons}
+    raise typer.Exit(1 if 1 in codes else max(codes))
+
+
+def _judge(spec: Path, submission: Path, *, as_json: bool, keep: bool) -> None:
+    import asyncio  # noqa: PLC0415
+    import json  # noqa: PLC0415
+
+    from earnest.app.readers import judged_by  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+    from earnest.verification.verdict import verdict_to_json  # noqa: PLC0415
+
+    judged = asyncio.run(judged_by(spec, submission, read_settings(), keep=keep))
+    verdict = judged.verdict
+    if as_json:
+        kept = {"id": judged.id} if judged.id else {}
+        typer.echo(json.dumps({**verdict_to_json(verdict), **kept}, ensure_ascii=False))
     else:
         for line in verdict.criteria:
             typer.echo(f"{line.answer:<13} {line.id}  {line.reason}")
         typer.echo(f"{verdict.answer.upper()}  snapshot {verdict.snapshot}  sandbox {verdict.sandbox or 'none'}")
+        if judged.id:
+            typer.echo(f"kept as {judged.id}")
+    if judged.unkept:
+        typer.echo(f"earnest: the verdict is not kept: {judged.unkept}", err=True)
     raise typer.Exit(EXIT_CODES[verdict.answer])
+
+
+def _lint(spec: Path) -> None:
+    import asyncio  # noqa: PLC0415
+
+    from earnest.app.readers import lint_of  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+    from earnest.foundation.errors import Diagnostic, Faulty  # noqa: PLC0415
+
+    found = asyncio.run(lint_of(spec, read_settings()))
+    for one in found:
+        if not one.is_grave:
+            typer.echo(f"note: {one.criterion}: {one.message}")
+    grave = [one for one in found if one.is_grave]
+    if grave:
+        raise Faulty(
+            Diagnostic(source=str(spec), line=one.line, message=f"{one.criterion}: {one.message}") for one in grave
+        )
+    untried = any("could not be tried" in one.message for one in found)
+    typer.echo("not every check could be tried" if untried else "every check that can be tried refuses worthless work")
+    raise typer.Exit(EXIT_CODES["unclear"] if untried else 0)

@@ -36,7 +36,7 @@ class ScriptedSandbox:
         assert isinstance(execution.work, Path)
         return self._act(execution.work)
 
-    async def self_test(self) -> SelfTest:
+    async def self_test(self, _max_age_ms: int = 0, /) -> SelfTest:
         return SelfTest(provider="scripted", at_ms=0, probes=())
 
     async def close(self) -> None: ...

@@ -202,7 +202,7 @@ class BubblewrapSandbox:
 
     async def _refill_when_quiet(self) -> None:
         while len(self._ready) < self._settings.pool:
-            await asyncio.sleep(REFILL_QUIET_MS / 1000)
+            await self._clock.sleep_ms(REFILL_QUIET_MS)
             if self._busy:
                 continue
             try:

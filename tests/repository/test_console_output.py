@@ -18,7 +18,8 @@ MASKS = (
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "INSTANT"),
     (r'("\w+_ms": )\d+', r"\1MS"),
     (r"\b\d+\.\d s\b|\b\d+ ms\b", "TIME"),
-    (r"\d+\.\d{6,}", "FLOAT"),
+    (r"(?<=Ω )\d\.\d\d|(?<=loss )\d\.\d\d|(?<=Omega=)\S+|(?<=L=)\S+|(?<=loss_gradient=)\S+", "BY TIME"),
+    (r"^\d+(?=  INSTANT)|\b\d+(?= (?:facts|lines|heads)\b)|(?<=size=)\d+|(?<=head/)\d+", "NUMBER"),
     (r"\d+ MiB", "SIZE"),
     (r"(earnest|sqlalchemy|lmdb|pydantic|typer|sqlite|bubblewrap) \d[\w.]*", r"\1 VERSION"),
     (r"\d\.\d+\.\d+ on Linux\S+", "PYTHON on LINUX"),
@@ -84,6 +85,7 @@ def test_the_readme_shows_what_really_happens(place: Path) -> None:
     _replay(ROOT / "README.md", place)
 
 
+@pytest.mark.slow  # a dozen processes
 def test_the_page_of_commands_shows_what_really_happens(place: Path) -> None:
     _replay(ROOT / "docs" / "cli.md", place)
 

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Final
 
 from earnest.app import places
 from earnest.app.sandboxes import open_for
@@ -15,7 +14,7 @@ from earnest.audit.tap import Auditor
 from earnest.effects.bus.api import Bus
 from earnest.effects.bus.local import LocalBus
 from earnest.effects.clock import Clock, SystemChance, SystemClock
-from earnest.effects.sandbox.api import Sandbox
+from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Sandbox
 from earnest.effects.storage.database import Database
 from earnest.effects.tools.toolbox import Toolbox
 from earnest.engine.codec import encode
@@ -33,8 +32,6 @@ from earnest.runtime.tree_heads import TREE_HEAD_SENDERS, TreeHead, announcing
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
 
-RETEST_MS: Final = 300_000
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Platform:
@@ -49,6 +46,7 @@ class Platform:
     memory: Memory
     forgetting: Forgetting
     verifier: Verifier
+    sandbox: Sandbox
     toolbox: Toolbox
 
 
@@ -67,6 +65,8 @@ async def open_platform(
         stack.callback(auditor.close)
         sandbox = await open_for(settings, clock)
         stack.push_async_callback(sandbox.close)
+        _keep_running(stack, _keep_testing(sandbox, clock))
+        await asyncio.sleep(0)  # the self-test begins now, beside all that follows
         memory = open_memory(places.memory(settings.home))
         stack.push_async_callback(memory.close)
         await catch_up(memory, database)
@@ -78,8 +78,7 @@ async def open_platform(
         verifier = Verifier(registry=Registry(), sandbox=sandbox, clock=clock)
         toolbox = Toolbox(clock)
         forgetting = Forgetting(memory=memory, dreamer=Dreamer(memory, clock), database=database, clock=clock)
-        await sandbox.self_test()
-        _keep_running(stack, auditor.watch(), forgetting.watch(), _retest(sandbox, clock))
+        _keep_running(stack, auditor.watch(), forgetting.watch())
         services = TaskServices(
             home=settings.home,
             database=database,
@@ -104,6 +103,7 @@ async def open_platform(
             memory=memory,
             forgetting=forgetting,
             verifier=verifier,
+            sandbox=sandbox,
             toolbox=toolbox,
         )
 
@@ -115,11 +115,11 @@ def _keep_running(stack: contextlib.AsyncExitStack, *work: Coroutine[None, None,
         stack.callback(task.cancel)
 
 
-async def _retest(sandbox: Sandbox, clock: Clock) -> None:
-    """Attack the sandbox every few minutes: a green result does not last for ever."""
+async def _keep_testing(sandbox: Sandbox, clock: Clock) -> None:
+    """Attack the sandbox at the start and every few minutes; executions wait for the first result."""
     while True:
-        await clock.sleep_ms(RETEST_MS)
         await sandbox.self_test()
+        await clock.sleep_ms(SELF_TEST_VALID_MS)
 
 
 def _open_auditor(settings: Settings, bus: Bus, clock: Clock, on_report: Callable[[AuditReport], None]) -> Auditor:

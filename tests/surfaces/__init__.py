@@ -1,0 +1,1 @@
+"""Do the doors take what people type, and answer as documented?"""

@@ -5,6 +5,7 @@ Run with `python benchmarks/bus.py`. Figures are the best of three rounds in one
 
 import asyncio
 import gc
+import json
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -98,17 +99,13 @@ def best_s(act: Callable[[], object]) -> float:
     return min(times)
 
 
-def show(name: str, seconds: float, count: int = MESSAGES) -> None:
-    print(f"{name:<58} {count / seconds:>12,.0f}/s {seconds:>8.3f} s")
-
-
 def main() -> None:
     envelopes = list(built(MESSAGES))
     gc.freeze()  # these are the benchmark's own, and no run holds so many
-    show("bus, one inbox and one tap, envelopes at hand", best_s(lambda: asyncio.run(deliver(envelopes))))
-    show(
-        "bus, one inbox and one tap, envelopes built in the loop", best_s(lambda: asyncio.run(deliver(built(MESSAGES))))
-    )
+    figures = {
+        "messages_per_s": per_s(lambda: asyncio.run(deliver(envelopes))),
+        "messages_built_in_the_loop_per_s": per_s(lambda: asyncio.run(deliver(built(MESSAGES)))),
+    }
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "audit.jsonl"
         kept = path.with_name(SNAPSHOT_NAME)
@@ -122,11 +119,18 @@ def main() -> None:
             kept.unlink(missing_ok=True)
             read_report(path, now_ms=CLOCK.now_ms())
 
-        show("auditor, hand-written encoding", best_s(lambda: anew(encode)))
-        show("auditor, dataclasses.asdict", best_s(lambda: anew(encode_any)))
-        show("verify_log", best_s(lambda: verify_log(path)))
-        show("report without kept statistics", best_s(cold))
-        show("report with kept statistics", best_s(lambda: read_report(path, now_ms=CLOCK.now_ms())), 1)
+        figures |= {
+            "audited_per_s": per_s(lambda: anew(encode)),
+            "audited_with_asdict_per_s": per_s(lambda: anew(encode_any)),
+            "log_lines_verified_per_s": per_s(lambda: verify_log(path)),
+            "log_lines_reported_per_s": per_s(cold),
+            "kept_report_ms": 1000 * best_s(lambda: read_report(path, now_ms=CLOCK.now_ms())),
+        }
+    print(json.dumps({name: round(value, 1) for name, value in figures.items()}, indent=2))
+
+
+def per_s(act: Callable[[], object]) -> float:
+    return MESSAGES / best_s(act)
 
 
 if __name__ == "__main__":

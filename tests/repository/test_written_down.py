@@ -81,7 +81,7 @@ def _settings(kind: type) -> Iterator[str]:
     """The names of a settings class and of the tables within it."""
     hints = get_type_hints(kind)
     for field in dataclasses.fields(kind):
-        yield field.name
+        yield field.name.rstrip("_")  # `lambda` is a word of Python
         if dataclasses.is_dataclass(hints[field.name]):
             yield from _settings(hints[field.name])
 

@@ -1,1 +1,1 @@
-"""Tests of the doors."""
+"""Do the doors take what people type, and answer as documented?"""

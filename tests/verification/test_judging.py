@@ -15,7 +15,7 @@ from earnest.foundation.errors import Faulty, Refused, Unavailable
 from earnest.testing.check_conformance import ScriptedSandbox
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject
 from earnest.verification.registry import Registry
-from earnest.verification.service import SELF_TEST_VALID_MS, Verifier
+from earnest.verification.service import Verifier
 from earnest.verification.verdict import Answer, Cause, Verdict
 
 Run = Callable[[Subject, CheckTools], Awaitable[Findings]]
@@ -180,20 +180,11 @@ async def test_code_is_run_only_in_a_sandbox_that_holds(folder: Path) -> None:
 
 async def test_a_self_test_that_breaks_is_not_passed(folder: Path) -> None:
     class Broken(ScriptedSandbox):
-        async def self_test(self) -> object:  # type: ignore[override]
+        async def self_test(self, _max_age_ms: int = 0, /) -> object:  # type: ignore[override]
             raise OSError("no namespaces")
 
     verdict = await verifier(passes, runs_code=True, sandbox=Broken()).verify([criterion()], folder)
     assert "no namespaces" in verdict.criteria[0].reason
-
-
-async def test_the_self_test_is_repeated_when_it_is_old(folder: Path) -> None:
-    clock, sandbox = VirtualClock(), ScriptedSandbox()
-    judge = verifier(passes, runs_code=True, sandbox=sandbox, clock=clock)
-    for expected in (1, 1, 2):
-        await judge.verify([criterion("C1"), criterion("C2")], folder)
-        assert sandbox.self_tests == expected
-        clock.jump_ms(SELF_TEST_VALID_MS // 2)
 
 
 async def test_a_criterion_without_a_check_waits_for_somebody(folder: Path) -> None:

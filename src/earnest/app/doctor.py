@@ -1,5 +1,6 @@
 """What a machine has and lacks for earnest to work here."""
 
+import os
 import platform
 import shutil
 from dataclasses import dataclass
@@ -54,6 +55,8 @@ async def _sandbox(settings: Settings) -> Finding:
 
 def _home(settings: Settings) -> Finding:
     parent = next(path for path in (settings.home, *settings.home.parents) if path.exists())
+    if not os.access(parent, os.W_OK):
+        return Finding(name="data directory", well=False, detail=f"{parent} cannot be written")
     free = shutil.disk_usage(parent).free
     detail = f"{settings.home}, {free // 2**20} MiB free"
     return Finding(name="data directory", well=free >= FREE_BYTES_MIN, detail=detail)

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Final
 
 from earnest.app import places
 from earnest.app.judges import judges_for, reviews_in
@@ -16,7 +15,7 @@ from earnest.audit.tap import Auditor
 from earnest.effects.bus.api import Bus
 from earnest.effects.bus.local import LocalBus
 from earnest.effects.clock import Clock, SystemChance, SystemClock
-from earnest.effects.sandbox.api import Sandbox
+from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Sandbox
 from earnest.effects.storage.database import Database
 from earnest.effects.tools.toolbox import Toolbox
 from earnest.engine.codec import encode
@@ -35,8 +34,6 @@ from earnest.runtime.tree_heads import TREE_HEAD_SENDERS, TreeHead, announcing
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
 
-RETEST_MS: Final = 300_000
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Platform:
@@ -52,6 +49,7 @@ class Platform:
     forgetting: Forgetting
     verifier: Verifier
     reviews: ReviewBook
+    sandbox: Sandbox
     toolbox: Toolbox
 
 
@@ -70,6 +68,8 @@ async def open_platform(
         stack.callback(auditor.close)
         sandbox = await open_for(settings, clock)
         stack.push_async_callback(sandbox.close)
+        _keep_running(stack, _keep_testing(sandbox, clock))
+        await asyncio.sleep(0)  # the self-test begins now, beside all that follows
         memory = open_memory(places.memory(settings.home))
         stack.push_async_callback(memory.close)
         await catch_up(memory, database)
@@ -83,8 +83,7 @@ async def open_platform(
         verifier = Verifier(registry=Registry(), sandbox=sandbox, clock=clock, judges=judges)
         toolbox = Toolbox(clock)
         forgetting = Forgetting(memory=memory, dreamer=Dreamer(memory, clock), database=database, clock=clock)
-        await sandbox.self_test()
-        _keep_running(stack, auditor.watch(), forgetting.watch(), _retest(sandbox, clock))
+        _keep_running(stack, auditor.watch(), forgetting.watch())
         services = TaskServices(
             home=settings.home,
             database=database,
@@ -110,6 +109,7 @@ async def open_platform(
             forgetting=forgetting,
             verifier=verifier,
             reviews=reviews,
+            sandbox=sandbox,
             toolbox=toolbox,
         )
 
@@ -121,11 +121,11 @@ def _keep_running(stack: contextlib.AsyncExitStack, *work: Coroutine[None, None,
         stack.callback(task.cancel)
 
 
-async def _retest(sandbox: Sandbox, clock: Clock) -> None:
-    """Attack the sandbox every few minutes: a green result does not last for ever."""
+async def _keep_testing(sandbox: Sandbox, clock: Clock) -> None:
+    """Attack the sandbox at the start and every few minutes; executions wait for the first result."""
     while True:
-        await clock.sleep_ms(RETEST_MS)
         await sandbox.self_test()
+        await clock.sleep_ms(SELF_TEST_VALID_MS)
 
 
 def _open_auditor(settings: Settings, bus: Bus, clock: Clock, on_report: Callable[[AuditReport], None]) -> Auditor:

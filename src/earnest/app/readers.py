@@ -17,7 +17,7 @@ from earnest.foundation.errors import Refused
 from earnest.memory.service import MemoryReader, open_memory_reader
 from earnest.runtime.judging import Judged, Keeping, Replayed, judged, linted, replayed
 from earnest.runtime.order import Grants, Order, read_order
-from earnest.runtime.submission import read_spec
+from earnest.runtime.submission import Submission, read_spec, read_submission
 from earnest.runtime.verdict_book import VerdictBook
 from earnest.verification.lint import Complaint
 from earnest.verification.plugin import Judges
@@ -37,31 +37,39 @@ def reading_books(settings: Settings) -> Iterator[ReadPool]:
 
 @contextlib.contextmanager
 def reading_memory(settings: Settings) -> Iterator[MemoryReader]:
-    """The memory, read-only. Raises `Refused("no_memory")` before the first run."""
-    path = places.memory(settings.home)
-    if not path.exists():
-        raise Refused("no_memory", "nothing is remembered yet")
-    memory = open_memory_reader(path)
+    """The memory, read-only. Raises `Refused("memory_missing")` before the first run."""
+    memory = open_memory_reader(places.memory(settings.home))
     try:
         yield memory
     finally:
         memory.close()
 
 
+def audit_log(settings: Settings) -> Path:
+    """Where the auditor's log is. Raises `Refused("audit_log_missing")` before the first run."""
+    path = places.audit_log(settings.home)
+    if not path.is_file():
+        raise Refused("audit_log_missing", f"there is no audit log at {path} yet")
+    return path
+
+
 def order_of(playbook: Path, grants: Grants) -> Order:
     """The order that a playbook makes; nothing is opened for it. Raises `Faulty`."""
-    clock = SystemClock()
-    return read_order(playbook, Toolbox(clock), Verifier(registry=Registry(), sandbox=None, clock=clock), grants)
+    return read_order(playbook, Toolbox(SystemClock()), _reading_verifier(), grants)
 
 
-async def judged_by(spec_path: Path, submission: Path, settings: Settings, *, keep: bool = True) -> Judged:
-    """Judge a folder or an archive by a specification, in a sandbox of its own. Raises `Faulty` for a faulty spec."""
+def submission_of(spec: Path, work: Path) -> Submission:
+    """What is to be judged; nothing is opened for it. Raises `Faulty`."""
+    return read_submission(spec, work, _reading_verifier())
+
+
+async def verdict_on(submission: Submission, settings: Settings, *, keep: bool = True) -> Judged:
+    """Judge it, in a sandbox of its own, and keep the verdict for a replay."""
     clock = SystemClock()
-    spec = read_spec(spec_path, Verifier(registry=Registry(), sandbox=None, clock=clock))
     book = _verdict_book(settings)
     keeping = Keeping(book=book, clock=clock) if keep else None
     async with _verifying(settings, clock, book) as verifier:
-        return await judged(verifier, spec, spec_path.parent, submission, keep_in=keeping)
+        return await judged(verifier, submission.spec, submission.base_folder, submission.work, keep_in=keeping)
 
 
 async def replay_of(name: str, settings: Settings) -> Replayed:
@@ -74,9 +82,8 @@ async def replay_of(name: str, settings: Settings) -> Replayed:
 
 async def lint_of(spec_path: Path, settings: Settings) -> list[Complaint]:
     """Try a specification on worthless work. Raises `Faulty` for a faulty one."""
-    clock = SystemClock()
-    spec = read_spec(spec_path, Verifier(registry=Registry(), sandbox=None, clock=clock))
-    async with _verifying(settings, clock, None) as verifier:
+    spec = read_spec(spec_path, _reading_verifier())
+    async with _verifying(settings, SystemClock(), None) as verifier:
         return await linted(verifier, Registry(), spec, spec_path)
 
 
@@ -103,3 +110,8 @@ async def _verifying(settings: Settings, clock: SystemClock, book: VerdictBook |
 
 def _verdict_book(settings: Settings) -> VerdictBook:
     return VerdictBook(places.verdicts(settings.home), settings.verdicts_mb * MIB)
+
+
+def _reading_verifier() -> Verifier:
+    """One that knows the kinds of checks and runs none."""
+    return Verifier(registry=Registry(), sandbox=None, clock=SystemClock())

@@ -1,6 +1,8 @@
 """What an operator can set: from the environment, then `settings.toml` in the data directory, then the defaults."""
 
+import difflib
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -15,11 +17,13 @@ from earnest.foundation.names import is_slug
 
 HOME_VARIABLE: Final = "EARNEST_HOME"
 FILE_NAME: Final = "settings.toml"
+SOLVER: Final = "solver"
+TABLES: Final = (SOLVER, "probes", "judge")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Every setting, documented in docs/settings.md. Each is also read from `EARNEST_<NAME>`."""
+    """Every setting, documented in docs/settings.md. Each number is also read from `EARNEST_<NAME>`."""
 
     home: Path
     """The data directory: books, memory, audit log, workspaces."""
@@ -50,87 +54,146 @@ LIMITS: Final = {
 }
 PER_RUN: Final = frozenset({"time_budget_ms", "max_replans", "tolerance"})
 """Constants that a task sets for itself, or nobody does."""
+CONSTANTS: Final = {
+    constant.name.rstrip("_"): constant.name for constant in fields(Constants) if constant.name not in PER_RUN
+}
+"""The fields of `Constants` that can be set, by their names in the file."""
 
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """The settings in force. Raises `Faulty` with everything that is wrong in the file and the environment."""
-    home = Path(environment.get(HOME_VARIABLE) or Path.home() / ".earnest").expanduser().absolute()
-    file = home / FILE_NAME
-    faults: list[Diagnostic] = []
-    values = _file_values(file, faults)
-    solver = _solver(values.pop("solver", {}), str(file), faults)
-    probes = _probes(values.pop("probes", {}), str(file), faults)
-    judge = read_judge(values.pop("judge", {}), environment, str(file), faults)
-    for name in LIMITS:
-        variable = f"EARNEST_{name.upper()}"
-        if variable in environment:
-            values[name] = _number(environment[variable], variable, faults)
-    settings = _checked(Settings(home=home, probes=probes, judge=judge, solver=solver), values, str(file), faults)
-    if faults:
-        raise Faulty(faults)
-    return settings
+    home = _home(environment.get(HOME_VARIABLE) or "~/.earnest")
+    source = _File(home / FILE_NAME)
+    constants = _constants(source)
+    probes = _probes(source)
+    judge = _judge(source, environment)
+    numbers = _file_numbers(source) | _environment_numbers(environment, source.faults)
+    if source.faults:
+        raise Faulty(source.faults)
+    settings = Settings(home=home, solver=constants, probes=probes, judge=judge)
+    return replace(settings, **numbers)  # type: ignore[arg-type]  # all of these are int
 
 
-def _file_values(file: Path, faults: list[Diagnostic]) -> dict[str, Any]:
+class _File:
+    """The settings file: what it says (nothing, if it cannot be read), and what is wrong with it so far."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._text = ""
+        self.values: dict[str, Any] = {}
+        self.faults: list[Diagnostic] = []
+        try:
+            self._text = path.read_text(encoding="utf-8")
+            self.values = tomllib.loads(self._text)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            self.fault(error.strerror or str(error))
+        except UnicodeDecodeError:
+            self.fault("the file must be UTF-8 text")
+        except tomllib.TOMLDecodeError as error:
+            line = re.search(r"at line (\d+)", str(error))
+            self.fault(f"not TOML: {error}", line=int(line[1]) if line else 0)
+
+    def fault(self, message: str, *, key: str = "", line: int = 0) -> None:
+        """Note a fault, on the first line that begins with `key` if one is given."""
+        found = re.search(rf"^[ \t]*\[?[ \t]*{re.escape(key)}\b", self._text, re.MULTILINE) if key else None
+        if found:
+            line = self._text.count("\n", 0, found.start()) + 1
+        self.faults.append(Diagnostic(source=str(self.path), line=line, message=message))
+
+
+def _home(text: str) -> Path:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        faults.append(Diagnostic(source=str(file), line=0, message=str(error)))
-        return {}
+        home = Path(text).expanduser().absolute()
+        strange = home.exists() and not home.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise Faulty([Diagnostic(source=HOME_VARIABLE, line=0, message=f"{text!r}: {error}")]) from error
+    if strange:
+        raise Faulty([Diagnostic(source=HOME_VARIABLE, line=0, message=f"{home} is not a folder")])
+    return home
 
 
-def _checked(settings: Settings, values: Mapping[str, Any], source: str, faults: list[Diagnostic]) -> Settings:
+def _file_numbers(file: _File) -> dict[str, int]:
     good: dict[str, int] = {}
-    for name, value in values.items():
-        if name not in LIMITS:
-            known = ", ".join(sorted((*LIMITS, "judge", "probes", "solver")))
-            faults.append(Diagnostic(source=source, line=0, message=f"unknown setting {name!r}; there are {known}"))
+    for name, value in file.values.items():
+        if name in TABLES:
             continue
-        low, high = LIMITS[name]
-        if type(value) is not int or not low <= value <= high:
-            message = f"{name} is {value!r}: it must be a whole number from {low} to {high}"
-            faults.append(Diagnostic(source=source, line=0, message=message))
+        if name not in LIMITS:
+            file.fault(f"unknown setting {name!r}; {_hint(name, (*LIMITS, *TABLES))}", key=name)
+        elif message := _number_fault(name, value):
+            file.fault(message, key=name)
         else:
             good[name] = value
-    return replace(settings, **good)  # type: ignore[arg-type]  # every checked setting is an int
+    return good
 
 
-def _probes(tables: Any, source: str, faults: list[Diagnostic]) -> dict[str, ProbeSpec]:
+def _probes(file: _File) -> dict[str, ProbeSpec]:
     good: dict[str, ProbeSpec] = {}
+    tables = file.values.get("probes", {})
     if not isinstance(tables, dict):
-        faults.append(Diagnostic(source=source, line=0, message="probes must be tables [probes.NAME]"))
+        file.fault("probes must be tables, [probes.NAME]", key="probes")
         return good
     for name, table in tables.items():
         wrong: list[str] = [] if is_slug(name) else ["a name is 1 to 64 of a-z, 0-9 and _"]
         probe = read_probe(table, wrong) if isinstance(table, dict) else None
         if probe is not None and not wrong:
             good[name] = probe
-        faults.extend(Diagnostic(source=source, line=0, message=f"[probes.{name}] {fault}") for fault in wrong)
+        for fault in wrong:
+            file.fault(f"[probes.{name}] {fault}", key=f"probes.{name}")
     return good
 
 
-def _solver(values: Any, source: str, faults: list[Diagnostic]) -> Constants:
-    names = {constant.name.rstrip("_"): constant.name for constant in fields(Constants)}
-    good: dict[str, Any] = {}
-    for name, value in values.items() if isinstance(values, dict) else ():
-        if name not in names or names[name] in PER_RUN:
-            faults.append(Diagnostic(source=source, line=0, message=f"[solver] has no constant {name!r}"))
-        elif name == "signal" and value in list(Signal):
-            good["signal"] = Signal(value)
-        elif name == "signal" or isinstance(value, bool) or not isinstance(value, int | float):
-            faults.append(Diagnostic(source=source, line=0, message=f"[solver] {name} cannot be {value!r}"))
+def _judge(file: _File, environment: Mapping[str, str]) -> JudgeSettings:
+    return read_judge(file.values.get("judge", {}), environment, str(file.path), file.faults)
+
+
+def _environment_numbers(environment: Mapping[str, str], faults: list[Diagnostic]) -> dict[str, int]:
+    good: dict[str, int] = {}
+    for name in LIMITS:
+        variable = f"EARNEST_{name.upper()}"
+        text = environment.get(variable)
+        if text is None:
+            continue
+        value = int(text) if re.fullmatch("[0-9]{1,9}", text) else text[:40]
+        if message := _number_fault(name, value):
+            faults.append(Diagnostic(source=variable, line=0, message=message))
         else:
-            good[names[name]] = value
+            good[name] = int(value)
+    return good
+
+
+def _number_fault(name: str, value: object) -> str:
+    low, high = LIMITS[name]
+    if type(value) is int and low <= value <= high:
+        return ""
+    return f"{name} is {value!r}: it must be a whole number from {low} to {high}"
+
+
+def _constants(file: _File) -> Constants:
+    given = file.values.get(SOLVER, {})
+    if not isinstance(given, dict):
+        file.fault("solver must be a table, [solver]", key=SOLVER)
+        return Constants()
+    good: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in CONSTANTS:
+            file.fault(f"[solver] has no constant {name!r}; {_hint(name, tuple(CONSTANTS))}", key=name)
+        elif name == "signal":
+            if value in list(Signal):
+                good[name] = Signal(value)
+            else:
+                file.fault(f"[solver] signal is {value!r}: it must be one of {', '.join(Signal)}", key=name)
+        elif isinstance(value, bool) or not isinstance(value, int | float):
+            file.fault(f"[solver] {name} is {value!r}: it must be a number", key=name)
+        else:
+            good[CONSTANTS[name]] = value
     constants = Constants(**good)
-    faults.extend(Diagnostic(source=source, line=0, message=f"[solver] {fault}") for fault in constants.faults())
+    for fault in constants.faults():
+        file.fault(f"[solver] {fault}", key=fault.partition(" ")[0].rstrip("_"))
     return constants
 
 
-def _number(text: str, variable: str, faults: list[Diagnostic]) -> int | str:
-    try:
-        return int(text)
-    except ValueError:
-        faults.append(Diagnostic(source=variable, line=0, message=f"{text!r} is not a whole number"))
-        return text
+def _hint(name: str, known: tuple[str, ...]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"

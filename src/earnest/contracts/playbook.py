@@ -293,11 +293,12 @@ class _Parser:
         )
         tool = read.text(entries.get("tool"), at_most=64)
         args = read.object(entries.get("args"))
+        given = entries.get("args", node)
         if tool and self._tools is not None and tool not in self._tools:
             read.fault(entries["tool"], f"unknown tool {tool!r}; known tools: {', '.join(sorted(self._tools))}")
-        elif tool:
+        elif tool and isinstance(given.value, Mapping):
             for message in self._tool_faults(tool, args):
-                read.fault(entries.get("args", node), message)
+                read.fault(given, message)
         look = entries.get("look")
         return Step(
             tool=tool,

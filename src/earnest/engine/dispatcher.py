@@ -31,8 +31,8 @@ class DispatchState:
     in_flight: set[str] = field(default_factory=set)
     group_failed: bool = False
     outcomes: dict[str, SubTaskOutcome] = field(default_factory=dict)
-    worked: dict[str, list[str]] = field(default_factory=dict)
-    """Per subtask, the call-key prefixes of what it has done and nobody has taken back."""
+    worked: dict[str, str] = field(default_factory=dict)
+    """Per subtask, in the order of their beginning: the prefix of the calls whose effects nobody has taken back."""
 
 
 class Dispatcher(Participant[DispatchState]):
@@ -66,9 +66,9 @@ class Dispatcher(Participant[DispatchState]):
         for subtask in plan.subtasks:
             if subtask.id not in plan.carried:
                 state.pending.setdefault(subtask.sequence, []).append(subtask)
-        prefixes = [prefix for subtask_id in plan.reverted for prefix in state.worked.pop(subtask_id, [])]
-        if prefixes:
-            await run.hands.revert(f"r{plan.round}/revert", prefixes)
+        obsolete = [subtask_id for subtask_id in state.worked if subtask_id not in plan.carried]
+        if obsolete:
+            await run.hands.revert(f"r{plan.round}/revert", [state.worked.pop(subtask_id) for subtask_id in obsolete])
         self._feed(run, state, cause)
 
     def _feed(self, run: Run, state: DispatchState, cause: Envelope) -> None:
@@ -98,7 +98,7 @@ class Dispatcher(Participant[DispatchState]):
         plan, directive = state.plan, state.directive
         assert plan is not None
         state.in_flight.add(subtask.id)
-        state.worked.setdefault(subtask.id, []).append(f"r{plan.round}/{subtask.id}/")
+        state.worked[subtask.id] = f"r{plan.round}/{subtask.id}/"
         earlier = [other.id for other in plan.subtasks if other.sequence < subtask.sequence]
         order = SubTask(
             round=plan.round,

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from earnest.engine.gradient.cascade import Cause, State
-from earnest.engine.gradient.loss import Answer
 from earnest.engine.gradient.trajectory import Trajectory
-from earnest.engine.messages import FinalResult, Outcome, SubTaskOutcome, UnmetCriterion
-from earnest.engine.sensing import Seen, judged
+from earnest.engine.messages import FinalResult, Outcome, SubTaskOutcome, UnmetCriterion, Usage
+from earnest.engine.sensing import STATUS, Seen, judged
 
 NEXT_MOVES: Final[dict[Cause, tuple[str, ...]]] = {
     Cause.BUDGET: ("allow more replans or add another approach to the failing subtasks",),
@@ -49,6 +48,7 @@ def final_result(seen: Seen, trajectory: Trajectory, detail: str, elapsed_ms: in
         unmet=() if decision.state is State.ACCEPT else unmet,
         next_moves=NEXT_MOVES[decision.cause] if decision.cause else (),
         elapsed_ms=elapsed_ms,
+        usage=Usage(),
     )
 
 
@@ -58,7 +58,7 @@ def _summary(rationale: str, detail: str, done: int, planned: int) -> str:
 
 
 def _outcomes(seen: Seen) -> Iterator[SubTaskOutcome]:
-    """In plan order; an outcome of a replaced round counts only if nothing newer stands."""
+    """In plan order."""
     for subtask in seen.plan.subtasks if seen.plan else ():
         if subtask.id in seen.outcomes:
             yield seen.outcomes[subtask.id]
@@ -68,11 +68,15 @@ def _unmet(seen: Seen) -> Iterator[UnmetCriterion]:
     plan = seen.plan
     if plan is None:
         return
-    texts = {(subtask.id, c.id): c.text for subtask in plan.subtasks for c in subtask.criteria}
-    texts |= {("task", c.id): c.text for c in plan.task_criteria}
-    reasons = {(o.subtask_id, v.id): v.reason for o in seen.outcomes.values() for v in o.verdicts}
-    reasons |= {("task", verdict.id): verdict.reason for verdict in seen.task_verdicts}
-    for criterion in judged(seen, ()):
-        if criterion.answer is not Answer.PASS:
-            key = (criterion.subtask or "task", criterion.criterion)
-            yield UnmetCriterion(scope=key[0], text=texts[key], reason=reasons.get(key, "not run"))
+    texts: dict[tuple[str | None, str], str] = {(s.id, c.id): c.text for s in plan.subtasks for c in s.criteria}
+    texts |= {(None, c.id): c.text for c in plan.task_criteria}
+    reasons: dict[tuple[str | None, str], str] = {}
+    for outcome in seen.outcomes.values():
+        reasons[outcome.subtask_id, STATUS] = outcome.failure_reason
+        reasons |= {(outcome.subtask_id, verdict.id): verdict.reason for verdict in outcome.verdicts}
+    reasons |= {(None, verdict.id): verdict.reason for verdict in seen.task_verdicts}
+    for criterion in judged(seen):
+        if not criterion.passed:
+            key = (criterion.subtask, criterion.criterion)
+            text = texts.get(key, "the subtask is done")
+            yield UnmetCriterion(scope=criterion.subtask or "task", text=text, reason=reasons.get(key, "not run"))

@@ -7,7 +7,7 @@ from earnest.effects.bus.api import Bus, Subscription
 from earnest.effects.clock import Clock
 from earnest.engine.dispatcher import Dispatcher
 from earnest.engine.gradient.cascade import Cause
-from earnest.engine.messages import FinalResult, Role, StopRequested, TaskRequested
+from earnest.engine.messages import FinalResult, Role, TaskRequested
 from earnest.engine.participant import Participant
 from earnest.engine.ports import Recall
 from earnest.engine.roles.agent_validator import AgentValidatorRole
@@ -19,7 +19,7 @@ from earnest.engine.roles.shared_memory import SharedMemoryRole
 from earnest.engine.roles.solver import SolverRole
 from earnest.engine.run import Run
 from earnest.engine.watchdog import watch
-from earnest.foundation.errors import Refused
+from earnest.foundation.errors import Refused, Unavailable
 
 RUNS_MAX: Final = 32
 """Runs in flight; one more is refused."""
@@ -46,10 +46,9 @@ class Engine:
         )
         capacity = RUNS_MAX * MESSAGES_PER_RUN_MAX
         self._inboxes: list[tuple[Participant[Any], Subscription]] = [
-            (role, bus.subscribe(role.role, (*role.hears, FinalResult), capacity=capacity, inbox=True))
-            for role in roles
+            (role, bus.subscribe(role.role, role.hears, capacity=capacity, inbox=True)) for role in roles
         ]
-        self._results = bus.subscribe("results", (FinalResult, StopRequested), capacity=capacity, inbox=True)
+        self._results = bus.subscribe("results", (FinalResult,), capacity=capacity, inbox=True)
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> "Engine":
@@ -60,8 +59,9 @@ class Engine:
         return self
 
     async def __aexit__(self, *failure: object) -> None:
-        """Stop every run and every role."""
+        """Stop every run and every role. Whoever still waits for a result gets `Unavailable`."""
         for run in tuple(self._runs.values()):
+            run.fail(Unavailable(f"the engine was closed before {run.id} had ended; it can be resumed"))
             await run.cancel_work()
         for _, inbox in self._inboxes:
             inbox.close()
@@ -69,7 +69,11 @@ class Engine:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def work(self, run: Run, request: TaskRequested, *, already_elapsed_ms: int = 0) -> FinalResult:
-        """Work one task to its end. Raises `Refused("too_many_runs")` when no place is free."""
+        """Work one task to its end; no role knows of the run afterwards.
+
+        Raises `Refused("too_many_runs")` when no place is free, `Unavailable` if the engine is closed meanwhile, and
+        `Broken` if R7 gives no result.
+        """
         if len(self._runs) >= RUNS_MAX:
             raise Refused("too_many_runs", f"{RUNS_MAX} runs are in flight already")
         self._runs[run.id] = run
@@ -80,8 +84,10 @@ class Engine:
             return await asyncio.shield(run.result)
         finally:
             dog.cancel()
+            del self._runs[run.id]
+            for role, _ in self._inboxes:
+                role.forget(run.id)
             await run.cancel_work()
-            self._runs.pop(run.id, None)
 
     def stop(self, run_id: str, cause: Cause, detail: str) -> None:
         """End a run in the user's name; unknown and ended runs are left alone."""
@@ -89,12 +95,8 @@ class Engine:
             self._runs[run_id].stop(Role.USER, cause, detail)
 
     async def _collect(self) -> None:
-        """Hand results to whoever waits; end the work of a run that is to stop."""
+        """Hand results to whoever waits."""
         async for envelope in self._results:
             run = self._runs.get(envelope.run_id)
-            if run is None:
-                continue
-            if isinstance(envelope.payload, FinalResult) and not run.result.done():
+            if run is not None and isinstance(envelope.payload, FinalResult) and not run.result.done():
                 run.result.set_result(envelope.payload)
-            elif isinstance(envelope.payload, StopRequested):
-                await run.cancel_work()

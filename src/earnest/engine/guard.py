@@ -1,16 +1,16 @@
 """The guard between an executor's mind and its tools: limits, repeats and blocks are enforced here, in code."""
 
 from collections import Counter
-from typing import Final
+from itertools import count
+from typing import Final, NoReturn
 
 from earnest.effects.bus.api import Envelope
-from earnest.effects.tools.failures import ToolFailure
+from earnest.effects.tools.failures import ToolFailure, logical
 from earnest.effects.tools.record import ToolCall, ToolRecord
 from earnest.engine.messages import Role, SubTask, ToolCalled
 from earnest.engine.plan_rules import targets
 from earnest.engine.run import Run
 from earnest.foundation.errors import EarnestError
-from earnest.foundation.failures import FailureClass
 
 REFUSED_REPEATS_MAX: Final = 1
 """An exact repeat of a call is refused; the next one ends the execution."""
@@ -25,7 +25,10 @@ class Guard:
 
     def __init__(self, run: Run, order: SubTask, attempt: int, cause: Envelope) -> None:
         self.calls: list[str] = []
-        """The keys of the calls so far."""
+        """The keys of the calls so far, in the order in which they ended."""
+        self.over = ""
+        """Why the execution was ended; empty while it may go on."""
+        self._numbers = count(1)
         self._run = run
         self._order = order
         self._attempt = attempt
@@ -40,11 +43,14 @@ class Guard:
     async def call(self, call: ToolCall, look: str | None = None) -> ToolRecord:
         """Perform the call, or record what refused it.
 
-        Raises `ExecutionOver` for one call more than the limit, and for the same call once more after a refusal.
+        Raises `ExecutionOver` for one call more than the limit, for the same call once more after a refusal, and for
+        whatever comes after that: a mind that swallows it gains nothing.
         """
-        number = len(self.calls) + 1
+        number = next(self._numbers)
         if number > self._run.limits.calls_per_execution:
-            raise ExecutionOver(f"more than {self._run.limits.calls_per_execution} tool calls in one execution")
+            self._end(f"more than {self._run.limits.calls_per_execution} tool calls in one execution")
+        if self.over:
+            raise ExecutionOver(self.over)
         refusal = self._refusal(call)
         if refusal is not None:
             record = self._run.hands.refused(call, refusal)
@@ -68,23 +74,23 @@ class Guard:
         finally:
             self._run.effects_in_flight -= 1
 
+    def _end(self, reason: str) -> NoReturn:
+        self.over = self.over or reason
+        raise ExecutionOver(self.over)
+
     def _refusal(self, call: ToolCall) -> ToolFailure | None:
         """Why the call is not performed; the strictest reason first."""
         hands = self._run.hands
-        if faults := hands.faults(call):
-            return _refused("bad_arguments", "; ".join(faults))
         digest = hands.digest(call)
         self._made[digest] += 1
         if self._made[digest] > 1 + REFUSED_REPEATS_MAX:
-            raise ExecutionOver(f"the same {call.tool} call was made again after it had been refused")
+            self._end(f"the same {call.tool} call was made again after it had been refused")
         if self._made[digest] > 1:
-            return _refused("repeated_call", "this exact call was already made in this execution")
+            return logical("repeated_call", "this exact call was already made in this execution")
+        if faults := hands.faults(call):
+            return logical("bad_args", "; ".join(faults))
         if blocked := hands.tool_ids(call) & frozenset(self._order.blocked_tools):
-            return _refused("blocked_tool", f"{min(blocked)} must not be used again")
+            return logical("blocked_tool", f"{min(blocked)} must not be used again")
         if targets(hands, call) & frozenset(self._order.blocked_targets):
-            return _refused("blocked_target", f"{hands.target(call)} must not be used again")
+            return logical("blocked_target", f"{hands.target(call)} must not be used again")
         return None
-
-
-def _refused(code: str, message: str) -> ToolFailure:
-    return ToolFailure(failure_class=FailureClass.LOGICAL, code=code, message=message)

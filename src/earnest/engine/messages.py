@@ -4,8 +4,10 @@ Payloads are frozen values that survive a round trip through JSON (`engine.codec
 kept as facts and a resumed run is replayed from them. Sources: seed artoo v0.8 (contracts of the roles), ADR 0003.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
 from earnest.contracts.criterion import Criterion
@@ -52,10 +54,33 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What a run may spend. A playbook asks no model, so money and tokens are 0."""
+
+    time_ms: int
+    cost_micro: int = 0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What the minds of a run spent; all 0 for a playbook. `passes` are those of roles with a model, one after another.
+
+    One subtask that models judge takes 5 passes, each correction and each replan 2 more (seed, cost model).
+    """
+
+    cost_micro: int = 0
+    tokens: int = 0
+    model_calls: int = 0
+    passes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRequested:
-    """The user's words, or a playbook's intent, verbatim."""
+    """The user's words, or a playbook's intent, verbatim. `session` holds up to 5 turns before it, the oldest first."""
 
     raw_input: str
+    budget: Budget
     session: tuple[str, ...] = ()
 
 
@@ -107,18 +132,22 @@ class PlannedSubTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternatives:
-    """The tool sets with which a subtask could still be worked, its present one left out."""
+    """The tools of a subtask's chosen approach, and those of each approach that was not tried in this run yet.
+
+    Blocked tools count too: a block may be lifted, and the solver must see what it would take away.
+    """
 
     subtask_id: str
-    tool_sets: tuple[tuple[str, ...], ...]
+    chosen: tuple[str, ...]
+    untried: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanReady:
     """R2's plan of a round.
 
-    `carried` subtasks were matched in an earlier round and nothing before them changed: their outcomes stand.
-    `reverted` subtasks are worked anew: what they left in the workspace is taken back first.
+    `carried` subtasks were matched in an earlier round and nothing before them changed: their outcomes stand. What all
+    others left in the workspace is taken back before they are worked anew.
     `notes` say in words what memory and directives did to the plan.
     """
 
@@ -127,7 +156,6 @@ class PlanReady:
     subtasks: tuple[PlannedSubTask, ...]
     alternatives: tuple[Alternatives, ...] = ()
     carried: tuple[str, ...] = ()
-    reverted: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     corrections_max: int = 2
 
@@ -255,11 +283,6 @@ class ReplanRequest:
     task_verdicts: tuple[CriterionVerdict, ...]
     gap_summary: str
 
-    @property
-    def objected(self) -> bool:
-        """True if R4b judged the combined output and did not accept it."""
-        return bool(self.task_verdicts)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeSummary:
@@ -344,28 +367,31 @@ class FinalResult:
     unmet: tuple[UnmetCriterion, ...]
     next_moves: tuple[str, ...]
     elapsed_ms: int
+    usage: Usage
 
 
-# Who may send what. The auditor reports any other sender as a boundary violation.
-SENDERS: Final[dict[type, frozenset[Role]]] = {
-    TaskRequested: frozenset({Role.USER}),
-    TaskSpec: frozenset({Role.R1}),
-    MemoryAsked: frozenset({Role.R2}),
-    MemoryAnswered: frozenset({Role.R5}),
-    PlanReady: frozenset({Role.R2}),
-    PlanningFailed: frozenset({Role.R2}),
-    GroupStarted: frozenset({Role.DISPATCHER}),
-    SubTask: frozenset({Role.DISPATCHER}),
-    DispatchEnded: frozenset({Role.DISPATCHER}),
-    ToolCalled: frozenset({Role.R3}),
-    ExecutionResult: frozenset({Role.R3}),
-    CorrectionSignal: frozenset({Role.R4A}),
-    SubTaskOutcome: frozenset({Role.R4A}),
-    ReplanRequest: frozenset({Role.R4B}),
-    OutcomeSummary: frozenset({Role.R4B}),
-    PlanDirective: frozenset({Role.R7}),
-    MegramEmitted: frozenset({Role.R7}),
-    FinalResult: frozenset({Role.R7}),
-    StopRequested: frozenset({Role.USER, Role.WATCHDOG, Role.RUNTIME}),
-    RunResumed: frozenset({Role.RUNTIME}),
-}
+SENDERS: Final[Mapping[type, frozenset[Role]]] = MappingProxyType(
+    {
+        TaskRequested: frozenset({Role.USER}),
+        TaskSpec: frozenset({Role.R1}),
+        MemoryAsked: frozenset({Role.R2}),
+        MemoryAnswered: frozenset({Role.R5}),
+        PlanReady: frozenset({Role.R2}),
+        PlanningFailed: frozenset({Role.R2}),
+        GroupStarted: frozenset({Role.DISPATCHER}),
+        SubTask: frozenset({Role.DISPATCHER}),
+        DispatchEnded: frozenset({Role.DISPATCHER}),
+        ToolCalled: frozenset({Role.R3}),
+        ExecutionResult: frozenset({Role.R3}),
+        CorrectionSignal: frozenset({Role.R4A}),
+        SubTaskOutcome: frozenset({Role.R4A}),
+        ReplanRequest: frozenset({Role.R4B}),
+        OutcomeSummary: frozenset({Role.R4B}),
+        PlanDirective: frozenset({Role.R7}),
+        MegramEmitted: frozenset({Role.R7}),
+        FinalResult: frozenset({Role.R7}),
+        StopRequested: frozenset({Role.USER, Role.WATCHDOG, Role.RUNTIME}),
+        RunResumed: frozenset({Role.RUNTIME}),
+    }
+)
+"""Who may send what. The auditor reports any other sender as a boundary violation."""

@@ -6,7 +6,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from earnest.effects.bus.api import Envelope, Subscription
 from earnest.engine.gradient.cascade import Cause
-from earnest.engine.messages import FinalResult, Role
+from earnest.engine.messages import Role
 from earnest.engine.run import Run
 
 State = TypeVar("State")
@@ -32,13 +32,15 @@ class Participant(ABC, Generic[State]):
         """Take notice of one message."""
 
     async def attend(self, inbox: Subscription) -> None:
-        """Serve the inbox until it is closed. State of a run is dropped with its FinalResult."""
+        """Serve the inbox until it is closed. What comes for a run that has ended is passed over."""
         async for envelope in inbox:
             run = self._runs.get(envelope.run_id)
-            if isinstance(envelope.payload, FinalResult):
-                self._states.pop(envelope.run_id, None)
-            elif run is not None:
+            if run is not None:
                 self._serve(run, envelope)
+
+    def forget(self, run_id: str) -> None:
+        """Drop the state of a run that has ended."""
+        self._states.pop(run_id, None)
 
     def _serve(self, run: Run, envelope: Envelope) -> None:
         state = self._states.get(run.id)

@@ -1,19 +1,20 @@
 """What a plan must obey. The runtime validates plans; a prompt only asks."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterator
 from typing import Final
 
+from earnest.contracts.criterion import Criterion
 from earnest.contracts.playbook import Approach, Step
 from earnest.effects.tools.record import ToolCall
-from earnest.engine.gradient.blocking import Target
-from earnest.engine.messages import PlanDirective, PlannedSubTask, PlanReady
-from earnest.engine.ports import Hands
+from earnest.engine.gradient.blocking import Target, TriedApproach
+from earnest.engine.messages import PlannedSubTask, PlanReady
+from earnest.engine.ports import Hands, PlanningContext
 from earnest.foundation.names import is_slug
 
 SUBTASKS_MAX: Final = 200
 
 
-def plan_faults(plan: PlanReady, directive: PlanDirective | None, hands: Hands) -> tuple[str, ...]:
+def plan_faults(plan: PlanReady, context: PlanningContext, hands: Hands) -> tuple[str, ...]:
     """Every rule that the plan breaks, in words for whoever planned; empty if it may be dispatched."""
     faults: list[str] = []
     ids = [subtask.id for subtask in plan.subtasks]
@@ -23,28 +24,58 @@ def plan_faults(plan: PlanReady, directive: PlanDirective | None, hands: Hands) 
         faults.append(f"a plan may have at most {SUBTASKS_MAX} subtasks, this one has {len(ids)}")
     if len(set(ids)) != len(ids):
         faults.append("two subtasks have the same id")
+    if _repeats_an_id(plan.task_criteria):
+        faults.append("two criteria of the task have the same id")
+    faults.extend(f"{other} is carried over, and is no subtask of the plan" for other in set(plan.carried) - set(ids))
     for subtask in plan.subtasks:
-        faults.extend(f"subtask {subtask.id}: {fault}" for fault in _subtask_faults(subtask, plan, directive, hands))
+        faults.extend(f"subtask {subtask.id}: {fault}" for fault in _subtask_faults(subtask))
+        broken = _carrying_faults if subtask.id in plan.carried else _blocking_faults
+        faults.extend(f"subtask {subtask.id}: {fault}" for fault in broken(subtask, plan, context, hands))
     return tuple(faults)
 
 
-def _subtask_faults(
-    subtask: PlannedSubTask, plan: PlanReady, directive: PlanDirective | None, hands: Hands
-) -> Iterable[str]:
+def _subtask_faults(subtask: PlannedSubTask) -> Iterator[str]:
     if not is_slug(subtask.id):
         yield "its id is not a slug"
     if subtask.sequence < 1:
         yield f"its sequence is {subtask.sequence}, the first is 1"
     if not subtask.criteria:
         yield "it has no criteria"
-    if directive is None or subtask.id in plan.carried:
+    if _repeats_an_id(subtask.criteria):
+        yield "two of its criteria have the same id"
+
+
+def _carrying_faults(
+    subtask: PlannedSubTask, plan: PlanReady, context: PlanningContext, _hands: Hands
+) -> Iterator[str]:
+    """An outcome stands only for what was matched, and only while all that it may rest on stands too."""
+    if subtask.id not in context.matched:
+        yield "it is carried over, and did not match"
+    if any(other.sequence < subtask.sequence and other.id not in plan.carried for other in plan.subtasks):
+        yield "it is carried over, and a subtask before it is worked anew"
+
+
+def _blocking_faults(
+    subtask: PlannedSubTask, _plan: PlanReady, context: PlanningContext, hands: Hands
+) -> Iterator[str]:
+    directive = context.directive
+    if directive is None:
         return
+    if subtask.approach is not None and _tried(subtask.id, subtask.approach) in directive.blocked_approaches:
+        yield f"it takes the blocked approach {subtask.approach.id}"
     for call in planned_calls(subtask.approach):
-        blocked = hands.tool_ids(call) & frozenset(directive.blocked_tools)
-        if blocked:
+        if blocked := hands.tool_ids(call) & frozenset(directive.blocked_tools):
             yield f"it uses the blocked tool {min(blocked)}"
         if targets(hands, call) & frozenset(directive.blocked_targets):
             yield f"it uses the blocked target {hands.target(call)}"
+
+
+def _tried(subtask: str, approach: Approach) -> TriedApproach:
+    return TriedApproach(subtask=subtask, approach=approach.id)
+
+
+def _repeats_an_id(criteria: Collection[Criterion]) -> bool:
+    return len({criterion.id for criterion in criteria}) != len(criteria)
 
 
 def planned_calls(approach: Approach | None) -> tuple[ToolCall, ...]:

@@ -10,11 +10,11 @@ from earnest.effects.tools.failures import ToolFailure
 from earnest.effects.tools.record import ToolCall, ToolRecord
 from earnest.engine.messages import (
     CorrectionSignal,
-    ExecutionResult,
     PlanDirective,
     PlanningFailed,
     PlanReady,
     Recollection,
+    Status,
     SubTask,
     TaskRequested,
     TaskSpec,
@@ -65,7 +65,10 @@ class Hands(Protocol):
         ...
 
     async def revert(self, key: str, call_prefixes: Sequence[str]) -> None:
-        """Take back, once, what the calls whose keys begin so changed in the workspace."""
+        """Take back, once, what the calls whose keys begin so changed in the workspace: what began last, first.
+
+        The prefixes come in the order in which that work began.
+        """
         ...
 
 
@@ -105,7 +108,11 @@ class Perceiver(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningContext:
-    """All that a planner may know. `objections` are the faults of its previous draft for the same round."""
+    """All that a planner may know.
+
+    `matched` and `failed` are the subtasks of the previous plan that have an outcome; the others were not run.
+    `objections` are the faults of the planner's previous draft for the same round.
+    """
 
     spec: TaskSpec
     round: int
@@ -113,6 +120,7 @@ class PlanningContext:
     directive: PlanDirective | None = None
     previous: PlanReady | None = None
     matched: frozenset[str] = frozenset()
+    failed: frozenset[str] = frozenset()
     objections: tuple[str, ...] = ()
 
 
@@ -124,7 +132,7 @@ class Planner(Protocol):
         ...
 
     async def plan(self, context: PlanningContext) -> PlanReady | PlanningFailed:
-        """A plan for the round, or why there is none."""
+        """A plan for the round, or why there is none. The round and the number of corrections are set by R2 itself."""
         ...
 
 
@@ -136,11 +144,18 @@ class GuardedTools(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assertion:
+    """What an executor says about its work. Which calls it made, and for whom, the engine knows by itself."""
+
+    status: Status
+    output: str
+    reason: str = ""
+
+
 class Executor(Protocol):
     """The mind of R3."""
 
-    async def execute(
-        self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools
-    ) -> ExecutionResult:
-        """Work the subtask. The records in the answer are replaced by those that the engine took itself."""
+    async def execute(self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools) -> Assertion:
+        """Work the subtask, or work it again."""
         ...

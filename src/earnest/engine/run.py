@@ -9,6 +9,7 @@ from earnest.engine.gradient.constants import Constants
 from earnest.engine.messages import FinalResult, Role, StopRequested
 from earnest.engine.ports import EffectUnknown, Executor, Hands, Judge, NeedsConfirmation, Perceiver, Planner
 from earnest.engine.post import Post
+from earnest.foundation.errors import EarnestError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +36,9 @@ class Run:
     limits: RunLimits = field(default_factory=RunLimits)
     result: asyncio.Future[FinalResult] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     effects_in_flight: int = 0
+    stopping: bool = False
+    """True once somebody asked for the end: nothing new begins."""
     _work: set[asyncio.Task[None]] = field(default_factory=set)
-    _stops: int = 0
 
     @property
     def id(self) -> str:
@@ -45,26 +47,41 @@ class Run:
 
     def spawn(self, work: Coroutine[None, None, None]) -> None:
         """Let `work` run beside the roles' inboxes. What it raises ends the run with a message, never in silence."""
+        if self.stopping or self.result.done():
+            work.close()
+            return
         task = asyncio.get_running_loop().create_task(self._guard(work))
         self._work.add(task)
         task.add_done_callback(self._work.discard)
         task.add_done_callback(lambda _: work.close())  # cancelled before its first step, it would never be awaited
 
     def stop(self, sender: Role, cause: Cause, detail: str) -> None:
-        """Ask for the end. Asking again changes nothing once the result stands."""
+        """Ask for the end and cancel what runs. Asking again changes nothing: the first reason counts."""
+        if self.stopping or self.result.done():
+            return
+        self.stopping = True
+        request = StopRequested(cause=cause, detail=detail)
+        self.post.send(sender, f"stop/{self.post.interruptions}", request, None)
+        self._cancel()
+
+    def fail(self, error: EarnestError) -> None:
+        """End without a FinalResult: whoever waits for one gets the error. The run may be resumed."""
         if not self.result.done():
-            self._stops += 1
-            key = f"stop/{self.post.interruptions}/{self._stops}"
-            self.post.send(sender, key, StopRequested(cause=cause, detail=detail), None)
+            self.result.set_exception(error)
 
     async def cancel_work(self) -> None:
         """End whatever runs, processes included, and wait until it has ended."""
+        self.stopping = True
+        self._cancel()
+        if self._work:
+            await asyncio.wait(self._work)
+
+    def _cancel(self) -> None:
+        """Work that asks for the end itself is about to return."""
         own = asyncio.current_task()
-        running = [task for task in self._work if task is not own]
-        for task in running:
-            task.cancel()
-        if running:
-            await asyncio.wait(running)
+        for task in self._work:
+            if task is not own:
+                task.cancel()
 
     async def _guard(self, work: Coroutine[None, None, None]) -> None:
         try:

@@ -2,53 +2,65 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from earnest.contracts.criterion import Criterion
 from earnest.effects.tools.record import ToolRecord
 from earnest.engine.gradient.blocking import Call, Trial
 from earnest.engine.gradient.loss import Answer, Judged
 from earnest.engine.gradient.trajectory import Observation
-from earnest.engine.messages import PlanReady, SubTaskOutcome
+from earnest.engine.messages import Alternatives, Outcome, PlanReady, SubTaskOutcome
 from earnest.verification.verdict import Answer as Verdict
 from earnest.verification.verdict import CriterionVerdict
 
-_ANSWERS = {Verdict.VERIFIED: Answer.PASS, Verdict.NOT_VERIFIED: Answer.FAIL, Verdict.UNCLEAR: Answer.UNCLEAR}
+STATUS: Final = "(status)"
+"""Stands for the criterion of a subtask that requires none: that it is done."""
+
+_ANSWERS: Final = {Verdict.VERIFIED: Answer.PASS, Verdict.NOT_VERIFIED: Answer.FAIL, Verdict.UNCLEAR: Answer.UNCLEAR}
 
 
 @dataclass(slots=True)
 class Seen:
-    """What R7 has heard of a run: the plan in force, the last outcome of each subtask, every record by its key."""
+    """What R7 has heard of a run: the plan in force, its outcomes so far, and every record by its key."""
 
     plan: PlanReady | None = None
     outcomes: dict[str, SubTaskOutcome] = field(default_factory=dict)
     records: dict[str, ToolRecord] = field(default_factory=dict)
     task_verdicts: tuple[CriterionVerdict, ...] = ()
 
+    def begin(self, plan: PlanReady) -> None:
+        """A round begins. Of what was there, only carried outcomes stand: the rest is taken back and worked anew."""
+        self.plan, self.task_verdicts = plan, ()
+        self.outcomes = {subtask_id: self.outcomes[subtask_id] for subtask_id in plan.carried}
 
-def observation(seen: Seen, not_run: tuple[str, ...], elapsed_ms: int) -> Observation:
+
+def observation(seen: Seen, elapsed_ms: int) -> Observation:
     """The round as R7 judges it."""
     plan = seen.plan
     assert plan is not None
     return Observation(
-        judged=tuple(judged(seen, not_run)),
-        trials=tuple(_trials(plan, seen.outcomes, seen.records, not_run)),
+        judged=tuple(judged(seen)),
+        trials=tuple(_trials(plan, seen.outcomes, seen.records)),
         elapsed_ms=elapsed_ms,
-        alternatives={
-            alternative.subtask_id: tuple(frozenset(tools) for tools in alternative.tool_sets)
-            for alternative in plan.alternatives
-        },
+        alternatives={ways.subtask_id: tuple(_open_ways(ways, seen.outcomes)) for ways in plan.alternatives},
     )
 
 
-def judged(seen: Seen, not_run: tuple[str, ...]) -> Iterator[Judged]:
-    """Every criterion of every subtask and of the task; what was not run or not judged says so."""
+def judged(seen: Seen) -> Iterator[Judged]:
+    """Every required criterion of every subtask and of the task; what was not run or not judged says so.
+
+    A subtask that requires nothing is one criterion, answered by its status: it can fail all the same.
+    """
     if seen.plan is None:
         return
     for subtask in seen.plan.subtasks:
-        outcome = None if subtask.id in not_run else seen.outcomes.get(subtask.id)
+        outcome = seen.outcomes.get(subtask.id)
         verdicts = {verdict.id: verdict for verdict in outcome.verdicts} if outcome else {}
-        for criterion in _required(subtask.criteria):
+        required = tuple(_required(subtask.criteria))
+        for criterion in required:
             yield _judged(criterion, subtask.id, verdicts.get(criterion.id), outcome)
+        if not required:
+            yield _judged_by_status(subtask.id, outcome)
     task_verdicts = {verdict.id: verdict for verdict in seen.task_verdicts}
     for criterion in _required(seen.plan.task_criteria):
         yield _judged(criterion, None, task_verdicts.get(criterion.id), None)
@@ -74,12 +86,26 @@ def _judged(
     )
 
 
+def _judged_by_status(subtask: str, outcome: SubTaskOutcome | None) -> Judged:
+    if outcome is None:
+        return Judged(criterion=STATUS, subtask=subtask, answer=Answer.NOT_RUN)
+    answer = Answer.PASS if outcome.status is Outcome.MATCHED else Answer.FAIL
+    return Judged(criterion=STATUS, subtask=subtask, answer=answer, failure_class=outcome.failure_class)
+
+
+def _open_ways(ways: Alternatives, outcomes: Mapping[str, SubTaskOutcome]) -> Iterator[frozenset[str]]:
+    """What is left to try; the chosen approach too, if its subtask was not run."""
+    if ways.subtask_id not in outcomes:
+        yield frozenset(ways.chosen)
+    yield from map(frozenset, ways.untried)
+
+
 def _trials(
-    plan: PlanReady, outcomes: Mapping[str, SubTaskOutcome], records: Mapping[str, ToolRecord], not_run: tuple[str, ...]
+    plan: PlanReady, outcomes: Mapping[str, SubTaskOutcome], records: Mapping[str, ToolRecord]
 ) -> Iterator[Trial]:
     for subtask in plan.subtasks:
         outcome = outcomes.get(subtask.id)
-        if outcome is not None and subtask.id not in not_run:
+        if outcome is not None:
             calls = tuple(_call(records[key]) for key in outcome.calls)
             yield Trial(subtask=subtask.id, approach=outcome.approach_id, calls=calls)
 

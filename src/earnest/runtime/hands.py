@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from earnest.effects.clock import Clock
 from earnest.effects.sandbox.api import Mount, Sandbox
@@ -15,6 +16,7 @@ from earnest.engine.ports import EffectUnknown, NeedsConfirmation
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken
 from earnest.foundation.failures import FailureClass
+from earnest.runtime.completion import to_the_end
 from earnest.runtime.order import Grants
 from earnest.runtime.run_book import RunBook
 
@@ -100,13 +102,17 @@ class JournaledHands:
         stage = await self._workspace.stage(key)
         try:
             record = await self._toolbox.perform(call, self._place(stage))
-            async with self._workspace.turn:
-                record, changes = self._admitted(stage, record)
-                await self._conclude(key, record, changes)
-                await self._workspace.commit(stage, changes)
         except BaseException:
             await self._workspace.discard(key)
             raise
+        return await to_the_end(self._settle(key, stage, record))
+
+    async def _settle(self, key: str, stage: Stage, record: ToolRecord) -> ToolRecord:
+        """Make the outcome durable and the change visible. From the first on there is only forward, whoever cancels."""
+        async with self._workspace.turn:
+            record, changes = self._admitted(stage, record)
+            await self._conclude(key, record, changes)
+            await self._workspace.commit(stage, changes)
         return record
 
     def _admitted(self, stage: Stage, record: ToolRecord) -> tuple[ToolRecord, tuple[Change, ...]]:
@@ -131,8 +137,10 @@ class JournaledHands:
         if look is None:
             raise EffectUnknown(f"{call.tool} {self.target(call)!r} ({key}): a crash left open whether it happened")
         place = self._place(await self._workspace.stage(f"{key}/look"))
+        seen = tuple(Mount(source=Path(path), target=path) for path in call.writes)
+        looking = ToolCall(tool="shell", args={"command": look}, network=call.network)
         try:
-            looked = await self._toolbox.perform(ToolCall(tool="shell", args={"command": look}), place)
+            looked = await self._toolbox.perform(looking, replace(place, inputs=(*place.inputs, *seen)))
         finally:
             await self._workspace.discard(f"{key}/look")
         if looked.exit_code not in (0, 1):

@@ -3,17 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from earnest.contracts.playbook import Playbook, parse_playbook, playbook_from_json, playbook_to_json
-from earnest.contracts.yaml_source import read_yaml
+from earnest.contracts.yaml_source import SOURCE_BYTES_MAX, read_yaml
 from earnest.effects.tools.record import ToolCall
 from earnest.effects.tools.toolbox import Toolbox
 from earnest.foundation.canonical import JsonObject, digest_of
 from earnest.foundation.errors import Broken, Diagnostic, Faulty
 from earnest.verification.service import Verifier
-
-PLAYBOOK_BYTES_MAX: Final = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +80,7 @@ class Order:
 def read_order(path: Path, toolbox: Toolbox, verifier: Verifier, grants: Grants) -> Order:
     """The order that a playbook file makes. Raises `Faulty` with every fault, each with file and line."""
     source, folder = str(path), path.absolute().parent
-    text = _read(path)
+    text = text_of(path)
     playbook = parse_playbook(
         text,
         source,
@@ -104,13 +101,13 @@ def read_order(path: Path, toolbox: Toolbox, verifier: Verifier, grants: Grants)
     return Order(playbook=playbook, source=source, folder=folder, inputs=inputs, grants=grants)
 
 
-def _read(path: Path) -> bytes:
+def text_of(path: Path) -> bytes:
+    """A file that somebody wrote, whole. Raises `Faulty` if it cannot be read or is larger than YAML may be."""
     try:
         with path.open("rb") as file:
-            text = file.read(PLAYBOOK_BYTES_MAX + 1)
+            text = file.read(SOURCE_BYTES_MAX + 1)
     except OSError as error:
         raise Faulty([Diagnostic(source=str(path), line=0, message=error.strerror or str(error))]) from error
-    if len(text) > PLAYBOOK_BYTES_MAX:
-        message = f"larger than {PLAYBOOK_BYTES_MAX} bytes"
-        raise Faulty([Diagnostic(source=str(path), line=0, message=message)])
+    if len(text) > SOURCE_BYTES_MAX:
+        raise Faulty([Diagnostic(source=str(path), line=0, message=f"larger than {SOURCE_BYTES_MAX} bytes")])
     return text

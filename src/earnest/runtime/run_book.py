@@ -16,7 +16,9 @@ from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.transaction import Transaction
 from earnest.engine.facts import INTENT, MESSAGES, OUTCOME, message_fact, message_of
 from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
+from earnest.runtime.completion import to_the_end
 
 BATCH_MS: Final = 20
 """How long a message may wait for company before it is written."""
@@ -109,19 +111,23 @@ class RunBook:
         await self._commit((fact,))
 
     async def _flush_soon(self) -> None:
-        await self._clock.sleep_ms(BATCH_MS)
         try:
-            await self._commit(())
+            while self._waiting:
+                await self._clock.sleep_ms(BATCH_MS)
+                await self._commit(())
         except Exception as error:
             self._failed(f"the run's messages could not be kept: {error}")
 
     async def _commit(self, facts: tuple[Fact, ...]) -> None:
-        """Write what waits and `facts`. A caller that is cancelled meanwhile leaves the commit to complete."""
-        await asyncio.shield(asyncio.get_running_loop().create_task(self._commit_in_turn(facts)))
+        """Write what waits and `facts`, in this order; to the end, even for a caller that is cancelled meanwhile.
+
+        Where the disk failed, messages wait on, so that no later one is ever kept without them.
+        """
+        await to_the_end(self._commit_in_turn(facts))
 
     async def _commit_in_turn(self, facts: tuple[Fact, ...]) -> None:
         async with self._turn:
-            messages, self._waiting = self._waiting, []
+            messages = tuple(self._waiting)
             if not messages and not facts:
                 return
             rows = (*(message_fact(envelope) for envelope in messages), *facts)
@@ -129,5 +135,11 @@ class RunBook:
             def record(transaction: Transaction) -> list[int]:
                 return [transaction.record(fact) for fact in rows]
 
-            for seq, envelope in zip(await self._database.write(record), messages, strict=False):
+            try:
+                seqs = await self._database.write(record)
+            except Refused:  # no later attempt would fare better
+                del self._waiting[: len(messages)]
+                raise
+            del self._waiting[: len(messages)]
+            for seq, envelope in zip(seqs, messages, strict=False):
                 self._recorded(seq, envelope)

@@ -1,12 +1,13 @@
-"""What somebody is judged by: a specification from a file."""
+"""What is handed in, and by what it is judged."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from earnest.contracts.criterion import CheckSpec, Criterion
 from earnest.contracts.spec import Acceptance, VerificationSpec, parse_spec
 from earnest.foundation.errors import Diagnostic, Faulty
+from earnest.runtime.order import text_of
 from earnest.verification.service import Verifier
 
 REVIEWED_BY: Final = {
@@ -25,11 +26,29 @@ def reviewed_criteria(spec: VerificationSpec) -> tuple[Criterion, ...]:
     return tuple(one if one.check else replace(one, check=CheckSpec(kind=kind)) for one in spec.criteria)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A folder or an archive to be judged by a spec, whose own files lie in `base_folder`. All paths are absolute."""
+
+    spec: VerificationSpec
+    spec_path: Path
+    work: Path
+
+    @property
+    def base_folder(self) -> Path:
+        """Where the files that the spec names lie."""
+        return self.spec_path.parent
+
+
 def read_spec(path: Path, verifier: Verifier) -> VerificationSpec:
-    """The specification in a file. Raises `Faulty` with every fault, each with file and line."""
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise Faulty([Diagnostic(source=str(path), line=0, message=error.strerror or str(error))]) from error
+    """The spec in a file. Raises `Faulty` with every fault, with file and line."""
     folder = path.absolute().parent
-    return parse_spec(text, str(path), check_faults=lambda check: verifier.check_faults(check, folder))
+    return parse_spec(text_of(path), str(path), check_faults=lambda check: verifier.check_faults(check, folder))
+
+
+def read_submission(spec_path: Path, work: Path, verifier: Verifier) -> Submission:
+    """The submission that a spec's file and a folder or an archive make. Raises `Faulty` with every fault."""
+    spec = read_spec(spec_path, verifier)
+    if not work.exists():
+        raise Faulty([Diagnostic(source=str(work), line=0, message="no such folder or archive")])
+    return Submission(spec=spec, spec_path=spec_path.absolute(), work=work.absolute())

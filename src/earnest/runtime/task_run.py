@@ -1,6 +1,5 @@
 """The story of a task: from a playbook to a result, and on from where a crash left it."""
 
-import asyncio
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -17,14 +16,14 @@ from earnest.engine.engine import Engine
 from earnest.engine.facts import FINISHED, RESUMED, STARTED
 from earnest.engine.gradient.cascade import Cause
 from earnest.engine.gradient.constants import Constants
-from earnest.engine.messages import FinalResult, Role, TaskRequested, TaskSpec
+from earnest.engine.messages import Budget, FinalResult, Role, TaskRequested, TaskSpec
 from earnest.engine.playbook.executor import PlaybookExecutor
 from earnest.engine.playbook.perceiver import PlaybookPerceiver
 from earnest.engine.playbook.planner import PlaybookPlanner
 from earnest.engine.post import Pause, Post, active_ms
 from earnest.engine.run import Run, RunLimits
 from earnest.foundation.canonical import JsonObject
-from earnest.foundation.errors import Broken, Refused
+from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.foundation.facts import Fact
 from earnest.runtime.hands import JournaledHands
 from earnest.runtime.judge import WorkspaceJudge
@@ -69,6 +68,7 @@ class TaskRuns:
 
     def __init__(self, services: TaskServices) -> None:
         self._services = services
+        self._working: set[str] = set()
 
     async def begin(self, order: Order) -> str:
         """Take an order on; the id of its run, which `work` then works."""
@@ -77,15 +77,18 @@ class TaskRuns:
         return run_id
 
     async def work(self, run_id: str) -> FinalResult:
-        """Work a run to its end, from wherever it stands. Raises `Refused` (`run_unknown`, `run_finished`)."""
-        left = await self._services.database.read(lambda reader: _unfinished(reader, run_id))
-        if not left.kept.messages:
-            return await self._work(run_id, left.order, left.kept, (), 0)
-        pause = Pause(from_ms=left.last_ms, to_ms=max(left.last_ms, self._services.clock.now_ms()))
-        await self._record(run_id, RESUMED, {"from_ms": pause.from_ms, "to_ms": pause.to_ms})
-        started_ms = next((m.at_ms for m in left.kept.messages.values() if isinstance(m.payload, TaskSpec)), None)
-        elapsed_ms = 0 if started_ms is None else active_ms(started_ms, left.last_ms, left.pauses)
-        return await self._work(run_id, left.order, left.kept, (*left.pauses, pause), elapsed_ms)
+        """Work a run to its end, from wherever it stands.
+
+        Raises `Refused` (`run_unknown`, `run_finished`, `run_in_work`, `too_many_runs`), and `Broken` or `Unavailable`
+        if its end could not be written: then it stays unfinished.
+        """
+        if run_id in self._working:
+            raise Refused("run_in_work", f"{run_id} is being worked already")
+        self._working.add(run_id)
+        try:
+            return await self._resume(run_id)
+        finally:
+            self._working.discard(run_id)
 
     def workspace_of(self, run_id: str) -> Path:
         """Where the run's files are."""
@@ -95,12 +98,22 @@ class TaskRuns:
         """The newest run of the same playbook over the same inputs that was started and has no end."""
 
         def find(reader: Reader) -> str | None:
-            ended = {fact.subject for fact in reader.facts(kind=FINISHED)}
+            over = {fact.subject for fact in reader.facts(kind=FINISHED)} | self._working
             started = reader.facts(kind=STARTED, newest_first=True)
-            same = (f.subject for f in started if f.subject not in ended and f.body["digest"] == order.digest)
+            same = (f.subject for f in started if f.subject not in over and f.body["digest"] == order.digest)
             return next(same, None)
 
         return await self._services.database.read(find)
+
+    async def _resume(self, run_id: str) -> FinalResult:
+        left = await self._services.database.read(lambda reader: _unfinished(reader, run_id))
+        if not left.kept.messages:
+            return await self._work(run_id, left.order, left.kept, (), 0)
+        pause = Pause(from_ms=left.last_ms, to_ms=max(left.last_ms, self._services.clock.now_ms()))
+        await self._record(run_id, RESUMED, {"from_ms": pause.from_ms, "to_ms": pause.to_ms})
+        started_ms = next((m.at_ms for m in left.kept.messages.values() if isinstance(m.payload, TaskSpec)), None)
+        elapsed_ms = 0 if started_ms is None else active_ms(started_ms, left.last_ms, left.pauses)
+        return await self._work(run_id, left.order, left.kept, (*left.pauses, pause), elapsed_ms)
 
     async def _work(
         self, run_id: str, order: Order, kept: Kept, pauses: tuple[Pause, ...], elapsed_ms: int
@@ -117,14 +130,18 @@ class TaskRuns:
         run = await self._admit(run_id, order, book, kept, pauses)
         end_tap = services.bus.tap(f"book of {run_id}", book.see)
         last: tuple[Fact, ...] = ()
+        result = next((m.payload for m in kept.messages.values() if isinstance(m.payload, FinalResult)), None)
         try:
-            request = TaskRequested(raw_input=order.playbook.intent)
-            result = await services.engine.work(run, request, already_elapsed_ms=elapsed_ms)
+            if result is None:
+                request = TaskRequested(
+                    raw_input=order.playbook.intent, budget=Budget(time_ms=run.constants.time_budget_ms)
+                )
+                result = await services.engine.work(run, request, already_elapsed_ms=elapsed_ms)
             body: JsonObject = {"result": encode(result)}
             last = (Fact(kind=FINISHED, subject=run_id, at_ms=services.clock.now_ms(), body=body),)
         finally:
             end_tap()
-            await asyncio.shield(book.close(last))
+            await _close(book, last, result)
         return result
 
     async def _admit(self, run_id: str, order: Order, book: RunBook, kept: Kept, pauses: tuple[Pause, ...]) -> Run:
@@ -161,6 +178,15 @@ class TaskRuns:
     async def _record(self, run_id: str, kind: str, body: JsonObject) -> None:
         fact = Fact(kind=kind, subject=run_id, at_ms=self._services.clock.now_ms(), body=body)
         await self._services.database.write(lambda transaction: transaction.record(fact))
+
+
+async def _close(book: RunBook, last: tuple[Fact, ...], result: FinalResult | None) -> None:
+    """A run that ended because its book could not be written says so; that the same is true of its end adds nothing."""
+    try:
+        await book.close(last)
+    except (Broken, Unavailable) as error:
+        if result is None or result.cause is not Cause.FAULT:
+            raise Broken(f"the end of {book.run_id} could not be kept, it can be resumed: {error}") from error
 
 
 def _unfinished(reader: Reader, run_id: str) -> Unfinished:

@@ -10,7 +10,7 @@ from typing import Final
 from earnest.contracts.criterion import CheckSpec, Criterion, check_diagnostics
 from earnest.effects.clock import Clock
 from earnest.effects.probes.api import Probes
-from earnest.effects.sandbox.api import Execution, Mount, Report, Sandbox, SelfTest, Status
+from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Execution, Mount, Report, Sandbox, SelfTest, Status
 from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.archive import take_submission
 from earnest.effects.workspace.snapshot import Snapshot, SnapshotLimits, is_intact
@@ -25,7 +25,6 @@ from earnest.verification.replay import seed_of, trust_key
 from earnest.verification.strict_json import NotStrictJson
 from earnest.verification.verdict import Cause, CriterionVerdict, Verdict
 
-SELF_TEST_VALID_MS: Final = 300_000
 CHECK_WALL_MS: Final = 3_600_000
 PARALLEL_CHECKS: Final = 4
 
@@ -51,7 +50,7 @@ class _NoSandbox:
     async def run(self, execution: Execution) -> Report:  # noqa: ARG002 - the protocol names it
         return Report(status=Status.REFUSED, reason=self._reason)
 
-    async def self_test(self) -> SelfTest:
+    async def self_test(self, _max_age_ms: int = 0, /) -> SelfTest:
         return SelfTest(provider="", at_ms=0, probes=(), problem=self._reason)
 
     async def close(self) -> None:
@@ -87,9 +86,6 @@ class Verifier:
         self._snapshot_limits = snapshot_limits or SnapshotLimits()
         self._slots = asyncio.Semaphore(parallel)
         self._check_wall_ms = check_wall_ms
-        self._self_test: SelfTest | None = None
-        self._self_tested_at_ms = 0
-        self._self_test_lock = asyncio.Lock()
 
     async def verify(
         self,
@@ -258,20 +254,11 @@ class Verifier:
         """The sandbox's self-test, at most `SELF_TEST_VALID_MS` old."""
         if self._sandbox is None:
             return None
-        async with self._self_test_lock:
-            now_ms = self._clock.now_ms()
-            if self._self_test is None or now_ms - self._self_tested_at_ms >= SELF_TEST_VALID_MS:
-                self._self_tested_at_ms = now_ms
-                try:
-                    self._self_test = await self._sandbox.self_test()
-                except Exception as error:  # a self-test that breaks has not been passed
-                    self._self_test = SelfTest(
-                        provider=self._sandbox.description,
-                        at_ms=now_ms,
-                        probes=(),
-                        problem=f"self-test failed: {error}",
-                    )
-            return self._self_test
+        try:
+            return await self._sandbox.self_test(SELF_TEST_VALID_MS)
+        except Exception as error:  # a self-test that breaks has not been passed
+            problem = f"self-test failed: {error}"
+            return SelfTest(provider=self._sandbox.description, at_ms=self._clock.now_ms(), probes=(), problem=problem)
 
     def _not_taken_in(self, criteria: Sequence[Criterion], problem: str, cause: Cause) -> Verdict:
         verdicts = tuple(

@@ -1,8 +1,8 @@
 """What runs are there, and what happened in one? Read from the facts alone, beside whoever writes them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
 
 from earnest.effects.bus.api import Envelope
 from earnest.effects.storage.facts import StoredFact
@@ -10,6 +10,7 @@ from earnest.effects.storage.reader import Reader
 from earnest.engine.codec import decode
 from earnest.engine.facts import FINISHED, INTENT, MESSAGES, OUTCOME, RESUMED, STARTED, message_of
 from earnest.engine.messages import (
+    CorrectionSignal,
     FinalResult,
     MegramEmitted,
     OutcomeSummary,
@@ -23,6 +24,10 @@ from earnest.foundation.errors import Broken, Refused
 
 RUNS_SHOWN_MAX: Final = 1_000
 
+RoundMessage: TypeAlias = (
+    PlanReady | ToolCalled | CorrectionSignal | SubTaskOutcome | ReplanRequest | OutcomeSummary | PlanDirective
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLine:
@@ -35,16 +40,12 @@ class RunLine:
     result: FinalResult | None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RoundView:
-    """One round: the plan, what was called, what came out, what R4b and R7 said."""
+    """One round as it went: the plan, what was called, what came out of it, what R4b and R7 said."""
 
     number: int
-    plan: PlanReady
-    calls: list[ToolCalled] = field(default_factory=list)
-    outcomes: list[SubTaskOutcome] = field(default_factory=list)
-    judgement: ReplanRequest | OutcomeSummary | None = None
-    directive: PlanDirective | None = None
+    messages: list[RoundMessage] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,6 +65,14 @@ def list_runs(reader: Reader, limit: int = 50) -> tuple[RunLine, ...]:
     results = {fact.subject: _result(fact) for fact in reader.facts(kind=FINISHED)}
     started = reader.facts(kind=STARTED, newest_first=True, limit=min(limit, RUNS_SHOWN_MAX))
     return tuple(_line(fact, results.get(fact.subject)) for fact in started)
+
+
+def newest_run(reader: Reader) -> str:
+    """The id of the run that was started last. Raises `Refused("run_unknown")`."""
+    newest = next(reader.facts(kind=STARTED, newest_first=True, limit=1), None)
+    if newest is None:
+        raise Refused("run_unknown", "there is no run yet")
+    return newest.subject
 
 
 def show_run(reader: Reader, run_id: str) -> RunView:
@@ -87,7 +96,7 @@ def show_run(reader: Reader, run_id: str) -> RunView:
             case kind if kind == RESUMED:
                 view.resumed += 1
             case kind if kind == FINISHED:
-                view.line = _line_with(view.line, _result(fact))
+                view.line = replace(view.line, result=_result(fact))
     assert view is not None
     view.unknown_effects = list(intents)
     return view
@@ -96,17 +105,18 @@ def show_run(reader: Reader, run_id: str) -> RunView:
 def _see(view: RunView, envelope: Envelope) -> None:
     match envelope.payload:
         case PlanReady(round=number) as plan:
-            view.rounds.append(RoundView(number=number, plan=plan))
-        case ToolCalled() as call:
-            view.rounds[-1].calls.append(call)
-        case SubTaskOutcome() as outcome:
-            view.rounds[-1].outcomes.append(outcome)
-        case (ReplanRequest() | OutcomeSummary()) as judgement:
-            view.rounds[-1].judgement = judgement
-        case PlanDirective() as directive:
-            view.rounds[-1].directive = directive
+            view.rounds.append(RoundView(number=number, messages=[plan]))
         case MegramEmitted() as megram:
             view.remembered.append(megram)
+        case (
+            ToolCalled()
+            | CorrectionSignal()
+            | SubTaskOutcome()
+            | ReplanRequest()
+            | OutcomeSummary()
+            | PlanDirective() as message
+        ):
+            view.rounds[-1].messages.append(message)
         case _:
             pass
 
@@ -133,12 +143,6 @@ def _line(fact: StoredFact, result: FinalResult | None) -> RunLine:
     intent = str(playbook["intent"]) if isinstance(playbook, dict) else ""
     return RunLine(
         run_id=fact.subject, started_ms=fact.at_ms, source=str(fact.body["source"]), intent=intent, result=result
-    )
-
-
-def _line_with(line: RunLine, result: FinalResult) -> RunLine:
-    return RunLine(
-        run_id=line.run_id, started_ms=line.started_ms, source=line.source, intent=line.intent, result=result
     )
 
 

@@ -46,31 +46,32 @@ def test_every_namespace_is_new_and_the_network_only_on_request() -> None:
 
 def test_a_bound_folder_takes_the_place_of_the_memory() -> None:
     assert f"--size {7 + (1 << 20)} --tmpfs /work " in line_of(Shape(disk_bytes=7))
-    line = line_of(Shape(disk_bytes=7, work=Path("/home/u/w")))
-    assert "--bind /home/u/w /work " in line
+    line = line_of(Shape(disk_bytes=7, work=Path("/people/u/w")))
+    assert "--bind /people/u/w /work " in line
     assert "--tmpfs /work " not in line
 
 
 def test_a_home_is_shown_read_only_and_hidden_before_anything_is_shown_in_it() -> None:
     shape = Shape(
         disk_bytes=1,
-        home=Path("/home/u"),
-        masks=((Path("/home/u/.ssh"), True), (Path("/home/u/.netrc"), False)),
-        mounts=(Mount(source=Path("/home/u/.ssh/in"), target="/home/u/.ssh/in"),),
+        home=Path("/people/u"),
+        masks=((Path("/people/u/.ssh"), True), (Path("/people/u/.netrc"), False)),
+        mounts=(Mount(source=Path("/people/u/.ssh/in"), target="/people/u/.ssh/in"),),
     )
     line = line_of(shape)
     parts = (
-        "--ro-bind /home/u /home/u ",
-        "--tmpfs /home/u/.ssh --remount-ro /home/u/.ssh ",
-        "--ro-bind /dev/null /home/u/.netrc ",
-        "--ro-bind /home/u/.ssh/in /home/u/.ssh/in ",
+        "--ro-bind /people/u /people/u ",
+        "--tmpfs /people/u/.ssh --remount-ro /people/u/.ssh ",
+        "--ro-bind /dev/null /people/u/.netrc ",
+        "--ro-bind /people/u/.ssh/in /people/u/.ssh/in ",
     )
     places = [line.index(part) for part in parts]
     assert places == sorted(places)
 
 
 @pytest.mark.parametrize(
-    ("target", "place"), [("source", "/work/source"), ("a/b", "/work/a/b"), ("/home/u", "/home/u"), ("./x", "/work/x")]
+    ("target", "place"),
+    [("source", "/work/source"), ("a/b", "/work/a/b"), ("/people/u", "/people/u"), ("./x", "/work/x")],
 )
 def test_a_mount_has_a_place(target: str, place: str) -> None:
     assert mount_target(Mount(source=Path("/x"), target=target)) == place

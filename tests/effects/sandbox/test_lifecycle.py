@@ -138,6 +138,12 @@ async def test_a_sandbox_without_its_filter_is_red(monkeypatch: pytest.MonkeyPat
     await open_door.close()
 
 
+async def test_the_self_test_is_repeated_only_when_it_is_old(sandbox: BubblewrapSandbox) -> None:
+    first = await sandbox.self_test()
+    assert await sandbox.self_test(60_000) is first
+    assert await sandbox.self_test(0) is not first
+
+
 async def test_the_self_test_is_green_and_tries_everything(sandbox: BubblewrapSandbox) -> None:
     test = await sandbox.self_test()
     assert test.green, test.reason

@@ -95,7 +95,9 @@ def test_every_other_call_is_allowed(machine: str) -> None:
         ("mknodat", (0, 0, 0o4644, 0), error(errno.EPERM)),
     ],
 )
-def test_arguments_decide(machine: str, name: str, arguments: tuple[int, ...], expected: int) -> None:
+def test_arguments_decide_whether_a_call_is_refused(
+    machine: str, name: str, arguments: tuple[int, ...], expected: int
+) -> None:
     number = CONDITIONAL[name][ARCHITECTURES[machine][0]]
     if number is not None:
         assert answer(machine, number, *arguments) == expected

@@ -8,7 +8,7 @@ import pytest
 
 from earnest.effects.workspace.changes import Change, conflicting
 from earnest.effects.workspace.staging import Stage, Workspace
-from earnest.effects.workspace.tree import Kind, TreeLimits
+from earnest.effects.workspace.tree import Kind, TreeLimits, node_at
 from earnest.foundation.errors import Broken, Refused
 
 Write = Callable[[Path], object]
@@ -111,8 +111,17 @@ async def test_a_stage_keeps_times_and_the_executable_bit(workspace: Workspace, 
 
     stage = await workspace.stage("s")
 
-    assert (stage.folder / "run").stat().st_mtime_ns == 1_000_000_007
+    assert (stage.folder / "run").stat().st_mtime_ns == 1_000_000_006  # one less: see the next test
     assert os.access(stage.folder / "run", os.X_OK)
+
+
+async def test_a_write_in_the_tick_in_which_the_stage_was_made_is_seen(workspace: Workspace, folder: Path) -> None:
+    (folder / "a").write_text("one")
+    stage = await workspace.stage("s")
+    (stage.folder / "a").write_text("two")
+    os.utime(stage.folder / "a", ns=(0, (folder / "a").stat().st_mtime_ns))
+    made, now = stage.made["a"], node_at(stage.folder / "a")
+    assert made.identity[:2] != now.identity[:2]
 
 
 async def test_becoming_executable_is_a_change(workspace: Workspace, folder: Path) -> None:
@@ -356,6 +365,11 @@ async def test_a_workspace_over_its_limits_cannot_be_staged(folder: Path, tmp_pa
     with pytest.raises(Refused) as refused:
         await workspace.stage("s")
     assert refused.value.code == "workspace_too_large"
+
+
+def test_stages_inside_the_workspace_are_refused(folder: Path) -> None:
+    with pytest.raises(Refused, match="inside"):
+        Workspace(folder, folder / ".stages")
 
 
 def test_stages_on_another_file_system_are_refused(folder: Path) -> None:

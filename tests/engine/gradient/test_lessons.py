@@ -177,7 +177,7 @@ def test_the_run_leaves_one_entry_in_words_that_does_not_weigh_on_its_task() -> 
     (entry,) = [lesson for lesson in second if lesson.level is Level.K]
     assert entry.tag == Tag(space=INTENT.space, entity="run:summary") != INTENT
     assert entry.content == (
-        "accept after 2 rounds. All 4 criteria are met. Worked: count by python. Set aside: count by wc."
+        "accept in round 2. Every criterion is met (4 of 4). Worked: count by python. Set aside: count by wc."
     )
 
 

@@ -8,6 +8,8 @@ from typing import Protocol
 
 MIB = 1024 * 1024
 WORK_DIR = "/work"
+SELF_TEST_VALID_MS = 300_000
+"""How long a self-test is believed."""
 
 
 class Profile(StrEnum):
@@ -202,10 +204,10 @@ class Sandbox(Protocol):
         """
         ...
 
-    async def self_test(self) -> SelfTest:
-        """Attack the real backend from inside. While the last result is not green, `run` answers `refused`.
+    async def self_test(self, max_age_ms: int = 0, /) -> SelfTest:
+        """Attack the real backend from inside, unless that was done within the last `max_age_ms`.
 
-        The first `run` does this itself if nobody did.
+        While the last result is not green, `run` answers `refused`; `run` tests first if nobody has.
         """
         ...
 

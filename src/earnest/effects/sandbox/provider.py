@@ -13,6 +13,7 @@ from typing import Final
 from earnest.effects.clock import Clock
 from earnest.effects.sandbox import bubblewrap, private, wire
 from earnest.effects.sandbox.api import (
+    SELF_TEST_VALID_MS,
     WORK_DIR,
     Execution,
     Limits,
@@ -98,19 +99,18 @@ class BubblewrapSandbox:
 
     async def run(self, execution: Execution) -> Report:
         """See `Sandbox`."""
-        if self._tested is None:
-            async with self._testing:
-                if self._tested is None:
-                    self._tested = await self._test()
-        if not self._tested.green:
-            return self._refusal(self._tested.reason)
+        tested = self._tested or await self.self_test(SELF_TEST_VALID_MS)
+        if not tested.green:
+            return self._refusal(tested.reason)
         return await self._admit(execution)
 
-    async def self_test(self) -> SelfTest:
+    async def self_test(self, max_age_ms: int = 0, /) -> SelfTest:
         """See `Sandbox`."""
         async with self._testing:
-            self._tested = await self._test()
-            return self._tested
+            tested = self._tested
+            if tested is None or self._clock.now_ms() - tested.at_ms >= max_age_ms:
+                tested = self._tested = await self._test()
+            return tested
 
     async def close(self) -> None:
         """See `Sandbox`."""
@@ -236,7 +236,7 @@ class BubblewrapSandbox:
 
     async def _refill_when_quiet(self) -> None:
         while self.ready < self._settings.pool:
-            await asyncio.sleep(REFILL_QUIET_MS / 1000)
+            await self._clock.sleep_ms(REFILL_QUIET_MS)
             if self._busy:
                 continue
             program, boxes = min(self._ready.items(), key=lambda item: len(item[1]))

@@ -20,7 +20,7 @@ class UnavailableSandbox:
         """Always `refused`."""
         return Report(status=Status.REFUSED, reason=self._reason, sandbox=self.description)
 
-    async def self_test(self) -> SelfTest:
+    async def self_test(self, _max_age_ms: int = 0, /) -> SelfTest:
         """Never green."""
         return SelfTest(provider=self.description, at_ms=self._clock.now_ms(), probes=(), problem=self._reason)
 

@@ -45,12 +45,12 @@ def check_readable(connection: sqlite3.Connection, schema: Schema) -> None:
 
 def revision_of(connection: sqlite3.Connection) -> str | None:
     """The revision that the database is at, or None for an empty one. Raises `Refused("not_our_database")`."""
-    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
-        return None
     try:
+        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
+            return None
         (revision,) = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-    except (sqlite3.OperationalError, TypeError) as error:
-        raise Refused("not_our_database", "the database does not say which revision it has") from error
+    except (sqlite3.DatabaseError, TypeError) as error:
+        raise Refused("not_our_database", f"it cannot be read as books of earnest: {error}") from error
     return str(revision)
 
 

@@ -8,6 +8,7 @@ errno is lost when it exits, but for the C library's own text for it at the end 
 import errno
 import os
 import re
+import signal
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -70,8 +71,13 @@ ENVIRONMENTAL_ERRNOS: Final = frozenset(
 )
 """Missing input, permission, network, time, space."""
 
-EXIT_CODES: Final[Mapping[int, str]] = {126: "not_executable", 127: "not_found"}
-"""What a shell says of a program that it could not start (POSIX.1-2017, 2.8.2)."""
+EXIT_CODES: Final[Mapping[int, tuple[str, str]]] = {
+    126: ("not_executable", "a program could not be started"),
+    127: ("not_found", "a program could not be started"),
+    128 + signal.SIGXFSZ: ("file_limit", "a file would have passed the limit of its size"),
+    -signal.SIGXFSZ: ("file_limit", "a file would have passed the limit of its size"),
+}
+"""What a shell says of a program that it could not start (POSIX.1-2017, 2.8.2), or that passed `Limits.file_bytes`."""
 
 NETWORK_EXIT_CODES: Final[Mapping[str, frozenset[int]]] = {
     "curl": frozenset({5, 6, 7, 28, 35, 52, 55, 56}),
@@ -144,7 +150,8 @@ def _of_exit(code: int, stderr: bytes, programs: Collection[str]) -> ToolFailure
     if code == 0:
         return None
     if code in EXIT_CODES:
-        return environmental(EXIT_CODES[code], f"exit code {code}: a program could not be started")
+        name, meaning = EXIT_CODES[code]
+        return environmental(name, f"exit code {code}: {meaning}")
     if len(programs) == 1 and any(code in NETWORK_EXIT_CODES.get(program, ()) for program in programs):
         return environmental("network", f"exit code {code}, which {next(iter(programs))} gives to the network")
     line = _last_line(stderr)

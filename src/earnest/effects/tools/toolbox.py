@@ -1,6 +1,7 @@
 """Which tools are there, and what becomes of a call, whatever happens in it?"""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
@@ -126,17 +127,11 @@ class Toolbox:
         try:
             return raw, await place.stage.changes()
         except Refused as refused:
-            return _without_effect(raw, _of_refusal(refused)), ()
+            return replace(raw, failure=_of_refusal(refused)), ()
         except OSError as error:
-            return _without_effect(raw, ours("broken_stage", str(error))), ()
+            return replace(raw, failure=ours("broken_stage", str(error))), ()
 
 
 def _of_refusal(refused: Refused) -> ToolFailure:
     build = environmental if refused.code in _SPACE_CODES else logical
     return build(refused.code, str(refused))
-
-
-def _without_effect(raw: RawResult, failure: ToolFailure) -> RawResult:
-    return RawResult(
-        stdout=raw.stdout, stderr=raw.stderr, exit_code=raw.exit_code, failure=failure, sandbox=raw.sandbox
-    )

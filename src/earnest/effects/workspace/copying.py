@@ -11,7 +11,11 @@ _NOT_HERE: Final = frozenset({errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno
 
 
 def copy_file(source: int, target: Path, *, executable: bool) -> os.stat_result:
-    """Write what the descriptor `source` holds to the new file `target`, times kept; gives the new file's status."""
+    """Write what the descriptor `source` holds to the new file `target`; gives the new file's status.
+
+    The copy is older by one nanosecond. A kernel's clock may stand still for milliseconds; a write to the copy would
+    otherwise give it the time that the original has when that was written just before.
+    """
     before = os.fstat(source)
     mode = 0o755 if executable else 0o644
     copy = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
@@ -19,7 +23,7 @@ def copy_file(source: int, target: Path, *, executable: bool) -> os.stat_result:
         if before.st_size and not _cloned(source, copy) and not _copied_by_kernel(source, copy):
             _copied_by_hand(source, copy)
         os.fchmod(copy, mode)  # whatever the umask
-        os.utime(copy, ns=(before.st_atime_ns, before.st_mtime_ns))
+        os.utime(copy, ns=(before.st_atime_ns, before.st_mtime_ns - 1))
         return os.fstat(copy)
     finally:
         os.close(copy)

@@ -40,7 +40,7 @@ class Mover:
             if change.kind is Kind.FOLDER:
                 self._make_folder(change.path)
             elif change.kind is not Kind.GONE:
-                self._place(stage, change.path)
+                self._place(stage, change)
 
     def _has_real_parent(self, path: str) -> bool:
         parents = reversed(PurePosixPath(path).parents)
@@ -70,8 +70,9 @@ class Mover:
             target.chmod(0o755)  # whatever the umask
             self._own(target)
 
-    def _place(self, stage: Path, path: str) -> None:
+    def _place(self, stage: Path, change: Change) -> None:
         """Bring a file or a link. Replacing a file or link leaves no moment without either."""
+        path = change.path
         source, target = stage / path, self._root / path
         try:
             status = source.lstat()
@@ -84,22 +85,22 @@ class Mover:
         elif _format(target) is not None:
             self._keep(path)
         if stat.S_ISREG(status.st_mode):
-            source = self._prepared(stage, path, status)
+            source = self._prepared(stage, change, status.st_nlink)
         self._own(source)
         source.rename(target)
         if status.st_nlink > 1:
             (stage / path).unlink(missing_ok=True)
 
-    def _prepared(self, stage: Path, path: str, status: os.stat_result) -> Path:
+    def _prepared(self, stage: Path, change: Change, names: int) -> Path:
         """The staged file with a normal mode; a copy of it if it has other names, which would share later changes."""
-        source, executable = stage / path, bool(status.st_mode & stat.S_IXUSR)
-        if status.st_nlink == 1:
-            source.chmod(0o755 if executable else 0o644)
+        source = stage / change.path
+        if names == 1:
+            source.chmod(0o755 if change.executable else 0o644)
             return source
         copy = stage.with_suffix(".copy")
         copy.unlink(missing_ok=True)
-        with opened_file(stage, path) as descriptor:
-            copy_file(descriptor, copy, executable=executable)
+        with opened_file(stage, change.path) as descriptor:
+            copy_file(descriptor, copy, executable=change.executable)
         return copy
 
     def _own(self, path: Path) -> None:

@@ -93,6 +93,8 @@ class Workspace:
         stages.chmod(0o700)
         if self.folder.stat().st_dev != self._trash.stat().st_dev:
             raise Refused("stages_elsewhere", f"{stages} is not on the file system of {folder}")
+        if self._stages.is_relative_to(self.folder):
+            raise Refused("stages_elsewhere", f"{stages} lies inside {folder}")
         self._checkpoints = Checkpoints(stages.resolve() / "checkpoints")
         self._mover = Mover(self.folder, keep=self._keep)
         for left in sorted(self._trash.iterdir(), reverse=True):  # an inner folder's name extends its outer's

@@ -191,7 +191,7 @@ def _opened(name: str, flags: int, folder: int) -> Iterator[int]:
     try:
         descriptor = os.open(name, flags, dir_fd=folder)
     except PermissionError:
-        os.chmod(name, 0o700, dir_fd=folder)
+        os.chmod(name, 0o700 if flags & os.O_DIRECTORY else 0o600, dir_fd=folder)
         descriptor = os.open(name, flags, dir_fd=folder)
     try:
         yield descriptor

@@ -12,7 +12,10 @@ from earnest.engine.gradient.loss import Answer, Judged, Loss, complete
 
 
 class State(StrEnum):
-    """The seed's macro-states and `accept`: three that end a run, four that ask for another plan."""
+    """The seed's macro-states and `accept`: three that end a run, four that ask for another plan.
+
+    The words are those of memory's rows (`memory.megram.State`) and not the same type: these decide, those are stored.
+    """
 
     ACCEPT = "accept"
     SUCCESS = "success"
@@ -191,7 +194,7 @@ def decide(reading: Reading, constants: Constants) -> Decision:
     table would continue (so `success` outranks it).
     """
     if reading.complete:
-        rationale = f"All {len(reading.judged)} criteria are met."
+        rationale = f"Every criterion is met ({len(reading.judged)} of {len(reading.judged)})."
         return Decision(state=State.ACCEPT, cause=None, urgency=Urgency.NORMAL, law2=False, cell=0, rationale=rationale)
     cell = cell_of(reading, constants)
     law2 = not cell.state.ends and reading.worsening >= constants.kill_after

@@ -140,7 +140,7 @@ def _in_words(after: Trajectory, end: Decision, observation: Observation | None)
     worked = [_named(trial.subtask, trial.approach) for trial in trials if trial.subtask in after.passing]
     set_aside = [_named(tried.subtask, tried.approach) for tried in after.blocked.approaches]
     set_aside += (f"{target.tool} on {target.target}" for target in after.blocked.targets)
-    parts = [f"{end.state} after {len(after.rounds)} rounds. {end.rationale}"]
+    parts = [f"{end.state} in round {len(after.rounds)}. {end.rationale}"]
     parts += [f"Worked: {'; '.join(worked)}."] if worked else []
     parts += [f"Set aside: {'; '.join(set_aside)}."] if set_aside else []
     return " ".join(parts)

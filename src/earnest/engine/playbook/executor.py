@@ -1,18 +1,16 @@
 """A playbook's executor takes the steps of the chosen approach in order and stops at the first that fails."""
 
 from earnest.effects.tools.record import ToolRecord
-from earnest.engine.messages import CorrectionSignal, ExecutionResult, Status, SubTask
+from earnest.engine.messages import CorrectionSignal, Status, SubTask
 from earnest.engine.plan_rules import tool_call
-from earnest.engine.ports import GuardedTools
+from earnest.engine.ports import Assertion, GuardedTools
 from earnest.foundation.errors import Broken
 
 
 class PlaybookExecutor:
     """The mind of R3 for a playbook. A correction takes the next list of the approach's `corrections`."""
 
-    async def execute(
-        self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools
-    ) -> ExecutionResult:
+    async def execute(self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools) -> Assertion:
         """Status `failed` names the step that failed; a step with `may_fail` fails without consequence."""
         approach = order.subtask.approach
         if approach is None:
@@ -27,12 +25,8 @@ class PlaybookExecutor:
                 assert record.failure is not None
                 failure = f"step {number} ({step.tool}): {record.failure.message}"
                 break
-        return ExecutionResult(
-            round=order.round,
-            subtask_id=order.subtask.id,
-            attempt=correction.attempt + 1 if correction else 1,
+        return Assertion(
             status=Status.FAILED if failure else Status.COMPLETED,
             output=records[-1].output_excerpt if records else "",
-            calls=(),
             reason=failure,
         )

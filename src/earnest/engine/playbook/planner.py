@@ -1,39 +1,47 @@
 """A playbook's planner chooses one approach per subtask: what memory recommends first, nothing that is blocked."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from typing import Final
 
 from earnest.contracts.playbook import Approach, Playbook, Subtask
 from earnest.engine.gradient.blocking import TriedApproach
-from earnest.engine.messages import Alternatives, PlannedSubTask, PlanningFailed, PlanReady, Recollection, TaskSpec
+from earnest.engine.messages import Alternatives, PlannedSubTask, PlanningFailed, PlanReady, TaskSpec
 from earnest.engine.plan_rules import planned_calls, targets
 from earnest.engine.ports import Hands, PlanningContext
 from earnest.memory.megram import Tag, approach_tag
 from earnest.memory.potential import Action, Potentials
 
+NO_EXPERIENCE: Final = Potentials(attention=0.0, decision=0.0)
+
 COMBINATIONS_MAX: Final = 10_000
 """How many combinations of approaches are looked through for an untried one."""
 
 Choice = tuple[Approach, ...]
+"""One approach a subtask, in the order of the playbook."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidates:
-    """The approaches of one subtask that may be taken, best first, and what is to be said about it."""
+class Options:
+    """What may be done for one subtask, best first, and what memory says of its approaches by their ids."""
 
+    subtask: Subtask
     approaches: Choice
-    notes: tuple[str, ...]
+    left_out: Choice
+    experience: Mapping[str, Potentials]
 
 
 class PlaybookPlanner:
-    """The mind of R2 for a playbook."""
+    """The mind of R2 for a playbook. One per run: it remembers what it drafted and what became of it."""
 
     def __init__(self, playbook: Playbook, hands: Hands) -> None:
         self._playbook = playbook
         self._hands = hands
-        self._tried: set[tuple[str, ...]] = set()
+        self._drafted: set[tuple[str, ...]] = set()
+        self._tried: set[TriedApproach] = set()
+        self._failed: set[TriedApproach] = set()
+        self._matched: frozenset[TriedApproach] = frozenset()
 
     def tags(self, spec: TaskSpec) -> tuple[Tag, ...]:
         """One tag an approach, in the order of the playbook."""
@@ -44,51 +52,63 @@ class PlaybookPlanner:
         )
 
     async def plan(self, context: PlanningContext) -> PlanReady | PlanningFailed:
-        """The first untried combination of allowed approaches, changing as few and as late subtasks as possible."""
-        candidates = [self._candidates(subtask, context) for subtask in self._playbook.subtasks]
-        spent = [s.id for s, c in zip(self._playbook.subtasks, candidates, strict=True) if not c.approaches]
+        """The first untried combination of allowed approaches.
+
+        What failed in this run comes after what did not, and of several changes the later subtask's is made.
+        """
+        self._take_in(context)
+        known = {recollection.tag: recollection.potentials for recollection in context.recollections}
+        options = [self._options(subtask, context, known) for subtask in self._playbook.subtasks]
+        spent = [one.subtask.id for one in options if not one.approaches]
         if spent:
             reasons = tuple(f"subtask {subtask_id}: every approach was tried or is blocked" for subtask_id in spent)
             return PlanningFailed(round=context.round, reasons=reasons, exhausted=True)
-        choice = next(self._untried([c.approaches for c in candidates]), None)
+        choice = next(self._undrafted(context, options), None)
         if choice is None:
             reasons = ("every combination of approaches was tried",)
             return PlanningFailed(round=context.round, reasons=reasons, exhausted=True)
-        self._tried.add(tuple(approach.id for approach in choice))
-        notes = tuple(note for candidate in candidates for note in candidate.notes)
-        return self._ready(context, choice, candidates, notes)
+        self._drafted.add(_ids(choice))
+        return self._ready(context, options, choice)
 
-    def _untried(self, options: Sequence[Choice]) -> Iterator[Choice]:
-        combinations = islice(product(*options), COMBINATIONS_MAX)
-        return (choice for choice in combinations if tuple(approach.id for approach in choice) not in self._tried)
+    def _take_in(self, context: PlanningContext) -> None:
+        planned = context.previous.subtasks if context.previous else ()
+        matched = frozenset(_way(s.id, s.approach) for s in planned if s.approach and s.id in context.matched)
+        failed = frozenset(_way(s.id, s.approach) for s in planned if s.approach and s.id in context.failed)
+        self._tried |= matched | failed
+        self._failed = (self._failed | failed) - matched
+        self._matched = matched
 
-    def _candidates(self, subtask: Subtask, context: PlanningContext) -> Candidates:
-        """Allowed approaches, the recommended ones first; those to avoid only if nothing else is left."""
-        allowed = [approach for approach in subtask.approaches if not self._is_blocked(subtask, approach, context)]
-        known = _potentials(context.recollections)
-        ranked: list[tuple[int, float, Approach]] = []
-        notes: list[str] = []
-        for approach in allowed:
-            tag = approach_tag(context.spec.task_class, subtask.id, approach.id)
-            potentials = known.get(tag)
-            action = potentials.action if potentials else Action.IGNORE
-            decision = potentials.decision if potentials else 0.0
-            rank = {Action.EXPLOIT: 0, Action.IGNORE: 1, Action.CAUTION: 1, Action.AVOID: 2}[action]
-            ranked.append((rank, -decision if rank == 0 else 0.0, approach))
-            if action is not Action.IGNORE:
-                notes.append(f"{subtask.id}/{approach.id}: memory says {action} (decision {decision:+.2f})")
-        ranked.sort(key=lambda entry: entry[:2])
-        chosen = tuple(approach for rank, _, approach in ranked if rank < 2)
-        if not chosen and ranked:
-            notes.append(f"{subtask.id}: memory advises against every approach that is left; trying all the same")
-            chosen = tuple(approach for _, _, approach in ranked)
-        return Candidates(approaches=chosen, notes=tuple(notes))
+    def _options(self, subtask: Subtask, context: PlanningContext, known: Mapping[Tag, Potentials]) -> Options:
+        """What is not blocked; what memory advises against only if nothing else is left that has not failed."""
+        tags = {a.id: approach_tag(context.spec.task_class, subtask.id, a.id) for a in subtask.approaches}
+        experience = {approach: known.get(tag, NO_EXPERIENCE) for approach, tag in tags.items()}
+
+        def rank(approach: Approach) -> tuple[bool, bool, float]:
+            potentials = experience[approach.id]
+            preferred = potentials.action is Action.EXPLOIT
+            failed = _way(subtask.id, approach) in self._failed
+            return failed, not preferred, -potentials.decision if preferred else 0.0
+
+        allowed = [a for a in subtask.approaches if self._may_stand(subtask, a, context)]
+        avoided = [a for a in allowed if experience[a.id].action is Action.AVOID]
+        if all(a in avoided or _way(subtask.id, a) in self._failed for a in allowed):
+            avoided = []
+        return Options(
+            subtask=subtask,
+            approaches=tuple(sorted((a for a in allowed if a not in avoided), key=rank)),
+            left_out=tuple(avoided),
+            experience=experience,
+        )
+
+    def _may_stand(self, subtask: Subtask, approach: Approach, context: PlanningContext) -> bool:
+        """True for what is not blocked, and for what has matched and may be carried over."""
+        return _way(subtask.id, approach) in self._matched or not self._is_blocked(subtask, approach, context)
 
     def _is_blocked(self, subtask: Subtask, approach: Approach, context: PlanningContext) -> bool:
         directive = context.directive
-        if directive is None or subtask.id in context.matched:
+        if directive is None:
             return False
-        if TriedApproach(subtask=subtask.id, approach=approach.id) in directive.blocked_approaches:
+        if _way(subtask.id, approach) in directive.blocked_approaches:
             return True
         return any(
             self._hands.tool_ids(call) & frozenset(directive.blocked_tools)
@@ -96,51 +116,87 @@ class PlaybookPlanner:
             for call in planned_calls(approach)
         )
 
-    def _ready(
-        self, context: PlanningContext, choice: Choice, candidates: Sequence[Candidates], notes: tuple[str, ...]
-    ) -> PlanReady:
-        subtasks = tuple(
-            PlannedSubTask(
-                id=subtask.id,
-                sequence=subtask.sequence,
-                intent=subtask.intent,
-                criteria=subtask.criteria,
-                approach=approach,
-            )
-            for subtask, approach in zip(self._playbook.subtasks, choice, strict=True)
-        )
-        carried = _carried(subtasks, context)
+    def _undrafted(self, context: PlanningContext, options: Sequence[Options]) -> Iterator[Choice]:
+        """What is blocked may be carried over, and not be worked anew because something before it changes."""
+        blocked = {
+            _way(one.subtask.id, a)
+            for one in options
+            for a in one.approaches
+            if self._is_blocked(one.subtask, a, context)
+        }
+        for choice in islice(product(*(one.approaches for one in options)), COMBINATIONS_MAX):
+            if _ids(choice) not in self._drafted:
+                carried = self._carried(choice)
+                taken = {_way(s.id, a) for s, a in self._pairs(choice) if s.id not in carried}
+                if taken.isdisjoint(blocked):
+                    yield choice
+
+    def _pairs(self, choice: Choice) -> Iterator[tuple[Subtask, Approach]]:
+        return zip(self._playbook.subtasks, choice, strict=True)
+
+    def _carried(self, choice: Choice) -> tuple[str, ...]:
+        """Matched subtasks whose approach stays and before which nothing changes: their outcomes stand."""
+        stays = {s.id for s, a in self._pairs(choice) if _way(s.id, a) in self._matched}
+        subtasks = self._playbook.subtasks
+        first_change = min((s.sequence for s in subtasks if s.id not in stays), default=None)
+        return tuple(s.id for s in subtasks if s.id in stays and (first_change is None or s.sequence <= first_change))
+
+    def _ready(self, context: PlanningContext, options: Sequence[Options], choice: Choice) -> PlanReady:
         return PlanReady(
             round=context.round,
             task_criteria=self._playbook.criteria,
-            subtasks=subtasks,
-            alternatives=tuple(
-                Alternatives(
-                    subtask_id=subtask.id,
-                    tool_sets=tuple(
-                        self._tool_set(other) for other in options.approaches if other is not subtask.approach
-                    ),
+            subtasks=tuple(
+                PlannedSubTask(
+                    id=subtask.id,
+                    sequence=subtask.sequence,
+                    intent=subtask.intent,
+                    criteria=subtask.criteria,
+                    approach=approach,
                 )
-                for subtask, options in zip(subtasks, candidates, strict=True)
+                for subtask, approach in self._pairs(choice)
             ),
-            carried=carried,
-            reverted=tuple(subtask.id for subtask in subtasks if subtask.id not in carried) if context.previous else (),
-            notes=notes,
+            alternatives=tuple(self._alternatives(subtask, approach) for subtask, approach in self._pairs(choice)),
+            carried=self._carried(choice),
+            notes=tuple(n for one, approach in zip(options, choice, strict=True) for n in _notes(one, approach)),
         )
 
-    def _tool_set(self, approach: Approach) -> tuple[str, ...]:
+    def _alternatives(self, subtask: Subtask, chosen: Approach) -> Alternatives:
+        return Alternatives(
+            subtask_id=subtask.id,
+            chosen=self._tools(chosen),
+            untried=tuple(
+                self._tools(other)
+                for other in subtask.approaches
+                if other is not chosen and _way(subtask.id, other) not in self._tried
+            ),
+        )
+
+    def _tools(self, approach: Approach) -> tuple[str, ...]:
         return tuple(sorted({name for call in planned_calls(approach) for name in self._hands.tool_ids(call)}))
 
 
-def _potentials(recollections: Sequence[Recollection]) -> dict[Tag, Potentials]:
-    return {recollection.tag: recollection.potentials for recollection in recollections}
+def _way(subtask: str, approach: Approach) -> TriedApproach:
+    return TriedApproach(subtask=subtask, approach=approach.id)
 
 
-def _carried(subtasks: Sequence[PlannedSubTask], context: PlanningContext) -> tuple[str, ...]:
-    """Matched subtasks whose approach stays and before which nothing changes: their outcomes stand."""
-    if context.previous is None:
-        return ()
-    before = {subtask.id: subtask.approach for subtask in context.previous.subtasks}
-    stays = {s.id for s in subtasks if s.id in context.matched and before.get(s.id) == s.approach}
-    first_change = min((s.sequence for s in subtasks if s.id not in stays), default=None)
-    return tuple(s.id for s in subtasks if s.id in stays and (first_change is None or s.sequence <= first_change))
+def _ids(choice: Choice) -> tuple[str, ...]:
+    return tuple(approach.id for approach in choice)
+
+
+def _notes(options: Options, chosen: Approach) -> Iterator[str]:
+    """What memory did to the choice, in words."""
+
+    def told(approach: Approach, what: str) -> str:
+        return f"{options.subtask.id}: {approach.id} {what} (decision {options.experience[approach.id].decision:+.2f})"
+
+    for approach in options.left_out:
+        yield told(approach, "is left out, memory says to avoid it")
+    match options.experience[chosen.id].action:
+        case Action.EXPLOIT:
+            yield told(chosen, "is preferred, it has worked before")
+        case Action.AVOID:
+            yield told(chosen, "is tried although memory advises against it, nothing else is left")
+        case Action.CAUTION:
+            yield told(chosen, "is taken with caution, experience with it is mixed")
+        case Action.IGNORE:
+            pass

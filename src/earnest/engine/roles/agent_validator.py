@@ -1,10 +1,11 @@
 """R4a measures the gap between a subtask's criteria and the evidence, and drives the fast loop until it is closed."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from earnest.effects.bus.api import Envelope
 from earnest.effects.tools.record import ToolRecord
+from earnest.engine.judging import judge, unmet_of
 from earnest.engine.messages import (
     CorrectionSignal,
     ExecutionResult,
@@ -35,7 +36,6 @@ class ValidatorState:
     """The subtasks in work, and every record by its key."""
 
     records: dict[str, ToolRecord] = field(default_factory=dict)
-
     fittings: dict[str, Fitting] = field(default_factory=dict)
 
 
@@ -70,49 +70,45 @@ class AgentValidatorRole(Participant[ValidatorState]):
     async def _judge(
         self, run: Run, cause: Envelope, fitting: Fitting, result: ExecutionResult, records: tuple[ToolRecord, ...]
     ) -> None:
-        verdicts, final = await self._verdicts(run, fitting, result, records)
-        unmet = tuple(verdict for verdict in verdicts if verdict.required and verdict.answer is not Answer.VERIFIED)
-        met_permille = 1000 * (len(verdicts) - len(unmet)) // max(1, len(verdicts))
-        fitting.gaps.append(
-            Gap(
-                attempt=result.attempt,
-                score_permille=met_permille,
-                unmet=tuple(verdict.id for verdict in unmet),
-                failure_class=failure_class_of(unmet),
-            )
-        )
+        criteria = fitting.order.subtask.criteria
         prefix = f"r{result.round}/{result.subtask_id}/a{result.attempt}"
-        if not final and self._may_correct(fitting, result, unmet):
+        unproven = _unproven(result, records)
+        if unproven:
+            failing = _last_failure(records)
+            verdicts = tuple(replace(not_verified(c.id, unproven, failing), required=c.required) for c in criteria)
+        else:
+            verdicts = await judge(run, f"{prefix}/verdict", criteria, records, result.output)
+        unmet = unmet_of(verdicts)
+        gap = Gap(
+            attempt=result.attempt,
+            score_permille=1000 * (len(verdicts) - len(unmet)) // max(1, len(verdicts)),
+            unmet=tuple(verdict.id for verdict in unmet),
+            failure_class=failure_class_of(unmet),
+        )
+        fitting.gaps.append(gap)
+        if _may_correct(fitting, result, unmet):
             run.post.send(Role.R4A, f"{prefix}/correction", _correction(result, unmet), cause)
         else:
-            run.post.send(Role.R4A, f"{prefix}/outcome", _outcome(fitting, result, verdicts, unmet), cause)
+            outcome = _outcome(fitting, result, verdicts, unproven, _last_failure(records))
+            run.post.send(Role.R4A, f"{prefix}/outcome", outcome, cause)
 
-    async def _verdicts(
-        self, run: Run, fitting: Fitting, result: ExecutionResult, records: tuple[ToolRecord, ...]
-    ) -> tuple[tuple[CriterionVerdict, ...], bool]:
-        """The verdicts of this attempt, and whether they are final whatever they say."""
-        criteria = fitting.order.subtask.criteria
-        if result.status is Status.FAILED:
-            failing = _last_failure(records)
-            reason = f"the execution failed: {result.reason or 'no reason given'}"
-            return tuple(not_verified(c.id, reason, failing) for c in criteria), True
-        if not any(record.ok for record in records):
-            reason = "no tool call succeeded, so nothing shows that anything was done"
-            return tuple(not_verified(c.id, reason, FailureClass.LOGICAL) for c in criteria), False
-        run.effects_in_flight += 1
-        try:
-            key = f"r{result.round}/{result.subtask_id}/a{result.attempt}/verdict"
-            return await run.judge.judge(key, criteria, records, result.output), False
-        finally:
-            run.effects_in_flight -= 1
 
-    @staticmethod
-    def _may_correct(fitting: Fitting, result: ExecutionResult, unmet: tuple[CriterionVerdict, ...]) -> bool:
-        """A broken validator is no fault of the executor, and an approach has no more corrections than it names."""
-        approach = fitting.order.subtask.approach
-        left = fitting.order.corrections_max if approach is None else len(approach.corrections)
-        refuted = any(verdict.answer is Answer.NOT_VERIFIED for verdict in unmet)
-        return refuted and result.attempt <= min(left, fitting.order.corrections_max)
+def _unproven(result: ExecutionResult, records: tuple[ToolRecord, ...]) -> str:
+    """Why there is nothing to judge; empty if there is."""
+    if result.status is Status.FAILED:
+        return f"the execution failed: {result.reason or 'no reason given'}"
+    if not any(record.ok for record in records):
+        return "no tool call succeeded, so nothing shows that anything was done"
+    return ""
+
+
+def _may_correct(fitting: Fitting, result: ExecutionResult, unmet: tuple[CriterionVerdict, ...]) -> bool:
+    """Not after an execution that failed, nor for a validator that broke, nor beyond what the approach names."""
+    approach = fitting.order.subtask.approach
+    named = fitting.order.corrections_max if approach is None else len(approach.corrections)
+    refuted = any(verdict.answer is Answer.NOT_VERIFIED for verdict in unmet)
+    left = result.attempt <= min(named, fitting.order.corrections_max)
+    return refuted and left and result.status is not Status.FAILED
 
 
 def failure_class_of(verdicts: Iterable[CriterionVerdict]) -> FailureClass | None:
@@ -122,6 +118,7 @@ def failure_class_of(verdicts: Iterable[CriterionVerdict]) -> FailureClass | Non
 
 
 def _last_failure(calls: tuple[ToolRecord, ...]) -> FailureClass | None:
+    """Of the last call that failed. Whoever claims success without any call has the wrong approach."""
     failures = [record.failure.failure_class for record in calls if record.failure is not None]
     return failures[-1] if failures else FailureClass.LOGICAL
 
@@ -141,18 +138,21 @@ def _outcome(
     fitting: Fitting,
     result: ExecutionResult,
     verdicts: tuple[CriterionVerdict, ...],
-    unmet: tuple[CriterionVerdict, ...],
+    unproven: str,
+    failing: FailureClass | None,
 ) -> SubTaskOutcome:
+    """Without a required criterion, an unproven execution still fails."""
     approach = fitting.order.subtask.approach
+    unmet = unmet_of(verdicts)
     return SubTaskOutcome(
         round=result.round,
         subtask_id=result.subtask_id,
-        status=Outcome.FAILED if unmet else Outcome.MATCHED,
+        status=Outcome.FAILED if unmet or unproven else Outcome.MATCHED,
         output=result.output,
         approach_id=approach.id if approach else None,
         verdicts=verdicts,
         trajectory=tuple(fitting.gaps),
         calls=tuple(fitting.calls),
-        failure_reason="; ".join(verdict.reason for verdict in unmet),
-        failure_class=failure_class_of(unmet),
+        failure_reason=unproven or "; ".join(verdict.reason for verdict in unmet),
+        failure_class=failing if unproven else failure_class_of(unmet),
     )

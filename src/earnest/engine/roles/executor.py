@@ -1,11 +1,12 @@
 """R3 works a subtask with tools. What it says about its work is an assertion; the records are the evidence."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from earnest.effects.bus.api import Envelope
 from earnest.engine.guard import ExecutionOver, Guard
 from earnest.engine.messages import CorrectionSignal, ExecutionResult, Role, Status, SubTask
 from earnest.engine.participant import Participant, Work
+from earnest.engine.ports import Assertion
 from earnest.engine.run import Run
 
 
@@ -40,16 +41,18 @@ class ExecutorRole(Participant[ExecutorState]):
         attempt = correction.attempt + 1 if correction else 1
         guard = Guard(run, order, attempt, cause)
         try:
-            result = await run.executor.execute(order, correction, guard)
-        except ExecutionOver as over:
-            result = ExecutionResult(
-                round=order.round,
-                subtask_id=order.subtask.id,
-                attempt=attempt,
-                status=Status.FAILED,
-                output="",
-                calls=(),
-                reason=str(over),
-            )
-        result = replace(result, attempt=attempt, calls=tuple(guard.calls))
+            said = await run.executor.execute(order, correction, guard)
+        except ExecutionOver:
+            said = None
+        if said is None or guard.over:
+            said = Assertion(status=Status.FAILED, output="", reason=guard.over)
+        result = ExecutionResult(
+            round=order.round,
+            subtask_id=order.subtask.id,
+            attempt=attempt,
+            status=said.status,
+            output=said.output,
+            calls=tuple(guard.calls),
+            reason=said.reason,
+        )
         run.post.send(Role.R3, f"{guard.prefix}result", result, cause)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from earnest.effects.bus.api import Envelope
 from earnest.effects.tools.record import ToolRecord
+from earnest.engine.judging import judge, unmet_of
 from earnest.engine.messages import (
     DispatchEnded,
     Outcome,
@@ -16,12 +17,11 @@ from earnest.engine.messages import (
 )
 from earnest.engine.participant import Participant, Work
 from earnest.engine.run import Run
-from earnest.verification.verdict import Answer
 
 
 @dataclass(slots=True)
 class MetaState:
-    """The plan of the round, the last outcome of every subtask, and every record by its key."""
+    """The plan of the round, its outcomes so far with those carried over, and every record by its key."""
 
     plan: PlanReady | None = None
     outcomes: dict[str, SubTaskOutcome] = field(default_factory=dict)
@@ -43,6 +43,7 @@ class MetaValidatorRole(Participant[MetaState]):
         match envelope.payload:
             case PlanReady() as plan:
                 state.plan = plan
+                state.outcomes = {i: state.outcomes[i] for i in plan.carried}
             case SubTaskOutcome() as outcome:
                 state.outcomes[outcome.subtask_id] = outcome
             case ToolCalled(key=key, record=record):
@@ -54,7 +55,7 @@ class MetaValidatorRole(Participant[MetaState]):
     async def _conclude(self, run: Run, state: MetaState, cause: Envelope, ended: DispatchEnded) -> None:
         plan = state.plan
         assert plan is not None
-        outcomes = [state.outcomes[subtask.id] for subtask in plan.subtasks if subtask.id not in ended.not_run]
+        outcomes = [state.outcomes[subtask.id] for subtask in plan.subtasks if subtask.id in state.outcomes]
         failed = [outcome for outcome in outcomes if outcome.status is Outcome.FAILED]
         if failed or ended.not_run:
             reasons = [f"{outcome.subtask_id}: {outcome.failure_reason}" for outcome in failed]
@@ -75,13 +76,9 @@ class MetaValidatorRole(Participant[MetaState]):
     async def _judge_task(
         self, run: Run, plan: PlanReady, merged: str, calls: tuple[ToolRecord, ...], cause: Envelope
     ) -> None:
-        run.effects_in_flight += 1
-        try:
-            verdicts = await run.judge.judge(f"r{plan.round}/task/verdict", plan.task_criteria, calls, merged)
-        finally:
-            run.effects_in_flight -= 1
-        unmet = [verdict for verdict in verdicts if verdict.required and verdict.answer is not Answer.VERIFIED]
-        if unmet or len(verdicts) != len(plan.task_criteria):
+        verdicts = await judge(run, f"r{plan.round}/task/verdict", plan.task_criteria, calls, merged)
+        unmet = unmet_of(verdicts)
+        if unmet:
             summary = "; ".join(f"{verdict.id}: {verdict.reason}" for verdict in unmet)
             request = ReplanRequest(
                 round=plan.round, failed=(), not_run=(), task_verdicts=verdicts, gap_summary=summary

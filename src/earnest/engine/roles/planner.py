@@ -37,7 +37,8 @@ class PlannerState:
     recollections: tuple[Recollection, ...] = ()
     directive: PlanDirective | None = None
     previous: PlanReady | None = None
-    matched: set[str] = field(default_factory=set)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    """Of the plan in force, as far as its subtasks have one."""
 
 
 class PlannerRole(Participant[PlannerState]):
@@ -60,7 +61,7 @@ class PlannerRole(Participant[PlannerState]):
                 state.recollections = recollections
                 return self._plan(run, state, envelope, 1)
             case SubTaskOutcome(subtask_id=subtask_id, status=status):
-                (state.matched.add if status is Outcome.MATCHED else state.matched.discard)(subtask_id)
+                state.outcomes[subtask_id] = status
             case PlanDirective() as directive:
                 state.directive = directive
                 return self._plan(run, state, envelope, directive.round + 1)
@@ -74,22 +75,24 @@ class PlannerRole(Participant[PlannerState]):
             recollections=state.recollections,
             directive=state.directive,
             previous=state.previous,
-            matched=frozenset(state.matched),
+            matched=frozenset(i for i, status in state.outcomes.items() if status is Outcome.MATCHED),
+            failed=frozenset(i for i, status in state.outcomes.items() if status is Outcome.FAILED),
         )
         answer = await self._draft(run, context)
         if isinstance(answer, PlanReady):
             urgency = state.directive.urgency if state.directive else Urgency.NORMAL
             answer = replace(answer, corrections_max=CORRECTIONS_MAX[urgency])
-        sent = run.post.send(Role.R2, f"r{number}/plan", answer, cause).payload
+        sent = run.post.send(Role.R2, f"r{number}/plan", replace(answer, round=number), cause).payload
         if isinstance(sent, PlanReady):
             state.previous = sent
+            state.outcomes = {i: state.outcomes[i] for i in sent.carried}
 
     async def _draft(self, run: Run, context: PlanningContext) -> PlanReady | PlanningFailed:
         for _ in range(DRAFTS_MAX):
             draft = await run.planner.plan(context)
             if isinstance(draft, PlanningFailed):
                 return draft
-            faults = plan_faults(draft, context.directive, run.hands)
+            faults = plan_faults(draft, context, run.hands)
             if not faults:
                 return draft
             context = replace(context, objections=faults)

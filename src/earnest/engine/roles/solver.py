@@ -64,27 +64,24 @@ class SolverRole(Participant[SolverState]):
             case TaskSpec() as spec:
                 state.spec, state.started_ms = spec, envelope.at_ms
             case PlanReady() as plan:
-                seen.plan, seen.task_verdicts = plan, ()
+                seen.begin(plan)
             case ToolCalled(key=key, record=record):
                 seen.records[key] = record
             case SubTaskOutcome() as outcome:
                 seen.outcomes[outcome.subtask_id] = outcome
-            case ReplanRequest(not_run=not_run, task_verdicts=verdicts):
+            case ReplanRequest(task_verdicts=verdicts) | OutcomeSummary(task_verdicts=verdicts):
                 seen.task_verdicts = verdicts
-                self._decide(run, state, envelope, not_run)
-            case OutcomeSummary(task_verdicts=verdicts):
-                seen.task_verdicts = verdicts
-                self._decide(run, state, envelope, ())
+                self._decide(run, state, envelope)
             case PlanningFailed(reasons=reasons, exhausted=exhausted):
                 self._halt(run, state, envelope, Cause.EXHAUSTED if exhausted else Cause.PLANNING, "; ".join(reasons))
             case StopRequested(cause=cause, detail=detail):
                 self._halt(run, state, envelope, cause, detail)
         return None
 
-    def _decide(self, run: Run, state: SolverState, envelope: Envelope, not_run: tuple[str, ...]) -> None:
+    def _decide(self, run: Run, state: SolverState, envelope: Envelope) -> None:
         before = state.trajectory
         elapsed_ms = run.post.elapsed_ms(state.started_ms, envelope.at_ms)
-        observed = observation(state.seen, not_run, elapsed_ms)
+        observed = observation(state.seen, elapsed_ms)
         state.trajectory, current = observe(before, observed, run.constants)
         self._remember(run, state, envelope, before, observed)
         if current.directive is not None:

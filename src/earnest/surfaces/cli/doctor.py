@@ -8,19 +8,17 @@ import typer
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
     """Attack the sandbox, look at versions and the data directory.
 
-    Exit codes: 0 all is well, 1 something is missing.
+    Exit codes: 0 all is well, 1 something is missing or damaged, 3 bad usage or settings.
     """
     import asyncio  # noqa: PLC0415
-    import json  # noqa: PLC0415
 
     from earnest.app.doctor import examine  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     findings = asyncio.run(examine(read_settings()))
-    for finding in findings:
-        if as_json:
-            continue
-        typer.echo(f"{'ok ' if finding.well else 'BAD'}  {finding.name:<18} {finding.detail}")
     if as_json:
-        typer.echo(json.dumps({f.name: {"well": f.well, "detail": f.detail} for f in findings}))
+        say_json({finding.name: {"well": finding.well, "detail": finding.detail} for finding in findings})
+    else:
+        say(*(f"{'ok ' if finding.well else 'BAD'}  {finding.name:<14}  {finding.detail}" for finding in findings))
     raise typer.Exit(0 if all(finding.well for finding in findings) else 1)

@@ -1,23 +1,25 @@
 """How a command ends: exit codes, and what a person is told when something went wrong."""
 
 import os
-import sys
 from enum import IntEnum
 
 import typer
 from typer.exceptions import TyperException
 
-from earnest.foundation.errors import Broken, Faulty, Refused, Unavailable
+from earnest.foundation.errors import EarnestError
+from earnest.surfaces.cli.printing import NobodyListens, abandon_stdout, complain
 
 
 class ExitCode(IntEnum):
-    """The same for every command; `verify` has its own meaning for 1 and 2 (docs/cli.md)."""
+    """The same for every command; some give 1 and 2 a meaning of their own (docs/cli.md)."""
 
     ACCEPT = 0
     ABANDON = 1
     UNMET = 2
-    BAD_INPUT = 3
+    NO_ANSWER = 3
+    """Bad input, bad usage, or something that is needed is missing or broken. Never read as an answer."""
     STOPPED = 130
+    NOBODY_LISTENS = 141
 
 
 def ending_of(error: BaseException) -> int:
@@ -26,25 +28,32 @@ def ending_of(error: BaseException) -> int:
         import traceback  # noqa: PLC0415
 
         traceback.print_exception(error)
-    code, message = _told(error)
-    for line in message.splitlines():
-        print(f"earnest: {line}", file=sys.stderr)  # noqa: T201
-    return code
-
-
-def _told(error: BaseException) -> tuple[int, str]:
     match error:
-        case TyperException():
-            wrong = str(getattr(error, "format_message", error.__str__)())
-            return ExitCode.BAD_INPUT, f"{wrong}\nsee `earnest --help`"
+        case BrokenPipeError() | NobodyListens():
+            abandon_stdout()
+            return ExitCode.NOBODY_LISTENS
         case typer.Abort() | KeyboardInterrupt():
-            return ExitCode.STOPPED, "stopped"
-        case Faulty() | Refused():
-            return ExitCode.BAD_INPUT, str(error)
-        case Unavailable() | Broken():
-            return ExitCode.ABANDON, str(error)
+            complain(["stopped"])
+            return ExitCode.STOPPED
+        case TyperException():
+            _explain_usage(error)
+        case EarnestError():
+            complain(str(error).splitlines())
         case OSError():
-            return ExitCode.BAD_INPUT, f"{error.filename or 'system'}: {error.strerror or error}"
+            abandon_stdout()
+            complain([f"{error.filename or 'system'}: {error.strerror or error}"])
         case _:
-            hint = "this is a fault of earnest; set EARNEST_DEBUG=1 to see where"
-            return ExitCode.ABANDON, f"{type(error).__name__}: {error} ({hint})"
+            told = f"{type(error).__name__}: {error}".splitlines()
+            complain([*told, "this is a fault of earnest; set EARNEST_DEBUG=1 to see where"])
+    return ExitCode.NO_ANSWER
+
+
+def _explain_usage(error: TyperException) -> None:
+    """A group without a command is answered with its help, anything else with the way to it."""
+    message = str(getattr(error, "format_message", error.__str__)())
+    if message.startswith("Usage:"):
+        typer.echo(message, err=True)
+        return
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "earnest"
+    complain([*message.removeprefix("Invalid value: ").splitlines(), f"see `{command} --help`"])

@@ -1,8 +1,11 @@
 """What a message of a run looks like to people: lines of text, each with a style."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from earnest.contracts.criterion import Criterion
+from earnest.engine.gradient.cascade import Cause, State
+from earnest.engine.gradient.loss import Loss
 from earnest.engine.messages import (
     CorrectionSignal,
     ExecutionResult,
@@ -21,122 +24,139 @@ from earnest.engine.messages import (
     ToolCalled,
 )
 from earnest.foundation.instants import duration_text
-from earnest.foundation.text import printable
-from earnest.verification.verdict import Answer
+from earnest.surfaces.cli.printing import short
+from earnest.verification.verdict import Answer, CriterionVerdict
 
 Lines = Iterator[tuple[str, str]]
 
 MARKS: Final = {Answer.VERIFIED: ("✓", "green"), Answer.NOT_VERIFIED: ("✗", "red"), Answer.UNCLEAR: ("?", "yellow")}
-
-
-def lines_of(payload: object) -> Lines:
-    """Lines and their style; text from outside is made harmless. Messages that say nothing to people give none."""
-    told = _LINES.get(type(payload))
-    if told is not None:
-        for text, style in told(payload):
-            yield printable(text), style
+ENDINGS: Final = {
+    State.ACCEPT: "ACCEPTED",
+    State.SUCCESS: "DELIVERED, with unmet criteria",
+    State.ABANDON: "ABANDONED",
+}
+LINE_CHARACTERS_MAX: Final = 300
 
 
 def ending_lines(result: FinalResult) -> list[str]:
     """How a run ended, what is not met, and what could be done."""
-    found = [f"{result.directive.upper()}  {printable(result.summary)}"]
-    found += [f"  unmet  {c.scope}: {printable(c.text)} ({printable(c.reason)})" for c in result.unmet]
+    found = [f"{ENDINGS[result.directive]}  {_cut(result.summary)}"]
+    found += [f"  unmet  {c.scope}: {_cut(c.text)} ({_cut(c.reason)})" for c in result.unmet]
     found += [f"  next   {move}" for move in result.next_moves]
+    if result.cause is Cause.LAW_1:
+        found.append("  next   to confirm it, run with --allow-write PATH or --allow-network")
     return found
 
 
-def _spec(spec: TaskSpec) -> Lines:
-    yield f"{spec.intent}  [{spec.task_class}]", "bold"
+class Teller:
+    """Tells one run. It remembers what criteria say, so that a verdict is told in the criterion's words."""
 
+    def __init__(self, target_characters: int = LINE_CHARACTERS_MAX) -> None:
+        self._target_characters = target_characters
+        self._texts: dict[tuple[str, str], str] = {}
+        self._failed_calls: set[str] = set()
 
-def _plan(plan: PlanReady) -> Lines:
-    kept = f", {len(plan.carried)} kept" if plan.carried else ""
-    count = len(plan.subtasks)
-    yield f"round {plan.round}: {count} subtask{'s' * (count != 1)}{kept}", "bold"
-    for note in plan.notes:
-        yield note, "cyan"
-    for subtask in plan.subtasks:
-        if subtask.id not in plan.carried:
-            approach = f" by {subtask.approach.id}" if subtask.approach else ""
-            yield f"{subtask.sequence}. {subtask.id}{approach}: {subtask.intent}", ""
+    def lines_of(self, payload: object) -> Lines:
+        """Lines and their style. Messages that say nothing to people give none."""
+        told = self._TOLD.get(type(payload))
+        return iter(()) if told is None else told(self, payload)
 
+    def _plan(self, plan: PlanReady) -> Lines:
+        self._learn("", plan.task_criteria)
+        kept = f", kept: {', '.join(plan.carried)}" if plan.carried else ""
+        yield f"round {plan.round}{kept}", "bold"
+        for note in plan.notes:
+            yield note, "cyan"
+        for subtask in plan.subtasks:
+            self._learn(subtask.id, subtask.criteria)
+            if subtask.id not in plan.carried:
+                approach = f" by {subtask.approach.id}" if subtask.approach else ""
+                yield f"{subtask.sequence}. {subtask.id}{approach}: {_cut(subtask.intent)}", ""
 
-def _planning_failed(failed: PlanningFailed) -> Lines:
-    yield f"no plan: {'; '.join(failed.reasons)}", "red"
+    def _tool_called(self, called: ToolCalled) -> Lines:
+        record = called.record
+        told = f"{called.subtask_id}: {record.tool} {short(record.target, self._target_characters)}"
+        if record.failure:
+            self._failed_calls.add(called.key)
+            yield f"{told}: {_cut(record.failure.message)}", "red"
+        else:
+            yield f"{told} ({record.duration_ms} ms)", "dim"
 
+    def _execution(self, result: ExecutionResult) -> Lines:
+        if result.status is Status.FAILED and self._failed_calls.isdisjoint(result.calls):
+            yield f"{result.subtask_id}: attempt {result.attempt} failed: {_cut(result.reason)}", "red"
 
-def _tool_called(called: ToolCalled) -> Lines:
-    record = called.record
-    ending = f"failed: {record.failure.message}" if record.failure else "ok"
-    told = f"{called.subtask_id}  {record.tool} {record.target}  {ending}  {record.duration_ms} ms"
-    yield told, "red" if record.failure else "dim"
+    def _correction(self, signal: CorrectionSignal) -> Lines:
+        yield f"{signal.subtask_id}: attempt {signal.attempt} sent back", "yellow"
+        for wrong in signal.what_was_wrong:
+            yield f"  ✗ {_cut(wrong)}", "yellow"
 
+    def _outcome(self, outcome: SubTaskOutcome) -> Lines:
+        attempts = len(outcome.trajectory)
+        again = f" after {attempts} attempts" if attempts > 1 else ""
+        style = "green" if outcome.status is Outcome.MATCHED else "red"
+        yield f"{outcome.subtask_id}: {outcome.status}{again}", style
+        yield from self._verdicts(outcome.subtask_id, outcome.verdicts)
 
-def _execution(result: ExecutionResult) -> Lines:
-    if result.status is Status.FAILED:
-        yield f"{result.subtask_id}  attempt {result.attempt} failed: {result.reason}", "red"
+    def _objection(self, request: ReplanRequest) -> Lines:
+        parts = [f"{name} failed" for name in request.failed] + [f"{name} was not run" for name in request.not_run]
+        yield f"does not accept{': ' if parts else ''}{', '.join(parts)}", "red"
+        yield from self._verdicts("", request.task_verdicts)
 
+    def _acceptance(self, accepted: OutcomeSummary) -> Lines:
+        yield "accepts the whole", "green"
+        yield from self._verdicts("", accepted.task_verdicts)
 
-def _correction(signal: CorrectionSignal) -> Lines:
-    yield f"{signal.subtask_id}  attempt {signal.attempt} sent back: {'; '.join(signal.what_was_wrong)}", "yellow"
+    def _verdicts(self, scope: str, verdicts: Iterable[CriterionVerdict]) -> Lines:
+        for verdict in verdicts:
+            mark, style = MARKS[verdict.answer]
+            text = self._texts.get((scope, verdict.id), verdict.id)
+            yield f"  {mark} {_cut(text)}", style
+            if verdict.answer is not Answer.VERIFIED:
+                yield f"    {_cut(verdict.reason)}", style
 
+    def _learn(self, scope: str, criteria: Iterable[Criterion]) -> None:
+        self._texts |= {(scope, criterion.id): criterion.text for criterion in criteria}
 
-def _outcome(outcome: SubTaskOutcome) -> Lines:
-    attempts = len(outcome.trajectory)
-    told = f"{outcome.subtask_id}  {outcome.status} after {attempts} attempt{'s' * (attempts != 1)}"
-    yield told, "green" if outcome.status is Outcome.MATCHED else "red"
-    for verdict in outcome.verdicts:
-        mark, style = MARKS[verdict.answer]
-        yield f"  {mark} {verdict.id}  {verdict.reason}", style
-
-
-def _objection(request: ReplanRequest) -> Lines:
-    yield f"objects: {request.gap_summary}", "red"
-
-
-def _acceptance(_: OutcomeSummary) -> Lines:
-    yield "accepts: every criterion is met", "green"
+    _TOLD: Final[Mapping[type, Callable[[Any, Any], Lines]]] = {
+        TaskSpec: lambda _, spec: iter([(f"{_cut(spec.intent)}  [{spec.task_class}]", "bold")]),
+        PlanReady: _plan,
+        PlanningFailed: lambda _, failed: iter([(f"no plan: {_cut('; '.join(failed.reasons))}", "red")]),
+        ToolCalled: _tool_called,
+        ExecutionResult: _execution,
+        CorrectionSignal: _correction,
+        SubTaskOutcome: _outcome,
+        ReplanRequest: _objection,
+        OutcomeSummary: _acceptance,
+        PlanDirective: lambda _, directive: _directive(directive),
+        RunResumed: lambda _, resumed: iter([(f"goes on after {duration_text(resumed.downtime_ms)}", "cyan")]),
+        StopRequested: lambda _, stop: iter([(f"stop: {stop.cause} ({_cut(stop.detail)})", "yellow")]),
+        FinalResult: lambda _, result: _final(result),
+    }
 
 
 def _directive(directive: PlanDirective) -> Lines:
-    loss = directive.loss
-    numbers = f"L {loss.total:.2f}  D {loss.distance:.2f}  P {loss.implausibility:.2f}  Ω {loss.resource:.2f}"
-    steer = f"∇ {directive.gradient:+.2f}  → {directive.directive} ({directive.urgency} urgency)"
-    yield f"round {directive.round}: {numbers}  {steer}", "magenta"
-    yield directive.rationale, "dim"
-    blocked = [*directive.blocked_tools, *(f"{t.tool} on {t.target}" for t in directive.blocked_targets)]
-    blocked += [f"approach {a.subtask}/{a.approach}" for a in directive.blocked_approaches]
+    urgency = "" if directive.urgency == "normal" else f" ({directive.urgency} urgency)"
+    yield _numbers(directive.loss, directive.gradient), "magenta"
+    yield f"→ {directive.directive}{urgency}", "bold magenta"
+    yield _cut(directive.rationale), "dim"
+    blocked = [f"{a.approach} for {a.subtask}" for a in directive.blocked_approaches]
+    blocked += directive.blocked_tools
+    blocked += (f"{t.tool} on {short(t.target, 60)}" for t in directive.blocked_targets)
     if blocked:
         yield f"blocked: {', '.join(blocked)}", "dim"
 
 
-def _resumed(resumed: RunResumed) -> Lines:
-    yield f"resumed after {duration_text(resumed.downtime_ms)}", "cyan"
-
-
-def _stop(stop: StopRequested) -> Lines:
-    yield f"stop: {stop.cause} ({stop.detail})", "yellow"
-
-
 def _final(result: FinalResult) -> Lines:
     if result.loss is not None:
-        loss = result.loss
-        numbers = f"L {loss.total:.2f}  D {loss.distance:.2f}  P {loss.implausibility:.2f}  Ω {loss.resource:.2f}"
-        yield f"{numbers}  ∇ {result.gradient:+.2f}  → {result.directive}", "bold"
+        yield _numbers(result.loss, result.gradient), "magenta"
+    yield f"→ {result.directive}", "bold magenta"
 
 
-_LINES: Final[dict[type, Callable[[Any], Lines]]] = {
-    TaskSpec: _spec,
-    PlanReady: _plan,
-    PlanningFailed: _planning_failed,
-    ToolCalled: _tool_called,
-    ExecutionResult: _execution,
-    CorrectionSignal: _correction,
-    SubTaskOutcome: _outcome,
-    ReplanRequest: _objection,
-    OutcomeSummary: _acceptance,
-    PlanDirective: _directive,
-    RunResumed: _resumed,
-    StopRequested: _stop,
-    FinalResult: _final,
-}
+def _numbers(loss: Loss, gradient: float) -> str:
+    numbers = f"D {loss.distance:.2f}  P {loss.implausibility:.2f}  Ω {loss.resource:.2f}"
+    return f"{numbers}  loss {loss.total:.2f}  gradient {gradient:+.2f}"
+
+
+def _cut(text: str) -> str:
+    return short(text, LINE_CHARACTERS_MAX)

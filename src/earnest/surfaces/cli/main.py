@@ -10,7 +10,7 @@ from earnest.surfaces.cli import audit, doctor, journal, memory, review, run, ru
 
 app = typer.Typer(
     name="earnest",
-    help="Runs work under contract: promises with criteria, recorded evidence, verdicts, consequences.",
+    help="Work under contract: promises with criteria, recorded evidence, verdicts, consequences.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -37,17 +37,21 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and end.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Runs work under contract: promises with criteria, recorded evidence, verdicts, consequences."""
+    """Work under contract: promises with criteria, recorded evidence, verdicts, consequences."""
 
 
 def main() -> None:
     """The console script. Whatever goes wrong ends with a message and an exit code, never with a traceback."""
     from earnest.surfaces.cli.endings import ending_of  # noqa: PLC0415 - only after the arguments were read
+    from earnest.surfaces.cli.printing import prepare  # noqa: PLC0415
 
+    prepare()
     try:
-        sys.exit(app(standalone_mode=False))
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
-        sys.exit(ending_of(error))
+        code = ending_of(error)
+    sys.exit(code)

@@ -1,19 +1,16 @@
 """`earnest run`: work a playbook and watch it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    pass
 
 
 def run(  # noqa: PLR0917 - typer calls it by name
     playbook: Annotated[str | None, typer.Argument(metavar="PLAYBOOK", help="A playbook (.yaml or .yml).")] = None,
     resume: Annotated[str | None, typer.Option(metavar="RUN", help="Go on with this interrupted run.")] = None,
     new: Annotated[bool, typer.Option("--new", help="Start anew even if this playbook was interrupted.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the result only.")] = False,
     allow_write: Annotated[
         list[Path] | None,
@@ -36,12 +33,12 @@ def run(  # noqa: PLR0917 - typer calls it by name
         playbook=_path_of(playbook, resume),
         resume=resume,
         new=new,
-        live=not (json or quiet),
+        live=not (as_json or quiet),
         write=tuple(path.absolute() for path in allow_write or ()),
         network=allow_network,
     )
     run_id, folder, result = asyncio.run(work(request))
-    print_result(run_id, folder, result, as_json=json)
+    print_result(run_id, folder, result, as_json=as_json)
     raise typer.Exit(exit_code_of(result))
 
 
@@ -54,6 +51,6 @@ def _path_of(playbook: str | None, resume: str | None) -> Path | None:
     if playbook.endswith((".yaml", ".yml")) or "/" in playbook:
         return Path(playbook)
     raise typer.BadParameter(
-        f"{playbook!r} is no path to a playbook (.yaml, .yml, or with a slash); tasks in words need a model, "
-        "which this version does not use yet"
+        f"{playbook!r} is no path to a playbook: a path ends in .yaml or .yml or holds a slash. "
+        "Requests in words need a model, which this version does not use yet."
     )

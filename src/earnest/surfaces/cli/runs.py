@@ -1,23 +1,28 @@
 """`earnest runs` and `earnest show`: what was run, and what happened in it."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    from earnest.engine.messages import ToolCalled
     from earnest.views.runs import RoundView, RunLine, RunView
 
 INTENT_CHARACTERS = 60
+CHANGES_SHOWN_MAX = 5
+NO_RUNS = "no runs yet; try `earnest run PLAYBOOK`"
 
 
 def runs(
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many, the newest first.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="How many, the newest first.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
 ) -> None:
     """List runs, the newest first."""
     from earnest.app.readers import reading_books  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.foundation.errors import Refused  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
     from earnest.views.runs import list_runs  # noqa: PLC0415
 
     try:
@@ -28,27 +33,32 @@ def runs(
             raise
         lines = ()
     for line in lines:
-        typer.echo(_json_line(line) if as_json else _text_line(line))
+        if as_json:
+            say_json(_line_form(line))
+        else:
+            say(_text_line(line))
     if not lines and not as_json:
-        typer.echo("no runs yet; try `earnest run PLAYBOOK`")
+        say(NO_RUNS)
 
 
 def show(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or its beginning.")],
+    run: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="A run's id, or its beginning. Default: the newest run.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show a run: criteria, evidence, rounds, and what was remembered."""
     from earnest.app.readers import reading_books  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.views.runs import show_run  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+    from earnest.views.runs import newest_run, show_run  # noqa: PLC0415
 
     with reading_books(read_settings()) as books:
-        view = books.read_sync(lambda reader: show_run(reader, run))
+        view = books.read_sync(lambda reader: show_run(reader, run or newest_run(reader)))
     if as_json:
-        typer.echo(_json_view(view))
+        say_json(_view_form(view))
     else:
-        for text in _view_lines(view):
-            typer.echo(text)
+        say(*_view_lines(view))
 
 
 def _status(line: "RunLine") -> str:
@@ -57,17 +67,15 @@ def _status(line: "RunLine") -> str:
 
 def _text_line(line: "RunLine") -> str:
     from earnest.foundation.instants import duration_text, rfc3339  # noqa: PLC0415
-    from earnest.foundation.text import printable  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import short  # noqa: PLC0415
 
     spent = duration_text(line.result.elapsed_ms) if line.result else ""
-    intent = printable(line.intent[:INTENT_CHARACTERS])
+    intent = short(line.intent, INTENT_CHARACTERS)
     return f"{line.run_id}  {rfc3339(line.started_ms)}  {_status(line):<10}  {spent:>8}  {intent}"
 
 
-def _json_line(line: "RunLine") -> str:
-    import json  # noqa: PLC0415
-
-    form = {
+def _line_form(line: "RunLine") -> dict[str, object]:
+    return {
         "run": line.run_id,
         "started_ms": line.started_ms,
         "source": line.source,
@@ -75,21 +83,17 @@ def _json_line(line: "RunLine") -> str:
         "status": _status(line),
         "elapsed_ms": line.result.elapsed_ms if line.result else None,
     }
-    return json.dumps(form, ensure_ascii=False)
 
 
-def _json_view(view: "RunView") -> str:
-    import json  # noqa: PLC0415
-
+def _view_form(view: "RunView") -> dict[str, object]:
     from earnest.engine.codec import encode  # noqa: PLC0415
 
-    def messages(one: "RoundView") -> list[object]:
-        found = [one.plan, *one.calls, *one.outcomes, one.judgement, one.directive]
-        return [{"kind": type(message).__name__, **encode(message)} for message in found if message is not None]
+    def messages(one: "RoundView") -> list[dict[str, object]]:
+        return [{"kind": type(message).__name__, **encode(message)} for message in one.messages]
 
     result = view.line.result
-    form = {
-        **json.loads(_json_line(view.line)),
+    return {
+        **_line_form(view.line),
         "resumed": view.resumed,
         "facts": view.facts,
         "unknown_effects": view.unknown_effects,
@@ -97,23 +101,37 @@ def _json_view(view: "RunView") -> str:
         "remembered": [encode(megram) for megram in view.remembered],
         "result": encode(result) if result else None,
     }
-    return json.dumps(form, ensure_ascii=False)
 
 
-def _view_lines(view: "RunView") -> "list[str]":
-    from earnest.foundation.text import printable  # noqa: PLC0415
-    from earnest.surfaces.cli.lines import ending_lines, lines_of  # noqa: PLC0415
+def _view_lines(view: "RunView") -> Iterator[str]:
+    from earnest.engine.messages import ToolCalled  # noqa: PLC0415
+    from earnest.surfaces.cli.lines import Teller, ending_lines  # noqa: PLC0415
 
-    found = [_text_line(view.line), f"from {view.line.source}, {view.facts} facts, resumed {view.resumed} times"]
+    yield _text_line(view.line)
+    resumed = f", resumed {view.resumed} time{'s' * (view.resumed != 1)}" if view.resumed else ""
+    yield f"{view.line.source}, {view.facts} facts{resumed}"
+    teller = Teller()
     for one in view.rounds:
-        messages = (one.plan, *one.calls, *one.outcomes, one.judgement, one.directive)
-        found += ["", *(f"  {text}" for message in messages for text, _ in lines_of(message))]
-    found += ["", "remembered:" if view.remembered else "nothing was remembered"]
+        yield ""
+        for message in one.messages:
+            yield from (f"  {text}" for text, _ in teller.lines_of(message))
+            if isinstance(message, ToolCalled) and message.record.changed:
+                yield f"    {_changed(message)}"
+    yield from ("", "remembered:" if view.remembered else "nothing was remembered")
     for megram in view.remembered:
         lesson = megram.lesson
-        found.append(f"  {lesson.state:<16} {lesson.tag.space} · {lesson.tag.entity}: {printable(lesson.content)}")
-    found += [f"unknown effect: {key}" for key in view.unknown_effects]
-    result = view.line.result
-    if result is not None:
-        found += ["", *ending_lines(result)]
-    return found
+        yield f"  {lesson.state:<15}  {lesson.tag.space} · {lesson.tag.entity}: {lesson.content}"
+    yield from (f"unknown effect: {key}" for key in view.unknown_effects)
+    yield ""
+    if view.line.result is None:
+        yield f"UNFINISHED  `earnest run --resume {view.line.run_id}` goes on"
+    else:
+        yield from ending_lines(view.line.result)
+
+
+def _changed(called: "ToolCalled") -> str:
+    """Which paths the call changed or removed, and how large they now are."""
+    changes = called.record.changed
+    told = [f"{c.path} removed" if c.digest is None else f"{c.path} {c.size_bytes} bytes" for c in changes]
+    more = len(told) - CHANGES_SHOWN_MAX
+    return f"changed: {', '.join(told[:CHANGES_SHOWN_MAX])}{f' and {more} more' if more > 0 else ''}"

@@ -2,14 +2,11 @@
 
 import asyncio
 import contextlib
-import json
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-
-import typer
 
 from earnest.app.platform import Platform, open_platform
 from earnest.app.readers import order_of
@@ -22,6 +19,7 @@ from earnest.runtime.order import Grants, Order
 from earnest.surfaces.cli.endings import ExitCode
 from earnest.surfaces.cli.lines import ending_lines
 from earnest.surfaces.cli.live import watching
+from earnest.surfaces.cli.printing import say, say_json
 
 EXIT_CODES: Final = {State.ACCEPT: ExitCode.ACCEPT, State.SUCCESS: ExitCode.UNMET, State.ABANDON: ExitCode.ABANDON}
 
@@ -61,18 +59,15 @@ def exit_code_of(result: FinalResult) -> int:
 def print_result(run_id: str, workspace: Path, result: FinalResult, *, as_json: bool) -> None:
     """The result, for people or for machines."""
     if as_json:
-        code = exit_code_of(result)
-        form = {"run": run_id, "workspace": str(workspace), "exit_code": code, **encode(result)}
-        typer.echo(json.dumps(form, ensure_ascii=False))
+        say_json({"run": run_id, "workspace": str(workspace), "exit_code": exit_code_of(result), **encode(result)})
         return
-    typer.echo("")
-    for line in ending_lines(result):
-        typer.echo(line)
-    for move in result.next_moves:
-        typer.echo(f"  next   {move}")
     rounds = "1 round" if result.round == 1 else f"{result.round} rounds"
-    typer.echo(f"{rounds}, {duration_text(result.elapsed_ms)}, 0 model calls · {run_id}")
-    typer.echo(f"files: {workspace}")
+    say("", *ending_lines(result))
+    say(
+        f"  took   {rounds}, {duration_text(result.elapsed_ms)}, no model",
+        f"  run    {run_id}",
+        f"  files  {workspace}",
+    )
 
 
 def _read_order(request: Request) -> Order | None:
@@ -87,7 +82,7 @@ async def _run_id(platform: Platform, request: Request, order: Order | None) -> 
         return request.resume
     interrupted = None if request.new else await platform.runs.interrupted(order)
     if interrupted is not None and request.live:
-        typer.echo(f"going on with {interrupted}, which was interrupted (--new starts anew)")
+        say(f"going on with {interrupted}, which was interrupted (--new starts anew)")
     return interrupted or await platform.runs.begin(order)
 
 

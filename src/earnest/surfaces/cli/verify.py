@@ -22,16 +22,12 @@ def verify(
 
     Exit codes: 0 verified, 1 not verified, 2 unclear, 3 bad input or usage.
     """
-    from earnest.foundation.errors import Diagnostic, Faulty  # noqa: PLC0415
-
     if lint == (submission is not None):
         raise typer.BadParameter("give SPEC and SUBMISSION, or --lint and SPEC")
     if submission is None:
         _lint(spec.absolute())
-    elif not submission.exists():
-        raise Faulty([Diagnostic(source=str(submission), line=0, message="no such folder or archive")])
     else:
-        _judge(spec.absolute(), submission.absolute(), as_json=as_json, keep=keep)
+        _judge(spec, submission, as_json=as_json, keep=keep)
 
 
 def replay(
@@ -43,45 +39,45 @@ def replay(
     Exit codes: 0 it agrees, 1 it disagrees, 2 it cannot be compared, 3 bad input or usage.
     """
     import asyncio  # noqa: PLC0415
-    import json  # noqa: PLC0415
 
     from earnest.app.readers import replay_of  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
     from earnest.verification.verdict import verdict_to_json  # noqa: PLC0415
 
     found = asyncio.run(replay_of(verdict, read_settings()))
     if as_json:
         rows = [{"id": one.id, "agreement": one.agreement.value, "detail": one.detail} for one in found.comparisons]
         told = {"id": found.kept.id, "criteria": rows, "now": verdict_to_json(found.verdict)}
-        typer.echo(json.dumps(told, ensure_ascii=False))
+        say_json(told)
     else:
-        for one in found.comparisons:
-            typer.echo(f"{one.agreement:<15} {one.id}  {one.detail}")
+        say(*(f"{one.agreement:<15} {one.id}  {one.detail}" for one in found.comparisons))
     codes = {REPLAY_CODES[one.agreement] for one in found.comparisons}
     raise typer.Exit(1 if 1 in codes else max(codes))
 
 
 def _judge(spec: Path, submission: Path, *, as_json: bool, keep: bool) -> None:
     import asyncio  # noqa: PLC0415
-    import json  # noqa: PLC0415
 
-    from earnest.app.readers import judged_by  # noqa: PLC0415
+    from earnest.app.readers import submission_of, verdict_on  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import complain, say, say_json  # noqa: PLC0415
     from earnest.verification.verdict import verdict_to_json  # noqa: PLC0415
 
-    judged = asyncio.run(judged_by(spec, submission, read_settings(), keep=keep))
+    settings = read_settings()
+    handed_in = submission_of(spec, submission)
+    judged = asyncio.run(verdict_on(handed_in, settings, keep=keep))
     verdict = judged.verdict
     if as_json:
-        kept = {"id": judged.id} if judged.id else {}
-        typer.echo(json.dumps({**verdict_to_json(verdict), **kept}, ensure_ascii=False))
+        say_json({**verdict_to_json(verdict), **({"id": judged.id} if judged.id else {})})
     else:
-        for line in verdict.criteria:
-            typer.echo(f"{line.answer:<13} {line.id}  {line.reason}")
-        typer.echo(f"{verdict.answer.upper()}  snapshot {verdict.snapshot}  sandbox {verdict.sandbox or 'none'}")
+        for criterion, line in zip(handed_in.spec.criteria, verdict.criteria, strict=True):
+            say(f"{line.answer:<12}  {line.id}: {criterion.text}", f"{'':<12}  {line.reason}")
+        say("", f"{verdict.answer.upper()}  {verdict.snapshot or 'nothing was taken in'}")
         if judged.id:
-            typer.echo(f"kept as {judged.id}")
+            say(f"kept as {judged.id}")
     if judged.unkept:
-        typer.echo(f"earnest: the verdict is not kept: {judged.unkept}", err=True)
+        complain([f"the verdict is not kept: {judged.unkept}"])
     raise typer.Exit(EXIT_CODES[verdict.answer])
 
 
@@ -91,16 +87,15 @@ def _lint(spec: Path) -> None:
     from earnest.app.readers import lint_of  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.foundation.errors import Diagnostic, Faulty  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
 
     found = asyncio.run(lint_of(spec, read_settings()))
-    for one in found:
-        if not one.is_grave:
-            typer.echo(f"note: {one.criterion}: {one.message}")
+    say(*(f"note: {one.criterion}: {one.message}" for one in found if not one.is_grave))
     grave = [one for one in found if one.is_grave]
     if grave:
         raise Faulty(
             Diagnostic(source=str(spec), line=one.line, message=f"{one.criterion}: {one.message}") for one in grave
         )
     untried = any("could not be tried" in one.message for one in found)
-    typer.echo("not every check could be tried" if untried else "every check that can be tried refuses worthless work")
+    say("not every check could be tried" if untried else "every check that can be tried refuses worthless work")
     raise typer.Exit(EXIT_CODES["unclear"] if untried else 0)

@@ -33,6 +33,7 @@ STDLIB: Final = (
     *("re", "statistics", "string", "textwrap", "time", "types", "typing", "uuid"),
 )
 """What submissions and tests mostly import."""
+BOTH: Final = ("values", "pipe", "held", "sharing")
 PYTEST: Final = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging")
 PYGMENTS: Final = (
     *("", ".console", ".filter", ".filters", ".formatter", ".formatters", ".formatters._mapping"),
@@ -46,15 +47,15 @@ Modules = dict[str, tuple[bool, bytes]]
 @functools.cache
 def submission_program() -> Program:
     """Serves the submission."""
-    modules = _own("values", "pipe", "held", "sharing", "serving")
+    modules = _own(*BOTH, "serving")
     return Program(modules=modules, imports=STDLIB, entry=f"{PACKAGE}.serving")
 
 
 @functools.cache
 def tests_program(runner: str) -> Program:
     """Runs tests with `unittest` or `pytest`."""
-    modules = _own("values", "pipe", "held", "sharing", "stand_in", "running")
-    imports = (*STDLIB, "unittest", "unittest.mock", f"{PACKAGE}.stand_in")
+    modules = _own(*BOTH, "channel", "objects", "meaning", "stand_in", "running")
+    imports: tuple[str, ...] = (*STDLIB, "unittest", "unittest.mock", f"{PACKAGE}.stand_in")
     if runner == "pytest":
         modules |= _distribution()
         imports += ("pytest",)

@@ -12,9 +12,12 @@ import os
 import re
 import sys
 import unittest
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
+
+from earnest.verification.unit_tests.channel import CHANNEL
+from earnest.verification.unit_tests.meaning import OPEN_MODULES
+from earnest.verification.unit_tests.stand_in import separate
 
 WORK: Final = "/work"
 SUBMISSION: Final = "/work/submission"
@@ -62,10 +65,8 @@ def main(arguments: list[str]) -> int:
         sys.path += folders
         before = _nothing
     else:
-        from earnest.verification.unit_tests import stand_in
-
-        finder = stand_in.separate(job["modules"])
-        before = finder.forget
+        before = separate(job["modules"]).forget
+        OPEN_MODULES.update(os.path.basename(path).removesuffix(".py") for path in job["tests"])
         sys.path[:0] = folders
     os.makedirs(TEMPORARY, exist_ok=True)
     try:
@@ -73,12 +74,10 @@ def main(arguments: list[str]) -> int:
             run_pytest(paths, count, before)
         else:
             run_unittest(paths, count, before)
-        count.finished = True
     finally:
         if not job["shared"]:
-            channel = stand_in.CHANNEL
-            count.calls, count.fault, count.inseparable = channel.calls, channel.fault, channel.inseparable
-            count.flags = sorted(channel.flags)
+            count.calls, count.fault, count.inseparable = CHANNEL.calls, CHANNEL.fault, CHANNEL.inseparable
+            count.flags = sorted(CHANNEL.flags)
         with open(f"{WORK}/{job['result']}", "w", encoding="ascii") as file:
             json.dump(asdict(count), file)
     for stream in (sys.stdout, sys.stderr):
@@ -102,6 +101,7 @@ def run_unittest(paths: list[str], count: Count, before: Any) -> None:
         count.collected += suite.countTestCases()
     for suite in suites:
         suite.run(result)
+    count.finished = True
 
 
 class Result(unittest.TestResult):
@@ -160,7 +160,8 @@ def run_pytest(paths: list[str], count: Count, before: Any) -> None:
     options = ["-q", "--strict-markers", "--tb=short", "--color=no", "-p", "no:cacheprovider", "-p", "no:faulthandler"]
     options += ["-p", "no:junitxml", "-p", "no:pastebin", "-p", "no:doctest", "-p", "no:stepwise", "-p", "no:debugging"]
     options += ["-c", "/dev/null", "--rootdir", WORK, "--basetemp", f"{TEMPORARY}/pytest", "--import-mode=prepend"]
-    pytest.main([*options, *paths], plugins=[Counter(count, before)])
+    status = pytest.main([*options, *paths], plugins=[Counter(count, before)])
+    count.finished = int(status) in {0, 1} or bool(count.broken)
 
 
 class Counter:
@@ -237,9 +238,7 @@ def _is_test(name: str) -> bool:
 
 def _broken(count: Count, error: BaseException) -> None:
     """Tests that cannot be read. An error of the submission, or a name that it lacks, is its fault."""
-    stand_in = sys.modules.get("earnest.verification.unit_tests.stand_in")
-    raised = stand_in is not None and stand_in.CHANNEL.raised > 0
-    count.blame = raised or (stand_in is not None and bool(stand_in.CHANNEL.fault))
+    count.blame = CHANNEL.raised > 0 or bool(CHANNEL.fault)
     text = f"{_kind(error)}: {error}" if count.blame else _kind(error)
     count.broken = re.sub(r"\s+", " ", text)[:REASON_CHARACTERS_MAX]
 

@@ -28,6 +28,15 @@ class Shelf:
         self.files: set[str] = set()
         self.known: State = {}
 
+    @property
+    def is_used(self) -> bool:
+        """True if anything is shared."""
+        return bool(self.folders or self.files)
+
+    def shared(self) -> list[Node]:
+        """What is shared, for the other side."""
+        return [sorted(self.folders), sorted(self.files)]
+
     def add(self, path: str) -> None:
         """Share a path that a call names, if it is one below /tmp."""
         path = os.path.normpath(path)
@@ -35,13 +44,8 @@ class Shelf:
             return
         if os.path.isdir(path) and not os.path.islink(path):
             self.folders.add(path)
-        elif os.path.lexists(path):
-            self.files.add(path)
         else:
             self.files.add(path)
-            parent = os.path.dirname(path)
-            while parent.startswith(PREFIX) and not os.path.isdir(parent):
-                parent = os.path.dirname(parent)
 
     def changes(self) -> list[Node]:
         """What is new, other or gone since last time: [path, content in base64, or None for a folder, or False]."""

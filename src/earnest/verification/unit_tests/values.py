@@ -275,7 +275,7 @@ def _named(name: Node, fields: Node) -> type:
     if key not in _named_kinds:
         if len(fields) > NAME_CHARACTERS_MAX or any(len(word) > NAME_CHARACTERS_MAX for word in key):
             raise Malformed("no named tuple")
-        _named_kinds[key] = collections.namedtuple(name, fields)  # type: ignore[misc]  # noqa: PYI024
+        _named_kinds[key] = collections.namedtuple(name, fields)  # type: ignore[misc]
     return _named_kinds[key]
 
 
@@ -305,7 +305,7 @@ def _read_moment(kind: type) -> Callable[..., object]:
         found: datetime.tzinfo | None = None
         if type(zone) is int:
             found = datetime.timezone(datetime.timedelta(microseconds=zone))
-            found = datetime.timezone.utc if found == datetime.timezone.utc else found
+            found = datetime.UTC if found == datetime.UTC else found
         elif zone is not None:
             found = zoneinfo.ZoneInfo(zone)  # type: ignore[arg-type]
         return kind.fromisoformat(text).replace(fold=fold, tzinfo=found)  # type: ignore[attr-defined]

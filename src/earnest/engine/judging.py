@@ -1,0 +1,59 @@
+"""One verdict for each criterion, whatever the judge gives back."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from earnest.contracts.criterion import Criterion
+from earnest.effects.tools.record import ToolRecord
+from earnest.engine.run import Run
+from earnest.foundation.errors import Broken
+from earnest.verification.verdict import Answer, Cause, CriterionVerdict
+
+
+async def judge(
+    run: Run, key: str, criteria: Sequence[Criterion], calls: Sequence[ToolRecord], output: str
+) -> tuple[CriterionVerdict, ...]:
+    """The verdicts on `criteria`, in order. What a failing judge leaves open is unclear, and nobody's fault.
+
+    Raises `Broken` for a failure of our own.
+    """
+    run.effects_in_flight += 1
+    try:
+        given = await run.judge.judge(key, criteria, calls, output)
+    except Broken:
+        raise
+    except Exception as error:
+        return tuple(
+            _unclear(criterion, f"the judge failed: {type(error).__name__}: {error}") for criterion in criteria
+        )
+    finally:
+        run.effects_in_flight -= 1
+    return aligned(criteria, given)
+
+
+def aligned(criteria: Iterable[Criterion], given: Iterable[CriterionVerdict]) -> tuple[CriterionVerdict, ...]:
+    """One verdict a criterion: missing and double ones are unclear, those on nothing that was asked are dropped.
+
+    Whether a criterion is required is for the promise to say, not for the judge.
+    """
+    found: dict[str, list[CriterionVerdict]] = {}
+    for verdict in given:
+        found.setdefault(verdict.id, []).append(verdict)
+    return tuple(_of(criterion, found.get(criterion.id, [])) for criterion in criteria)
+
+
+def unmet_of(verdicts: Iterable[CriterionVerdict]) -> tuple[CriterionVerdict, ...]:
+    """Those that stand against acceptance."""
+    return tuple(verdict for verdict in verdicts if verdict.required and verdict.answer is not Answer.VERIFIED)
+
+
+def _of(criterion: Criterion, verdicts: Sequence[CriterionVerdict]) -> CriterionVerdict:
+    if len(verdicts) == 1:
+        return replace(verdicts[0], required=criterion.required)
+    return _unclear(criterion, f"the judge gave {len(verdicts) or 'no'} verdicts")
+
+
+def _unclear(criterion: Criterion, reason: str) -> CriterionVerdict:
+    return CriterionVerdict(
+        id=criterion.id, answer=Answer.UNCLEAR, reason=reason, cause=Cause.VERIFIER, required=criterion.required
+    )

@@ -1,0 +1,57 @@
+"""How does anything reach stdout? For people as lines that cannot steer a terminal, for machines as JSON."""
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from earnest.foundation.text import printable
+
+
+class NobodyListens(Exception):
+    """The reader of stdout went away. Not an `OSError`: typer would end with exit code 1, which is an answer."""
+
+
+def say(*lines: str) -> None:
+    """Print lines for people. Control characters, whoever wrote them, become visible."""
+    for line in lines:
+        _print(printable(line))
+
+
+def say_json(value: Any) -> None:
+    """Print one JSON value on a line of its own, in ASCII, so that any terminal, pipe and file name will do."""
+    _print(json.dumps(value))
+
+
+def _print(line: str) -> None:
+    try:
+        print(line)  # noqa: T201 - this is the place that prints
+    except BrokenPipeError as error:
+        raise NobodyListens from error
+
+
+def complain(lines: Iterable[str]) -> None:
+    """Print lines on stderr, each with the program's name."""
+    for line in lines:
+        print(f"earnest: {printable(line)}", file=sys.stderr)  # noqa: T201
+
+
+def prepare() -> None:
+    """Let a stdout that cannot show every character show it escaped."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def abandon_stdout() -> None:
+    """Throw away what stdout would not take, so that the interpreter does not complain about it at its end."""
+    with contextlib.suppress(OSError, ValueError), Path(os.devnull).open("wb") as sink:
+        os.dup2(sink.fileno(), sys.stdout.fileno())
+
+
+def short(text: str, characters: int) -> str:
+    """On one line, its blanks collapsed; cut to so many characters, the last of which then says so."""
+    line = " ".join(text.split())
+    return line if len(line) <= characters else f"{line[: characters - 1]}…"

@@ -1,0 +1,1 @@
+"""Are settings read and parts put together as documented?"""

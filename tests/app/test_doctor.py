@@ -1,0 +1,37 @@
+"""Does the doctor find what is missing?"""
+
+import asyncio
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from earnest.app.doctor import Finding, examine
+from earnest.app.settings import Settings
+
+Usage = namedtuple("Usage", ["total", "used", "free"])
+
+
+def _ill(home: Path) -> list[Finding]:
+    return [finding for finding in asyncio.run(examine(Settings(home=home))) if not finding.well]
+
+
+def test_a_machine_on_which_all_is_well_is_told_so_and_left_alone(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    assert _ill(home) == []
+    assert not home.exists()
+
+
+def test_a_disk_that_is_nearly_full_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(10**9, 10**9 - 1, 1))
+    assert [finding.name for finding in _ill(tmp_path)] == ["data directory"]
+
+
+def test_a_home_that_cannot_be_written_is_told() -> None:
+    assert [finding.name for finding in _ill(Path("/proc/earnest"))] == ["data directory"]
+
+
+def test_books_of_somebody_else_are_told(tmp_path: Path) -> None:
+    (tmp_path / "books.sqlite3").write_bytes(b"somebody else's" * 100)
+    (finding,) = _ill(tmp_path)
+    assert (finding.name, "no database of earnest" in finding.detail) == ("books", True)

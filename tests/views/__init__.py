@@ -1,0 +1,1 @@
+"""Do the questions about the facts get their answers?"""

@@ -88,6 +88,32 @@ TARGETS = (
     ),
     Target(program="engine", key="cold_run_s", what="the same, cold, with the self-test", bound=1.5, unit="s"),
     Target(program="engine", key="resume_s", what="resuming a killed run", bound=1.0, unit="s"),
+    Target(
+        program="verdicts",
+        key="stdout_ratio",
+        what="`stdout` verdict of a trivial program",
+        bound=2,
+        unit="times plain",
+    ),
+    Target(
+        program="verdicts",
+        key="unit_tests_unittest_ms",
+        what="`unit_tests` verdict, unittest, warm",
+        bound=60,
+        unit="ms",
+    ),
+    Target(
+        program="verdicts", key="unit_tests_pytest_ms", what="`unit_tests` verdict, pytest, warm", bound=120, unit="ms"
+    ),
+    Target(program="verdicts", key="pipe_call_us", what="one call over the pipe", bound=100, unit="µs"),
+    Target(
+        program="verdicts",
+        key="verdicts_per_s",
+        what="trivial verdicts",
+        bound=40,
+        unit="verdicts/s",
+        at_least=True,
+    ),
     Target(program="install", key="help_s", what="`earnest --help`", bound=0.25, unit="s"),
     Target(program="install", key="size_mb", what="base install", bound=80, unit="MB"),
     Target(program="install", key="distributions", what="base install", bound=45, unit="distributions"),

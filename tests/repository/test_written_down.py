@@ -94,7 +94,9 @@ def test_every_setting_stands_in_its_page() -> None:
 
 def test_every_environment_variable_of_ours_stands_in_the_page_of_settings() -> None:
     used = {
-        name for path in modules("src") for name in re.findall(r"\bEARNEST_[A-Z_]+", path.read_text(encoding="utf-8"))
+        name
+        for path in modules("src")
+        for name in re.findall(r"\b(?:EARNEST|VERIFY_LLM)_[A-Z_]+", path.read_text(encoding="utf-8"))
     }
     text = page("settings.md")
     expect_none((name for name in used if name not in text), "missing in docs/settings.md")

@@ -251,7 +251,7 @@ def test_the_commands_end_as_their_page_says(tmp_path: Path) -> None:
             return 3, str(result.exception)
         return result.exit_code, result.output
 
-    code, told = ended("verify", str(tmp_path / "good.yaml"), given, "--json")
+    code, told = ended("verify", str(tmp_path / "good.yaml"), given, "--json", "--keep")
     assert code == 0
     code, told = ended("replay", json.loads(told)["id"], "--json")
     assert (code, json.loads(told)["criteria"][0]["agreement"]) == (0, "agrees")

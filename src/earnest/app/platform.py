@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 
 from earnest.app import places
-from earnest.app.judges import judges_for, reviews_in
+from earnest.app.judges import reviews_in
 from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings
+from earnest.app.verifiers import verifier_for
 from earnest.audit.log import AuditLog
 from earnest.audit.report import AuditReport, AuditSettings
 from earnest.audit.tap import Auditor
@@ -31,7 +32,6 @@ from earnest.runtime.recall import MemoryRecall, catch_up
 from earnest.runtime.review_book import ReviewBook
 from earnest.runtime.task_run import TaskRuns, TaskServices
 from earnest.runtime.tree_heads import TREE_HEAD_SENDERS, TreeHead, announcing
-from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
 
 
@@ -79,8 +79,7 @@ async def open_platform(
         recall = MemoryRecall(memory, clock)
         engine = await stack.enter_async_context(Engine(bus=bus, clock=clock, recall=recall))
         reviews = reviews_in(database, clock)
-        judges = judges_for(settings.judge, clock, chance, reviews)
-        verifier = Verifier(registry=Registry(), sandbox=sandbox, clock=clock, judges=judges)
+        verifier = verifier_for(settings, sandbox, clock=clock, chance=chance, reviews=reviews)
         toolbox = Toolbox(clock)
         forgetting = Forgetting(memory=memory, dreamer=Dreamer(memory, clock), database=database, clock=clock)
         _keep_running(stack, auditor.watch(), forgetting.watch())

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from earnest.app import places
-from earnest.app.judges import judges_for, reviews_beside
+from earnest.app.judges import reviews_beside
 from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings
-from earnest.effects.clock import SystemChance, SystemClock
-from earnest.effects.probes.measuring import OperatorProbes
-from earnest.effects.sandbox.api import MIB
+from earnest.app.verifiers import bare_verifier, verdict_book, verifier_for
+from earnest.effects.clock import Clock, SystemChance, SystemClock
+from earnest.effects.sandbox.api import Sandbox
 from earnest.effects.storage.reader import ReadPool
 from earnest.effects.tools.toolbox import Toolbox
 from earnest.foundation.errors import Refused
@@ -18,9 +18,7 @@ from earnest.memory.service import MemoryReader, open_memory_reader
 from earnest.runtime.judging import Judged, Keeping, Replayed, judged, linted, replayed
 from earnest.runtime.order import Grants, Order, read_order
 from earnest.runtime.submission import Submission, read_spec, read_submission
-from earnest.runtime.verdict_book import VerdictBook
 from earnest.verification.lint import Complaint
-from earnest.verification.plugin import Judges
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
 
@@ -55,63 +53,55 @@ def audit_log(settings: Settings) -> Path:
 
 def order_of(playbook: Path, grants: Grants) -> Order:
     """The order that a playbook makes; nothing is opened for it. Raises `Faulty`."""
-    return read_order(playbook, Toolbox(SystemClock()), _reading_verifier(), grants)
+    clock = SystemClock()
+    return read_order(playbook, Toolbox(clock), bare_verifier(clock), grants)
 
 
 def submission_of(spec: Path, work: Path) -> Submission:
     """What is to be judged; nothing is opened for it. Raises `Faulty`."""
-    return read_submission(spec, work, _reading_verifier())
+    return read_submission(spec, work, bare_verifier(SystemClock()))
 
 
-async def verdict_on(submission: Submission, settings: Settings, *, keep: bool = True) -> Judged:
-    """Judge it, in a sandbox of its own, and keep the verdict for a replay."""
+async def verdict_on(submission: Submission, settings: Settings, *, keep: bool | None = None) -> Judged:
+    """Judge it, in a sandbox of its own. The verdict is kept for a replay, by default if there is a data directory."""
     clock = SystemClock()
-    book = _verdict_book(settings)
-    keeping = Keeping(book=book, clock=clock) if keep else None
-    async with _verifying(settings, clock, book) as verifier:
+    if keep is None:
+        keep = settings.home.is_dir()
+    if keep:
+        with contextlib.suppress(OSError):  # told when the verdict cannot be kept
+            settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    keeping = Keeping(book=verdict_book(settings), clock=clock) if keep else None
+    async with _verifying(settings, clock) as verifier:
         return await judged(verifier, submission.spec, submission.base_folder, submission.work, keep_in=keeping)
 
 
 async def replay_of(name: str, settings: Settings) -> Replayed:
     """Judge a kept verdict again. Raises `Refused("verdict_unknown")` and `Refused("evidence_gone")`."""
-    clock = SystemClock()
-    book = _verdict_book(settings)
-    async with _verifying(settings, clock, book) as verifier:
-        return await replayed(verifier, Registry(), book, name)
+    async with _verifying(settings, SystemClock()) as verifier:
+        return await replayed(verifier, Registry(), verdict_book(settings), name)
 
 
 async def lint_of(spec_path: Path, settings: Settings) -> list[Complaint]:
     """Try a specification on worthless work. Raises `Faulty` for a faulty one."""
-    spec = read_spec(spec_path, _reading_verifier())
-    async with _verifying(settings, SystemClock(), None) as verifier:
-        return await linted(verifier, Registry(), spec, spec_path)
+    clock = SystemClock()
+    spec = read_spec(spec_path, bare_verifier(clock))
+    path = spec_path.absolute()  # noqa: ASYNC240 - nothing is looked up
+    async with _sandbox(settings, clock) as sandbox:
+        return await linted(bare_verifier(clock, sandbox), Registry(), spec, path)
 
 
 @contextlib.asynccontextmanager
-async def _verifying(settings: Settings, clock: SystemClock, book: VerdictBook | None) -> AsyncIterator[Verifier]:
-    """A verifier with a sandbox of its own. Without a book nobody is distrusted and no person asked."""
-    judges = Judges()
-    if book is not None:
+async def _verifying(settings: Settings, clock: Clock) -> AsyncIterator[Verifier]:
+    """A verifier with a sandbox of its own, which asks people in the books of whoever writes them."""
+    async with _sandbox(settings, clock) as sandbox:
         reviews = reviews_beside(places.books(settings.home), clock)
-        judges = judges_for(settings.judge, clock, SystemChance(), reviews)
+        yield verifier_for(settings, sandbox, clock=clock, chance=SystemChance(), reviews=reviews)
+
+
+@contextlib.asynccontextmanager
+async def _sandbox(settings: Settings, clock: Clock) -> AsyncIterator[Sandbox]:
     sandbox = await open_for(settings, clock)
     try:
-        yield Verifier(
-            registry=Registry(),
-            sandbox=sandbox,
-            clock=clock,
-            judges=judges,
-            probes=OperatorProbes(settings.probes, clock),
-            distrusted=book.distrusted() if book else (),
-        )
+        yield sandbox
     finally:
         await sandbox.close()
-
-
-def _verdict_book(settings: Settings) -> VerdictBook:
-    return VerdictBook(places.verdicts(settings.home), settings.verdicts_mb * MIB)
-
-
-def _reading_verifier() -> Verifier:
-    """One that knows the kinds of checks and runs none."""
-    return Verifier(registry=Registry(), sandbox=None, clock=SystemClock())

@@ -28,12 +28,16 @@ class Junk(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Complaint:
-    """What lint says about one criterion. `is_grave`: the spec is refused for it; else somebody should know."""
+    """What lint says about one criterion. `is_grave`: the spec is refused for it; else somebody should know.
+
+    `is_untried`: its check could have been tried, and our side failed.
+    """
 
     criterion: str
     message: str
     line: int = 0
     is_grave: bool = True
+    is_untried: bool = False
 
 
 async def complaints(
@@ -73,7 +77,7 @@ async def _complaint(
             continue
         if verdict.answer is Answer.UNCLEAR and verdict.cause is Cause.VERIFIER:
             message = f"its check could not be tried: {verdict.reason}"
-            return Complaint(criterion=criterion.id, message=message, line=line, is_grave=False)
+            return Complaint(criterion=criterion.id, message=message, line=line, is_grave=False, is_untried=True)
         how = "accepts" if verdict.answer is Answer.VERIFIED else "does not refuse"
         return Complaint(criterion=criterion.id, message=f"its check {how} {junk.name}: {verdict.reason}", line=line)
     return None

@@ -54,7 +54,8 @@ class Verdict:
     """The answer for the whole and for each criterion.
 
     `contradiction`: an assertion was measured to be false. `flags`: what a person should look at; while one is open,
-    nothing is verified. `snapshot` is the digest of what was judged, `sandbox` provider, version and mode. `reviews`: the questions that wait for a person.
+    nothing is verified. `snapshot` is the digest of what was judged, `sandbox` provider, version and mode. `reviews`:
+    the questions that wait for a person.
     """
 
     answer: Answer

@@ -52,6 +52,6 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
-    except (Exception, KeyboardInterrupt) as error:
+    except BaseException as error:  # Python's own exit code 1 would be read as an answer
         code = ending_of(error)
     sys.exit(code)

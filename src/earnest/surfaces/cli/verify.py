@@ -12,11 +12,18 @@ REPLAY_CODES = {"agrees": 0, "disagrees": 1, "different_now": 2, "not_comparable
 def verify(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A specification (earnest-spec-v1, YAML).")],
     submission: Annotated[
-        Path | None, typer.Argument(metavar="[SUBMISSION]", help="The folder, tar or zip that was handed in.")
+        Path | None, typer.Argument(metavar="SUBMISSION", help="The folder, tar or zip that was handed in.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     lint: Annotated[bool, typer.Option("--lint", help="Try the specification on worthless work instead.")] = False,
-    keep: Annotated[bool, typer.Option("--keep/--no-keep", help="Keep the verdict for `earnest replay`.")] = True,
+    keep: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep/--no-keep",
+            help="Keep the verdict for `earnest replay`. Default: if there is a data directory.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Judge what was handed in.
 
@@ -25,7 +32,7 @@ def verify(
     if lint == (submission is not None):
         raise typer.BadParameter("give SPEC and SUBMISSION, or --lint and SPEC")
     if submission is None:
-        _lint(spec.absolute())
+        _lint(spec, as_json=as_json)
     else:
         _judge(spec, submission, as_json=as_json, keep=keep)
 
@@ -56,7 +63,7 @@ def replay(
     raise typer.Exit(1 if 1 in codes else max(codes))
 
 
-def _judge(spec: Path, submission: Path, *, as_json: bool, keep: bool) -> None:
+def _judge(spec: Path, submission: Path, *, as_json: bool, keep: bool | None) -> None:
     import asyncio  # noqa: PLC0415
 
     from earnest.app.readers import submission_of, verdict_on  # noqa: PLC0415
@@ -81,21 +88,26 @@ def _judge(spec: Path, submission: Path, *, as_json: bool, keep: bool) -> None:
     raise typer.Exit(EXIT_CODES[verdict.answer])
 
 
-def _lint(spec: Path) -> None:
+def _lint(spec: Path, *, as_json: bool) -> None:
     import asyncio  # noqa: PLC0415
+    from dataclasses import asdict  # noqa: PLC0415
 
     from earnest.app.readers import lint_of  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.foundation.errors import Diagnostic, Faulty  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     found = asyncio.run(lint_of(spec, read_settings()))
-    say(*(f"note: {one.criterion}: {one.message}" for one in found if not one.is_grave))
+    if as_json:
+        say_json({"complaints": [asdict(one) for one in found]})
+    else:
+        say(*(f"note: {one.criterion}: {one.message}" for one in found if not one.is_grave))
     grave = [one for one in found if one.is_grave]
     if grave:
         raise Faulty(
             Diagnostic(source=str(spec), line=one.line, message=f"{one.criterion}: {one.message}") for one in grave
         )
-    untried = any("could not be tried" in one.message for one in found)
-    say("not every check could be tried" if untried else "every check that can be tried refuses worthless work")
+    untried = any(one.is_untried for one in found)
+    if not as_json:
+        say("not every check could be tried" if untried else "every check that can be tried refuses worthless work")
     raise typer.Exit(EXIT_CODES["unclear"] if untried else 0)

@@ -33,7 +33,7 @@ class PersonCheck:
         """See `Check`. Without a decision the findings name the review that waits for one."""
         rubric = read_rubric(Reader(), node_of(config))
         review = review_about(
-            subject, tools.criterion, decider=self._decider, rubric=rubric, why="a person has to judge it"
+            subject, tools.criterion, decider=self._decider, rubric=rubric, why="no machine decides it"
         )
         decision = await decision_on(review, tools)
         return waiting(review) if decision is None else decided(decision)

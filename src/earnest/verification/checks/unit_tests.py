@@ -13,6 +13,7 @@ from earnest.foundation.errors import Refused
 from earnest.verification.paths import path_fault, read_beside, read_entry
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject
 from earnest.verification.unit_tests.judging import judge
+from earnest.verification.unit_tests.linting import complaints
 from earnest.verification.unit_tests.mutants import judge_own_tests
 from earnest.verification.unit_tests.trial import Plan, run_trial
 
@@ -20,7 +21,7 @@ FILES_MAX: Final = 100
 MODULES_MAX: Final = 20
 TESTS_MAX: Final = 10_000
 REPEAT_MAX: Final = 10
-KILLED_PERCENT: Final = 80
+KILLED_PERCENT: Final = 70
 _MODULE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 _PYTEST: Final = re.compile(rb"^\s*(?:import|from)\s+pytest\b|^(?:async\s+)?def\s+test", re.M)
 
@@ -37,6 +38,14 @@ class UnitTestsCheck:
         reader = Reader()
         _read(reader, node_of(config), base_folder)
         return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+
+    def lint_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
+        """See `LintedCheck`."""
+        wanted = _read(Reader(), node_of(config), None)
+        if wanted.in_work or base_folder is None:
+            return ()
+        files = {name: read_beside(base_folder, name) for name in wanted.tests}
+        return [ConfigFault("tests", text) for text in complaints(files, wanted.modules, wanted.min_tests)]
 
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
         """See `Check`. Every run has a pair of sandboxes of its own; the first that fails ends the check."""

@@ -1,1 +1,1 @@
-"""Tests on one side of a pipe, the submission on the other. The modules that run inside a sandbox import only each other."""
+"""Tests on one side of a pipe, the submission on the other. What runs inside a sandbox imports only its own kind."""

@@ -15,8 +15,9 @@ from typing import Any, Final, NoReturn, Protocol
 
 from earnest.verification.unit_tests import pipe
 from earnest.verification.unit_tests.held import Held
+from earnest.verification.unit_tests.library import Malformed, Node, exception_named
 from earnest.verification.unit_tests.sharing import PREFIX, Shelf
-from earnest.verification.unit_tests.values import Malformed, Node, Reader, Writer, exception_named
+from earnest.verification.unit_tests.values import Reader, Writer
 
 DEPTH_MAX: Final = 150  # of calls within calls, back and forth
 ANSWER_PARTS: Final = 11
@@ -166,7 +167,7 @@ class Channel:
 
     def _setting(self, writer: Writer) -> Node:
         """Files, folder and environment, once anything of them was used."""
-        folder = os.getcwd()
+        folder = os.getcwd()  # noqa: PTH109 - asked at each call
         named = writer.noted | ({folder} if folder.startswith(PREFIX) else set())
         for path in named:
             self._shelf.add(path)

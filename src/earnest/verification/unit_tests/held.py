@@ -7,7 +7,8 @@ that are small are held by both sides under one number and compared before and a
 from collections.abc import Sequence
 from typing import Final
 
-from earnest.verification.unit_tests.values import Malformed, Node, Opaque, Reader, Writer
+from earnest.verification.unit_tests.library import Malformed, Node
+from earnest.verification.unit_tests.values import Opaque, Reader, Writer
 
 HELD_MAX: Final = 16
 ITEMS_MAX: Final = 256

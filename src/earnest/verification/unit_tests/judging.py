@@ -3,17 +3,19 @@
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.sandbox.api import Report, Status
-from earnest.foundation.canonical import JsonObject
+from earnest.effects.sandbox.api import Report
+from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.verification.plugin import Findings
 from earnest.verification.unit_tests.trial import Plan, Trial
 
 WHY_SPLIT: Final = "the tests cannot be split from the submission: "
 
+Judgement = tuple[bool | None, str]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Counted:
-    """The numbers and words that the tests' side wrote."""
+    """What the tests' side wrote. A number that is missing is negative, a text that is missing stands for trouble."""
 
     run: int
     passed: int
@@ -21,55 +23,86 @@ class _Counted:
     collected: int
     deselected: int
     calls: int
+    fault: str
+    inseparable: str
+    broken: str
+    reason: str
+    blame: bool
+    finished: bool
+    flags: tuple[str, ...]
 
 
 def judge(plan: Plan, trial: Trial, reports: tuple[Report, ...]) -> Findings:
     """The findings of one run; nothing in the reason tells what a test expects."""
-    evidence = tuple(plan.tests)
-    passed, reason, flags = _judge(plan, trial)
-    return Findings(passed=passed, reason=reason, reports=reports, evidence=evidence, flags=flags)
-
-
-def _judge(plan: Plan, trial: Trial) -> tuple[bool | None, str, tuple[str, ...]]:
-    submission = trial.reports[0]
-    count = trial.count
+    count = None if trial.count is None else _counted(trial.count)
     if count is None:
-        early = submission.status is Status.DONE and plan.shared
-        return (False if early else None), "the tests did not come to their end", ()
-    if fault := _text(count, "fault"):
-        return False, fault, ()
-    if inseparable := _text(count, "inseparable"):
-        return None, f"{WHY_SPLIT}{inseparable}; isolation: shared runs them together", ()
-    if broken := _text(count, "broken"):
-        blamed = count.get("blame") is True or plan.shared
-        return (False if blamed else None), f"the tests could not be read: {broken}", ()
-    counted = _Counted(**{name: _number(count, name) for name in _Counted.__slots__})
-    if count.get("finished") is not True or counted.run != counted.collected or counted.deselected:
-        return None, f"{counted.run} of {counted.collected} tests ran", ()
-    if counted.passed + counted.skipped < counted.run:
-        reason = f"{counted.run - counted.passed - counted.skipped} of {counted.run} tests failed"
-        first = _text(count, "reason")
-        return False, reason + (f"; the first: {first}" if first else ""), ()
-    if counted.skipped or counted.passed != counted.run:
-        return None, f"{counted.skipped} of {counted.run} tests were skipped or expected to fail", ()
-    if counted.run < plan.min_tests:
-        return None, f"{counted.run} tests ran, and at least {plan.min_tests} must", ()
+        passed, reason = None, "the tests did not come to their end"
+    else:
+        passed, reason = _unreadable(plan, count) or _failed(count) or _proves_nothing(plan, count) or (True, "")
+    if passed is True and trial.reports[0].exit_code != 0:
+        passed, reason = False, f"the submission's process ended with exit code {trial.reports[0].exit_code}"
+    return Findings(
+        passed=passed,
+        reason=reason or f"all {count.run if count else 0} tests passed",
+        reports=reports,
+        evidence=plan.tests,
+        flags=count.flags if count and passed is True else (),
+    )
+
+
+def _unreadable(plan: Plan, count: _Counted) -> Judgement | None:
+    if count.fault:
+        return False, count.fault
+    if count.inseparable:
+        return None, f"{WHY_SPLIT}{count.inseparable}; isolation: shared runs them together"
+    if count.broken:
+        return (False if count.blame or plan.shared else None), f"the tests could not be read: {count.broken}"
+    return None
+
+
+def _failed(count: _Counted) -> Judgement | None:
+    failed = count.run - count.passed - count.skipped
+    if failed <= 0:
+        return None
+    return False, f"{failed} of {count.run} tests failed" + (f"; the first: {count.reason}" if count.reason else "")
+
+
+def _proves_nothing(plan: Plan, count: _Counted) -> Judgement | None:
+    if not count.finished or count.run != count.collected or count.deselected:
+        return None, f"{count.run} of {count.collected} tests ran"
+    if count.skipped or count.passed != count.run:
+        return None, f"{count.skipped} of {count.run} tests were skipped or expected to fail"
+    if count.run < plan.min_tests:
+        return None, f"{count.run} tests ran, and at least {plan.min_tests} must"
     if plan.shared:
-        return None, "all tests passed, but together with the submission, which can fake that: somebody has to look", ()
-    if not counted.calls:
-        return None, "the tests passed without asking the submission anything", ()
-    if submission.exit_code != 0:
-        return False, f"the submission's process ended with exit code {submission.exit_code}", ()
+        return None, "all tests passed, but together with the submission, which can fake that: somebody has to look"
+    if count.calls <= 0:
+        return None, "the tests passed without asking the submission anything"
+    return None
+
+
+def _counted(count: JsonObject) -> _Counted:
     flags = count.get("flags")
-    flags = tuple(str(flag) for flag in flags) if isinstance(flags, list | tuple) else ("no flags were written",)
-    return True, f"all {counted.run} tests passed", flags
+    return _Counted(
+        run=_number(count.get("run")),
+        passed=_number(count.get("passed")),
+        skipped=_number(count.get("skipped")),
+        collected=_number(count.get("collected")),
+        deselected=_number(count.get("deselected")),
+        calls=_number(count.get("calls")),
+        fault=_text(count.get("fault")),
+        inseparable=_text(count.get("inseparable")),
+        broken=_text(count.get("broken")),
+        reason=_text(count.get("reason")),
+        blame=count.get("blame") is True,
+        finished=count.get("finished") is True,
+        flags=tuple(map(str, flags)) if isinstance(flags, list | tuple) else ("no flags were written",),
+    )
 
 
-def _text(count: JsonObject, name: str) -> str:
-    value = count.get(name)
+def _text(value: JsonValue) -> str:
     return value if isinstance(value, str) else "no result was written"
 
 
-def _number(count: JsonObject, name: str) -> int:
-    value = count.get(name)
+def _number(value: JsonValue) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else -1

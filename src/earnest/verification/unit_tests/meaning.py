@@ -1,20 +1,25 @@
-"""What does the submission say, and what may it do with what is the test's?"""
+"""What does the submission say of its classes, objects and exceptions, and how is it given them back?"""
 
-import builtins
 import contextlib
 import dataclasses
 import enum
-import io
-import sys
 import types
 import weakref
 from collections.abc import Sequence
 from typing import Any, Final
-from unittest import mock
 
 from earnest.verification.unit_tests.channel import CHANNEL
+from earnest.verification.unit_tests.library import (
+    NAME_CHARACTERS_MAX,
+    Malformed,
+    Node,
+    exception_named,
+    is_library,
+    known_exception,
+    plain_base,
+    plain_view,
+)
 from earnest.verification.unit_tests.objects import (
-    FORWARDED,
     MEMBERS,
     OPERATIONS,
     BoundCall,
@@ -28,90 +33,14 @@ from earnest.verification.unit_tests.objects import (
     StrMember,
     is_handle,
 )
-from earnest.verification.unit_tests.values import (
-    NAME_CHARACTERS_MAX,
-    Malformed,
-    Node,
-    Reader,
-    Writer,
-    exception_named,
-    known_exception,
-)
+from earnest.verification.unit_tests.ours import Ours
+from earnest.verification.unit_tests.values import Reader, Writer
 
 OBJECTS_MAX: Final = 1_000_000
 CLASSES_MAX: Final = 10_000
-HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
-SECRET: Final = frozenset(dir(mock.NonCallableMagicMock())) | {"call_args", "call_args_list", "call_count"}
-"""What the submission may not see or change of a mock: the test's records."""
-UNARY: Final[dict[str, Any]] = {
-    "__iter__": iter,
-    "__next__": next,
-    "__len__": len,
-    "__bool__": bool,
-    "__str__": str,
-    "__repr__": repr,
-}
-BINARY: Final = FORWARDED | {"__contains__", "__eq__", "__float__", "__index__", "__int__"}
-OPEN_MODULES: Final[set[str]] = set()
-"""Names of the test modules: instances of their classes show what has no underscore."""
-
-
-class Ours:
-    """What is the test's, as far as the submission was given it, by number."""
-
-    def __init__(self) -> None:
-        self.things: list[object] = []
-        self._numbers: dict[int, int] = {}
-        self._stdin = sys.stdin
-        self._input = builtins.input
-
-    def give(self, value: object) -> Node:
-        """The node of a thing that stays here."""
-        number = self.number(value)
-        named = isinstance(value, types.FunctionType | types.MethodType | type)
-        name = str(getattr(value, "__name__", "")) if named else type(value).__name__
-        return ["o", number, name, value.__doc__ if named and isinstance(value.__doc__, str) else ""]
-
-    def number(self, value: object) -> int:
-        """Under which it is given."""
-        number = self._numbers.get(id(value))
-        if number is None:
-            number = self._numbers[id(value)] = len(self.things)
-            self.things.append(value)
-        return number
-
-    def serve(self, operation: str, target: object, name: str, given: list[Any], named: dict[str, Any]) -> object:
-        """What the submission asks for, if it may."""
-        if operation == "input":
-            return self._input_line(given)
-        if operation in {"readline", "read"}:
-            return getattr(sys.stdin, operation)() if sys.stdin is not self._stdin else ""
-        if type(target) is not int or not 0 <= target < len(self.things):
-            raise Malformed("an object that was never given")
-        thing: Any = self.things[target]
-        if operation == "call":
-            return thing(*given, **named)
-        if operation == "operate" and name in UNARY:
-            return UNARY[name](thing)
-        if operation == "operate" and name in BINARY:
-            return getattr(type(thing), name)(thing, *given)
-        if operation not in {"get", "set"} or not is_open(thing, name):
-            raise AttributeError(name)
-        if operation == "get":
-            return getattr(thing, name)
-        if isinstance(thing, mock.NonCallableMock) or callable(getattr(type(thing), name, None)):
-            raise AttributeError(name)
-        setattr(thing, name, given[0])
-        return None
-
-    def _input_line(self, given: list[Any]) -> object:
-        if builtins.input is not self._input:
-            return builtins.input(*given)
-        if sys.stdin is self._stdin:
-            return None
-        sys.stdout.write(str(given[0]))
-        line = sys.stdin.readline()
-        return line.removesuffix("\n") if line else None
+NAMES_MAX: Final = 2_000  # of one class
+BY_VALUE: Final = (str, int, float, bytes, tuple, frozenset)
+NEVER_GIVEN: Final = (types.ModuleType, types.FrameType, types.CodeType)
 
 
 class Theirs:
@@ -127,26 +56,24 @@ class Theirs:
         self._members: dict[tuple[int, str], Any] = {}
 
     def learn(self, classes: Any) -> None:
-        """See `channel.Meaning`. Each: number, name, bases, nearest known exception, operations, methods, fields,
-        plain base, special kind, docstring.
+        """See `channel.Meaning`. Each: number, name, bases (number, or module and name of an exception), whether it
+        is an exception, operations, methods, fields, plain base, special kind, docstring.
         """
         if type(classes) is not list or len(self._classes) + len(classes) > CLASSES_MAX:
             raise Malformed("too many classes")
         for each in classes:
-            number, name, bases, nearest, operations, methods, fields, plain, special, doc = each
-            texts = [*operations, *methods, *(fields or [])]
+            number, name, bases, is_exception, operations, methods, fields, plain, special, doc = each
             if type(number) is not int or number in self._classes or type(name) is not str:
                 raise Malformed("no class")
-            if any(type(text) is not str or not text.isidentifier() for text in texts) or len(name) > NAME_CHARACTERS_MAX:
-                raise Malformed("no class")
-            above = [self._classes[base] for base in bases]
+            _check_names(name, [*operations, *methods, *(fields or [])])
+            above = [exception_named(*base) if type(base) is list else self._classes[base] for base in bases]
             namespace: dict[str, object] = {
                 "__class_id__": number,
                 "__doc__": doc if type(doc) is str else None,
                 "__plain__": plain if type(plain) is str else None,
             }
-            if nearest:
-                self._classes[number] = _exception_class(name, above, exception_named(*nearest), namespace)
+            if is_exception is True:
+                self._classes[number] = _exception_class(name, above, namespace)
                 continue
             namespace |= {operation: OPERATIONS[operation] for operation in operations if operation in OPERATIONS}
             namespace |= {method: Method(method) for method in methods if not method.startswith("__")}
@@ -165,43 +92,49 @@ class Theirs:
             case "c":
                 return self._classes[node[1]]
             case "o":
-                if type(node[1]) is not int or node[1] < 0:
-                    raise Malformed("no number")
-                return self._ours.things[node[1]]
+                return self._ours.thing(node[1])
             case "e":
                 return self._member(reader, *node[1:])
             case "K":
                 return exception_named(node[1], node[2])
             case "X":
-                return self._exception(reader, *node[1:])
+                return self._exception(reader, node[1:])
         raise Malformed("an unknown tag")
 
     def write(self, writer: Writer, value: Any, depth: int) -> Node:
         """See `channel.Meaning`."""
+        node = self._given_back(value)
+        if node is not None:
+            return node
         kind = type(value)
-        if kind in MEMBERS:
-            return ["e", value.__class_number__, value.name]
-        if issubclass(kind, BoundCall):
-            return ["m", value.__number__, value.__name__]
-        if is_handle(value) or issubclass(kind, StandIn):
-            return ["h", value.__number__]
-        if issubclass(kind, StandInClass | StandInException):
-            return ["h", value.__class_id__]
-        if issubclass(kind, types.GeneratorType | types.CoroutineType) and value in self._delegates:
-            return ["h", self._delegates[value]]
         if issubclass(kind, BaseException):
             return self._write_exception(writer, value, depth)
         if issubclass(kind, type) and issubclass(value, BaseException):
             return ["K", *_nearest(value)]
         if issubclass(kind, types.TracebackType):
             return None
-        if issubclass(kind, types.ModuleType | types.FrameType | types.CodeType):
+        if issubclass(kind, NEVER_GIVEN):
             raise TypeError(f"a {kind.__name__} cannot be given to the submission")
-        if not issubclass(kind, enum.Enum):
-            for base in (str, int, float, bytes, tuple, frozenset):
-                if issubclass(kind, base):
-                    return writer.node(base(value), depth + 1)  # type: ignore[operator]
+        base = None if issubclass(kind, enum.Enum) else plain_base(value)
+        if base in BY_VALUE:
+            return writer.node(plain_view(value, base), depth + 1)
         return self._ours.give(value)
+
+    def _given_back(self, value: Any) -> Node:
+        """The node of something that the submission told about, or has itself, or None."""
+        kind = type(value)
+        if kind in MEMBERS:
+            return ["e", value.__class_number__, value.name]
+        if kind is BoundCall:
+            return ["m", value.__number__, value.__name__]
+        if is_handle(value) or issubclass(kind, StandIn):
+            return ["h", value.__number__]
+        if issubclass(kind, StandInClass | StandInException):
+            return ["h", value.__class_id__]
+        if issubclass(kind, type | types.FunctionType | types.BuiltinFunctionType) and is_library(value):
+            return ["L", value.__module__, value.__name__]
+        is_delegate = issubclass(kind, types.GeneratorType | types.CoroutineType) and value in self._delegates
+        return ["h", self._delegates[value]] if is_delegate else None
 
     def _write_exception(self, writer: Writer, error: BaseException, depth: int) -> Node:
         number = vars(error).get("__number__")
@@ -223,8 +156,9 @@ class Theirs:
         if not issubclass(kind, Handle):
             raise Malformed("no object")
         made: Any = object.__new__(kind)
-        object.__setattr__(made, "__number__", number)
         type.__setattr__(Handle, "__seen__", Handle.__seen__ + 1)
+        object.__setattr__(made, "__number__", number)
+        object.__setattr__(made, "__born__", Handle.__seen__)
         special = self._specials.get(class_number)
         if special is not None:
             made = _generate(made) if special == "generator" else _wait(made)
@@ -246,23 +180,14 @@ class Theirs:
             self._members[number, name] = made
         return self._members[number, name]
 
-    def _exception(
-        self,
-        reader: Reader,
-        kind_node: Node,
-        arguments: Node,
-        text: object,
-        attributes: Any,
-        cause: Any,
-        number: object,
-        grouped: Any,
-    ) -> BaseException:
+    def _exception(self, reader: Reader, parts: Sequence[Any]) -> BaseException:
+        kind_node, arguments, text, attributes, cause, number, grouped = parts
         kind: Any = reader.value(kind_node)
         if not isinstance(kind, type) or not issubclass(kind, BaseException) or type(text) is not str:
             raise Malformed("no exception")
         if issubclass(kind, BaseExceptionGroup):
-            parts = [reader.value(each) for each in grouped]
-            error: BaseException = kind.__new__(kind, text, parts)
+            within = [reader.value(each) for each in grouped]
+            error: BaseException = kind.__new__(kind, text, within)
         else:
             values = reader.value(arguments)
             values = values if type(values) is tuple else ()
@@ -276,7 +201,7 @@ class Theirs:
                 vars(error)[name] = reader.value(value_node)
         vars(error).update(__text__=text, __number__=number)
         if cause is not None:
-            error.__cause__ = reader.value(cause)  # type: ignore[assignment]
+            error.__cause__ = reader.value(cause)
         return error
 
 
@@ -286,16 +211,12 @@ class StandIn(types.ModuleType):
     __number__: int
 
 
-def is_open(thing: object, name: str) -> bool:
-    """True if the submission may see this attribute of an object of the test."""
-    kind = type(thing)
-    if name.startswith("_") or isinstance(thing, type):
-        return False
-    if isinstance(thing, mock.NonCallableMock):
-        return name not in SECRET
-    if isinstance(thing, io.IOBase | types.SimpleNamespace):
-        return True
-    return bool(kind.__flags__ & HEAP_TYPE) and kind.__module__ in OPEN_MODULES
+def _check_names(name: str, names: list[Any]) -> None:
+    """Of a class and what it has."""
+    if any(type(each) is not str or not each.isidentifier() for each in names):
+        raise Malformed("no class")
+    if len(names) > NAMES_MAX or max(map(len, [name, *names])) > NAME_CHARACTERS_MAX:
+        raise Malformed("a class of too many names")
 
 
 def _nearest(kind: type) -> list[str]:
@@ -319,14 +240,14 @@ def _handle_class(name: str, above: list[type], namespace: dict[str, object]) ->
         return StandInClass(name, (Handle,), namespace)
 
 
-def _exception_class(name: str, above: list[type], root: type, namespace: dict[str, object]) -> type:
-    bases = tuple(base for base in above if issubclass(base, BaseException))
-    bases = bases if any(issubclass(base, root) for base in bases) else (*bases, root)
-    bases = bases if any(issubclass(base, Remote) for base in bases) else (Remote, *bases)
+def _exception_class(name: str, above: list[type], namespace: dict[str, object]) -> type:
+    bases: tuple[type, ...] = tuple(base for base in above if issubclass(base, BaseException)) or (Exception,)
+    if not any(issubclass(base, Remote) for base in bases):
+        bases = (Remote, *bases)
     try:
         return StandInException(name, bases, namespace)
-    except TypeError:
-        return StandInException(name, (Remote, root), namespace)
+    except TypeError:  # an order or a mixture of bases that cannot be
+        return StandInException(name, (Remote, Exception), namespace)
 
 
 def _dataclass_fields(names: list[str]) -> object:

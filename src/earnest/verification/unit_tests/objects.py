@@ -1,11 +1,10 @@
 """What do the tests hold in place of objects and classes of the submission? Stand-ins: each use is a request."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, Final, NoReturn
 
 from earnest.verification.unit_tests.channel import CHANNEL
-from earnest.verification.unit_tests.values import Node
 
 BLAND: Final = frozenset(
     {
@@ -20,6 +19,7 @@ PLAIN: Final = (list, dict, set, frozenset, str, int, float, bytes, tuple)
 OWN_COMPARISON: Final = "a test compares two objects of the submission, which proves nothing"
 OWN_JUDGEMENT: Final = "a test lets an object of the submission compare itself, which proves nothing"
 SAME_OBJECT: Final = "a class of the submission answered with an object that was there before"
+SAME_NAME: Final = "two names of the submission mean one object"
 SAME_MEMBER: Final = "two names of an enumeration of the submission mean one member"
 
 
@@ -42,9 +42,9 @@ class StandInClass(type):
 
     def __call__(cls, *arguments: object, **keywords: object) -> object:
         """An object of the submission. One that was there before may stand for anything."""
-        seen = Handle.__seen__
-        value = CHANNEL.request("call", cls.__class_id__, "", arguments, keywords)
-        if is_handle(value) and Handle.__seen__ == seen:
+        before = Handle.__seen__
+        value: Any = CHANNEL.request("call", cls.__class_id__, "", arguments, keywords)
+        if is_handle(value) and value.__born__ <= before:
             CHANNEL.flags.add(SAME_OBJECT)
         return value
 
@@ -54,6 +54,7 @@ class StandInClass(type):
         value = CHANNEL.request("get", cls.__class_id__, name)
         if type(value) in MEMBERS and value.name != name:
             CHANNEL.flags.add(SAME_MEMBER)
+        note_name(cls.__class_id__, name, value)
         return value
 
     def __setattr__(cls, name: str, value: object) -> None:
@@ -89,11 +90,13 @@ class StandInClass(type):
 class Handle(metaclass=StandInClass):
     """An object of the submission. It never equals a value of ours."""
 
-    __slots__ = ("__number__", "__weakref__")
+    __slots__ = ("__born__", "__number__", "__weakref__")
     __test__ = False
     __plain__: str | None = None
     __seen__ = 0  # how many there are
     __number__: int
+    __born__: int
+    """How many there were when this one was first seen, itself included."""
 
     def __getattr__(self, name: str) -> object:
         if name in INSEPARABLE:
@@ -153,6 +156,7 @@ class BoundCall:
         self.__name__ = name
 
     def __call__(self, *arguments: object, **keywords: object) -> object:
+        """In one request, not two."""
         return CHANNEL.request("method", self.__number__, self.__name__, arguments, keywords)
 
     def __getattr__(self, name: str) -> object:
@@ -196,6 +200,7 @@ class Member:
 
     @property
     def __class__(self) -> Any:
+        """As `isinstance` sees it."""
         return self.__dict__.get("kind", Member)
 
     @__class__.setter
@@ -240,6 +245,7 @@ class StandInException(type):
     __class_id__: int
 
     def __call__(cls, *arguments: object, **keywords: object) -> object:
+        """An exception of the submission, not raised."""
         return CHANNEL.request("call", cls.__class_id__, "", arguments, keywords)
 
     def __getattr__(cls, name: str) -> object:
@@ -251,6 +257,15 @@ class StandInException(type):
 def is_handle(value: object) -> bool:
     """True for a stand-in of an object; what says so of itself does not count."""
     return issubclass(type(value), Handle)
+
+
+_names: Final[dict[tuple[int, int], str]] = {}
+
+
+def note_name(owner: int, name: str, value: Any) -> None:
+    """An object found under two names may stand for anything. Functions and classes may well have two."""
+    if is_handle(value) and not callable(value) and _names.setdefault((owner, value.__number__), name) != name:
+        CHANNEL.flags.add(SAME_NAME)
 
 
 def compare(mine: Handle, other: object, name: str) -> Any:
@@ -315,9 +330,9 @@ def _contains(self: Handle, item: object) -> bool:
     return CHANNEL.request("operate", self.__number__, "__contains__", (item,)) is True
 
 
-def _await(self: Handle) -> Any:
+def _await(self: Handle) -> Generator[None, None, Any]:
+    yield from ()
     return CHANNEL.request("await", self.__number__)
-    yield
 
 
 FORWARDED: Final = frozenset(

@@ -1,7 +1,7 @@
-"""Which programs stand ready in sandboxes: the submission's side, and the tests' with unittest or with pytest?
+"""Which programs stand ready: the submission's side, and the tests' with unittest or with pytest?
 
-They are made of this package's own modules and, for pytest, of the files of its distribution as they are installed here,
-compiled: nothing of the host has to be shown inside.
+They are made of this package's own modules and, for pytest, of the files of its distribution as they are installed
+here, compiled: nothing of the host has to be shown inside.
 """
 
 import functools
@@ -33,7 +33,7 @@ STDLIB: Final = (
     *("re", "statistics", "string", "textwrap", "time", "types", "typing", "uuid"),
 )
 """What submissions and tests mostly import."""
-BOTH: Final = ("values", "pipe", "held", "sharing")
+BOTH: Final = ("library", "values", "pipe", "held", "sharing")
 PYTEST: Final = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging")
 PYGMENTS: Final = (
     *("", ".console", ".filter", ".filters", ".formatter", ".formatters", ".formatters._mapping"),
@@ -47,18 +47,18 @@ Modules = dict[str, tuple[bool, bytes]]
 @functools.cache
 def submission_program() -> Program:
     """Serves the submission."""
-    modules = _own(*BOTH, "serving")
+    modules = _own(*BOTH, "streams", "telling", "serving")
     return Program(modules=modules, imports=STDLIB, entry=f"{PACKAGE}.serving")
 
 
 @functools.cache
 def tests_program(runner: str) -> Program:
     """Runs tests with `unittest` or `pytest`."""
-    modules = _own(*BOTH, "channel", "objects", "meaning", "stand_in", "running")
+    modules = _own(*BOTH, "channel", "objects", "ours", "meaning", "stand_in", "running")
     imports: tuple[str, ...] = (*STDLIB, "unittest", "unittest.mock", f"{PACKAGE}.stand_in")
     if runner == "pytest":
-        modules |= _distribution()
-        imports += ("pytest",)
+        modules |= _own("ready_pytest") | _distribution()
+        imports += (f"{PACKAGE}.ready_pytest",)
     return Program(modules=modules, imports=imports, entry=f"{PACKAGE}.running")
 
 

@@ -1,22 +1,27 @@
 """What runs hidden tests, and counts? A program in a sandbox of its own, joined to the submission's by a pipe.
 
 Called with one JSON object: `modules`, `tests` (paths below /work), `runner`, `shared` (the submission stands in
-/work/submission, in this very process) and `result`: the artifact to be written after the last test. Nothing that a test
-prints is read; a run that does not come to its end leaves no result.
+/work/submission, in this very process), `seed` for chance, and `result`: the artifact to be written after the last
+test. Nothing that a test prints is read; a run that does not come to its end leaves no result.
 """
+
+# Names and arguments are those that unittest and pytest call; paths are those of the sandbox, and need no objects.
+# ruff: noqa: ARG002, N802, N815, PTH103, PTH119, PTH120, PTH123
 
 import contextlib
 import importlib.util
 import json
 import os
+import random
 import re
 import sys
 import unittest
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-from earnest.verification.unit_tests.channel import CHANNEL
-from earnest.verification.unit_tests.meaning import OPEN_MODULES
+from earnest.verification.unit_tests.channel import CHANNEL, Lost
+from earnest.verification.unit_tests.ours import OPEN_MODULES
 from earnest.verification.unit_tests.stand_in import separate
 
 WORK: Final = "/work"
@@ -28,7 +33,11 @@ REASON_CHARACTERS_MAX: Final = 300
 
 @dataclass(slots=True)
 class Count:
-    """What happened to the tests. `reason` tells of the first failure by its kind, `broken` why tests could not be read."""
+    """What happened to the tests.
+
+    `reason` tells of the first failure by its kind, `broken` why tests could not be read and `blame` whether the
+    submission is to blame for that.
+    """
 
     run: int = 0
     passed: int = 0
@@ -37,7 +46,6 @@ class Count:
     deselected: int = 0
     broken: str = ""
     blame: bool = False
-    """True if they could not be read because of the submission."""
     reason: str = ""
     calls: int = 0
     fault: str = ""
@@ -57,6 +65,7 @@ def main(arguments: list[str]) -> int:
     sys.setrecursionlimit(RECURSION)
     sys.dont_write_bytecode = True
     sys.argv = ["tests"]
+    random.seed(job["seed"])
     count = Count()
     paths = [f"{WORK}/{name}" for name in job["tests"] if _is_test(name)]
     folders = list(dict.fromkeys(os.path.dirname(path) for path in paths))
@@ -86,7 +95,7 @@ def main(arguments: list[str]) -> int:
     os._exit(0)
 
 
-def run_unittest(paths: list[str], count: Count, before: Any) -> None:
+def run_unittest(paths: list[str], count: Count, before: Callable[[], None]) -> None:
     """Every test case of the files, in order."""
     result = Result(count)
     suites = []
@@ -94,7 +103,7 @@ def run_unittest(paths: list[str], count: Count, before: Any) -> None:
         try:
             before()
             suite = unittest.defaultTestLoader.loadTestsFromModule(_imported(path))
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, Lost) as error:
             _broken(count, error)
             return
         suites.append(suite)
@@ -127,8 +136,8 @@ class Result(unittest.TestResult):
         """Also for what goes wrong around tests."""
         self._bad = True
         self._count.failed(err[1])
-        if not hasattr(test, "_testMethodName"):
-            self._count.broken = self._count.broken or _kind(err[1])
+        if not hasattr(test, "_testMethodName"):  # what stands around the tests of a class or file
+            self._count.run += 1
 
     addFailure = addError
 
@@ -151,23 +160,18 @@ class Result(unittest.TestResult):
         self.addSkip(test, "")
 
 
-def run_pytest(paths: list[str], count: Count, before: Any) -> None:
-    """What pytest finds in the files, without any configuration, plug-in or cache."""
-    import pytest
+def run_pytest(paths: list[str], count: Count, before: Callable[[], None]) -> None:
+    """What pytest finds in the files."""
+    from earnest.verification.unit_tests import ready_pytest  # noqa: PLC0415 - not there for unittest
 
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    os.environ.pop("PYTEST_ADDOPTS", None)
-    options = ["-q", "--strict-markers", "--tb=short", "--color=no", "-p", "no:cacheprovider", "-p", "no:faulthandler"]
-    options += ["-p", "no:junitxml", "-p", "no:pastebin", "-p", "no:doctest", "-p", "no:stepwise", "-p", "no:debugging"]
-    options += ["-c", "/dev/null", "--rootdir", WORK, "--basetemp", f"{TEMPORARY}/pytest", "--import-mode=prepend"]
-    status = pytest.main([*options, *paths], plugins=[Counter(count, before)])
-    count.finished = int(status) in {0, 1} or bool(count.broken)
+    status = ready_pytest.run(WORK, f"{TEMPORARY}/pytest", paths, Counter(count, before))
+    count.finished = status in {0, 1} or bool(count.broken)
 
 
 class Counter:
     """A plug-in of pytest that counts by itself."""
 
-    def __init__(self, count: Count, before: Any) -> None:
+    def __init__(self, count: Count, before: Callable[[], None]) -> None:
         self._count = count
         self._before = before
         self._bad = False
@@ -183,10 +187,11 @@ class Counter:
 
     def pytest_exception_interact(self, node: Any, call: Any, report: Any) -> None:
         """Of a test, and of a file that cannot be imported."""
-        if hasattr(report, "when"):
-            self._count.failed(call.excinfo.value)
+        error = call.excinfo.value
+        if report.when == "collect":
+            _broken(self._count, error.__cause__ or error)
         else:
-            _broken(self._count, call.excinfo.value)
+            self._count.failed(error)
 
     def pytest_collectreport(self, report: Any) -> None:
         """A file that cannot be imported, or skips itself."""

@@ -4,14 +4,11 @@ import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Final
 
 from earnest.verification.unit_tests.channel import CHANNEL
+from earnest.verification.unit_tests.library import Malformed
 from earnest.verification.unit_tests.meaning import StandIn, Theirs
-from earnest.verification.unit_tests.objects import is_handle, is_private
-from earnest.verification.unit_tests.values import Malformed
-
-SAME_NAME: Final = "two names of the submission mean one object"
+from earnest.verification.unit_tests.objects import is_private, note_name
 
 
 class StandInModule(StandIn):
@@ -25,10 +22,7 @@ class StandInModule(StandIn):
         if name == "__all__":
             return self._public_names()
         value = CHANNEL.request("get", self.__number__, name)
-        if is_handle(value) and not callable(value):
-            names: dict[int, str] = self.__dict__.setdefault("__names__", {})
-            if names.setdefault(value.__number__, name) != name:
-                CHANNEL.flags.add(SAME_NAME)
+        note_name(self.__number__, name, value)
         return value
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -81,7 +75,6 @@ class Finder:
         if type(number) is not int or number < 0:
             raise Malformed("no module")
         vars(module)["__number__"] = number
-        vars(module).pop("__names__", None)
         if is_package is not True:
             del module.__path__
 
@@ -96,5 +89,5 @@ def separate(names: Sequence[str]) -> Finder:
     """Put stand-ins in place of these modules."""
     CHANNEL.meaning = Theirs()
     finder = Finder(names)
-    sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, finder)
     return finder

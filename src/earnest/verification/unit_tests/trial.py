@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.effects.sandbox.api import MIB, Execution, Limits, Profile, Report, Status
-from earnest.foundation.canonical import JsonObject, JsonValue, digest_of
+from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Unavailable
 from earnest.verification.plugin import CheckTools
 from earnest.verification.strict_json import NotStrictJson, strict_json
@@ -47,14 +47,15 @@ class Trial:
 
 
 async def run_trial(plan: Plan, work: Path | Mapping[str, bytes], tools: CheckTools) -> Trial:
-    """Run the tests once. Raises `Unavailable` if the tests' own side failed, which the submission cannot bring about."""
-    result = f"result-{digest_of([list(plan.modules), list(plan.tests)])[-16:]}.json"
+    """Run the tests once. Raises `Unavailable` if their own side failed where the submission is not to blame."""
+    result = f"result-{tools.seed:x}.json"
     job: dict[str, JsonValue] = {
         "modules": list(plan.modules),
         "tests": list(plan.tests),
         "runner": plan.runner,
         "shared": plan.shared,
         "result": result,
+        "seed": tools.seed,
     }
     tests = Execution(
         profile=Profile.VERIFY,
@@ -67,15 +68,20 @@ async def run_trial(plan: Plan, work: Path | Mapping[str, bytes], tools: CheckTo
     if plan.shared:
         report = await tools.sandbox.run(tests)
         return Trial(count=_count(report, result), reports=(report,))
-    submission = Execution(
-        profile=Profile.VERIFY, argv=("serve",), work=work, limits=tools.limits, program=submission_program()
+    report = await tools.sandbox.run(
+        Execution(
+            profile=Profile.VERIFY,
+            argv=(str(tools.seed),),
+            work=work,
+            limits=tools.limits,
+            program=submission_program(),
+            joined=tests,
+        )
     )
-    report = await tools.sandbox.run(replace(tests, joined=submission))
-    theirs = report.joined
-    if theirs is None:
-        return Trial(count=None, reports=(report,))
-    own = replace(report, joined=None)
-    if theirs.broken_limit is None and not theirs.leftovers and (own.broken_limit or own.leftovers):
+    own, theirs = report.joined, replace(report, joined=None)
+    if own is None:
+        return Trial(count=None, reports=(theirs,))
+    if theirs.broken_limit in {None, "wall time"} and not theirs.leftovers and (own.broken_limit or own.leftovers):
         raise Unavailable(f"the tests passed the limit of {own.broken_limit or 'processes left over'}")
     return Trial(count=_count(own, result), reports=(theirs, own))
 

@@ -8,7 +8,7 @@ import pytest
 from _pytest.config import default_plugins
 
 OPTIONS: Final = (
-    *("-q", "--strict-markers", "--tb=no", "--color=no", "--import-mode=prepend", "-c", "/dev/null"),
+    *("-q", "--strict-markers", "--tb=short", "--color=no", "--import-mode=prepend", "-c", "/dev/null"),
     *("-p", "no:cacheprovider", "-p", "no:debugging", "-p", "no:doctest", "-p", "no:faulthandler", "-p", "no:junitxml"),
     *("-p", "no:legacypath", "-p", "no:pastebin", "-p", "no:setuponly", "-p", "no:setupplan", "-p", "no:stepwise"),
     *("-p", "no:threadexception", "-p", "no:unraisableexception"),

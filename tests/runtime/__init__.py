@@ -1,1 +1,1 @@
-"""Tests of the stories."""
+"""Stories of the runtime, killed, stopped and starved."""

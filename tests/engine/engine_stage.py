@@ -18,14 +18,16 @@ from earnest.effects.tools.record import ToolCall, ToolRecord
 from earnest.engine.codec import decode, encode
 from earnest.engine.engine import Engine
 from earnest.engine.gradient.constants import Constants
-from earnest.engine.messages import SENDERS, Budget, FinalResult, Recollection, Role, TaskRequested
+from earnest.engine.messages import Budget, FinalResult, Recollection, Role, TaskRequested
 from earnest.engine.participant import Participant
 from earnest.engine.playbook.executor import PlaybookExecutor
+from earnest.engine.playbook.no_models import NoModels
 from earnest.engine.playbook.perceiver import PlaybookPerceiver
 from earnest.engine.playbook.planner import PlaybookPlanner
-from earnest.engine.ports import Executor, Perceiver, Planner
+from earnest.engine.ports import Executor, Perceiver, Planner, RoleModel
 from earnest.engine.post import Pause, Post
 from earnest.engine.run import Run, RunLimits
+from earnest.engine.senders import SENDERS
 from earnest.foundation.failures import FailureClass
 from earnest.memory.megram import Tag
 from earnest.memory.potential import Potentials
@@ -157,7 +159,7 @@ class ScriptedJudge:
     asked: list[str] = field(default_factory=list)
 
     async def judge(
-        self, key: str, criteria: Sequence[Criterion], calls: Sequence[ToolRecord], output: str
+        self, key: str, criteria: Sequence[Criterion], calls: Sequence[ToolRecord], *, output: str, model: RoleModel
     ) -> tuple[CriterionVerdict, ...]:
         self.asked.append(key)
         if self.answer is not None:
@@ -256,6 +258,7 @@ class Stage:
             planner=self.planner or PlaybookPlanner(book, self.hands),
             executor=self.executor,
             hands=self.hands,
+            models=NoModels(),
             judge=self.judge,
             constants=self.constants,
             limits=self.limits,

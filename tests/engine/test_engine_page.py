@@ -6,8 +6,9 @@ from pathlib import Path
 from engine_stage import Stage
 
 from earnest.engine.engine import Engine
-from earnest.engine.messages import SENDERS, Role
+from earnest.engine.messages import Role
 from earnest.engine.participant import Participant
+from earnest.engine.senders import SENDERS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "engine.md"
 

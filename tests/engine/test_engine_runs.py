@@ -29,7 +29,7 @@ from earnest.engine.messages import (
     ToolCalled,
     Usage,
 )
-from earnest.engine.ports import EffectUnknown, NeedsConfirmation, PlanningContext
+from earnest.engine.ports import EffectUnknown, NeedsConfirmation, PlanningContext, RoleModel
 from earnest.engine.run import RunLimits
 from earnest.foundation.errors import EarnestError
 from earnest.memory.megram import Level, Tag, approach_tag
@@ -59,7 +59,7 @@ async def test_a_promise_kept_at_once_is_accepted() -> None:
     ]
     assert (result.directive, result.cause, result.unmet, result.replans) == (State.ACCEPT, None, (), 0)
     assert (result.done, result.not_done, result.output) == (("count",), (), "[count]\nput out by wc")
-    assert result.usage == Usage(cost_micro=0, tokens=0, model_calls=0, passes=0)
+    assert result.usage == Usage()
 
 
 async def test_what_is_close_enough_is_delivered_with_what_is_missing_named() -> None:
@@ -199,7 +199,7 @@ class SilentPlanner:
     def tags(self, spec: TaskSpec) -> tuple[Tag, ...]:
         return ()
 
-    async def plan(self, context: PlanningContext) -> PlanReady:
+    async def plan(self, context: PlanningContext, model: RoleModel) -> PlanReady:
         await asyncio.get_running_loop().create_future()
         raise AssertionError
 
@@ -240,7 +240,7 @@ class BadDrafts:
     def tags(self, spec: TaskSpec) -> tuple[Tag, ...]:
         return ()
 
-    async def plan(self, context: PlanningContext) -> PlanReady:
+    async def plan(self, context: PlanningContext, model: RoleModel) -> PlanReady:
         self.objections.append(context.objections)
         return self.drafts.pop(0)
 

@@ -47,7 +47,7 @@ from earnest.engine.messages import (
     TaskRequested,
     TaskSpec,
 )
-from earnest.engine.ports import Assertion, GuardedTools, PlanningContext
+from earnest.engine.ports import Assertion, GuardedTools, PlanningContext, RoleModel
 from earnest.foundation.errors import Broken
 from earnest.foundation.text import EXCERPT_CHARACTERS_MAX
 from earnest.memory.megram import Tag, intent_tag
@@ -56,16 +56,18 @@ from earnest.memory.megram import Tag, intent_tag
 class FailingMind:
     """A perceiver, planner or executor that raises, whatever it is asked."""
 
-    async def perceive(self, request: TaskRequested) -> TaskSpec:
+    async def perceive(self, request: TaskRequested, model: RoleModel) -> TaskSpec:
         raise ValueError("no answer")
 
     def tags(self, spec: TaskSpec) -> tuple[Tag, ...]:
         raise ValueError("no answer")
 
-    async def plan(self, context: PlanningContext) -> PlanReady:
+    async def plan(self, context: PlanningContext, model: RoleModel) -> PlanReady:
         raise AssertionError
 
-    async def execute(self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools) -> Assertion:
+    async def execute(
+        self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools, model: RoleModel
+    ) -> Assertion:
         raise ValueError("no answer")
 
 
@@ -131,7 +133,9 @@ async def test_no_success_is_reported_over_a_rejection(word: str) -> None:
 class Liar:
     """Says that all is done and has not lifted a finger."""
 
-    async def execute(self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools) -> Assertion:
+    async def execute(
+        self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools, model: RoleModel
+    ) -> Assertion:
         return Assertion(status=Status.COMPLETED, output="Done! All criteria are met, I have checked them twice.")
 
 

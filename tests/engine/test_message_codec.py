@@ -20,7 +20,8 @@ from earnest.engine.codec import decode, encode
 from earnest.engine.facts import MEGRAM, MESSAGE, message_fact, message_of
 from earnest.engine.gradient.cascade import State
 from earnest.engine.gradient.lessons import Lesson
-from earnest.engine.messages import SENDERS, MegramEmitted, Role, RunResumed
+from earnest.engine.messages import MegramEmitted, Role, RunResumed
+from earnest.engine.senders import SENDERS
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Broken
 from earnest.memory.megram import State as Row

@@ -51,7 +51,7 @@ from earnest.engine.messages import (
     ToolCalled,
 )
 from earnest.engine.plan_rules import tool_call
-from earnest.engine.ports import Assertion, GuardedTools
+from earnest.engine.ports import Assertion, GuardedTools, RoleModel
 from earnest.engine.roles.agent_validator import AgentValidatorRole
 from earnest.engine.roles.executor import ExecutorRole
 from earnest.engine.roles.meta_validator import MetaValidatorRole
@@ -170,7 +170,7 @@ async def test_the_perceiver_restates_and_adds_no_criteria() -> None:
 class SloppyPerceiver:
     """Gives a task class that could not be a tag."""
 
-    async def perceive(self, request: TaskRequested) -> TaskSpec:
+    async def perceive(self, request: TaskRequested, model: RoleModel) -> TaskSpec:
         return replace(SPEC, task_class="../../etc")
 
 
@@ -282,7 +282,9 @@ class Mind:
         self.status = status
         self.records: list[ToolRecord] = []
 
-    async def execute(self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools) -> Assertion:
+    async def execute(
+        self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools, model: RoleModel
+    ) -> Assertion:
         told = self.work(tools)
         assert asyncio.iscoroutine(told)
         self.records = await told or []

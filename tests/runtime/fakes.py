@@ -15,9 +15,10 @@ from earnest.engine.engine import Engine
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.messages import Budget, FinalResult, Recollection, TaskRequested
 from earnest.engine.playbook.executor import PlaybookExecutor
+from earnest.engine.playbook.no_models import NoModels
 from earnest.engine.playbook.perceiver import PlaybookPerceiver
 from earnest.engine.playbook.planner import PlaybookPlanner
-from earnest.engine.ports import Executor, Planner
+from earnest.engine.ports import Executor, Planner, RoleModel
 from earnest.engine.post import Post
 from earnest.engine.run import Run
 from earnest.memory.megram import Tag
@@ -70,7 +71,7 @@ class ContentJudge:
     """Everything is verified."""
 
     async def judge(
-        self, key: str, criteria: Sequence[Criterion], calls: Sequence[ToolRecord], output: str
+        self, key: str, criteria: Sequence[Criterion], calls: Sequence[ToolRecord], *, output: str, model: RoleModel
     ) -> tuple[CriterionVerdict, ...]:
         return tuple(CriterionVerdict(id=c.id, answer=Answer.VERIFIED, reason="") for c in criteria)
 
@@ -111,6 +112,7 @@ class Stage:
             planner=planner or PlaybookPlanner(playbook, hands),
             executor=executor or PlaybookExecutor(),
             hands=hands,
+            models=NoModels(),
             judge=ContentJudge(),
             constants=Constants(),
         )

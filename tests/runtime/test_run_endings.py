@@ -16,7 +16,7 @@ from earnest.engine.messages import (
     SubTask,
 )
 from earnest.engine.playbook.planner import PlaybookPlanner
-from earnest.engine.ports import Assertion, GuardedTools, PlanningContext
+from earnest.engine.ports import Assertion, GuardedTools, PlanningContext, RoleModel
 from earnest.engine.roles.solver import SolverRole
 from earnest.engine.run import Run
 from earnest.engine.watchdog import ENDING_MS, LOOK_MS
@@ -28,7 +28,9 @@ from .fakes import REQUEST, FakeHands, Stage, a_playbook
 class SilentMind:
     """Never answers."""
 
-    async def execute(self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools) -> Assertion:
+    async def execute(
+        self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools, model: RoleModel
+    ) -> Assertion:
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -36,7 +38,7 @@ class SilentMind:
 class RaisingPlanner(PlaybookPlanner):
     """Has a bug."""
 
-    async def plan(self, context: PlanningContext) -> PlanReady | PlanningFailed:
+    async def plan(self, context: PlanningContext, model: RoleModel) -> PlanReady | PlanningFailed:
         raise KeyError("a bug in the planner")
 
 

@@ -21,8 +21,8 @@ from earnest.effects.storage.database import Database
 from earnest.effects.tools.toolbox import Toolbox
 from earnest.engine.codec import encode
 from earnest.engine.engine import Engine
-from earnest.engine.messages import SENDERS
 from earnest.engine.run import RunLimits
+from earnest.engine.senders import SENDERS
 from earnest.foundation.canonical import JsonObject
 from earnest.journal.service import Sealer
 from earnest.memory.dreamer import Dreamer

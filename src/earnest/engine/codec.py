@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from earnest.engine.messages import SENDERS
+from earnest.engine.senders import SENDERS
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Broken
 

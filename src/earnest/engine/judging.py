@@ -5,22 +5,29 @@ from dataclasses import replace
 
 from earnest.contracts.criterion import Criterion
 from earnest.effects.tools.record import ToolRecord
+from earnest.engine.ports import BudgetSpent, RoleModel
 from earnest.engine.run import Run
 from earnest.foundation.errors import Broken
 from earnest.verification.verdict import Answer, Cause, CriterionVerdict
 
 
 async def judge(
-    run: Run, key: str, criteria: Sequence[Criterion], calls: Sequence[ToolRecord], output: str
+    run: Run,
+    key: str,
+    criteria: Sequence[Criterion],
+    calls: Sequence[ToolRecord],
+    *,
+    output: str,
+    model: RoleModel,
 ) -> tuple[CriterionVerdict, ...]:
     """The verdicts on `criteria`, in order. What a failing judge leaves open is unclear, and nobody's fault.
 
-    Raises `Broken` for a failure of our own.
+    Raises `Broken` for a failure of our own, and `BudgetSpent`.
     """
     run.effects_in_flight += 1
     try:
-        given = await run.judge.judge(key, criteria, calls, output)
-    except Broken:
+        given = await run.judge.judge(key, criteria, calls, output=output, model=model)
+    except (Broken, BudgetSpent):
         raise
     except Exception as error:
         return tuple(

@@ -1,14 +1,11 @@
-"""What roles say to each other: every message type of a run, and who may send it.
+"""What roles say to each other about a task: the message types of a run (`engine.senders` says who may send them).
 
 Payloads are frozen values that survive a round trip through JSON (`engine.codec`), because the messages of a run are
 kept as facts and a resumed run is replayed from them. Sources: seed artoo v0.8 (contracts of the roles), ADR 0003.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from types import MappingProxyType
-from typing import Final
 
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.playbook import Approach
@@ -55,11 +52,15 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What a run may spend. A playbook asks no model, so money and tokens are 0."""
+    """What a run may spend. A playbook asks no model, so everything but time is 0.
+
+    `cost_micro` is None where no bound on money is set; `tokens` and `model_calls` always bound.
+    """
 
     time_ms: int
-    cost_micro: int = 0
+    cost_micro: int | None = 0
     tokens: int = 0
+    model_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +68,15 @@ class Usage:
     """What the minds of a run spent; all 0 for a playbook. `passes` are those of roles with a model, one after another.
 
     One subtask that models judge takes 5 passes, each correction and each replan 2 more (seed, cost model).
+    `unpriced_calls` of the `model_calls` had no known price and stand in `cost_micro` with nothing.
     """
 
     cost_micro: int = 0
-    tokens: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
     model_calls: int = 0
     passes: int = 0
+    unpriced_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,22 +90,40 @@ class TaskRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
-    """The task as R1 understood it. It carries no criteria: these are R2's."""
+    """The task as R1 understood it. It carries no criteria: these are R2's.
+
+    `reply` is not empty for a greeting and the like, which is no task: R7 ends the run with it.
+    """
 
     task_class: str
     intent: str
     raw_input: str
     scope: str | None = None
     deadline: str | None = None
+    reply: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """Common sense (C level): what must not be done (`avoid`) or should be preferred. The id comes back in plans."""
+
+    id: str
+    text: str
+    avoid: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recollection:
-    """What memory has to say about one tag: the potentials and the newest contents."""
+    """What memory has to say about one tag: the potentials, the newest contents, the rules, and untried ideas.
+
+    `hypotheses` may be shown to a planner under break_symmetry only.
+    """
 
     tag: Tag
     potentials: Potentials
     contents: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    hypotheses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +170,8 @@ class PlanReady:
 
     `carried` subtasks were matched in an earlier round and nothing before them changed: their outcomes stand. What all
     others left in the workspace is taken back before they are worked anew.
-    `notes` say in words what memory and directives did to the plan.
+    `notes` say in words what memory and directives did to the plan; `rules` are the ids of memory's rules that it
+    follows, so that a rule that failed can be blamed.
     """
 
     round: int
@@ -157,6 +180,7 @@ class PlanReady:
     alternatives: tuple[Alternatives, ...] = ()
     carried: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
     corrections_max: int = 2
 
 
@@ -368,30 +392,3 @@ class FinalResult:
     next_moves: tuple[str, ...]
     elapsed_ms: int
     usage: Usage
-
-
-SENDERS: Final[Mapping[type, frozenset[Role]]] = MappingProxyType(
-    {
-        TaskRequested: frozenset({Role.USER}),
-        TaskSpec: frozenset({Role.R1}),
-        MemoryAsked: frozenset({Role.R2}),
-        MemoryAnswered: frozenset({Role.R5}),
-        PlanReady: frozenset({Role.R2}),
-        PlanningFailed: frozenset({Role.R2}),
-        GroupStarted: frozenset({Role.DISPATCHER}),
-        SubTask: frozenset({Role.DISPATCHER}),
-        DispatchEnded: frozenset({Role.DISPATCHER}),
-        ToolCalled: frozenset({Role.R3}),
-        ExecutionResult: frozenset({Role.R3}),
-        CorrectionSignal: frozenset({Role.R4A}),
-        SubTaskOutcome: frozenset({Role.R4A}),
-        ReplanRequest: frozenset({Role.R4B}),
-        OutcomeSummary: frozenset({Role.R4B}),
-        PlanDirective: frozenset({Role.R7}),
-        MegramEmitted: frozenset({Role.R7}),
-        FinalResult: frozenset({Role.R7}),
-        StopRequested: frozenset({Role.USER, Role.WATCHDOG, Role.RUNTIME}),
-        RunResumed: frozenset({Role.RUNTIME}),
-    }
-)
-"""Who may send what. The auditor reports any other sender as a boundary violation."""

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from earnest.contracts.criterion import Criterion
 from earnest.effects.bus.api import Envelope
+from earnest.effects.llm.api import Message
 from earnest.effects.tools.failures import ToolFailure
 from earnest.effects.tools.record import ToolCall, ToolRecord
 from earnest.engine.messages import (
@@ -19,6 +20,8 @@ from earnest.engine.messages import (
     TaskRequested,
     TaskSpec,
 )
+from earnest.engine.model_messages import ModelAnswered, Turn
+from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import EarnestError
 from earnest.memory.megram import Tag
 from earnest.verification.verdict import CriterionVerdict
@@ -30,6 +33,53 @@ class NeedsConfirmation(EarnestError):
 
 class EffectUnknown(EarnestError):
     """A crash left it open whether an effect outside the workspace happened, and nothing can tell."""
+
+
+class Unanswered(EarnestError):
+    """A model gave nothing that can be used; the message says why, in words for the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a mind asks its model. `prompt` names the prompt file and its version, `schema` is that of the answer.
+
+    `messages` hold everything; whatever in them is not ours stands between fences.
+    """
+
+    prompt: str
+    messages: tuple[Message, ...]
+    schema: JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What came back: a value of the question's schema, or None with `told.failure`; and what it took."""
+
+    value: JsonObject | None
+    told: ModelAnswered
+
+
+class Models(Protocol):
+    """The models of all roles, with every call journalled as intent and outcome and held to the run's budget."""
+
+    async def ask(self, turn: Turn, question: Question) -> Reply:
+        """Ask once, whatever crashes, with at most one repair of an answer that is not of the form.
+
+        Raises `BudgetSpent` before the call that would pass a bound.
+        """
+        ...
+
+
+class RoleModel(Protocol):
+    """The model of the role whose mind is at work: each call is told on the bus, recorded, counted and bounded."""
+
+    async def ask(self, question: Question) -> JsonObject:
+        """A value of the question's schema. Raises `Unanswered`."""
+        ...
+
+
+class BudgetSpent(EarnestError):
+    """The next model call would pass what the run may spend: it is not made, and the run ends."""
 
 
 class Hands(Protocol):
@@ -76,9 +126,18 @@ class Judge(Protocol):
     """Evidence in, verdicts out. Never raises for what a check did: that is `unclear`."""
 
     async def judge(
-        self, key: str, criteria: Sequence[Criterion], calls: Sequence[ToolRecord], output: str
+        self,
+        key: str,
+        criteria: Sequence[Criterion],
+        calls: Sequence[ToolRecord],
+        *,
+        output: str,
+        model: RoleModel,
     ) -> tuple[CriterionVerdict, ...]:
-        """One verdict a criterion, in order, on the workspace as it is now. Judged once per `key`."""
+        """One verdict a criterion, in order, on the workspace as it is now. Judged once per `key`.
+
+        What no check decides, the model of the role that asks may judge; `output` is the executor's own words.
+        """
         ...
 
 
@@ -101,7 +160,7 @@ class KeptMessages(Protocol):
 class Perceiver(Protocol):
     """The mind of R1."""
 
-    async def perceive(self, request: TaskRequested) -> TaskSpec:
+    async def perceive(self, request: TaskRequested, model: RoleModel) -> TaskSpec:
         """Restate faithfully."""
         ...
 
@@ -131,7 +190,7 @@ class Planner(Protocol):
         """What to ask memory before planning."""
         ...
 
-    async def plan(self, context: PlanningContext) -> PlanReady | PlanningFailed:
+    async def plan(self, context: PlanningContext, model: RoleModel) -> PlanReady | PlanningFailed:
         """A plan for the round, or why there is none. The round and the number of corrections are set by R2 itself."""
         ...
 
@@ -156,6 +215,8 @@ class Assertion:
 class Executor(Protocol):
     """The mind of R3."""
 
-    async def execute(self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools) -> Assertion:
+    async def execute(
+        self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools, model: RoleModel
+    ) -> Assertion:
         """Work the subtask, or work it again."""
         ...

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 from earnest.engine.gradient.cascade import Cause
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.messages import FinalResult, Role, StopRequested
-from earnest.engine.ports import EffectUnknown, Executor, Hands, Judge, NeedsConfirmation, Perceiver, Planner
+from earnest.engine.ports import (
+    BudgetSpent,
+    EffectUnknown,
+    Executor,
+    Hands,
+    Judge,
+    Models,
+    NeedsConfirmation,
+    Perceiver,
+    Planner,
+)
 from earnest.engine.post import Post
 from earnest.foundation.errors import EarnestError
 
@@ -32,6 +42,7 @@ class Run:
     executor: Executor
     hands: Hands
     judge: Judge
+    models: Models
     constants: Constants
     limits: RunLimits = field(default_factory=RunLimits)
     result: asyncio.Future[FinalResult] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
@@ -90,5 +101,7 @@ class Run:
             self.stop(Role.RUNTIME, Cause.LAW_1, str(error))
         except EffectUnknown as error:
             self.stop(Role.RUNTIME, Cause.UNKNOWN_EFFECT, str(error))
+        except BudgetSpent as error:
+            self.stop(Role.RUNTIME, Cause.BUDGET, str(error))
         except Exception as error:
             self.stop(Role.RUNTIME, Cause.FAULT, f"{type(error).__name__}: {error}")

@@ -10,6 +10,7 @@ from earnest.contracts.criterion import Criterion
 from earnest.effects.sandbox.api import Mount
 from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.staging import Workspace
+from earnest.engine.ports import RoleModel
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.run_book import RunBook
 from earnest.verification.plugin import Promise
@@ -36,7 +37,9 @@ class WorkspaceJudge:
         key: str,
         criteria: Sequence[Criterion],
         calls: Sequence[ToolRecord],
-        output: str,  # noqa: ARG002 - an executor's words; only judges that are models will be shown them
+        *,
+        output: str,  # noqa: ARG002 - an executor's words; only judges that are models are shown them
+        model: RoleModel,  # noqa: ARG002 - a criterion without a check is not judged by models yet
     ) -> tuple[CriterionVerdict, ...]:
         """See `engine.ports.Judge`. Judging only reads, so it has no intent: what was not recorded is judged again."""
         if not criteria:

@@ -18,6 +18,7 @@ from earnest.engine.gradient.cascade import Cause
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.messages import Budget, FinalResult, Role, TaskRequested, TaskSpec
 from earnest.engine.playbook.executor import PlaybookExecutor
+from earnest.engine.playbook.no_models import NoModels
 from earnest.engine.playbook.perceiver import PlaybookPerceiver
 from earnest.engine.playbook.planner import PlaybookPlanner
 from earnest.engine.post import Pause, Post, active_ms
@@ -168,6 +169,7 @@ class TaskRuns:
             judge=WorkspaceJudge(
                 book=book, verifier=services.verifier, workspace=workspace, base_folder=order.folder, inputs=mounts
             ),
+            models=NoModels(),
             constants=replace(services.constants, time_budget_ms=budget.time_s * 1000, max_replans=budget.replans),
             limits=services.limits,
         )

@@ -3,14 +3,16 @@
 from earnest.effects.tools.record import ToolRecord
 from earnest.engine.messages import CorrectionSignal, Status, SubTask
 from earnest.engine.plan_rules import tool_call
-from earnest.engine.ports import Assertion, GuardedTools
+from earnest.engine.ports import Assertion, GuardedTools, RoleModel
 from earnest.foundation.errors import Broken
 
 
 class PlaybookExecutor:
     """The mind of R3 for a playbook. A correction takes the next list of the approach's `corrections`."""
 
-    async def execute(self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools) -> Assertion:
+    async def execute(
+        self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools, _model: RoleModel
+    ) -> Assertion:
         """Status `failed` names the step that failed; a step with `may_fail` fails without consequence."""
         approach = order.subtask.approach
         if approach is None:

@@ -9,7 +9,7 @@ from earnest.contracts.playbook import Approach, Playbook, Subtask
 from earnest.engine.gradient.blocking import TriedApproach
 from earnest.engine.messages import Alternatives, PlannedSubTask, PlanningFailed, PlanReady, TaskSpec
 from earnest.engine.plan_rules import planned_calls, targets
-from earnest.engine.ports import Hands, PlanningContext
+from earnest.engine.ports import Hands, PlanningContext, RoleModel
 from earnest.memory.megram import Tag, approach_tag
 from earnest.memory.potential import Action, Potentials
 
@@ -51,7 +51,7 @@ class PlaybookPlanner:
             for approach in subtask.approaches
         )
 
-    async def plan(self, context: PlanningContext) -> PlanReady | PlanningFailed:
+    async def plan(self, context: PlanningContext, _model: RoleModel) -> PlanReady | PlanningFailed:
         """The first untried combination of allowed approaches.
 
         What failed in this run comes after what did not, and of several changes the later subtask's is made.

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from earnest.effects.bus.api import Envelope
 from earnest.effects.tools.record import ToolRecord
+from earnest.engine.asking import Asking
 from earnest.engine.judging import judge, unmet_of
 from earnest.engine.messages import (
     CorrectionSignal,
@@ -77,7 +78,10 @@ class AgentValidatorRole(Participant[ValidatorState]):
             failing = _last_failure(records)
             verdicts = tuple(replace(not_verified(c.id, unproven, failing), required=c.required) for c in criteria)
         else:
-            verdicts = await judge(run, f"{prefix}/verdict", criteria, records, result.output)
+            model = Asking(
+                run, Role.R4A, cause, round_number=result.round, subtask_id=result.subtask_id, attempt=result.attempt
+            )
+            verdicts = await judge(run, f"{prefix}/verdict", criteria, records, output=result.output, model=model)
         unmet = unmet_of(verdicts)
         gap = Gap(
             attempt=result.attempt,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from earnest.effects.bus.api import Envelope
+from earnest.engine.asking import Asking
 from earnest.engine.guard import ExecutionOver, Guard
 from earnest.engine.messages import CorrectionSignal, ExecutionResult, Role, Status, SubTask
 from earnest.engine.participant import Participant, Work
@@ -40,8 +41,9 @@ class ExecutorRole(Participant[ExecutorState]):
     async def _execute(self, run: Run, cause: Envelope, order: SubTask, correction: CorrectionSignal | None) -> None:
         attempt = correction.attempt + 1 if correction else 1
         guard = Guard(run, order, attempt, cause)
+        model = Asking(run, Role.R3, cause, round_number=order.round, subtask_id=order.subtask.id, attempt=attempt)
         try:
-            said = await run.executor.execute(order, correction, guard)
+            said = await run.executor.execute(order, correction, guard, model)
         except ExecutionOver:
             said = None
         if said is None or guard.over:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from earnest.effects.bus.api import Envelope
 from earnest.effects.tools.record import ToolRecord
+from earnest.engine.asking import Asking
 from earnest.engine.judging import judge, unmet_of
 from earnest.engine.messages import (
     DispatchEnded,
@@ -76,7 +77,10 @@ class MetaValidatorRole(Participant[MetaState]):
     async def _judge_task(
         self, run: Run, plan: PlanReady, merged: str, calls: tuple[ToolRecord, ...], cause: Envelope
     ) -> None:
-        verdicts = await judge(run, f"r{plan.round}/task/verdict", plan.task_criteria, calls, merged)
+        model = Asking(run, Role.R4B, cause, round_number=plan.round)
+        verdicts = await judge(
+            run, f"r{plan.round}/task/verdict", plan.task_criteria, calls, output=merged, model=model
+        )
         unmet = unmet_of(verdicts)
         if unmet:
             summary = "; ".join(f"{verdict.id}: {verdict.reason}" for verdict in unmet)

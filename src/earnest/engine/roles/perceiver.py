@@ -1,6 +1,7 @@
 """R1 receives the user's words and carries them in, faithfully. A receiver, not a resolver."""
 
 from earnest.effects.bus.api import Envelope
+from earnest.engine.asking import Asking
 from earnest.engine.messages import Role, TaskRequested
 from earnest.engine.participant import Participant, Work
 from earnest.engine.run import Run
@@ -23,7 +24,7 @@ class PerceiverRole(Participant[None]):
         return self._perceive(run, envelope, envelope.payload)
 
     async def _perceive(self, run: Run, envelope: Envelope, request: TaskRequested) -> None:
-        spec = await run.perceiver.perceive(request)
+        spec = await run.perceiver.perceive(request, Asking(run, Role.R1, envelope))
         if not is_slug(spec.task_class):
             raise Broken(f"R1 gave the task class {spec.task_class!r}, which is not a slug")
         run.post.send(Role.R1, "spec", spec, envelope)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from earnest.effects.bus.api import Envelope
+from earnest.engine.asking import Asking
 from earnest.engine.gradient.cascade import Urgency
 from earnest.engine.messages import (
     MemoryAnswered,
@@ -78,7 +79,7 @@ class PlannerRole(Participant[PlannerState]):
             matched=frozenset(i for i, status in state.outcomes.items() if status is Outcome.MATCHED),
             failed=frozenset(i for i, status in state.outcomes.items() if status is Outcome.FAILED),
         )
-        answer = await self._draft(run, context)
+        answer = await self._draft(run, context, cause)
         if isinstance(answer, PlanReady):
             urgency = state.directive.urgency if state.directive else Urgency.NORMAL
             answer = replace(answer, corrections_max=CORRECTIONS_MAX[urgency])
@@ -87,9 +88,10 @@ class PlannerRole(Participant[PlannerState]):
             state.previous = sent
             state.outcomes = {i: state.outcomes[i] for i in sent.carried}
 
-    async def _draft(self, run: Run, context: PlanningContext) -> PlanReady | PlanningFailed:
-        for _ in range(DRAFTS_MAX):
-            draft = await run.planner.plan(context)
+    async def _draft(self, run: Run, context: PlanningContext, cause: Envelope) -> PlanReady | PlanningFailed:
+        for number in range(1, DRAFTS_MAX + 1):
+            model = Asking(run, Role.R2, cause, round_number=context.round, attempt=number)
+            draft = await run.planner.plan(context, model)
             if isinstance(draft, PlanningFailed):
                 return draft
             faults = plan_faults(draft, context, run.hands)

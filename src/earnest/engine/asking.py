@@ -1,0 +1,40 @@
+"""How does a role's mind reach its model? Every call is told on the bus before and after, under a derived number."""
+
+from dataclasses import replace
+from itertools import count
+
+from earnest.effects.bus.api import Envelope
+from earnest.engine.messages import Role
+from earnest.engine.model_messages import ModelAsked, Turn
+from earnest.engine.ports import Question, Unanswered
+from earnest.engine.run import Run
+from earnest.foundation.canonical import JsonObject
+
+
+class Asking:
+    """The model of one pass of a role (`engine.ports.RoleModel`)."""
+
+    def __init__(
+        self, run: Run, role: Role, cause: Envelope, *, round_number: int = 0, subtask_id: str = "", attempt: int = 0
+    ) -> None:
+        self._run = run
+        self._cause = cause
+        self._place = Turn(role=role, round=round_number, subtask_id=subtask_id, attempt=attempt)
+        self._numbers = count(1)
+
+    async def ask(self, question: Question) -> JsonObject:
+        """See `RoleModel`."""
+        turn = replace(self._place, number=next(self._numbers))
+        run = self._run
+        asked = run.post.send(
+            turn.role, f"{turn.key}/asked", ModelAsked(turn=turn, prompt=question.prompt), self._cause
+        )
+        run.effects_in_flight += 1
+        try:
+            reply = await run.models.ask(turn, question)
+        finally:
+            run.effects_in_flight -= 1
+        run.post.send(turn.role, f"{turn.key}/answered", reply.told, asked)
+        if reply.value is None:
+            raise Unanswered(reply.told.failure)
+        return reply.value

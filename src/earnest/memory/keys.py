@@ -15,6 +15,7 @@ _INSTANT_DIGITS: Final = 15
 RECORDS: Final = b"m|"
 EXPIRIES: Final = b"e|"
 LEVELS: Final = b"l|"
+STIRRED: Final = b"p|"
 APPLIED_SEQ: Final = b"w|applied_seq"
 FORMAT: Final = b"v|format"
 
@@ -87,6 +88,31 @@ def renewed_from(space: str, entity: str, at_ms: int) -> bytes:
 def renewed_pair(space: str, entity: str) -> bytes:
     """What all keys of `renewed` of one pair begin with."""
     return b"u|" + _pair(space, entity)
+
+
+def rule(space: str, entity: str, at_ms: int, megram_id: str) -> bytes:
+    """Rules (level C) of a pair in order of creation."""
+    return rules_of_pair(space, entity) + instant(at_ms) + b"|" + segment(megram_id)
+
+
+def rules_of_pair(space: str, entity: str) -> bytes:
+    """What all keys of `rule` of one pair begin with."""
+    return b"c|" + _pair(space, entity)
+
+
+def used(tool: str, at_ms: int, megram_id: str) -> bytes:
+    """Megrams about a tool in order of creation, whatever the tool was used on."""
+    return used_all(tool) + instant(at_ms) + b"|" + segment(megram_id)
+
+
+def used_all(tool: str) -> bytes:
+    """What all keys of `used` of one tool begin with."""
+    return b"y|" + segment(tool) + b"|"
+
+
+def stirred(space: str, entity: str) -> bytes:
+    """A pair to which something was added since the dreamer last looked at it."""
+    return STIRRED + _pair(space, entity)
 
 
 def decay_sum(space: str, entity: str, level: str, k: float) -> bytes:

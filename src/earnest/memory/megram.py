@@ -33,6 +33,10 @@ class Level(StrEnum):
     T = "T"
 
 
+TIMELESS: Final = (Level.C, Level.T)
+"""The levels that do not decay."""
+
+
 class State(StrEnum):
     """The directive or end of a run that left the Megram (seed R7)."""
 
@@ -81,6 +85,13 @@ class Tag:
 
 LOCAL: Final = "env:local"
 """The entity of a macro-event, one about a run as a whole."""
+ANY_TARGET: Final = "path:*"
+"""The entity that asks about everything a tool was used on; no Megram has it."""
+HYPOTHESES: Final = "dream:hypothesis"
+"""The entity of untried ideas about a space, which weigh on no other pair."""
+NOTES: Final = Tag(space="user:notes", entity=LOCAL)
+"""What the user had remembered for every task."""
+PERSONA: Final = Tag(space="self:persona", entity=LOCAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +148,7 @@ def _problems(megram: Megram) -> tuple[tuple[str, bool], ...]:
         ("f is above 0 and at most 1", not 0 < megram.f <= 1),
         ("sigma is -1 to 1", not -1 <= megram.sigma <= 1),
         (f"k is one of {DECAYS_PER_DAY}", megram.k not in DECAYS_PER_DAY),
-        ("levels C and T do not decay", megram.level in (Level.C, Level.T) and megram.k != 0),
+        ("levels C and T do not decay", megram.level in TIMELESS and megram.k != 0),
     )
 
 
@@ -156,7 +167,7 @@ def of_state(
     agent: str,
     run_id: str,
 ) -> Megram:
-    """A Megram with the magnitude, valence and decay of its state."""
+    """A Megram with the magnitude, valence and decay of its state; on levels C and T without decay."""
     quantum = QUANTIZATION[state]
     return Megram(
         id=megram_id,
@@ -168,7 +179,7 @@ def of_state(
         state=state,
         f=quantum.f,
         sigma=quantum.sigma,
-        k=quantum.k,
+        k=0.0 if level in TIMELESS else quantum.k,
         agent=agent,
         run_id=run_id,
     )
@@ -177,6 +188,17 @@ def of_state(
 def target_tag(tool: str, target: str) -> Tag:
     """A micro-event: `tool:<tool>` on `path:<target>`. A tag that is too long keeps its beginning and its digest."""
     return Tag(space=_shortened(f"tool:{tool}"), entity=_shortened(f"path:{target}"))
+
+
+def tool_tag(tool: str) -> Tag:
+    """All that is known of a tool, whatever it was used on; for `shell`, of every program."""
+    return Tag(space=f"tool:{tool}", entity=ANY_TARGET)
+
+
+def tool_of(space: str) -> str | None:
+    """The tool that a space of micro-events is about: `shell` of `tool:shell:grep`; None for other spaces."""
+    kind, _, name = space.partition(":")
+    return name.partition(":")[0] if kind == "tool" else None
 
 
 def intent_tag(intent: str) -> Tag:

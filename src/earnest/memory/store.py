@@ -1,21 +1,32 @@
 """How Megrams stand in the key-value store: every index and sum changes in the transaction of its Megram."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from earnest.effects.kv.api import Reading, Writing
-from earnest.foundation.errors import Broken, Refused
+from earnest.foundation.errors import Broken
 from earnest.foundation.instants import EPOCH, rfc3339
 from earnest.memory import keys
-from earnest.memory.megram import INSTANT_MS_MAX, Forgotten, Level, Megram, State
+from earnest.memory.consolidation import Revision
+from earnest.memory.megram import INSTANT_MS_MAX, Forgotten, Level, Megram, Tag, tool_of
+from earnest.memory.megram_json import decode_megram, encode_megram
 from earnest.memory.potential import DecaySum, Potentials, expires_at_ms, potentials
 
 FORMAT: Final = b"megrams-1"
 EVENTS: Final = (Level.M, Level.K)
 """The levels that decay, count for potentials and have recent contents."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stirred:
+    """A pair and the Megram `by` which it was stirred. `tag` is None if that one is forgotten already."""
+
+    tag: Tag | None
+    key: bytes
+    by: bytes
 
 
 def check_format(tx: Reading) -> None:
@@ -37,11 +48,11 @@ def put(tx: Writing, megram: Megram) -> bool:
     if tx.get(key) is not None:
         return False
     reference = megram.id.encode()
-    tx.put(key, _encoded(megram))
-    tx.put(keys.tagged(megram.space, megram.entity, megram.id), reference)
-    tx.put(keys.levelled(megram.level, megram.id), reference)
+    tx.put(key, _encoded(replace(megram, last_recalled_at_ms=None)))
+    for row in _rows(megram):
+        tx.put(row, reference)
     if megram.level in EVENTS:
-        tx.put(keys.created(megram.space, megram.entity, megram.created_at_ms, megram.id), reference)
+        tx.put(keys.stirred(megram.space, megram.entity), reference)
     _count(tx, megram.level, 1)
     _weigh_in(tx, megram)
     return True
@@ -65,11 +76,18 @@ def delete(tx: Writing, megram_id: str) -> Forgotten | None:
         return None
     _weigh_out(tx, megram)
     tx.delete(keys.record(megram.id))
-    tx.delete(keys.tagged(megram.space, megram.entity, megram.id))
-    tx.delete(keys.levelled(megram.level, megram.id))
-    tx.delete(keys.created(megram.space, megram.entity, megram.created_at_ms, megram.id))
+    for row in _rows(megram):
+        tx.delete(row)
     _count(tx, megram.level, -1)
     return Forgotten(id=megram.id, level=megram.level, space=megram.space, entity=megram.entity)
+
+
+def revise(tx: Writing, revision: Revision) -> None:
+    """Forget what is to be forgotten, then remember what takes its place."""
+    for megram_id in revision.forget:
+        delete(tx, megram_id)
+    for megram in revision.remember:
+        put(tx, megram)
 
 
 def delete_expired(tx: Writing, now_ms: int, limit: int) -> tuple[Forgotten, ...]:
@@ -101,12 +119,36 @@ def query_mk(tx: Reading, space: str, entity: str, now_ms: int) -> Potentials:
 
 def recent(tx: Reading, space: str, entity: str, limit: int) -> tuple[Megram, ...]:
     """The newest Megrams of levels M and K by creation, newest first."""
-    found: list[Megram] = []
-    for _, reference in tx.scan(keys.created_pair(space, entity), reverse=True):
+    return _newest(tx, keys.created_pair(space, entity), limit)
+
+
+def query_c(tx: Reading, space: str, entity: str, limit: int) -> tuple[Megram, ...]:
+    """The newest rules (level C) of a pair, newest first."""
+    return _newest(tx, keys.rules_of_pair(space, entity), limit)
+
+
+def used(tx: Reading, tool: str, limit: int) -> tuple[Megram, ...]:
+    """The newest Megrams of levels M and K about a tool, newest first."""
+    return _newest(tx, keys.used_all(tool), limit)
+
+
+def stirred(tx: Reading, limit: int) -> tuple[Stirred, ...]:
+    """Pairs to which something was added since they were last `settled`."""
+    found: list[Stirred] = []
+    for key, reference in tx.scan(keys.STIRRED):
         if len(found) == limit:
             break
-        found.extend(_referenced(tx, reference))
+        newest = get(tx, reference.decode())
+        tag = Tag(space=newest.space, entity=newest.entity) if newest else None
+        found.append(Stirred(tag=tag, key=key, by=reference))
     return tuple(found)
+
+
+def settled(tx: Writing, pairs: Iterable[Stirred]) -> None:
+    """The dreamer has looked at these pairs; what was stirred again meanwhile stays so."""
+    for pair in pairs:
+        if tx.get(pair.key) == pair.by:
+            tx.delete(pair.key)
 
 
 def entries(
@@ -198,6 +240,27 @@ def _renewed_after(tx: Reading, space: str, entity: str, now_ms: int) -> tuple[M
     return tuple(megram for reference in references for megram in _referenced(tx, reference))
 
 
+def _rows(megram: Megram) -> Iterator[bytes]:
+    """The keys under which it is found, besides its record, that do not depend on its age."""
+    yield keys.tagged(megram.space, megram.entity, megram.id)
+    yield keys.levelled(megram.level, megram.id)
+    if megram.level is Level.C:
+        yield keys.rule(megram.space, megram.entity, megram.created_at_ms, megram.id)
+    if megram.level in EVENTS:
+        yield keys.created(megram.space, megram.entity, megram.created_at_ms, megram.id)
+        if (tool := tool_of(megram.space)) is not None:
+            yield keys.used(tool, megram.created_at_ms, megram.id)
+
+
+def _newest(tx: Reading, prefix: bytes, limit: int) -> tuple[Megram, ...]:
+    found: list[Megram] = []
+    for _, reference in tx.scan(prefix, reverse=True):
+        if len(found) == limit:
+            break
+        found.extend(_referenced(tx, reference))
+    return tuple(found)
+
+
 def _referenced(tx: Reading, reference: bytes) -> Iterator[Megram]:
     megram = get(tx, reference.decode())
     if megram is not None:
@@ -215,36 +278,18 @@ def _count(tx: Writing, level: Level, change: int) -> None:
 
 
 def _encoded(megram: Megram) -> bytes:
-    return json.dumps(
-        {
-            "id": megram.id,
-            "level": megram.level,
-            "created_at_ms": megram.created_at_ms,
-            "space": megram.space,
-            "entity": megram.entity,
-            "content": megram.content,
-            "state": megram.state,
-            "f": megram.f,
-            "sigma": megram.sigma,
-            "k": megram.k,
-            "agent": megram.agent,
-            "run_id": megram.run_id,
-        },
-        ensure_ascii=False,
-        separators=(",", ":"),
-    ).encode()
+    return json.dumps(encode_megram(megram), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _decoded(tx: Reading, data: bytes) -> Megram:
     """A record with its last recall, which stands apart so that records never change."""
     try:
         fields = json.loads(data)
-        level, state = Level(fields.pop("level")), State(fields.pop("state"))
-        megram = Megram(level=level, state=state, **fields)
-        recalled_at = tx.get(keys.recall(megram.id))
-        return megram if recalled_at is None else replace(megram, last_recalled_at_ms=_instant_ms(recalled_at))
-    except (ValueError, TypeError, KeyError, AttributeError, Refused) as error:
+    except ValueError as error:
         raise Broken(f"memory holds a record that it did not write: {error}") from error
+    megram = decode_megram(fields)
+    recalled_at = tx.get(keys.recall(megram.id))
+    return megram if recalled_at is None else replace(megram, last_recalled_at_ms=_instant_ms(recalled_at))
 
 
 def _instant_ms(text: bytes) -> int:

@@ -1,17 +1,26 @@
-"""What a user orders: a playbook, what it may read, and what it may touch beyond its workspace."""
+"""What a user orders: a playbook or a task in words, what it may read, spend, and touch beyond its workspace."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final, TypeAlias, cast
 
 from earnest.contracts.playbook import Playbook, parse_playbook, playbook_from_json, playbook_to_json
 from earnest.contracts.yaml_source import SOURCE_BYTES_MAX, read_yaml
 from earnest.effects.tools.record import ToolCall
 from earnest.effects.tools.toolbox import Toolbox
+from earnest.engine.codec import decode, encode
+from earnest.engine.messages import Budget, TaskRequested
 from earnest.foundation.canonical import JsonObject, digest_of
 from earnest.foundation.errors import Broken, Diagnostic, Faulty
+from earnest.foundation.text import head_tail
 from earnest.verification.service import Verifier
 
+REQUEST_SOURCE: Final = "request"
+REQUEST_CHARACTERS_MAX: Final = 20_000
+SESSION_TURNS_MAX: Final = 5
+TURN_CHARACTERS_MAX: Final = 4_000
+REPLANS: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grants:
@@ -19,6 +28,8 @@ class Grants:
 
     write: tuple[Path, ...] = ()
     network: bool = False
+    approved: tuple[str, ...] = ()
+    """Exact actions to which the operator said yes beforehand, each good for once."""
 
     def missing(self, call: ToolCall) -> str:
         """What the call needs and was not granted, in words; empty if nothing."""
@@ -28,9 +39,31 @@ class Grants:
             wants.append("use the network")
         return " and ".join(wants)
 
+    def to_json(self) -> JsonObject:
+        """Part of the body of `run.started`."""
+        return {
+            "write": [str(path) for path in self.write],
+            "network": self.network,
+            "approved": list(self.approved),
+        }
+
+    @classmethod
+    def from_json(cls, body: JsonObject) -> "Grants":
+        """The inverse of `to_json`. Raises `Broken` for anything else."""
+        match body:
+            case {"write": [*write], "network": bool(network)}:
+                approved = body.get("approved", [])
+                assert isinstance(approved, list)
+                return cls(
+                    write=tuple(Path(str(path)) for path in write),
+                    network=network,
+                    approved=tuple(str(action) for action in approved),
+                )
+        raise Broken("what a run was granted cannot be read")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class PlaybookOrder:
     """A playbook to be worked. `folder` is where it lies; `inputs` are absolute paths of what exists."""
 
     playbook: Playbook
@@ -38,6 +71,16 @@ class Order:
     folder: Path
     inputs: Mapping[str, Path]
     grants: Grants
+
+    @property
+    def request(self) -> TaskRequested:
+        """The intent, and time alone to spend: no model is asked."""
+        return TaskRequested(raw_input=self.playbook.intent, budget=Budget(time_ms=self.playbook.budget.time_s * 1000))
+
+    @property
+    def replans(self) -> int:
+        """How often another plan may be made."""
+        return self.playbook.budget.replans
 
     @property
     def digest(self) -> str:
@@ -52,32 +95,96 @@ class Order:
             "source": self.source,
             "folder": str(self.folder),
             "inputs": {name: str(path) for name, path in self.inputs.items()},
-            "grants": {"write": [str(path) for path in self.grants.write], "network": self.grants.network},
+            "grants": self.grants.to_json(),
             "digest": self.digest,
         }
 
-    @classmethod
-    def from_json(cls, body: JsonObject) -> "Order":
-        """The inverse of `to_json`. Raises `Broken` for anything else."""
-        match body:
-            case {
-                "playbook": dict(playbook),
-                "source": str(source),
-                "folder": str(folder),
-                "inputs": dict(inputs),
-                "grants": {"write": [*write], "network": bool(network)},
-            }:
-                return cls(
-                    playbook=playbook_from_json(playbook),
-                    source=source,
-                    folder=Path(folder),
-                    inputs={name: Path(str(path)) for name, path in inputs.items()},
-                    grants=Grants(write=tuple(Path(str(path)) for path in write), network=network),
-                )
-        raise Broken("a run's start cannot be read")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestOrder:
+    """A task in words, which models work. `folder` is where the user stands."""
+
+    request: TaskRequested
+    folder: Path
+    grants: Grants
+    replans: int = REPLANS
+    inputs: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """Equal for the same words after the same turns, in the same folder."""
+        words = [self.request.raw_input, *self.request.session]
+        inputs = {name: str(path) for name, path in self.inputs.items()}
+        return digest_of({"words": words, "folder": str(self.folder), "inputs": inputs})
+
+    def to_json(self) -> JsonObject:
+        """The body of `run.started`, as for a playbook."""
+        return {
+            "request": encode(self.request),
+            "source": REQUEST_SOURCE,
+            "folder": str(self.folder),
+            "inputs": {name: str(path) for name, path in self.inputs.items()},
+            "grants": self.grants.to_json(),
+            "replans": self.replans,
+            "digest": self.digest,
+        }
 
 
-def read_order(path: Path, toolbox: Toolbox, verifier: Verifier, grants: Grants) -> Order:
+Order: TypeAlias = PlaybookOrder | RequestOrder
+
+
+def order_from_json(body: JsonObject) -> Order:
+    """The order whose `to_json` this is. Raises `Broken` for anything else."""
+    match body:
+        case {
+            "playbook": dict(playbook),
+            "source": str(source),
+            "folder": str(folder),
+            "inputs": dict(inputs),
+            "grants": dict(grants),
+        }:
+            return PlaybookOrder(
+                playbook=playbook_from_json(playbook),
+                source=source,
+                folder=Path(folder),
+                inputs={name: Path(str(path)) for name, path in inputs.items()},
+                grants=Grants.from_json(grants),
+            )
+        case {
+            "request": dict(request),
+            "folder": str(folder),
+            "inputs": dict(inputs),
+            "grants": dict(grants),
+            "replans": int(replans),
+        }:
+            return RequestOrder(
+                request=cast("TaskRequested", decode(TaskRequested.__name__, request)),
+                folder=Path(folder),
+                inputs={name: Path(str(path)) for name, path in inputs.items()},
+                grants=Grants.from_json(grants),
+                replans=replans,
+            )
+    raise Broken("a run's start cannot be read")
+
+
+def request_order(raw_input: str, budget: Budget, folder: Path, grants: Grants, *session: str) -> RequestOrder:
+    """The order that words make, after the newest of the `session`'s turns. Raises `Faulty` for what no task is."""
+    words = raw_input.strip()
+    faults = []
+    if not words:
+        faults.append("says nothing")
+    if len(words) > REQUEST_CHARACTERS_MAX:
+        faults.append(f"is longer than {REQUEST_CHARACTERS_MAX} characters")
+    if not words.isascii() and words != words.encode(errors="replace").decode():
+        faults.append("is no text: its bytes are not UTF-8")
+    if faults:
+        raise Faulty(Diagnostic(source=REQUEST_SOURCE, line=0, message=fault) for fault in faults)
+    turns = tuple(head_tail(turn, TURN_CHARACTERS_MAX) for turn in session[-SESSION_TURNS_MAX:])
+    request = TaskRequested(raw_input=words, budget=budget, session=turns)
+    return RequestOrder(request=request, folder=folder.absolute(), grants=grants)
+
+
+def read_order(path: Path, toolbox: Toolbox, verifier: Verifier, grants: Grants) -> PlaybookOrder:
     """The order that a playbook file makes. Raises `Faulty` with every fault, each with file and line."""
     source, folder = str(path), path.absolute().parent
     text = text_of(path)
@@ -98,7 +205,7 @@ def read_order(path: Path, toolbox: Toolbox, verifier: Verifier, grants: Grants)
             )
             for name in missing
         )
-    return Order(playbook=playbook, source=source, folder=folder, inputs=inputs, grants=grants)
+    return PlaybookOrder(playbook=playbook, source=source, folder=folder, inputs=inputs, grants=grants)
 
 
 def text_of(path: Path) -> bytes:

@@ -2,21 +2,27 @@
 
 `async with ModelServer(says("hello")) as server:` serves `server.base_url`; the script's last entry is repeated. An
 entry is a `Reply`, or a function that makes one out of the request. What was asked stands in `server.requests`.
+
+A whole run is scripted by its prompts, each of which plays a script of its own. Which prompt a request is made of
+stands in the first line of its system message, as `prompt: planner@1`:
+
+    ModelServer(by_prompt(perceiver=answers(spec), planner=[answers(first), answers(second)], executor=work))
 """
 
 import asyncio
 import contextlib
 import json
+import re
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Self, TypeAlias
 
 from earnest.effects.clock import Clock, SystemClock
 from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.testing.model_wire import REQUEST_BYTES_MAX, head_of, read_request, send
 
-REQUEST_BYTES_MAX: Final = 64 * 1024 * 1024
 FORMATS: Final = frozenset({"json_schema", "json_object"})
 
 
@@ -31,6 +37,16 @@ class Fault(StrEnum):
     """The connection ends after half of the answer."""
     UNFINISHED = "unfinished"
     """The answer ends in good order on the wire, but without its last part."""
+
+
+class Counting(StrEnum):
+    """Where a streamed answer tells its tokens; one in a single piece tells them unless it is `NEVER`."""
+
+    LAST = "last"
+    """In the last piece, which holds nothing else."""
+    EVERY = "every"
+    """In every piece, as they grow."""
+    NEVER = "never"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +65,27 @@ class Request:
         assert isinstance(messages, list)
         return "\n".join(str(message["content"]) for message in messages)
 
+    @property
+    def prompt_name(self) -> str:
+        """`planner` where the system message begins with the line `prompt: planner@1`; else empty."""
+        found = re.match(r"prompt: (\w+)@\d+$", self.prompt, re.MULTILINE)
+        return found[1] if found else ""
+
+    @property
+    def schema(self) -> JsonObject | None:
+        """The schema of the answer, where it is asked for by schema."""
+        wanted = self.body.get("response_format")
+        named = wanted.get("json_schema") if isinstance(wanted, Mapping) else None
+        schema = named.get("schema") if isinstance(named, Mapping) else None
+        return schema if isinstance(schema, Mapping) else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """One answer. `raw` replaces the body, streamed or not; `pause_ms` passes before each piece of a stream."""
+    """One answer. `raw` replaces the body, streamed or not; `pause_ms` passes before each piece of a stream.
+
+    Nothing is sent before the event `after` is set. `tokens` are those of the prompt and of the answer.
+    """
 
     text: str = ""
     tool: tuple[str, JsonObject] | None = None
@@ -66,9 +99,33 @@ class Reply:
     fault: Fault | None = None
     streams: bool = True
     """False: answers in one piece even when asked to stream."""
+    after: asyncio.Event | None = None
+    tokens: tuple[int, int] | None = None
+    """None: 7, and one for each 4 characters."""
+    counting: Counting = Counting.LAST
 
 
 Behaviour: TypeAlias = Reply | Callable[[Request], Reply]
+
+
+def by_prompt(**scripts: Behaviour | Sequence[Behaviour]) -> Behaviour:
+    """A behaviour for each prompt, by its name without version, or a script of them whose last entry is repeated.
+
+    A prompt without a script is answered with status 403, which nobody tries again.
+    """
+    played = dict.fromkeys(scripts, 0)
+
+    def play(request: Request) -> Reply:
+        name = request.prompt_name
+        if name not in scripts:
+            return Reply(status=403, text=f"nothing is scripted for the prompt {name!r}")
+        script = scripts[name]
+        if isinstance(script, Sequence):
+            played[name] += 1
+            script = script[min(played[name], len(script)) - 1]
+        return script if isinstance(script, Reply) else script(request)
+
+    return play
 
 
 def says(text: str) -> Reply:
@@ -91,9 +148,15 @@ def fenced(value: JsonValue) -> Reply:
     return Reply(text=f"```json\n{json.dumps(value)}\n```")
 
 
-def thinking_first(value: JsonValue) -> Reply:
+def thinking_first(value: JsonValue, thought: str = "It looks right to me.") -> Reply:
     """A think block, then an object."""
-    return Reply(text=f"<think>It looks right to me.</think>\n{json.dumps(value)}")
+    return Reply(text=f"<think>{thought}</think>\n{json.dumps(value)}")
+
+
+def cut_short(value: JsonValue) -> Reply:
+    """The first half of an object, ended by the bound on an answer's length."""
+    text = json.dumps(value)
+    return Reply(text=text[: len(text) // 2], finish="length")
 
 
 def two_objects(first: JsonValue, second: JsonValue) -> Reply:
@@ -146,6 +209,10 @@ class ModelServer:
         self.base_url = ""
         """`http://127.0.0.1:PORT/v1`, once it serves."""
         self.requests: list[Request] = []
+        self.connections = 0
+        """How many were opened so far."""
+        self.counted = (0, 0)
+        """The tokens of all prompts and all answers for which it told them."""
         self.asked = asyncio.Event()
         """Set when the first request has arrived."""
         self.disconnected = asyncio.Event()
@@ -179,8 +246,12 @@ class ModelServer:
         task = asyncio.current_task()
         assert task is not None
         self._busy.add(task)
+        self.connections += 1
         try:
-            await self._answer(await _read_request(reader), reader, writer)
+            while (came := await read_request(reader)) and not writer.is_closing():
+                body = json.loads(came.body) if came.body else {}
+                request = Request(method=came.method, path=came.path, headers=came.headers, body=body)
+                await self._answer(request, reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
             self.disconnected.set()
         finally:
@@ -194,11 +265,11 @@ class ModelServer:
         self.asked.set()
         if request.path.endswith("/models"):
             listing = {"object": "list", "data": [{"id": self._model, "object": "model"}]}
-            await _send(writer, _whole(Reply(raw=json.dumps(listing).encode())))
+            await send(writer, _whole(Reply(raw=json.dumps(listing).encode())))
             return
         wanted = request.body.get("response_format")
         if isinstance(wanted, Mapping) and wanted.get("type") not in self._formats:
-            await _send(writer, _whole(_error(400, "response_format is not supported")))
+            await send(writer, _whole(_error(Reply(status=400, text="response_format is not supported"))))
             return
         behaviour = self._script[min(self._played, len(self._script) - 1)]
         self._played += 1
@@ -213,15 +284,20 @@ class ModelServer:
             return
         if reply.fault is Fault.HANG_BEFORE_HEADERS:
             await self._until_gone(reader)
+        if reply.after is not None:
+            await reply.after.wait()
         if reply.status != 200:
-            await _send(writer, _whole(_error(reply.status, "scripted failure", reply.headers)))
+            await send(writer, _whole(_error(reply)))
             return
+        if reply.counting is not Counting.NEVER:
+            prompt, spoken = _tokens(reply)
+            self.counted = (self.counted[0] + prompt, self.counted[1] + spoken)
         streamed = request.body.get("stream") is True and reply.streams
         if not streamed:
             raw = reply.raw if reply.raw is not None else json.dumps(self._completion(reply)).encode()
-            await _send(writer, _whole(Reply(raw=raw, headers=reply.headers, content_type=reply.content_type)))
+            await send(writer, _whole(replace(reply, raw=raw)))
             return
-        await _send(writer, _head(200, reply.content_type or "text/event-stream", reply.headers))
+        await send(writer, head_of(200, reply.content_type or "text/event-stream", reply.headers))
         if reply.fault is Fault.HANG_AFTER_HEADERS:
             await self._until_gone(reader)
         await self._stream(reply, writer)
@@ -234,9 +310,11 @@ class ModelServer:
         for piece in pieces:
             if reply.pause_ms:
                 await self._clock.sleep_ms(reply.pause_ms)
-            await _send(writer, b"%x\r\n%b\r\n" % (len(piece), piece))
-        if reply.fault is not Fault.TRUNCATED:
-            await _send(writer, b"0\r\n\r\n")
+            await send(writer, b"%x\r\n%b\r\n" % (len(piece), piece))
+        if reply.fault is Fault.TRUNCATED:
+            writer.close()
+        else:
+            await send(writer, b"0\r\n\r\n")
 
     async def _until_gone(self, reader: asyncio.StreamReader) -> None:
         """Wait until the client hangs up."""
@@ -253,7 +331,12 @@ class ModelServer:
         choices: list[list[JsonObject]] = [[{"index": 0, "delta": delta, "finish_reason": None}] for delta in deltas]
         choices.append([{"index": 0, "delta": {}, "finish_reason": reply.finish}])
         events: list[JsonObject] = [self._frame("chat.completion.chunk", choice) for choice in choices]
-        events.append({**self._frame("chat.completion.chunk", []), "usage": _usage(reply)})
+        if reply.counting is Counting.EVERY:
+            prompt, spoken = _tokens(reply)
+            growing = (spoken * (at + 1) // len(events) for at in range(len(events)))
+            events = [{**event, "usage": _usage(prompt, so_far)} for event, so_far in zip(events, growing, strict=True)]
+        elif reply.counting is Counting.LAST:
+            events.append({**self._frame("chat.completion.chunk", []), "usage": _usage(*_tokens(reply))})
         return [b"data: %b\n\n" % json.dumps(event).encode() for event in events] + [b"data: [DONE]\n\n"]
 
     def _completion(self, reply: Reply) -> JsonObject:
@@ -261,7 +344,8 @@ class ModelServer:
         if reply.tool is not None:
             message["tool_calls"] = [_tool_call(reply.tool)]
         choice: JsonObject = {"index": 0, "message": message, "finish_reason": reply.finish}
-        return {**self._frame("chat.completion", [choice]), "usage": _usage(reply)}
+        told = {} if reply.counting is Counting.NEVER else {"usage": _usage(*_tokens(reply))}
+        return {**self._frame("chat.completion", [choice]), **told}
 
     def _frame(self, kind: str, choices: Sequence[JsonObject]) -> JsonObject:
         return {"id": "chat-1", "object": kind, "created": 0, "model": self._model, "choices": list(choices)}
@@ -272,36 +356,19 @@ def _tool_call(tool: tuple[str, JsonObject]) -> JsonObject:
     return {"id": "call-1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
 
 
-def _usage(reply: Reply) -> JsonObject:
-    spoken = max(1, len(reply.text) // 4)
-    return {"prompt_tokens": 7, "completion_tokens": spoken, "total_tokens": 7 + spoken}
+def _tokens(reply: Reply) -> tuple[int, int]:
+    return reply.tokens or (7, max(1, len(reply.text) // 4))
 
 
-def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Reply:
-    body = {"error": {"message": message, "type": "scripted", "code": None}}
-    return Reply(status=status, raw=json.dumps(body).encode(), headers=headers or {})
+def _usage(prompt: int, spoken: int) -> JsonObject:
+    return {"prompt_tokens": prompt, "completion_tokens": spoken, "total_tokens": prompt + spoken}
 
 
-async def _read_request(reader: asyncio.StreamReader) -> Request:
-    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-    method, path, _ = head[0].split(" ", 2)
-    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
-    data = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Request(method=method, path=path, headers=headers, body=json.loads(data) if data else {})
-
-
-def _head(status: int, content_type: str, headers: Mapping[str, str], length: int | None = None) -> bytes:
-    body = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
-    lines = [f"HTTP/1.1 {status} Scripted", f"Content-Type: {content_type}", body, "Connection: close"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+def _error(reply: Reply) -> Reply:
+    body = {"error": {"message": reply.text or "scripted failure", "type": "scripted", "code": None}}
+    return replace(reply, raw=json.dumps(body).encode(), content_type=None)
 
 
 def _whole(reply: Reply) -> bytes:
     body = reply.raw or b""
-    return _head(reply.status, reply.content_type or "application/json", reply.headers, len(body)) + body
-
-
-async def _send(writer: asyncio.StreamWriter, data: bytes) -> None:
-    writer.write(data)
-    await writer.drain()
+    return head_of(reply.status, reply.content_type or "application/json", reply.headers, len(body)) + body

@@ -1,0 +1,127 @@
+"""Which JSON object did a model answer with, whatever else it said around it? The first complete one that fits."""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
+from typing import Final, NoReturn
+
+from jsonschema_rs import Draft202012Validator
+
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
+from earnest.foundation.text import printable
+
+ANSWER_CHARACTERS_MAX: Final = 4 * 1024 * 1024
+DEPTH_MAX: Final = 64
+FAULTS_SHOWN: Final = 3
+FAULT_CHARACTERS_MAX: Final = 200
+
+_MARK: Final = re.compile(r"(?P<opens><think(?:ing)?>)|(?P<closes></think(?:ing)?>)|\{", re.IGNORECASE)
+_CLOSES: Final = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_EXTENT: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+"""Finds where an object ends; what stands in it is looked at afterwards."""
+
+
+class NoAnswer(ValueError):
+    """Why there is no answer in a text, for the model's second attempt. It may quote the model: data, one line."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(printable(reason))
+
+
+def read_answer(text: str, schema: JsonObject) -> JsonObject:
+    """The first complete JSON object in `text` that `schema` (2020-12, our own) accepts. Raises `NoAnswer`.
+
+    Prose, code blocks and further objects around it are passed over, and so are thoughts: what stands between
+    `<think>` and `</think>`, after an opening tag that is never closed, or before a closing one that was never opened.
+    Nothing is mended. What is taken has a canonical form (RFC 8785), no key twice and at most `DEPTH_MAX` levels. Takes
+    time linear in the text.
+    """
+    if len(text) > ANSWER_CHARACTERS_MAX:
+        raise NoAnswer(f"it is longer than {ANSWER_CHARACTERS_MAX} characters")
+    validator = _validator(canonical_bytes(schema))
+    fault = "it holds no JSON object"
+    for found in _spoken(text):
+        if isinstance(found, dict):
+            fault = _misfit(validator, found)
+            if not fault:
+                return found
+        else:
+            fault = str(found)
+    raise NoAnswer(fault)
+
+
+def _spoken(text: str) -> list[JsonObject | NoAnswer]:
+    """Every object outside thoughts, or what is wrong where one begins."""
+    found: list[JsonObject | NoAnswer] = []
+    at = 0
+    while mark := _MARK.search(text, at):
+        at = mark.end()
+        if mark["opens"]:
+            closing = _CLOSES.search(text, at)
+            if closing is None:
+                found.append(NoAnswer("it thinks, and says nothing afterwards"))
+                break
+            at = closing.end()
+        elif mark["closes"]:
+            found.clear()
+        else:
+            try:
+                _, at = _EXTENT.raw_decode(text, mark.start())
+                found.append(_strict(text[mark.start() : at]))
+            except json.JSONDecodeError as error:  # an object within a broken one is not the answer
+                at = max(at, error.pos)
+                found.append(NoAnswer(f"no JSON at character {error.pos}: {error.msg}"))
+            except RecursionError:
+                raise NoAnswer(f"nested deeper than {DEPTH_MAX}") from None
+            except ValueError as error:
+                found.append(NoAnswer(str(error)))
+    return found
+
+
+def _strict(text: str) -> JsonObject:
+    """The value of a text that is known to be an object. Raises `ValueError` for what not every reader reads alike."""
+    value: JsonObject = json.loads(text, object_pairs_hook=_unrepeated, parse_float=_finite, parse_constant=_no_number)
+    for _ in islice(_levels(value), DEPTH_MAX, None):
+        raise ValueError(f"nested deeper than {DEPTH_MAX}")
+    canonical_bytes(value)
+    return value
+
+
+def _unrepeated(pairs: list[tuple[str, JsonValue]]) -> JsonValue:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError(f"a key is there twice among {', '.join(value)[:FAULT_CHARACTERS_MAX]}")
+    return value
+
+
+def _finite(text: str) -> float:
+    return number if math.isfinite(number := float(text)) else _no_number(text)
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text[:40]} is no number of JSON")
+
+
+def _levels(value: JsonValue) -> Iterator[list[JsonValue]]:
+    """The containers of each level, from the outermost."""
+    level: list[JsonValue] = [value]
+    while level:
+        yield level
+        inner = (item.values() if isinstance(item, Mapping) else item for item in level)
+        level = [one for items in inner for one in items if isinstance(one, dict | list)]
+
+
+def _misfit(validator: Draft202012Validator, value: JsonObject) -> str:
+    """What of `value` the schema does not accept, each with its JSON pointer; empty if it fits."""
+    return "; ".join(
+        f"{''.join(f'/{step}' for step in error.instance_path) or 'the object'}: {error.message[:FAULT_CHARACTERS_MAX]}"
+        for error in islice(validator.iter_errors(value), FAULTS_SHOWN)
+    )
+
+
+@lru_cache(maxsize=64)
+def _validator(schema: bytes) -> Draft202012Validator:
+    return Draft202012Validator(json.loads(schema), offline=True)

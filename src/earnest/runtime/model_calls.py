@@ -1,0 +1,199 @@
+"""Models with a journal: each call is an intent, an answer and an outcome; what was answered is never asked again.
+
+Asking only reads, so a call that a crash cut off is made again. What the lost one cost nobody knows, and it counts nowhere.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
+from typing import Final, TypeAlias, cast
+
+from earnest.effects.clock import Clock
+from earnest.effects.llm.answers import NoAnswer, read_answer
+from earnest.effects.llm.api import ChatModel, Completion, CompletionLimits, Finish, Message
+from earnest.effects.llm.api import Role as Speaker
+from earnest.engine.codec import decode, encode
+from earnest.engine.messages import Budget, Role
+from earnest.engine.model_messages import ModelAnswered, Turn
+from earnest.engine.ports import BudgetSpent, Question, Reply
+from earnest.engine.spending import Amount, Price, amount_of, prompt_tokens_max
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, digest_bytes
+from earnest.foundation.errors import Broken, Unavailable
+from earnest.foundation.text import head_tail
+from earnest.runtime.purse import Purse
+from earnest.runtime.run_book import RunBook
+from earnest.runtime.task_log import TaskLog
+
+REPAIRED_CHARACTERS_MAX: Final = 20_000
+"""How much of an answer that is none goes back to the model that gave it."""
+VALUE_BYTES_MAX: Final = 1024 * 1024
+CUT: Final = {Finish.LENGTH: "it was cut off because it is too long", Finish.OTHER: "it ended before it was whole"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PricedModel:
+    """A model, and its price if anybody knows it."""
+
+    model: ChatModel
+    price: Price | None
+
+
+RoleModels: TypeAlias = Mapping[Role, PricedModel]
+
+
+@dataclass(slots=True, kw_only=True)
+class Account:
+    """What the requests of one call took so far. `cost_micro` None: somebody's price or count is not known."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_micro: int | None = 0
+    charged: Amount = field(default_factory=Amount)
+
+    def add(self, completion: Completion | None, price: Price | None, charged: Amount) -> Amount:
+        """Count one request. Gives what the budget is charged with: at most `charged`, and that if nobody counted."""
+        usage = completion.usage if completion else None
+        counted = usage is not None and usage.prompt_tokens + usage.completion_tokens > 0
+        if usage is not None and counted:
+            charged = amount_of(price, usage.prompt_tokens, usage.completion_tokens)
+            self.prompt_tokens += usage.prompt_tokens
+            self.completion_tokens += usage.completion_tokens
+        if price is None or not (counted or price.is_free):
+            self.cost_micro = None
+        elif self.cost_micro is not None:
+            self.cost_micro += charged.cost_micro
+        self.calls += 1
+        self.charged += charged
+        return charged
+
+
+class JournaledModels:
+    """`engine.ports.Models` over the run's book and its budget."""
+
+    def __init__(
+        self,
+        *,
+        book: RunBook,
+        models: RoleModels,
+        budget: Budget,
+        outcomes: Mapping[str, JsonObject],
+        clock: Clock,
+        log: TaskLog,
+    ) -> None:
+        self._book = book
+        self._models = models
+        self._purse = Purse(budget, charged_in(outcomes))
+        self._clock = clock
+        self._log = log
+
+    async def ask(self, turn: Turn, question: Question) -> Reply:
+        """See `Models`."""
+        done = self._book.outcome(turn.key)
+        if done is not None:
+            return _kept(turn, question, done)
+        chosen, account, started_ns = self._models[turn.role], Account(), self._clock.ticks_ns()
+        value, failure = await self._converse(turn, question, chosen, account)
+        told = ModelAnswered(
+            turn=turn,
+            model=chosen.model.endpoint.model,
+            calls=account.calls,
+            prompt_tokens=account.prompt_tokens,
+            completion_tokens=account.completion_tokens,
+            cost_micro=account.cost_micro,
+            duration_ms=(self._clock.ticks_ns() - started_ns) // 1_000_000,
+            failure=failure,
+        )
+        charged = {"calls": account.charged.calls, "tokens": account.charged.tokens}
+        charged["cost_micro"] = account.charged.cost_micro
+        body = {"prompt": question.prompt, "value": value, "told": encode(told), "charged": charged}
+        await self._book.conclude(turn.key, body)
+        return Reply(value=value, told=told)
+
+    async def _converse(
+        self, turn: Turn, question: Question, chosen: PricedModel, account: Account
+    ) -> tuple[JsonObject | None, str]:
+        """Ask and, if what comes is no answer, once more: the value, or why there is none."""
+        messages, reason = question.messages, ""
+        for is_repair in (False, True):
+            try:
+                completion = await self._complete(turn, replace(question, messages=messages), chosen, account)
+            except Unavailable as error:
+                return None, str(error)
+            except BudgetSpent as error:
+                if not is_repair:
+                    raise
+                return None, f"no usable answer ({reason}); {error}"
+            try:
+                return _value(completion, question.schema), ""
+            except NoAnswer as error:
+                reason = str(error)
+                messages = (*question.messages, *_repair(completion, reason))
+        return None, f"no usable answer, twice: {reason}"
+
+    async def _complete(self, turn: Turn, question: Question, chosen: PricedModel, account: Account) -> Completion:
+        """One request, whose intent is durable before it. Raises `Unavailable` and `BudgetSpent`."""
+        model, messages = chosen.model, question.messages
+        content = [[(message.role, message.text) for message in messages], question.schema]
+        request = json.dumps(content, ensure_ascii=False).encode(errors="surrogatepass")
+        tokens = prompt_tokens_max(request, len(messages))
+        async with self._purse.reserved(model.endpoint.model, chosen.price, tokens) as reservation:
+            key = f"{turn.key}/repair" if account.calls else turn.key
+            if key == turn.key and self._book.intent(key) is None:
+                asked = {"model": model.endpoint.model, "prompt": question.prompt, "digest": digest_bytes(request)}
+                await self._book.intend(key, asked)
+            limits = CompletionLimits(answer_tokens=reservation.answer_tokens)
+            try:
+                completion = await model.complete(
+                    messages, call_id=f"{self._book.run_id}/{key}", schema=question.schema, limits=limits
+                )
+            except Unavailable as error:
+                reservation.taken = account.add(None, chosen.price, reservation.taken)
+                self._log.note(turn, question, model.endpoint.model, failure=str(error))
+                raise
+            reservation.taken = account.add(completion, chosen.price, reservation.taken)
+            self._log.note(turn, question, completion.model, answer=completion.text)
+            return completion
+
+
+def charged_in(outcomes: Mapping[str, JsonObject]) -> Amount:
+    """What the kept calls of a run have taken from its budget."""
+    return reduce(add, (_amount(body["charged"]) for body in outcomes.values() if "charged" in body), Amount())
+
+
+def _amount(charged: JsonValue) -> Amount:
+    match charged:
+        case {"calls": int(calls), "tokens": int(tokens), "cost_micro": int(cost_micro)}:
+            return Amount(calls=calls, tokens=tokens, cost_micro=cost_micro)
+    raise Broken("what a model call took cannot be read")
+
+
+def _kept(turn: Turn, question: Question, done: JsonObject) -> Reply:
+    """The answer that an earlier process got. What the prompt was made of may have changed since, its form not."""
+    match done:
+        case {"prompt": str(prompt), "value": dict() | None as value, "told": dict(told)}:
+            if prompt != question.prompt:
+                raise Broken(f"the resumed run asks by {question.prompt} at {turn.key}, where {prompt} was answered")
+            return Reply(value=value, told=cast("ModelAnswered", decode(ModelAnswered.__name__, told)))
+    raise Broken(f"what a model answered at {turn.key} cannot be read")
+
+
+def _value(completion: Completion, schema: JsonObject) -> JsonObject:
+    """The object in a whole answer. Raises `NoAnswer`."""
+    if completion.finish in CUT:
+        raise NoAnswer(CUT[completion.finish])
+    value = read_answer(completion.text, schema)
+    if len(canonical_bytes(value)) > VALUE_BYTES_MAX:
+        raise NoAnswer(f"it is larger than {VALUE_BYTES_MAX} bytes")
+    return value
+
+
+def _repair(completion: Completion, reason: str) -> tuple[Message, Message]:
+    """What was answered, and what is wrong with it; both are data."""
+    words = f"That is no answer of the form asked for. What is wrong, as data: {json.dumps(reason)}"
+    return (
+        Message(role=Speaker.ASSISTANT, text=head_tail(completion.text, REPAIRED_CHARACTERS_MAX) or "(nothing)"),
+        Message(role=Speaker.USER, text=f"{words}\nAnswer again: the JSON object alone, whole."),
+    )

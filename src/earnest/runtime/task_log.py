@@ -1,0 +1,67 @@
+"""What was said to the models of a run, and by them? One line of JSON a request in `runs/<run>/task.jsonl`.
+
+It is there to be read by its owner and nothing depends on it: the facts hold what a resumed run needs.
+"""
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Final
+
+from earnest.effects.clock import Clock
+from earnest.effects.llm.api import Message
+from earnest.engine.model_messages import Turn
+from earnest.engine.ports import Question
+from earnest.foundation.text import head_tail
+from earnest.runtime.redaction import Redaction
+
+FILE_NAME: Final = "task.jsonl"
+TEXT_CHARACTERS_MAX: Final = 20_000
+LOG_BYTES_MAX: Final = 64 * 1024 * 1024
+
+
+class TaskLog:
+    """Appends to the log of one run. What cannot be written is left out."""
+
+    def __init__(self, folder: Path, redaction: Redaction, clock: Clock) -> None:
+        self._path = folder / FILE_NAME
+        self._redaction = redaction
+        self._clock = clock
+        self._told: dict[Turn, tuple[Message, ...]] = {}
+        """The messages of each conversation so far, by its first turn."""
+
+    def note(self, turn: Turn, question: Question, model: str, *, answer: str = "", failure: str = "") -> None:
+        """Write what is new in the conversation: of its messages, those that did not go along the last time."""
+        conversation = replace(turn, number=1)
+        before = self._told.get(conversation, ())
+        messages = question.messages
+        known = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(before, messages, strict=False))))
+        self._told[conversation] = messages
+        line = {
+            "at_ms": self._clock.now_ms(),
+            "key": turn.key,
+            "model": model,
+            "prompt": question.prompt,
+            "messages_before": known,
+            "messages": [{"role": m.role, "text": self._shown(m.text)} for m in messages[known:]],
+            "answer": self._shown(answer),
+            "failure": self._shown(failure),
+        }
+        with suppress(OSError):
+            self._append(json.dumps(line) + "\n")
+
+    def _shown(self, text: str) -> str:
+        return head_tail(self._redaction.of(text), TEXT_CHARACTERS_MAX)
+
+    def _append(self, line: str) -> None:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._path.open("a", encoding="ascii", opener=_private) as file:
+            if file.tell() + len(line) <= LOG_BYTES_MAX:
+                file.write(line)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -65,18 +65,35 @@ def query_us(reader: MemoryReader, tag: Tag) -> float:
     return statistics.median(times_ns) / 1_000
 
 
-def measure_queries(folder: Path, count: int) -> dict[str, float | int]:
+def rules_us(reader: MemoryReader, tag: Tag) -> float:
+    """Median microseconds of a question for the rules of a pair."""
+    times_ns = []
+    for _ in range(QUERIES):
+        began_ns = time.perf_counter_ns()
+        reader.query_c(tag.space, tag.entity)
+        times_ns.append(time.perf_counter_ns() - began_ns)
+    return statistics.median(times_ns) / 1_000
+
+
+def a_rule(tag: Tag, number: int) -> Megram:
+    return replace(megram(number, tag), id=f"{tag.space}/rule{number}", level=Level.C, k=0.0)
+
+
+def measure_queries(folder: Path, count: int) -> tuple[dict[str, float | int], dict[str, float]]:
     kv = LmdbKeyValue(folder)
     fill(kv, SMALL, 10)
     fill_s = fill(kv, LARGE, count)
+    kv.write(lambda tx: [store.put(tx, a_rule(tag, number)) for tag in (SMALL, LARGE) for number in range(10)])
     reader = MemoryReader(kv)
     query_us(reader, LARGE)
     # Turn about, so that a busy machine disturbs both alike.
     rounds = [(query_us(reader, SMALL), query_us(reader, LARGE)) for _ in range(5)]
     small_us, large_us = (min(column) for column in zip(*rounds, strict=True))
+    rule_rounds = [(rules_us(reader, SMALL), rules_us(reader, LARGE)) for _ in range(5)]
+    rules_small_us, rules_large_us = (min(column) for column in zip(*rule_rounds, strict=True))
     size_bytes = (folder / "data.mdb").stat().st_size
     kv.close()
-    return {
+    queries: dict[str, float | int] = {
         "megrams": count,
         "fill_s": round(fill_s, 1),
         "bytes_per_megram": size_bytes // count,
@@ -84,6 +101,12 @@ def measure_queries(folder: Path, count: int) -> dict[str, float | int]:
         "query_all_us": round(large_us, 1),
         "ratio": round(large_us / small_us, 2),
     }
+    rules = {
+        "rules_10_us": round(rules_small_us, 1),
+        "rules_all_us": round(rules_large_us, 1),
+        "ratio": round(rules_large_us / rules_small_us, 2),
+    }
+    return queries, rules
 
 
 async def measure_writes(folder: Path, count: int) -> dict[str, float | int]:
@@ -137,8 +160,10 @@ def main() -> None:
     parser.add_argument("--written", type=int, default=20_000)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        queries, rules = measure_queries(Path(folder) / "queries", arguments.megrams)
         result = {
-            "queries": measure_queries(Path(folder) / "queries", arguments.megrams),
+            "queries": queries,
+            "rules": rules,
             "writes": asyncio.run(measure_writes(Path(folder) / "writes", arguments.written)),
             "forgetting": asyncio.run(measure_forgetting(Path(folder) / "forgetting", arguments.forgotten)),
         }

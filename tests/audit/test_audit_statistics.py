@@ -16,7 +16,7 @@ from earnest.audit.event import GENESIS, LogEvent, Note, Scalar, encode_line
 from earnest.audit.log import AuditLog, read_lines
 from earnest.audit.report import AuditReport, AuditSettings, GapTrend, Trend, Trigger, report_of, trend_of
 from earnest.audit.snapshot import SNAPSHOT_NAME, Snapshot, keep_snapshot, read_report, take_snapshot
-from earnest.audit.statistics import Finding, Statistics, fold, has_forgotten, has_seen, knows_cause
+from earnest.audit.statistics import SPENT, Finding, Statistics, fold, has_forgotten, has_seen, knows_cause
 from earnest.effects.clock import SystemClock
 from earnest.foundation.errors import Refused
 
@@ -152,14 +152,22 @@ def test_a_silent_run_is_told_in_one_window_and_again_after_it_spoke() -> None:
     assert [finding.code for finding in report(statistics, after_ms=701_000).anomalies] == ["silent_run"]
 
 
-BUDGET: Said = ("TaskRequested", {"budget_time_ms": 10_000, "budget_cost_micro": 50, "budget_tokens": 7})
+LIMITS: dict[str, Scalar] = {"time_ms": 10_000, "cost_micro": 50, "tokens": 7, "model_calls": 2}
+BUDGET: Said = ("TaskRequested", {f"budget_{name}": limit for name, limit in LIMITS.items()})
+
+
+def spent(*amounts: int) -> dict[str, Scalar]:
+    """What a FinalResult says: cost, tokens of prompts and of answers, calls."""
+    return {f"spent_{name}": amount for name, amount in zip(SPENT, amounts, strict=True)}
 
 
 @pytest.mark.parametrize(
     ("said", "details"),
     [
-        ([("FinalResult", {"spent_cost_micro": 50, "spent_tokens": 7})], []),
-        ([("FinalResult", {"spent_cost_micro": 51, "spent_tokens": 8})], ["cost_micro 51 of 50", "tokens 8 of 7"]),
+        ([("FinalResult", spent(50, 4, 3, 2))], []),
+        ([("FinalResult", spent(51, 4, 3, 2))], ["cost_micro 51 of 50"]),
+        ([("FinalResult", spent(50, 4, 4, 2))], ["tokens 8 of 7"]),
+        ([("FinalResult", spent(50, 4, 3, 3))], ["model_calls 3 of 2"]),
         ([("TaskSpec", {}), *[("SubTask", {})] * 14, ENDED], []),
         ([("TaskSpec", {}), *[("SubTask", {})] * 15, ENDED], ["time_ms 16000 of 10000"]),
         (

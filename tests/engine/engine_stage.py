@@ -16,6 +16,7 @@ from earnest.effects.clock import VirtualClock
 from earnest.effects.tools.failures import ToolFailure
 from earnest.effects.tools.record import ToolCall, ToolRecord
 from earnest.engine.codec import decode, encode
+from earnest.engine.confirming import Nobody
 from earnest.engine.engine import Engine
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.messages import Budget, FinalResult, Recollection, Role, TaskRequested
@@ -24,7 +25,7 @@ from earnest.engine.playbook.executor import PlaybookExecutor
 from earnest.engine.playbook.no_models import NoModels
 from earnest.engine.playbook.perceiver import PlaybookPerceiver
 from earnest.engine.playbook.planner import PlaybookPlanner
-from earnest.engine.ports import Executor, Perceiver, Planner, RoleModel
+from earnest.engine.ports import Confirming, Executor, Perceiver, Planner, RoleModel
 from earnest.engine.post import Pause, Post
 from earnest.engine.run import Run, RunLimits
 from earnest.engine.senders import SENDERS
@@ -212,6 +213,7 @@ class Stage:
     perceiver: Perceiver | None = None
     planner: Planner | None = None
     executor: Executor = field(default_factory=PlaybookExecutor)
+    confirming: Confirming = field(default_factory=Nobody)
     heard: list[Envelope] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
 
@@ -262,6 +264,7 @@ class Stage:
             judge=self.judge,
             constants=self.constants,
             limits=self.limits,
+            confirming=self.confirming,
         )
 
     async def work(self, meanwhile: Callable[[Engine], object] | None = None) -> FinalResult:

@@ -29,7 +29,7 @@ from earnest.engine.messages import (
     ToolCalled,
     Usage,
 )
-from earnest.engine.ports import EffectUnknown, NeedsConfirmation, PlanningContext, RoleModel
+from earnest.engine.ports import EffectUnknown, PlanningContext, RoleModel
 from earnest.engine.run import RunLimits
 from earnest.foundation.errors import EarnestError
 from earnest.memory.megram import Level, Tag, approach_tag
@@ -180,7 +180,6 @@ async def test_the_user_ends_a_run_and_its_work() -> None:
 @pytest.mark.parametrize(
     ("error", "cause"),
     [
-        (NeedsConfirmation("rm needs leave"), Cause.LAW_1),
         (EffectUnknown("nobody knows"), Cause.UNKNOWN_EFFECT),
         (RuntimeError("no disk"), Cause.FAULT),
     ],

@@ -60,7 +60,7 @@ from earnest.engine.roles.planner import CORRECTIONS_MAX, PlannerRole
 from earnest.engine.roles.shared_memory import SharedMemoryRole
 from earnest.engine.roles.solver import SolverRole
 from earnest.foundation.failures import FailureClass
-from earnest.memory.megram import Tag
+from earnest.memory.megram import NOTES, Tag
 from earnest.verification.verdict import Answer, CriterionVerdict
 
 SPEC = TaskSpec(task_class="counting", intent="count the lines", raw_input="count")
@@ -189,7 +189,8 @@ async def test_memory_answers_every_question_in_its_order() -> None:
     async with alone(stage, partial(_memory, stage)) as r5:
         (answer,) = await r5.tell(Role.R2, MemoryAsked(tags=tags))
     assert isinstance(answer, MemoryAnswered)
-    assert tuple(recollection.tag for recollection in answer.recollections) == tags == tuple(stage.recall.asked)
+    assert tuple(recollection.tag for recollection in answer.recollections) == tags
+    assert tuple(stage.recall.asked) == (*tags, NOTES), "what the user had remembered is looked for unasked"
 
 
 def _memory(stage: Stage, runs: dict[str, object]) -> SharedMemoryRole:

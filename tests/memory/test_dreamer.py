@@ -3,13 +3,11 @@
 import asyncio
 from pathlib import Path
 
-import pytest
 from megrams import START_MS, TAG, megram
 
 from earnest.effects.clock import VirtualClock
-from earnest.foundation.errors import Unavailable
 from earnest.foundation.instants import DAY_MS
-from earnest.memory.dreamer import BATCH_MAX, PERIOD_MS, Dreamer
+from earnest.memory.dreamer import BATCH_MAX, Dreamer
 from earnest.memory.megram import Forgotten, Level, State
 from earnest.memory.service import open_memory
 
@@ -57,37 +55,3 @@ async def test_a_large_pass_goes_in_batches_and_lets_writes_through(tmp_path: Pa
     assert len(await dreaming) == 3 * BATCH_MAX
     assert [one.id for one in memory.entries()] == ["new"]
     await memory.close()
-
-
-class FadingMemory:
-    """Forgets one Megram a pass, and has a bad day."""
-
-    def __init__(self) -> None:
-        self.passes: list[int] = []
-        self.failing = False
-
-    async def forget_expired(self, now_ms: int, limit: int) -> tuple[Forgotten, ...]:
-        self.passes.append(now_ms)
-        if self.failing:
-            raise Unavailable("the disk is full")
-        return (Forgotten(id=f"m{len(self.passes)}", level=Level.M, space=TAG.space, entity=TAG.entity),)
-
-
-async def test_the_dreamer_wakes_every_five_minutes_and_survives_a_failure(caplog: pytest.LogCaptureFixture) -> None:
-    memory, clock = FadingMemory(), VirtualClock(START_MS)
-    published: list[str] = []
-
-    async def publish(forgotten: tuple[Forgotten, ...]) -> None:
-        published.extend(one.id for one in forgotten)
-
-    running = asyncio.ensure_future(Dreamer(memory, clock).run(publish))
-    await asyncio.sleep(0)
-    await clock.advance_ms(PERIOD_MS)
-    memory.failing = True
-    await clock.advance_ms(PERIOD_MS)
-    memory.failing = False
-    await clock.advance_ms(PERIOD_MS)
-    running.cancel()
-    assert memory.passes == [START_MS + number * PERIOD_MS for number in (1, 2, 3)]
-    assert published == ["m1", "m3"]
-    assert "the disk is full" in caplog.text

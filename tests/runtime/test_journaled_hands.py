@@ -14,6 +14,7 @@ from earnest.effects.tools.record import ToolCall
 from earnest.effects.tools.toolbox import Toolbox
 from earnest.effects.workspace.staging import Workspace
 from earnest.engine.ports import EffectUnknown, NeedsConfirmation
+from earnest.runtime.approvals import Approvals
 from earnest.runtime.hands import JournaledHands
 from earnest.runtime.order import Grants
 from earnest.runtime.run_book import RunBook, read_kept
@@ -73,20 +74,22 @@ async def _begin(folder: Path, database: Database, *, granted: bool = True) -> L
     clock, shell = VirtualClock(), Shell()
     kept = await database.read(lambda reader: read_kept(reader, "run"))
     workspace = Workspace(folder / "workspace", folder / "stages")
+    book = RunBook(
+        run_id="run",
+        database=database,
+        clock=clock,
+        kept=kept,
+        recorded=lambda _seq, _envelope: None,
+        failed=lambda _reason: None,
+    )
     hands = JournaledHands(
-        book=RunBook(
-            run_id="run",
-            database=database,
-            clock=clock,
-            kept=kept,
-            recorded=lambda _seq, _envelope: None,
-            failed=lambda _reason: None,
-        ),
+        book=book,
         toolbox=Toolbox(clock),
         workspace=workspace,
         sandbox=shell,
         inputs=(),
         grants=Grants(write=(Path(OUTER),) if granted else ()),
+        approvals=Approvals(book=book, clock=clock, kept=kept.outcomes),
         clock=clock,
     )
     await hands.recover(kept.outcomes)

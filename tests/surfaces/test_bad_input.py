@@ -130,6 +130,7 @@ READING = [
     ("show", "run_1"),
     ("audit", "report"),
     ("audit", "tail"),
+    ("audit", "calibrate"),
     ("memory", "show"),
     ("memory", "query", "intent:x"),
     ("memory", "forget", "x"),

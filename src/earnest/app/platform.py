@@ -2,11 +2,14 @@
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
+from pathlib import Path
 
 from earnest.app import places
 from earnest.app.judges import reviews_in
+from earnest.app.models import ModelPool
 from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings
 from earnest.app.verifiers import verifier_for
@@ -27,10 +30,14 @@ from earnest.foundation.canonical import JsonObject
 from earnest.journal.service import Sealer
 from earnest.memory.dreamer import Dreamer
 from earnest.memory.service import Memory, open_memory
+from earnest.runtime.dreaming import Dreaming
 from earnest.runtime.forgetting import Forgetting
 from earnest.runtime.recall import MemoryRecall, catch_up
+from earnest.runtime.redaction import Redaction, secrets_in
+from earnest.runtime.remembering import Remembering
 from earnest.runtime.review_book import ReviewBook
 from earnest.runtime.task_run import TaskRuns, TaskServices
+from earnest.runtime.tracing import open_tracing
 from earnest.runtime.tree_heads import TREE_HEAD_SENDERS, TreeHead, announcing
 from earnest.verification.service import Verifier
 
@@ -47,6 +54,8 @@ class Platform:
     auditor: Auditor
     memory: Memory
     forgetting: Forgetting
+    dreaming: Dreaming
+    remembering: Remembering
     verifier: Verifier
     reviews: ReviewBook
     sandbox: Sandbox
@@ -55,7 +64,9 @@ class Platform:
 
 @contextlib.asynccontextmanager
 async def open_platform(
-    settings: Settings, *, on_report: Callable[[AuditReport], None] = lambda _: None
+    settings: Settings,
+    *,
+    on_report: Callable[[AuditReport], None] = lambda _: None,
 ) -> AsyncIterator[Platform]:
     """Take the data directory and start everything. Raises `Refused("data_directory_in_use")` beside another writer."""
     clock, chance = SystemClock(), SystemChance()
@@ -66,6 +77,10 @@ async def open_platform(
         bus = LocalBus()
         auditor = _open_auditor(settings, bus, clock, on_report)
         stack.callback(auditor.close)
+        tracing = open_tracing(os.environ)
+        if tracing is not None:
+            stack.push_async_callback(tracing.close)
+            bus.tap("tracing", tracing.see)
         sandbox = await open_for(settings, clock)
         stack.push_async_callback(sandbox.close)
         _keep_running(stack, _keep_testing(sandbox, clock))
@@ -81,8 +96,16 @@ async def open_platform(
         reviews = reviews_in(database, clock)
         verifier = verifier_for(settings, sandbox, clock=clock, chance=chance, reviews=reviews)
         toolbox = Toolbox(clock)
-        forgetting = Forgetting(memory=memory, dreamer=Dreamer(memory, clock), database=database, clock=clock)
-        _keep_running(stack, auditor.watch(), forgetting.watch())
+        models = await stack.enter_async_context(ModelPool(settings.models, clock=clock, chance=chance))
+        dreamer = Dreamer(memory, clock)
+        forgetting = Forgetting(dreamer=dreamer, database=database, clock=clock)
+        dreaming = Dreaming(
+            memory=memory, dreamer=dreamer, forgetting=forgetting, database=database, bus=bus, clock=clock
+        )
+        remembering = Remembering(
+            memory=memory, recall=recall, dreaming=dreaming, database=database, bus=bus, clock=clock, chance=chance
+        )
+        _keep_running(stack, auditor.watch(), dreaming.watch())
         services = TaskServices(
             home=settings.home,
             database=database,
@@ -96,6 +119,9 @@ async def open_platform(
             limits=RunLimits(parallel_subtasks=settings.parallel_subtasks, silence_ms=settings.silence_s * 1000),
             clock=clock,
             chance=chance,
+            models=models.of_roles,
+            redaction=Redaction((settings.models.api_key, settings.judge.api_key, *secrets_in(os.environ))),
+            user_home=Path.home(),
         )
         yield Platform(
             settings=settings,
@@ -106,6 +132,8 @@ async def open_platform(
             auditor=auditor,
             memory=memory,
             forgetting=forgetting,
+            dreaming=dreaming,
+            remembering=remembering,
             verifier=verifier,
             reviews=reviews,
             sandbox=sandbox,

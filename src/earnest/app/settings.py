@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from earnest.app.judges import JudgeSettings, read_judge
+from earnest.app.model_settings import ModelSettings, read_models
 from earnest.effects.probes.spec import ProbeSpec, read_probe
 from earnest.engine.gradient.constants import Constants, Signal
 from earnest.foundation.errors import Diagnostic, Faulty
@@ -18,7 +19,7 @@ from earnest.foundation.names import is_slug
 HOME_VARIABLE: Final = "EARNEST_HOME"
 FILE_NAME: Final = "settings.toml"
 SOLVER: Final = "solver"
-TABLES: Final = (SOLVER, "probes", "judge")
+TABLES: Final = (SOLVER, "probes", "judge", "models")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,8 @@ class Settings:
     """What measures the world, by name; tables `[probes.NAME]` of the file only (docs/checks/probe.md)."""
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     """The model that judges; table `[judge]` of the file, or `VERIFY_LLM_BASE_URL` and the like."""
+    models: ModelSettings = field(default_factory=ModelSettings)
+    """The models that work; table `[models]` of the file, or `EARNEST_BASE_URL` and the like."""
     solver: Constants = field(default_factory=Constants)
     """The solver's constants; table `[solver]` of the file only."""
 
@@ -67,10 +70,11 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     constants = _constants(source)
     probes = _probes(source)
     judge = _judge(source, environment)
+    models = _models(source, environment)
     numbers = _file_numbers(source) | _environment_numbers(environment, source.faults)
     if source.faults:
         raise Faulty(source.faults)
-    settings = Settings(home=home, solver=constants, probes=probes, judge=judge)
+    settings = Settings(home=home, solver=constants, probes=probes, judge=judge, models=models)
     return replace(settings, **numbers)  # type: ignore[arg-type]  # all of these are int
 
 
@@ -146,6 +150,12 @@ def _probes(file: _File) -> dict[str, ProbeSpec]:
 
 def _judge(file: _File, environment: Mapping[str, str]) -> JudgeSettings:
     return read_judge(file.values.get("judge", {}), environment, str(file.path), file.faults)
+
+
+def _models(file: _File, environment: Mapping[str, str]) -> ModelSettings:
+    return read_models(
+        file.values.get("models", {}), environment, lambda message, key: file.fault(message, key=key), file.faults
+    )
 
 
 def _environment_numbers(environment: Mapping[str, str], faults: list[Diagnostic]) -> dict[str, int]:

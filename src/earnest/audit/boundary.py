@@ -4,7 +4,17 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-ROOT_KINDS: Final = frozenset({"TaskRequested", "StopRequested", "RunResumed", "TreeHead", "DreamEvent"})
+ROOT_KINDS: Final = frozenset(
+    {
+        "TaskRequested",
+        "StopRequested",
+        "RunResumed",
+        "TreeHead",
+        "DreamEvent",
+        "RememberRequested",
+        "ForgetRequested",
+    }
+)
 """What may begin something: every other kind is an effect and names the message that caused it."""
 
 

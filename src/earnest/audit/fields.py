@@ -23,8 +23,18 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "budget_time_ms": "budget.time_ms",
         "budget_cost_micro": "budget.cost_micro",
         "budget_tokens": "budget.tokens",
+        "budget_model_calls": "budget.model_calls",
     },
     "TaskSpec": {"task_class": "task_class"},
+    "ModelAsked": {"prompt": "prompt"},
+    "ModelAnswered": {
+        "model": "model",
+        "calls": "calls",
+        "prompt_tokens": "prompt_tokens",
+        "completion_tokens": "completion_tokens",
+        "cost_micro": "cost_micro",
+        "duration_ms": "duration_ms",
+    },
     "PlanReady": {"round": "round"},
     "PlanningFailed": {"round": "round"},
     "SubTask": {"subtask_id": "subtask.id", "round": "round"},
@@ -40,7 +50,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
     "ExecutionResult": {"subtask_id": "subtask_id", "attempt": "attempt", "status": "status"},
     "CorrectionSignal": {"subtask_id": "subtask_id", "attempt": "attempt", "failure_class": "failure_class"},
     "SubTaskOutcome": {"subtask_id": "subtask_id", "status": "status"},
-    "ReplanRequest": {"round": "round"},
+    "ReplanRequest": {"round": "round", "failed": "failed", "not_run": "not_run"},
     "OutcomeSummary": {"round": "round"},
     "PlanDirective": {"round": "round", "urgency": "urgency", **_LOSS},
     "StopRequested": {"cause": "cause"},
@@ -48,13 +58,19 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "cause": "cause",
         "replans": "replans",
         "spent_cost_micro": "usage.cost_micro",
-        "spent_tokens": "usage.tokens",
+        "spent_prompt_tokens": "usage.prompt_tokens",
+        "spent_completion_tokens": "usage.completion_tokens",
+        "spent_model_calls": "usage.model_calls",
+        "passes": "usage.passes",
         **_LOSS,
     },
     "RunResumed": {"downtime_ms": "downtime_ms"},
     "TreeHead": {"size": "size", "root": "root"},
 }
-"""Kind → name in the log → path in the payload. A path that leads nowhere is left out of the line."""
+"""Kind → name in the log → path in the payload. A path that leads nowhere is left out of the line.
+
+Of a list, the number of its items is logged.
+"""
 
 
 def _split(path: str) -> tuple[str, tuple[str, ...]]:
@@ -74,6 +90,8 @@ def select_fields(kind: str, payload: JsonObject) -> dict[str, Scalar]:
             value = value.get(part) if isinstance(value, dict) else None
         if isinstance(value, str):
             selected[name] = plain(value)
+        elif isinstance(value, list):
+            selected[name] = len(value)
         elif _is_number(value):
             selected[name] = value
     return selected

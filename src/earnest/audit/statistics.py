@@ -21,6 +21,10 @@ MESSAGE_IDS_MAX: Final = 8_192
 """Of one open run. Beyond them its causes are no longer judged."""
 REMEMBERED_RUNS_MAX: Final = 1_024
 """Ended runs, and runs in one window's trends."""
+SESSION: Final = "session"
+"""What is said between runs; no run."""
+SPENT: Final = ("cost_micro", "prompt_tokens", "completion_tokens", "model_calls")
+"""What a FinalResult says it spent."""
 TIME_GRACE_MS: Final = 5_000
 """Ending a run whose time is over takes a moment."""
 
@@ -202,7 +206,7 @@ def _fold_note(statistics: Statistics, event: LogEvent) -> None:
 
 def _count(statistics: Statistics, run: OpenRun, event: LogEvent) -> None:
     window = statistics.window
-    if event.run_id not in window.gaps:
+    if event.run_id != SESSION and event.run_id not in window.gaps:
         window.gaps[event.run_id] = run.gap
         window.runs_unlisted += _forget_oldest(window.gaps, REMEMBERED_RUNS_MAX)
     fields = event.fields
@@ -270,11 +274,12 @@ def _count_round(window: Window, run: OpenRun, event: LogEvent) -> None:
 
 def _check_budget(window: Window, run: OpenRun, event: LogEvent) -> None:
     """Time is measured here; cost and tokens are those that the run says it spent."""
-    spent = {"cost_micro": event.fields.get("spent_cost_micro"), "tokens": event.fields.get("spent_tokens")}
+    said = {name: _integer(event.fields.get(f"spent_{name}")) for name in SPENT}
+    spent = {**said, "tokens": said["prompt_tokens"] + said["completion_tokens"]}
     if run.specified_ms is not None:
         spent["time_ms"] = event.at_ms - run.specified_ms - run.downtime_ms
     for name, limit in run.budget.items():
-        amount = _integer(spent.get(name))
+        amount = spent.get(name, 0)
         if amount > limit + (TIME_GRACE_MS if name == "time_ms" else 0):
             window.anomalies.add(FindingCode.OVER_BUDGET, event.run_id, f"{name} {amount} of {limit}")
 

@@ -5,7 +5,7 @@ from itertools import count
 
 from earnest.effects.bus.api import Envelope
 from earnest.engine.messages import Role
-from earnest.engine.model_messages import ModelAsked, Turn
+from earnest.engine.model_messages import ModelAnswered, ModelAsked, Turn
 from earnest.engine.ports import Question, Unanswered
 from earnest.engine.run import Run
 from earnest.foundation.canonical import JsonObject
@@ -21,6 +21,8 @@ class Asking:
         self._cause = cause
         self._place = Turn(role=role, round=round_number, subtask_id=subtask_id, attempt=attempt)
         self._numbers = count(1)
+        self.answers: list[ModelAnswered] = []
+        """What was told of each call so far."""
 
     async def ask(self, question: Question) -> JsonObject:
         """See `RoleModel`."""
@@ -35,6 +37,7 @@ class Asking:
         finally:
             run.effects_in_flight -= 1
         run.post.send(turn.role, f"{turn.key}/answered", reply.told, asked)
+        self.answers.append(reply.told)
         if reply.value is None:
             raise Unanswered(reply.told.failure)
         return reply.value

@@ -2,16 +2,21 @@
 
 from dataclasses import dataclass
 
+from earnest.foundation.canonical import JsonObject
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmationAsked:
     """An action that needs leave. `action` is its digest: tool, version, canonical arguments, paths, network.
 
-    `wording` is for people, already printable; nothing is decided by it. `paths` are absolute.
+    `args` are those of the tool, exactly. `paths`, absolute and resolved, are what it needs leave to write to beyond
+    what was granted, and `network` is whether it needs leave for that. `wording` says all of it to people, already
+    printable; nothing is decided by it.
     """
 
     action: str
     tool: str
+    args: JsonObject
     wording: str
     paths: tuple[str, ...]
     network: bool
@@ -26,3 +31,11 @@ class ConfirmationAnswered:
     approved: bool
     by: str
     expires_at_ms: int
+
+
+class Nobody:
+    """Nobody is there to be asked, so nothing is confirmed (`engine.ports.Confirming`)."""
+
+    async def confirm(self, _key: str, asked: ConfirmationAsked) -> ConfirmationAnswered:
+        """No."""
+        return ConfirmationAnswered(action=asked.action, approved=False, by="nobody", expires_at_ms=asked.expires_at_ms)

@@ -5,16 +5,18 @@ from typing import Final
 
 from earnest.engine.gradient.cascade import Cause, State
 from earnest.engine.gradient.trajectory import Trajectory
-from earnest.engine.messages import FinalResult, Outcome, SubTaskOutcome, UnmetCriterion, Usage
+from earnest.engine.messages import FinalResult, Outcome, SubTaskOutcome, UnmetCriterion
 from earnest.engine.sensing import STATUS, Seen, judged
+from earnest.engine.spending import usage_of
 
 NEXT_MOVES: Final[dict[Cause, tuple[str, ...]]] = {
-    Cause.BUDGET: ("allow more replans or add another approach to the failing subtasks",),
+    Cause.BUDGET: ("allow more replans, tokens, calls or cost, or add another approach to the failing subtasks",),
     Cause.TIME: ("raise the time budget", "make the slow step smaller"),
     Cause.DIVERGENCE: ("look at the trajectory: each change made the result worse",),
     Cause.EXHAUSTED: ("add another approach to the failing subtasks", "check whether the criteria can be met at all"),
     Cause.UNCLEAR: ("find out why the criteria could not be judged: `earnest doctor`",),
     Cause.PLANNING: ("look at the reasons: the plan broke the rules twice",),
+    Cause.UNANSWERED: ("look whether the model's endpoint answers: `earnest doctor`", "try a stronger model"),
     Cause.LAW_1: ("confirm the named action, or leave it out",),
     Cause.UNKNOWN_EFFECT: ("find out by hand whether the named effect happened; give the step a `look` command",),
     Cause.SILENCE: ("look at `earnest audit tail` for the last message",),
@@ -48,7 +50,7 @@ def final_result(seen: Seen, trajectory: Trajectory, detail: str, elapsed_ms: in
         unmet=() if decision.state is State.ACCEPT else unmet,
         next_moves=NEXT_MOVES[decision.cause] if decision.cause else (),
         elapsed_ms=elapsed_ms,
-        usage=Usage(),
+        usage=usage_of(seen.answers, seen.sequences),
     )
 
 

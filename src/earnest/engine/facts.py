@@ -4,6 +4,7 @@ from typing import Final
 
 from earnest.effects.bus.api import Envelope
 from earnest.engine.codec import decode, encode
+from earnest.engine.memory_messages import MemoryRecalled
 from earnest.engine.messages import MegramEmitted
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken
@@ -14,17 +15,23 @@ RESUMED: Final = "run.resumed"
 FINISHED: Final = "run.finished"
 MESSAGE: Final = "run.message"
 MEGRAM: Final = "memory.megram"
+RECALLED: Final = "memory.recalled"
 INTENT: Final = "effect.intent"
 OUTCOME: Final = "effect.outcome"
 
-MESSAGES: Final = (MESSAGE, MEGRAM)
-"""Megrams are messages like any other; their own kind lets memory find them."""
+MESSAGES: Final = (MESSAGE, MEGRAM, RECALLED)
+"""Megrams and recalls are messages like any other; their own kinds let memory find them."""
 
 
 def message_fact(envelope: Envelope) -> Fact:
     """The fact that keeps a message."""
+    payload = envelope.payload
     return Fact(
-        kind=MEGRAM if isinstance(envelope.payload, MegramEmitted) else MESSAGE,
+        kind=MEGRAM
+        if isinstance(payload, MegramEmitted)
+        else RECALLED
+        if isinstance(payload, MemoryRecalled)
+        else MESSAGE,
         subject=envelope.run_id,
         at_ms=envelope.at_ms,
         body={
@@ -32,7 +39,7 @@ def message_fact(envelope: Envelope) -> Fact:
             "kind": envelope.kind,
             "sender": envelope.sender,
             "causation_id": envelope.causation_id,
-            "payload": encode(envelope.payload),
+            "payload": encode(payload),
         },
     )
 

@@ -7,8 +7,10 @@ from typing import Final, NoReturn
 from earnest.effects.bus.api import Envelope
 from earnest.effects.tools.failures import ToolFailure, logical
 from earnest.effects.tools.record import ToolCall, ToolRecord
+from earnest.engine.gradient.cascade import Cause
 from earnest.engine.messages import Role, SubTask, ToolCalled
 from earnest.engine.plan_rules import targets
+from earnest.engine.ports import NeedsConfirmation
 from earnest.engine.run import Run
 from earnest.foundation.errors import EarnestError
 
@@ -68,11 +70,33 @@ class Guard:
         return record
 
     async def _perform(self, key: str, call: ToolCall, look: str | None) -> ToolRecord:
-        self._run.effects_in_flight += 1
+        """Perform it, asking for leave at most once. While a person is waited for, the run is not silent.
+
+        Without leave the run ends, whatever the mind makes of the error: a no is never planned around (Law 1).
+        """
+        run = self._run
+        run.effects_in_flight += 1
         try:
-            return await self._run.hands.call(key, call, look)
+            try:
+                return await run.hands.call(key, call, look)
+            except NeedsConfirmation as needs:
+                await self._ask(needs)
+                return await run.hands.call(needs.key, needs.call, look)
+        except NeedsConfirmation as needs:
+            self.over = str(needs)
+            run.stop(Role.RUNTIME, Cause.LAW_1, self.over)
+            raise
         finally:
-            self._run.effects_in_flight -= 1
+            run.effects_in_flight -= 1
+
+    async def _ask(self, needs: NeedsConfirmation) -> None:
+        """Have a person asked. Raises `needs` unless the answer is yes; whether that holds is checked by the hands."""
+        post = self._run.post
+        asked = post.send(Role.R3, f"{needs.key}/asked", needs.asked, self._cause)
+        answered = await self._run.confirming.confirm(needs.key, needs.asked)
+        post.send(Role.USER, f"{needs.key}/answered", answered, asked)
+        if not answered.approved:
+            raise needs
 
     def _end(self, reason: str) -> NoReturn:
         self.over = self.over or reason

@@ -15,7 +15,7 @@ from earnest.engine.gradient.cascade import Cause, State, Urgency
 from earnest.engine.gradient.lessons import Lesson
 from earnest.engine.gradient.loss import Loss
 from earnest.memory.megram import Tag
-from earnest.memory.potential import Potentials
+from earnest.memory.potential import Action, Potentials
 from earnest.verification.verdict import CriterionVerdict, FailureClass
 
 
@@ -116,14 +116,23 @@ class Rule:
 class Recollection:
     """What memory has to say about one tag: the potentials, the newest contents, the rules, and untried ideas.
 
-    `hypotheses` may be shown to a planner under break_symmetry only.
+    `content_ids` are the entries of `contents`, in order. `hypotheses` may be shown to a planner under break_symmetry
+    only.
     """
 
     tag: Tag
     potentials: Potentials
     contents: tuple[str, ...] = ()
+    content_ids: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
     hypotheses: tuple[str, ...] = ()
+
+    @property
+    def action(self) -> Action:
+        """What the newest rule says; where there is none, what the potentials say."""
+        if self.rules:
+            return Action.AVOID if self.rules[0].avoid else Action.EXPLOIT
+        return self.potentials.action
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +180,8 @@ class PlanReady:
     `carried` subtasks were matched in an earlier round and nothing before them changed: their outcomes stand. What all
     others left in the workspace is taken back before they are worked anew.
     `notes` say in words what memory and directives did to the plan; `rules` are the ids of memory's rules that it
-    follows, so that a rule that failed can be blamed.
+    follows, so that a rule that failed can be blamed; `recalled` are those of the entries whose contents it was made
+    from, at most ten, whose age that renews.
     """
 
     round: int
@@ -181,6 +191,7 @@ class PlanReady:
     carried: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
+    recalled: tuple[str, ...] = ()
     corrections_max: int = 2
 
 

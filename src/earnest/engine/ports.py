@@ -9,8 +9,10 @@ from earnest.effects.bus.api import Envelope
 from earnest.effects.llm.api import Message
 from earnest.effects.tools.failures import ToolFailure
 from earnest.effects.tools.record import ToolCall, ToolRecord
+from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
 from earnest.engine.messages import (
     CorrectionSignal,
+    FinalResult,
     PlanDirective,
     PlanningFailed,
     PlanReady,
@@ -28,7 +30,16 @@ from earnest.verification.verdict import CriterionVerdict
 
 
 class NeedsConfirmation(EarnestError):
-    """Law 1: the action is not allowed unless the user says yes to exactly this."""
+    """Law 1: the action is not allowed unless the user says yes to exactly this.
+
+    After a yes that was given under `key`, `call` may be performed under it.
+    """
+
+    def __init__(self, asked: ConfirmationAsked, *, key: str, call: ToolCall) -> None:
+        super().__init__(f"{asked.wording} (this action alone: {asked.action})")
+        self.asked = asked
+        self.key = key
+        self.call = call
 
 
 class EffectUnknown(EarnestError):
@@ -78,6 +89,14 @@ class RoleModel(Protocol):
         ...
 
 
+class LastWords(Protocol):
+    """What a model may add to the words of an abandoned run; R7 itself has no other mind."""
+
+    async def __call__(self, result: FinalResult, model: RoleModel, /) -> FinalResult:
+        """The result, of which nothing but words differs. Soon: a user waits for it."""
+        ...
+
+
 class BudgetSpent(EarnestError):
     """The next model call would pass what the run may spend: it is not made, and the run ends."""
 
@@ -110,7 +129,8 @@ class Hands(Protocol):
 
         `look` is a command that tells of an effect outside the workspace whether it happened: exit status 0 or 1.
 
-        Raises `NeedsConfirmation` for what was not granted and `EffectUnknown` for what a crash left open.
+        Raises `NeedsConfirmation` for what was neither granted nor confirmed, and `EffectUnknown` for what a crash left
+        open.
         """
         ...
 
@@ -119,6 +139,14 @@ class Hands(Protocol):
 
         The prefixes come in the order in which that work began.
         """
+        ...
+
+
+class Confirming(Protocol):
+    """Whoever may give leave for an action beyond what was granted."""
+
+    async def confirm(self, key: str, asked: ConfirmationAsked) -> ConfirmationAnswered:
+        """The answer, durable by now: asked once per `key`, whatever crashes. No answer in time is a no."""
         ...
 
 
@@ -157,11 +185,22 @@ class KeptMessages(Protocol):
         ...
 
 
+class Clarifier(Protocol):
+    """The user, where one is there to be asked about the request."""
+
+    async def ask(self, questions: Sequence[str], /) -> Sequence[str]:
+        """One answer a question, in order, "" for none. Waits as long as a person takes.
+
+        Answers are not kept: a resumed run that has no TaskSpec yet asks again, or goes on without.
+        """
+        ...
+
+
 class Perceiver(Protocol):
     """The mind of R1."""
 
     async def perceive(self, request: TaskRequested, model: RoleModel) -> TaskSpec:
-        """Restate faithfully."""
+        """Restate faithfully. Raises `Unanswered`."""
         ...
 
 

@@ -4,19 +4,23 @@ import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 
+from earnest.engine.confirming import Nobody
 from earnest.engine.gradient.cascade import Cause
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.messages import FinalResult, Role, StopRequested
 from earnest.engine.ports import (
     BudgetSpent,
+    Confirming,
     EffectUnknown,
     Executor,
     Hands,
     Judge,
+    LastWords,
     Models,
     NeedsConfirmation,
     Perceiver,
     Planner,
+    Unanswered,
 )
 from earnest.engine.post import Post
 from earnest.foundation.errors import EarnestError
@@ -43,8 +47,10 @@ class Run:
     hands: Hands
     judge: Judge
     models: Models
+    last_words: LastWords | None = None
     constants: Constants
     limits: RunLimits = field(default_factory=RunLimits)
+    confirming: Confirming = field(default_factory=Nobody)
     result: asyncio.Future[FinalResult] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     effects_in_flight: int = 0
     stopping: bool = False
@@ -101,6 +107,8 @@ class Run:
             self.stop(Role.RUNTIME, Cause.LAW_1, str(error))
         except EffectUnknown as error:
             self.stop(Role.RUNTIME, Cause.UNKNOWN_EFFECT, str(error))
+        except Unanswered as error:
+            self.stop(Role.RUNTIME, Cause.UNANSWERED, str(error))
         except BudgetSpent as error:
             self.stop(Role.RUNTIME, Cause.BUDGET, str(error))
         except Exception as error:

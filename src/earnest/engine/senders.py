@@ -5,6 +5,13 @@ from types import MappingProxyType
 from typing import Final
 
 from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
+from earnest.engine.memory_messages import (
+    DreamEvent,
+    ForgetRequested,
+    MegramWithdrawn,
+    MemoryRecalled,
+    RememberRequested,
+)
 from earnest.engine.messages import (
     CorrectionSignal,
     DispatchEnded,
@@ -59,5 +66,10 @@ SENDERS: Final[Mapping[type, frozenset[Role]]] = MappingProxyType(
         ModelAnswered: frozenset(MODEL_ROLES),
         ConfirmationAsked: frozenset({Role.R3}),
         ConfirmationAnswered: frozenset({Role.USER}),
+        RememberRequested: frozenset({Role.USER}),
+        ForgetRequested: frozenset({Role.USER}),
+        MegramWithdrawn: frozenset({Role.R7}),
+        MemoryRecalled: frozenset({Role.R5}),
+        DreamEvent: frozenset({Role.R5}),
     }
 )

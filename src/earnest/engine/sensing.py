@@ -9,7 +9,16 @@ from earnest.effects.tools.record import ToolRecord
 from earnest.engine.gradient.blocking import Call, Trial
 from earnest.engine.gradient.loss import Answer, Judged
 from earnest.engine.gradient.trajectory import Observation
-from earnest.engine.messages import Alternatives, Outcome, PlanReady, SubTaskOutcome
+from earnest.engine.messages import (
+    Alternatives,
+    Outcome,
+    OutcomeSummary,
+    PlanReady,
+    ReplanRequest,
+    SubTaskOutcome,
+    ToolCalled,
+)
+from earnest.engine.model_messages import ModelAnswered
 from earnest.verification.verdict import Answer as Verdict
 from earnest.verification.verdict import CriterionVerdict
 
@@ -21,16 +30,36 @@ _ANSWERS: Final = {Verdict.VERIFIED: Answer.PASS, Verdict.NOT_VERIFIED: Answer.F
 
 @dataclass(slots=True)
 class Seen:
-    """What R7 has heard of a run: the plan in force, its outcomes so far, and every record by its key."""
+    """What R7 has heard of a run: the plan in force, its outcomes so far, every record by its key, what models took."""
 
     plan: PlanReady | None = None
     outcomes: dict[str, SubTaskOutcome] = field(default_factory=dict)
     records: dict[str, ToolRecord] = field(default_factory=dict)
     task_verdicts: tuple[CriterionVerdict, ...] = ()
+    answers: list[ModelAnswered] = field(default_factory=list)
+    sequences: dict[tuple[int, str], int] = field(default_factory=dict)
+    """Of the subtasks of every round so far."""
 
-    def begin(self, plan: PlanReady) -> None:
+    def note(self, payload: object) -> None:
+        """Fold one message."""
+        match payload:
+            case PlanReady() as plan:
+                self._begin(plan)
+            case ToolCalled(key=key, record=record):
+                self.records[key] = record
+            case SubTaskOutcome() as outcome:
+                self.outcomes[outcome.subtask_id] = outcome
+            case ReplanRequest(task_verdicts=verdicts) | OutcomeSummary(task_verdicts=verdicts):
+                self.task_verdicts = verdicts
+            case ModelAnswered() as answer:
+                self.answers.append(answer)
+            case _:
+                pass
+
+    def _begin(self, plan: PlanReady) -> None:
         """A round begins. Of what was there, only carried outcomes stand: the rest is taken back and worked anew."""
         self.plan, self.task_verdicts = plan, ()
+        self.sequences |= {(plan.round, subtask.id): subtask.sequence for subtask in plan.subtasks}
         self.outcomes = {subtask_id: self.outcomes[subtask_id] for subtask_id in plan.carried}
 
 

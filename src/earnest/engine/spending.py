@@ -8,7 +8,7 @@ from earnest.engine.messages import Budget, Role, Usage
 from earnest.engine.model_messages import ModelAnswered, Turn
 
 MTOK: Final = 1_000_000
-ANSWER_TOKENS_MAX: Final = 16_384
+ANSWER_TOKENS_MAX: Final = 8_192
 """What an answer may have at most, thoughts included."""
 ANSWER_TOKENS_MIN: Final = 256
 """With less than this left, asking is pointless."""
@@ -115,17 +115,17 @@ def usage_of(answers: Collection[ModelAnswered], sequences: Sequences) -> Usage:
 
 
 def passes(turns: Iterable[Turn], sequences: Sequences) -> int:
-    """Passes of roles with a model, one after another: the further turns of a pass are calls and no passes.
+    """Passes of roles with a model, one after another. Each draft of R2 is one; the further turns of others are calls.
 
     Subtasks of one sequence work side by side: the one with the most passes counts.
     """
-    alone: set[tuple[Role, int, int]] = set()
+    alone: set[tuple[Role, int, int, int]] = set()
     beside: dict[tuple[int, str], set[tuple[Role, int]]] = {}
     for turn in turns:
         if turn.subtask_id:
             beside.setdefault((turn.round, turn.subtask_id), set()).add((turn.role, turn.attempt))
         else:
-            alone.add((turn.role, turn.round, turn.attempt))
+            alone.add((turn.role, turn.round, turn.attempt, turn.number if turn.role is Role.R2 else 1))
     longest: dict[tuple[int, int], int] = {}
     for place, made in beside.items():
         group = place[0], sequences[place]

@@ -1,37 +1,61 @@
-"""When memory forgets by itself: every five minutes and after a run, in small batches that hold nobody up."""
+"""What memory does by itself: forget what has faded, make rules of what is clear, let rules fall that are refuted."""
 
-import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Final, Protocol
 
 from earnest.effects.clock import Clock
-from earnest.foundation.errors import EarnestError
-from earnest.memory.megram import Forgotten
+from earnest.memory.consolidation import Cluster, Revision, consolidated, fall, has_fallen
+from earnest.memory.distilling import DigestDistiller, Distiller
+from earnest.memory.megram import Forgotten, Level, Megram, Tag
+from earnest.memory.potential import Potentials
+from earnest.memory.store import Stirred
 
-PERIOD_MS: Final = 300_000
 BATCH_MAX: Final = 256
-"""Deletions in one transaction; writes that wait go in between."""
+"""Deletions in one transaction, pairs and rules looked at in one read; writes that wait go in between."""
+PAIRS_MAX: Final = 4_096
+"""Pairs looked at in one cycle; the others wait for the next."""
 
-_log = logging.getLogger(__name__)
 
-
-class Forgetful(Protocol):
+class Dreamable(Protocol):
     """What the dreamer needs of memory."""
 
     async def forget_expired(self, now_ms: int, limit: int) -> tuple[Forgotten, ...]:
         """Delete up to `limit` Megrams that have fallen below their limit."""
         ...
 
+    def stirred(self, limit: int) -> tuple[Stirred, ...]:
+        """Pairs to which something was added since they were `settled`."""
+        ...
+
+    async def settled(self, pairs: tuple[Stirred, ...]) -> None:
+        """These were looked at."""
+        ...
+
+    def cluster(self, tag: Tag, now_ms: int) -> Cluster | None:
+        """The events of a pair, if it has any."""
+        ...
+
+    def query_mk(self, space: str, entity: str, now_ms: int) -> Potentials:
+        """What the events of a pair say."""
+        ...
+
+    def entries(
+        self, space: str | None = None, entity: str | None = None, level: Level | None = None, *, after: Megram | None
+    ) -> tuple[Megram, ...]:
+        """A page of entries."""
+        ...
+
 
 class Dreamer:
-    """Forgetting (seed R5, Λ_gc). What it deletes is found in an index of expiry, so a pass costs what it deletes."""
+    """Decides what is to change (seed R5, Λ_gc, Λ_demote and consolidation). Forgetting it does itself."""
 
-    def __init__(self, memory: Forgetful, clock: Clock) -> None:
+    def __init__(self, memory: Dreamable, clock: Clock, distiller: Distiller | None = None) -> None:
         self._memory = memory
         self._clock = clock
+        self._distiller = distiller or DigestDistiller()
 
     async def forget(self) -> tuple[Forgotten, ...]:
-        """One pass: all that has expired by now. Raises what the store raises."""
+        """One pass: all that has expired by now, found in an index. Raises what the store raises."""
         now_ms = self._clock.now_ms()
         forgotten: list[Forgotten] = []
         while True:
@@ -40,12 +64,30 @@ class Dreamer:
             if len(batch) < BATCH_MAX:
                 return tuple(forgotten)
 
-    async def run(self, publish: Callable[[tuple[Forgotten, ...]], Awaitable[None]]) -> None:
-        """A pass every PERIOD_MS until cancelled; `publish` is told what a pass deleted, if anything."""
-        while True:
-            await self._clock.sleep_ms(PERIOD_MS)
-            try:
-                if forgotten := await self.forget():
-                    await publish(forgotten)
-            except EarnestError as error:  # the next pass tries again
-                _log.warning("dreamer: a pass failed: %s", error)
+    async def revisions(self) -> AsyncIterator[Revision]:
+        """What is to be revised, one after the other: apply each before asking for the next.
+
+        Rules fall first, so that what remains of them counts when their pair gets another; at most one a pair. Looks
+        only at rules and at pairs that were stirred, so a cycle in which nothing was learnt costs as much as there are
+        rules. Raises what the store raises.
+        """
+        async for rule in self._rules():
+            if has_fallen(rule, self._memory.query_mk(rule.space, rule.entity, self._clock.now_ms())):
+                yield fall(rule)
+        for _ in range(0, PAIRS_MAX, BATCH_MAX):
+            pairs = self._memory.stirred(BATCH_MAX)
+            for pair in pairs:
+                cluster = self._memory.cluster(pair.tag, self._clock.now_ms())
+                if cluster is not None and cluster.ripe:
+                    words = await self._distiller.distil(cluster)
+                    yield consolidated(cluster, words, self._clock.now_ms())
+            await self._memory.settled(pairs)
+            if len(pairs) < BATCH_MAX:
+                break
+
+    async def _rules(self) -> AsyncIterator[Megram]:
+        last: Megram | None = None
+        while page := self._memory.entries(level=Level.C, after=last):
+            for rule in page:
+                yield rule
+            last = page[-1]

@@ -83,6 +83,9 @@ class Tag:
     entity: str
 
 
+RECALL_MAX: Final = 10
+"""Entries that one plan may be given."""
+
 LOCAL: Final = "env:local"
 """The entity of a macro-event, one about a run as a whole."""
 ANY_TARGET: Final = "path:*"

@@ -1,5 +1,7 @@
 """How is a Megram written down as JSON, in the store and in facts?"""
 
+from typing import Any
+
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Refused
 from earnest.memory.megram import Level, Megram, State
@@ -29,7 +31,7 @@ def encode_megram(megram: Megram) -> JsonObject:
 def decode_megram(fields: JsonObject) -> Megram:
     """What `encode_megram` gave. Raises `Broken` for what no version of ours wrote."""
     try:
-        level, state = Level(fields["level"]), State(fields["state"])
-        return Megram(**{**fields, "level": level, "state": state})
+        values: dict[str, Any] = {**fields}
+        return Megram(**{**values, "level": Level(values["level"]), "state": State(values["state"])})
     except (ValueError, TypeError, KeyError, AttributeError, Refused) as error:
         raise Broken(f"memory holds a record that it did not write: {error}") from error

@@ -122,6 +122,13 @@ def potentials(sums: Mapping[float, DecaySum], early: Iterable[Megram], now_ms: 
     return Potentials(attention=attention, decision=decision)
 
 
+def direct_potentials(megrams: Iterable[Megram], now_ms: int) -> Potentials:
+    """The potentials of a few Megrams, summed one by one."""
+    weights = [(live_attention(megram, now_ms), megram.sigma) for megram in megrams]
+    decision = math.fsum(sigma * weight for weight, sigma in weights)
+    return Potentials(attention=math.fsum(weight for weight, _ in weights), decision=decision + 0.0)
+
+
 def live_attention(megram: Megram, now_ms: int) -> float:
     """|f|·exp(-k·age), the attention of one Megram."""
     return megram.f * math.exp(-megram.k * max(0, now_ms - megram.renewed_at_ms) / DAY_MS)

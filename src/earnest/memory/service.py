@@ -9,11 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
-from earnest.effects.kv.api import KeyValue, Writing
+from earnest.effects.kv.api import KeyValue, Reading, Writing
 from earnest.effects.kv.lmdb import LmdbKeyValue
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.memory import store
-from earnest.memory.megram import Forgotten, Level, Megram
+from earnest.memory.consolidation import CLUSTER_MAX, Cluster, Revision
+from earnest.memory.megram import RECALL_MAX, Forgotten, Level, Megram, Tag
 from earnest.memory.potential import Potentials
 
 QUEUE_MAX: Final = 4_096
@@ -22,8 +23,9 @@ BATCH_MAX: Final = 256
 """Changes in one transaction."""
 DRAIN_MS_MAX: Final = 5_000
 """How long closing waits for the disk."""
-RECALL_MAX: Final = 10
-"""Contents that one plan may be given."""
+RULES_MAX: Final = 5
+"""Rules that one question is answered with."""
+USED_MAX: Final = 64
 ENTRIES_MAX: Final = 1_000
 
 _NOTHING_LOST: Final = 2**63
@@ -47,6 +49,34 @@ class MemoryReader:
         Looking is not a recall: tell `recalled` which of them went into a plan.
         """
         return self._kv.read(lambda tx: store.recent(tx, space, entity, min(limit, RECALL_MAX)))
+
+    def query_c(self, space: str, entity: str) -> tuple[Megram, ...]:
+        """The rules of a pair, newest first, at most RULES_MAX. To answer with one is a recall: tell `recalled`."""
+        return self._kv.read(lambda tx: store.query_c(tx, space, entity, RULES_MAX))
+
+    def used(self, tool: str) -> tuple[Megram, ...]:
+        """The newest events and knowledge about a tool, whatever it was used on, newest first, at most USED_MAX."""
+        return self._kv.read(lambda tx: store.used(tx, tool, USED_MAX))
+
+    def cluster(self, tag: Tag, now_ms: int) -> Cluster | None:
+        """The newest events of a pair and what is said of it, in one view; None if it has no events."""
+
+        def look(tx: Reading) -> Cluster | None:
+            events = store.recent(tx, tag.space, tag.entity, CLUSTER_MAX)
+            if not events:
+                return None
+            return Cluster(
+                tag=tag,
+                potentials=store.query_mk(tx, tag.space, tag.entity, now_ms),
+                events=events,
+                rules=store.query_c(tx, tag.space, tag.entity, RULES_MAX),
+            )
+
+        return self._kv.read(look)
+
+    def stirred(self, limit: int) -> tuple[store.Stirred, ...]:
+        """Pairs to which something was added since they were `settled`."""
+        return self._kv.read(lambda tx: store.stirred(tx, limit))
 
     def get(self, megram_id: str) -> Megram | None:
         """The Megram with this id."""
@@ -144,6 +174,14 @@ class Memory(MemoryReader):
     async def forget(self, megram_id: str, *, fact_seq: int | None = None) -> bool:
         """Delete on request; whether it was there. Raises what the store raises."""
         return await self._ask(lambda tx: store.delete(tx, megram_id) is not None, fact_seq)
+
+    async def revise(self, revision: Revision, *, fact_seq: int | None = None) -> None:
+        """Forget and remember in one step. Raises what the store raises."""
+        await self._ask(lambda tx: store.revise(tx, revision), fact_seq)
+
+    async def settled(self, pairs: Sequence[store.Stirred]) -> None:
+        """The dreamer has looked at these pairs. Raises what the store raises."""
+        await self._ask(lambda tx: store.settled(tx, pairs))
 
     async def forget_expired(self, now_ms: int, limit: int = BATCH_MAX) -> tuple[Forgotten, ...]:
         """Delete up to `limit` Megrams that have fallen below their limit. Raises what the store raises."""

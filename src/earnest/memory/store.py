@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from earnest.effects.kv.api import Reading, Writing
-from earnest.foundation.errors import Broken
+from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.instants import EPOCH, rfc3339
 from earnest.memory import keys
 from earnest.memory.consolidation import Revision
@@ -22,9 +22,9 @@ EVENTS: Final = (Level.M, Level.K)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stirred:
-    """A pair and the Megram `by` which it was stirred. `tag` is None if that one is forgotten already."""
+    """A pair, and its row with the Megram `by` which it was stirred last."""
 
-    tag: Tag | None
+    tag: Tag
     key: bytes
     by: bytes
 
@@ -52,7 +52,8 @@ def put(tx: Writing, megram: Megram) -> bool:
     for row in _rows(megram):
         tx.put(row, reference)
     if megram.level in EVENTS:
-        tx.put(keys.stirred(megram.space, megram.entity), reference)
+        by = json.dumps([megram.space, megram.entity, megram.id]).encode()
+        tx.put(keys.stirred(megram.space, megram.entity), by)
     _count(tx, megram.level, 1)
     _weigh_in(tx, megram)
     return True
@@ -78,6 +79,8 @@ def delete(tx: Writing, megram_id: str) -> Forgotten | None:
     tx.delete(keys.record(megram.id))
     for row in _rows(megram):
         tx.delete(row)
+    if not recent(tx, megram.space, megram.entity, 1):
+        tx.delete(keys.stirred(megram.space, megram.entity))
     _count(tx, megram.level, -1)
     return Forgotten(id=megram.id, level=megram.level, space=megram.space, entity=megram.entity)
 
@@ -135,12 +138,11 @@ def used(tx: Reading, tool: str, limit: int) -> tuple[Megram, ...]:
 def stirred(tx: Reading, limit: int) -> tuple[Stirred, ...]:
     """Pairs to which something was added since they were last `settled`."""
     found: list[Stirred] = []
-    for key, reference in tx.scan(keys.STIRRED):
+    for key, by in tx.scan(keys.STIRRED):
         if len(found) == limit:
             break
-        newest = get(tx, reference.decode())
-        tag = Tag(space=newest.space, entity=newest.entity) if newest else None
-        found.append(Stirred(tag=tag, key=key, by=reference))
+        space, entity, _ = json.loads(by)
+        found.append(Stirred(tag=Tag(space=space, entity=entity), key=key, by=by))
     return tuple(found)
 
 

@@ -1,5 +1,6 @@
 """Tools with a journal: each call is an intent, an effect in a stage of its own, an outcome, and only then a change."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -7,15 +8,18 @@ from pathlib import Path
 from earnest.effects.clock import Clock
 from earnest.effects.sandbox.api import Mount, Sandbox
 from earnest.effects.tools.api import Place
-from earnest.effects.tools.failures import ToolFailure
+from earnest.effects.tools.failures import NEEDS_CONFIRMATION, ToolFailure
 from earnest.effects.tools.record import RawResult, ToolCall, ToolRecord
-from earnest.effects.tools.toolbox import Toolbox
+from earnest.effects.tools.toolbox import WRITES_MAX, Toolbox
 from earnest.effects.workspace.changes import Change
 from earnest.effects.workspace.staging import Stage, Workspace
+from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.ports import EffectUnknown, NeedsConfirmation
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import JsonObject, canonical_bytes
 from earnest.foundation.errors import Broken
 from earnest.foundation.failures import FailureClass
+from earnest.foundation.text import printable
+from earnest.runtime.approvals import QUESTION_MS, Approvals
 from earnest.runtime.completion import to_the_end
 from earnest.runtime.order import Grants
 from earnest.runtime.run_book import RunBook
@@ -33,7 +37,9 @@ class JournaledHands:
         sandbox: Sandbox,
         inputs: tuple[Mount, ...],
         grants: Grants,
+        approvals: Approvals,
         clock: Clock,
+        home: Path | None = None,
     ) -> None:
         self._book = book
         self._toolbox = toolbox
@@ -41,12 +47,14 @@ class JournaledHands:
         self._sandbox = sandbox
         self._inputs = inputs
         self._grants = grants
+        self._approvals = approvals
+        self._home = home.resolve() if home else None
         self._clock = clock
         self._changed: dict[str, set[str]] = {}
 
     def faults(self, call: ToolCall) -> Sequence[str]:
         """See `Hands`."""
-        return self._toolbox.faults(call.tool, call.args)
+        return self._toolbox.call_faults(call)
 
     def tool_ids(self, call: ToolCall) -> frozenset[str]:
         """See `Hands`."""
@@ -80,14 +88,44 @@ class JournaledHands:
             record = ToolRecord.from_json(done["record"])
             if record.call_digest != digest:
                 raise Broken(f"the resumed run calls {call.tool} differently at {key} than before")
-            return record
-        if missing := self._grants.missing(call):
-            raise NeedsConfirmation(f"{call.tool} {self.target(call)!r} needs leave to {missing}")
+        else:
+            record = await self._once(key, call, look)
+        if record.failure is not None and record.failure.code == NEEDS_CONFIRMATION:
+            return await self.call(f"{key}/confirmed", replace(call, writes=record.failure.paths), look)
+        return record
+
+    async def _once(self, key: str, call: ToolCall, look: str | None) -> ToolRecord:
+        """Perform a call that has no outcome yet, unless an earlier process did."""
+        writable = _resolved(call)
         if self._book.intent(key) is None:
-            await self._book.intend(key, {"tool": call.tool, "target": self.target(call), "digest": digest})
-        elif _reaches_outside(call) and await self._happened(key, call, look):
-            return await self._conclude(key, self._found_done(call), ())
-        return await self._perform(key, call)
+            self._check(key, call, writable)
+            await self._book.intend(
+                key, {"tool": call.tool, "target": self.target(call), "digest": self._toolbox.digest(call)}
+            )
+        elif _reaches_outside(call):
+            if await self._happened(key, call, look):
+                return await self._conclude(key, self._found_done(call), ())
+            self._check(key, call, writable)
+        return await self._perform(key, call, writable)
+
+    def _check(self, key: str, call: ToolCall, writable: tuple[Path, ...]) -> None:
+        """Law 1. Raises `NeedsConfirmation` unless all that the call asks for was granted, or just this confirmed."""
+        paths = self._grants.missing(writable)
+        network = call.network and not self._grants.network
+        action = self._toolbox.digest(replace(call, writes=tuple(map(str, writable))))
+        if (not paths and not network) or self._approvals.holds(key, action):
+            return
+        wants = [f"write to {path}" for path in paths] + ["use the network"] * network
+        asked = ConfirmationAsked(
+            action=action,
+            tool=call.tool,
+            args=call.args,
+            wording=printable(f"{call.tool} {_in_full(call)} needs leave to {' and '.join(wants)}"),
+            paths=tuple(map(str, paths)),
+            network=network,
+            expires_at_ms=self._clock.now_ms() + QUESTION_MS,
+        )
+        raise NeedsConfirmation(asked, key=key, call=call)
 
     async def revert(self, key: str, call_prefixes: Sequence[str]) -> None:
         """See `Hands`. Interrupted halfway, it is done again and completes."""
@@ -97,15 +135,15 @@ class JournaledHands:
             await self._workspace.restore(prefix, self._changed.get(prefix, set()))
         await self._book.conclude(key, {"reverted": list(call_prefixes)})
 
-    async def _perform(self, key: str, call: ToolCall) -> ToolRecord:
+    async def _perform(self, key: str, call: ToolCall, writable: tuple[Path, ...]) -> ToolRecord:
         await self._workspace.checkpoint(_work_of(key))
         stage = await self._workspace.stage(key)
         try:
-            record = await self._toolbox.perform(call, self._place(stage))
+            record = await self._toolbox.perform(call, replace(self._place(stage), writable=writable))
         except BaseException:
             await self._workspace.discard(key)
             raise
-        return await to_the_end(self._settle(key, stage, record))
+        return await to_the_end(self._settle(key, stage, self._or_wanting(call, record)))
 
     async def _settle(self, key: str, stage: Stage, record: ToolRecord) -> ToolRecord:
         """Make the outcome durable and the change visible. From the first on there is only forward, whoever cancels."""
@@ -127,6 +165,20 @@ class JournaledHands:
         )
         return replace(record, ok=False, failure=failure, changed=()), ()
 
+    def _or_wanting(self, call: ToolCall, record: ToolRecord) -> ToolRecord:
+        """The record; of a call that the kernel kept from the user's files, what it needs leave for instead.
+
+        Then nothing of it counts, since it is made anew if it is confirmed. So nothing of it may have left the sandbox.
+        """
+        failure = record.failure
+        if failure is None or self._home is None or _reaches_outside(call):
+            return record
+        paths = tuple(map(str, wanted_paths(failure.paths, self._home)))
+        if not 0 < len(paths) <= WRITES_MAX:
+            return record
+        needs = replace(failure, code=NEEDS_CONFIRMATION, paths=paths)
+        return replace(record, failure=needs, changed=())
+
     async def _conclude(self, key: str, record: ToolRecord, changes: tuple[Change, ...]) -> ToolRecord:
         await self._book.conclude(key, {"record": record.to_json()})
         self._changed.setdefault(_work_of(key), set()).update(change.path for change in changes)
@@ -137,8 +189,8 @@ class JournaledHands:
         if look is None:
             raise EffectUnknown(f"{call.tool} {self.target(call)!r} ({key}): a crash left open whether it happened")
         place = self._place(await self._workspace.stage(f"{key}/look"))
-        seen = tuple(Mount(source=Path(path), target=path) for path in call.writes)
-        looking = ToolCall(tool="shell", args={"command": look}, network=call.network)
+        seen = tuple(Mount(source=path, target=str(path)) for path in _resolved(call))
+        looking = ToolCall(tool="shell", args={"command": look}, network=call.network and self._grants.network)
         try:
             looked = await self._toolbox.perform(looking, replace(place, inputs=(*place.inputs, *seen)))
         finally:
@@ -155,6 +207,36 @@ class JournaledHands:
 
     def _place(self, stage: Stage) -> Place:
         return Place(folder=stage.folder, sandbox=self._sandbox, stage=stage, inputs=self._inputs)
+
+
+def wanted_paths(told: Sequence[str], home: Path) -> tuple[Path, ...]:
+    """What must be writable, so that what a command says it could not write below `home` can be: outermost only.
+
+    That is the folder that a path lies in; the path itself, where that folder would be the whole home. `told` is what
+    the command said: it decides nothing, a person sees what comes of it. Looks at the disk.
+    """
+    wanted: set[Path] = set()
+    for text in told:
+        path = _real(text)
+        if home in path.parents:
+            wanted.add(path if path.parent == home else path.parent)
+    outermost = (path for path in sorted(wanted) if not wanted.intersection(path.parents))
+    return tuple(path for path in outermost if path.exists())
+
+
+def _resolved(call: ToolCall) -> tuple[Path, ...]:
+    """What the call asks to write to: no link, no `..` is left in it, in order."""
+    return tuple(sorted({_real(path) for path in call.writes}))
+
+
+def _real(path: str) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _in_full(call: ToolCall) -> str:
+    """The command line, or all arguments: nothing that is confirmed is left out of the question."""
+    command = call.args.get("command")
+    return command if isinstance(command, str) and len(call.args) == 1 else canonical_bytes(call.args).decode()
 
 
 def _reaches_outside(call: ToolCall) -> bool:

@@ -1,6 +1,6 @@
 """Models with a journal: each call is an intent, an answer and an outcome; what was answered is never asked again.
 
-Asking only reads, so a call that a crash cut off is made again. What the lost one cost nobody knows, and it counts nowhere.
+Asking only reads, so a call that a crash cut off is made again. What the lost one took nobody knows: it counts nowhere.
 """
 
 import json

@@ -1,13 +1,12 @@
 """What a user orders: a playbook or a task in words, what it may read, spend, and touch beyond its workspace."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias, cast
 
 from earnest.contracts.playbook import Playbook, parse_playbook, playbook_from_json, playbook_to_json
 from earnest.contracts.yaml_source import SOURCE_BYTES_MAX, read_yaml
-from earnest.effects.tools.record import ToolCall
 from earnest.effects.tools.toolbox import Toolbox
 from earnest.engine.codec import decode, encode
 from earnest.engine.messages import Budget, TaskRequested
@@ -22,22 +21,20 @@ SESSION_TURNS_MAX: Final = 5
 TURN_CHARACTERS_MAX: Final = 4_000
 REPLANS: Final = 3
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grants:
-    """What the operator allowed for this run beyond the workspace. A playbook asks, it does not grant."""
+    """What the operator allowed for this run beyond the workspace. A playbook or a model asks, it does not grant."""
 
     write: tuple[Path, ...] = ()
     network: bool = False
     approved: tuple[str, ...] = ()
-    """Exact actions to which the operator said yes beforehand, each good for once."""
+    """Exact actions to which the operator said yes beforehand, each good for once: a command line or a digest."""
 
-    def missing(self, call: ToolCall) -> str:
-        """What the call needs and was not granted, in words; empty if nothing."""
-        paths = [path for path in call.writes if not any(Path(path).is_relative_to(allowed) for allowed in self.write)]
-        wants = [f"write to {path}" for path in paths]
-        if call.network and not self.network:
-            wants.append("use the network")
-        return " and ".join(wants)
+    def missing(self, writes: Iterable[Path]) -> tuple[Path, ...]:
+        """Those of these resolved paths that lie below nothing that may be written to."""
+        allowed = [path.resolve() for path in self.write]
+        return tuple(path for path in writes if not any(path.is_relative_to(place) for place in allowed))
 
     def to_json(self) -> JsonObject:
         """Part of the body of `run.started`."""
@@ -175,7 +172,7 @@ def request_order(raw_input: str, budget: Budget, folder: Path, grants: Grants, 
         faults.append("says nothing")
     if len(words) > REQUEST_CHARACTERS_MAX:
         faults.append(f"is longer than {REQUEST_CHARACTERS_MAX} characters")
-    if not words.isascii() and words != words.encode(errors="replace").decode():
+    if any("\ud800" <= character <= "\udfff" for character in words):
         faults.append("is no text: its bytes are not UTF-8")
     if faults:
         raise Faulty(Diagnostic(source=REQUEST_SOURCE, line=0, message=fault) for fault in faults)

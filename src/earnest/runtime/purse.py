@@ -20,7 +20,7 @@ from earnest.engine.spending import (
 
 @dataclass(slots=True, kw_only=True)
 class Reservation:
-    """Leave for one call. `taken` is what the budget is charged with: the most possible, until somebody knows better."""
+    """Leave for one call. `taken` is what it costs the budget: the most possible, until somebody knows better."""
 
     answer_tokens: int
     taken: Amount

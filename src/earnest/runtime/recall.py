@@ -1,20 +1,31 @@
-"""Memory as the projection of facts: what R5 answers from, and how what R7 emitted gets there."""
+"""Memory as the projection of facts: what R5 answers from, and how what became a fact gets there."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from earnest.effects.bus.api import Envelope
 from earnest.effects.clock import Clock
 from earnest.effects.storage.facts import StoredFact
 from earnest.effects.storage.reader import Reader, ReadPool
-from earnest.engine.facts import MEGRAM, message_of
-from earnest.engine.messages import MegramEmitted, Recollection
-from earnest.memory.megram import Megram, State, Tag, of_state
+from earnest.engine.facts import MEGRAM, RECALLED, message_of
+from earnest.engine.memory_messages import MemoryRecalled
+from earnest.engine.messages import MegramEmitted, Recollection, Rule
+from earnest.engine.remembering import SESSION
+from earnest.memory.consolidation import Revision, has_fallen
+from earnest.memory.megram import ANY_TARGET, HYPOTHESES, Megram, State, Tag, of_state, tool_of
+from earnest.memory.potential import direct_potentials
 from earnest.memory.service import Memory
+from earnest.runtime.dreaming import REVISED
 from earnest.runtime.forgetting import FORGOTTEN
 
 AGENT: Final = "local"
+USER: Final = "user"
+"""The agent of what a user had remembered."""
 CONTENTS_MAX: Final = 3
+HYPOTHESES_MAX: Final = 2
+
+Change: TypeAlias = Envelope | Revision | str
+"""What a fact does to memory: a message, a revision, or the id of an entry that somebody had forgotten."""
 
 
 class MemoryRecall:
@@ -25,22 +36,41 @@ class MemoryRecall:
         self._clock = clock
 
     def look_up(self, tags: Sequence[Tag]) -> tuple[Recollection, ...]:
-        """See `engine.ports.Recall`."""
+        """See `engine.ports.Recall`. Each answer is of bounded size and found in indexes, however much there is."""
         now_ms = self._clock.now_ms()
-        return tuple(
-            Recollection(
-                tag=tag,
-                potentials=self._memory.query_mk(tag.space, tag.entity, now_ms),
-                contents=tuple(m.content for m in self._memory.recent(tag.space, tag.entity, CONTENTS_MAX)),
-            )
-            for tag in tags
-        )
+        return tuple(self._of_tool(tag, now_ms) or self._of_pair(tag, now_ms) for tag in tags)
 
     def project(self, seq: int, envelope: Envelope) -> None:
-        """Write the Megram that has just become a fact; other messages leave memory as it is."""
-        if isinstance(envelope.payload, MegramEmitted):
-            self._memory.write(megram_of(envelope), fact_seq=seq)
+        """Apply a message that has just become a fact; most leave memory as it is."""
+        if _project(self._memory, seq, envelope):
             self._memory.advance(seq)
+
+    def _of_pair(self, tag: Tag, now_ms: int) -> Recollection:
+        """A rule that what was seen since speaks against is not given, whether or not the dreamer has let it fall."""
+        potentials = self._memory.query_mk(tag.space, tag.entity, now_ms)
+        newest = self._memory.recent(tag.space, tag.entity, CONTENTS_MAX)
+        rules = (one for one in self._memory.query_c(tag.space, tag.entity) if not has_fallen(one, potentials))
+        return Recollection(
+            tag=tag,
+            potentials=potentials,
+            contents=tuple(one.content for one in newest),
+            content_ids=tuple(one.id for one in newest),
+            rules=tuple(Rule(id=one.id, text=one.content, avoid=one.sigma < 0) for one in rules),
+            hypotheses=tuple(one.content for one in self._memory.recent(tag.space, HYPOTHESES, HYPOTHESES_MAX)),
+        )
+
+    def _of_tool(self, tag: Tag, now_ms: int) -> Recollection | None:
+        """What is known of a tool, whatever it was used on, by its newest events; None for a tag that is a pair."""
+        tool = tool_of(tag.space)
+        if tool is None or tag.entity != ANY_TARGET:
+            return None
+        known = self._memory.used(tool)
+        return Recollection(
+            tag=tag,
+            potentials=direct_potentials(known, now_ms),
+            contents=tuple(one.content for one in known[:CONTENTS_MAX]),
+            content_ids=tuple(one.id for one in known[:CONTENTS_MAX]),
+        )
 
 
 def megram_of(envelope: Envelope) -> Megram:
@@ -55,7 +85,7 @@ def megram_of(envelope: Envelope) -> Megram:
         created_at_ms=envelope.at_ms,
         tag=lesson.tag,
         content=lesson.content,
-        agent=AGENT,
+        agent=USER if envelope.run_id == SESSION else AGENT,
         run_id=envelope.run_id,
     )
 
@@ -63,16 +93,19 @@ def megram_of(envelope: Envelope) -> Megram:
 async def catch_up(memory: Memory, books: ReadPool) -> int:
     """Apply the facts that memory has not seen, in order: what a crash or a full queue lost. Gives their number."""
 
-    def unseen(reader: Reader) -> list[tuple[int, Megram | str]]:
-        facts = reader.facts(kind=(MEGRAM, FORGOTTEN), after_seq=memory.applied_seq())
-        return [(fact.seq, _megram(fact) if fact.kind == MEGRAM else fact.subject) for fact in facts]
+    def unseen(reader: Reader) -> list[tuple[int, Change]]:
+        facts = reader.facts(kind=(MEGRAM, RECALLED, FORGOTTEN, REVISED), after_seq=memory.applied_seq())
+        return [(fact.seq, _change(fact)) for fact in facts]
 
     missed = await books.read(unseen)
     for seq, change in missed:
-        if isinstance(change, Megram):
-            memory.write(change, fact_seq=seq)
-        else:
-            await memory.forget(change, fact_seq=seq)
+        match change:
+            case Revision():
+                await memory.revise(change, fact_seq=seq)
+            case str(megram_id):
+                await memory.forget(megram_id, fact_seq=seq)
+            case envelope:
+                _project(memory, seq, envelope)
         memory.advance(seq)
         if memory.room == 0:
             await memory.flush()
@@ -80,5 +113,22 @@ async def catch_up(memory: Memory, books: ReadPool) -> int:
     return len(missed)
 
 
-def _megram(fact: StoredFact) -> Megram:
-    return megram_of(message_of(fact.subject, fact.at_ms, fact.body))
+def _change(fact: StoredFact) -> Change:
+    match fact.kind:
+        case kind if kind == REVISED:
+            return Revision.from_json(fact.body)
+        case kind if kind == FORGOTTEN:
+            return fact.subject
+    return message_of(fact.subject, fact.at_ms, fact.body)
+
+
+def _project(memory: Memory, seq: int, envelope: Envelope) -> bool:
+    """Hand in what a message changes; whether it changes anything."""
+    match envelope.payload:
+        case MegramEmitted():
+            memory.write(megram_of(envelope), fact_seq=seq)
+        case MemoryRecalled(megram_ids=megram_ids):
+            memory.recalled(megram_ids, envelope.at_ms, fact_seq=seq)
+        case _:
+            return False
+    return True

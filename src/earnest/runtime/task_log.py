@@ -58,10 +58,9 @@ class TaskLog:
 
     def _append(self, line: str) -> None:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._path.open("a", encoding="ascii", opener=_private) as file:
-            if file.tell() + len(line) <= LOG_BYTES_MAX:
-                file.write(line)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+        log = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            if os.fstat(log).st_size + len(line) <= LOG_BYTES_MAX:
+                os.write(log, line.encode("ascii"))
+        finally:
+            os.close(log)

@@ -1,5 +1,6 @@
 """The story of a task: from a playbook to a result, and on from where a crash left it."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -16,21 +17,23 @@ from earnest.engine.engine import Engine
 from earnest.engine.facts import FINISHED, RESUMED, STARTED
 from earnest.engine.gradient.cascade import Cause
 from earnest.engine.gradient.constants import Constants
-from earnest.engine.messages import Budget, FinalResult, Role, TaskRequested, TaskSpec
-from earnest.engine.playbook.executor import PlaybookExecutor
-from earnest.engine.playbook.no_models import NoModels
-from earnest.engine.playbook.perceiver import PlaybookPerceiver
-from earnest.engine.playbook.planner import PlaybookPlanner
+from earnest.engine.messages import FinalResult, Role, TaskSpec
 from earnest.engine.post import Pause, Post, active_ms
 from earnest.engine.run import Run, RunLimits
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.foundation.facts import Fact
+from earnest.foundation.instants import rfc3339
+from earnest.runtime.approvals import Approvals, Person
 from earnest.runtime.hands import JournaledHands
 from earnest.runtime.judge import WorkspaceJudge
-from earnest.runtime.order import Order
+from earnest.runtime.minds import Minds, model_minds, playbook_minds
+from earnest.runtime.model_calls import JournaledModels, RoleModels
+from earnest.runtime.order import Order, PlaybookOrder, RequestOrder, order_from_json
 from earnest.runtime.recall import MemoryRecall
+from earnest.runtime.redaction import Redaction
 from earnest.runtime.run_book import Kept, RunBook, read_kept
+from earnest.runtime.task_log import TaskLog
 from earnest.verification.service import Verifier
 
 RUNS_FOLDER: Final = "runs"
@@ -52,13 +55,21 @@ class TaskServices:
     limits: RunLimits
     clock: Clock
     chance: Chance
+    models: Callable[[], Awaitable[RoleModels]]
+    """The model of each role, looked for when the first task in words comes. Raises `Unavailable` if there is none."""
+    redaction: Redaction
+    user_home: Path | None = None
+    """What of the user's files tools may read."""
+    person: Person | None = None
+    """Who is asked for leave, if anybody is there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unfinished:
-    """A run without an end: what it is to do, what is already known of it, when it last did something and rested."""
+    """A run without an end: what to do, since when, what is known of it, when it last did something and rested."""
 
     order: Order
+    started_ms: int
     kept: Kept
     last_ms: int
     pauses: tuple[Pause, ...]
@@ -72,7 +83,9 @@ class TaskRuns:
         self._working: set[str] = set()
 
     async def begin(self, order: Order) -> str:
-        """Take an order on; the id of its run, which `work` then works."""
+        """Take an order on; the id of its run, which `work` then works. Raises `Unavailable` without a model."""
+        if isinstance(order, RequestOrder):
+            await self._services.models()
         run_id = f"run_{self._services.chance.new_id(self._services.clock.now_ms())}"
         await self._record(run_id, STARTED, order.to_json())
         return run_id
@@ -109,17 +122,15 @@ class TaskRuns:
     async def _resume(self, run_id: str) -> FinalResult:
         left = await self._services.database.read(lambda reader: _unfinished(reader, run_id))
         if not left.kept.messages:
-            return await self._work(run_id, left.order, left.kept, (), 0)
+            return await self._work(run_id, left, (), 0)
         pause = Pause(from_ms=left.last_ms, to_ms=max(left.last_ms, self._services.clock.now_ms()))
         await self._record(run_id, RESUMED, {"from_ms": pause.from_ms, "to_ms": pause.to_ms})
         started_ms = next((m.at_ms for m in left.kept.messages.values() if isinstance(m.payload, TaskSpec)), None)
         elapsed_ms = 0 if started_ms is None else active_ms(started_ms, left.last_ms, left.pauses)
-        return await self._work(run_id, left.order, left.kept, (*left.pauses, pause), elapsed_ms)
+        return await self._work(run_id, left, (*left.pauses, pause), elapsed_ms)
 
-    async def _work(
-        self, run_id: str, order: Order, kept: Kept, pauses: tuple[Pause, ...], elapsed_ms: int
-    ) -> FinalResult:
-        services = self._services
+    async def _work(self, run_id: str, left: Unfinished, pauses: tuple[Pause, ...], elapsed_ms: int) -> FinalResult:
+        services, kept = self._services, left.kept
         book = RunBook(
             run_id=run_id,
             database=services.database,
@@ -128,16 +139,13 @@ class TaskRuns:
             recorded=services.recall.project,
             failed=lambda reason: run.stop(Role.RUNTIME, Cause.FAULT, reason),
         )
-        run = await self._admit(run_id, order, book, kept, pauses)
+        run = await self._admit(run_id, left, book, pauses)
         end_tap = services.bus.tap(f"book of {run_id}", book.see)
         last: tuple[Fact, ...] = ()
         result = next((m.payload for m in kept.messages.values() if isinstance(m.payload, FinalResult)), None)
         try:
             if result is None:
-                request = TaskRequested(
-                    raw_input=order.playbook.intent, budget=Budget(time_ms=run.constants.time_budget_ms)
-                )
-                result = await services.engine.work(run, request, already_elapsed_ms=elapsed_ms)
+                result = await services.engine.work(run, left.order.request, already_elapsed_ms=elapsed_ms)
             body: JsonObject = {"result": encode(result)}
             last = (Fact(kind=FINISHED, subject=run_id, at_ms=services.clock.now_ms(), body=body),)
         finally:
@@ -145,10 +153,17 @@ class TaskRuns:
             await _close(book, last, result)
         return result
 
-    async def _admit(self, run_id: str, order: Order, book: RunBook, kept: Kept, pauses: tuple[Pause, ...]) -> Run:
-        services = self._services
+    async def _admit(self, run_id: str, left: Unfinished, book: RunBook, pauses: tuple[Pause, ...]) -> Run:
+        services, order, kept = self._services, left.order, left.kept
         mounts = tuple(Mount(source=path, target=name) for name, path in order.inputs.items())
         workspace = Workspace(self.workspace_of(run_id), self._folder(run_id) / "stages", reserved=tuple(order.inputs))
+        approvals = Approvals(
+            book=book,
+            clock=services.clock,
+            beforehand=order.grants.approved,
+            person=services.person,
+            kept=kept.outcomes,
+        )
         hands = JournaledHands(
             book=book,
             toolbox=services.toolbox,
@@ -156,22 +171,51 @@ class TaskRuns:
             sandbox=services.sandbox,
             inputs=mounts,
             grants=order.grants,
+            approvals=approvals,
             clock=services.clock,
+            home=services.user_home,
         )
         await hands.recover(kept.outcomes)
-        budget = order.playbook.budget
+        minds = await self._minds(left, book, hands)
+        budget = order.request.budget
         return Run(
             post=Post(run_id=run_id, bus=services.bus, clock=services.clock, kept=book, pauses=pauses),
-            perceiver=PlaybookPerceiver(order.playbook),
-            planner=PlaybookPlanner(order.playbook, hands),
-            executor=PlaybookExecutor(),
+            perceiver=minds.perceiver,
+            planner=minds.planner,
+            executor=minds.executor,
             hands=hands,
+            confirming=approvals,
             judge=WorkspaceJudge(
-                book=book, verifier=services.verifier, workspace=workspace, base_folder=order.folder, inputs=mounts
+                book=book,
+                verifier=services.verifier,
+                workspace=workspace,
+                base_folder=order.folder,
+                inputs=mounts,
+                mind=minds.judge,
             ),
-            models=NoModels(),
-            constants=replace(services.constants, time_budget_ms=budget.time_s * 1000, max_replans=budget.replans),
+            models=minds.models,
+            last_words=minds.last_words,
+            constants=replace(services.constants, time_budget_ms=budget.time_ms, max_replans=order.replans),
             limits=services.limits,
+        )
+
+    async def _minds(self, left: Unfinished, book: RunBook, hands: JournaledHands) -> Minds:
+        services, order = self._services, left.order
+        if isinstance(order, PlaybookOrder):
+            return playbook_minds(order.playbook, hands)
+        models = JournaledModels(
+            book=book,
+            models=await services.models(),
+            budget=order.request.budget,
+            outcomes=left.kept.outcomes,
+            clock=services.clock,
+            log=TaskLog(self._folder(book.run_id), services.redaction, services.clock),
+        )
+        return model_minds(
+            models,
+            today=rfc3339(left.started_ms)[:10],
+            calls_max=services.limits.calls_per_execution,
+            check_faults=lambda check: services.verifier.check_faults(check, order.folder),
         )
 
     def _folder(self, run_id: str) -> Path:
@@ -193,20 +237,22 @@ async def _close(book: RunBook, last: tuple[Fact, ...], result: FinalResult | No
 
 def _unfinished(reader: Reader, run_id: str) -> Unfinished:
     order: Order | None = None
+    started_ms = 0
     pauses: list[Pause] = []
     last_ms = 0
     for fact in reader.facts(subject=run_id):
         last_ms = max(last_ms, fact.at_ms)
         match fact.kind:
             case kind if kind == STARTED:
-                order = Order.from_json(fact.body)
+                order, started_ms = order_from_json(fact.body), fact.at_ms
             case kind if kind == RESUMED:
                 pauses.append(_pause(fact.body))
             case kind if kind == FINISHED:
                 raise Refused("run_finished", f"{run_id} has ended; see `earnest show {run_id}`")
     if order is None:
         raise Refused("run_unknown", f"there is no run {run_id}")
-    return Unfinished(order=order, kept=read_kept(reader, run_id), last_ms=last_ms, pauses=tuple(pauses))
+    kept = read_kept(reader, run_id)
+    return Unfinished(order=order, started_ms=started_ms, kept=kept, last_ms=last_ms, pauses=tuple(pauses))
 
 
 def _pause(body: JsonObject) -> Pause:

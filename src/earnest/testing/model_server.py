@@ -197,13 +197,17 @@ def refused_url() -> str:
 
 
 class ModelServer:
-    """The server. `formats`: which kinds of `response_format` it takes; others are answered with status 400."""
+    """The server. `formats`: which kinds of `response_format` it takes; others are answered with status 400.
+
+    `listing` is what `/models` answers instead of its one model.
+    """
 
     def __init__(
         self,
         *script: Behaviour,
         model: str = "scripted",
         formats: frozenset[str] = FORMATS,
+        listing: Reply | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.base_url = ""
@@ -219,6 +223,8 @@ class ModelServer:
         """Set when a client has gone away in the middle of an answer."""
         self._script: Sequence[Behaviour] = script or (says("{}"),)
         self._model = model
+        named = {"object": "list", "data": [{"id": model, "object": "model"}]}
+        self._listing = listing or Reply(raw=json.dumps(named).encode())
         self._formats = formats
         self._clock = clock or SystemClock()
         self._server: asyncio.Server | None = None
@@ -252,8 +258,12 @@ class ModelServer:
                 body = json.loads(came.body) if came.body else {}
                 request = Request(method=came.method, path=came.path, headers=came.headers, body=body)
                 await self._answer(request, reader, writer)
+                if came.headers.get("connection") == "close":
+                    break
         except (ConnectionError, asyncio.IncompleteReadError):
             self.disconnected.set()
+        except asyncio.CancelledError:  # the server ends, and this task with it
+            pass
         finally:
             self._busy.discard(task)
             writer.close()
@@ -264,8 +274,7 @@ class ModelServer:
         self.requests.append(request)
         self.asked.set()
         if request.path.endswith("/models"):
-            listing = {"object": "list", "data": [{"id": self._model, "object": "model"}]}
-            await send(writer, _whole(Reply(raw=json.dumps(listing).encode())))
+            await self._play(self._listing, request, reader, writer)
             return
         wanted = request.body.get("response_format")
         if isinstance(wanted, Mapping) and wanted.get("type") not in self._formats:

@@ -89,7 +89,7 @@ def show_run(reader: Reader, run_id: str) -> RunView:
         match fact.kind:
             case kind if kind in MESSAGES:
                 _see(view, message_of(full_id, fact.at_ms, fact.body))
-            case kind if kind == INTENT:
+            case kind if kind == INTENT and "prompt" not in fact.body:  # what a model is asked leaves nothing behind
                 intents[str(fact.body["key"])] = None
             case kind if kind == OUTCOME:
                 intents.pop(str(fact.body["key"]), None)
@@ -139,8 +139,11 @@ def _matching(reader: Reader, run_id: str) -> Iterator[str]:
 
 
 def _line(fact: StoredFact, result: FinalResult | None) -> RunLine:
-    playbook = fact.body["playbook"]
-    intent = str(playbook["intent"]) if isinstance(playbook, dict) else ""
+    match fact.body:
+        case {"playbook": {"intent": str(intent)}} | {"request": {"raw_input": str(intent)}}:
+            pass
+        case _:
+            raise Broken(f"the start of {fact.subject} cannot be read")
     return RunLine(
         run_id=fact.subject, started_ms=fact.at_ms, source=str(fact.body["source"]), intent=intent, result=result
     )

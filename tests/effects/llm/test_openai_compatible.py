@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import sys
+from dataclasses import replace
 from email.utils import formatdate
 
 import pytest
@@ -13,9 +15,11 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.testing.model_server import (
     Behaviour,
+    Counting,
     Fault,
     ModelServer,
     Reply,
+    Request,
     calls_tool,
     fails,
     huge,
@@ -56,6 +60,61 @@ async def test_an_answer_comes_home_streamed_or_in_one_piece(streams: bool) -> N
     assert (answer.text, answer.finish, answer.model) == ("Good day, and ü.", Finish.STOP, "scripted")
     assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (7, 4)
     assert (answer.call_id, answer.endpoint) == ("c1", server.base_url)
+
+
+@pytest.mark.parametrize("counting", list(Counting))
+async def test_tokens_are_those_that_the_endpoint_counted_wherever_it_tells_them(counting: Counting) -> None:
+    async with ModelServer(Reply(text="x" * 100, tokens=(1_234, 56), counting=counting)) as server:
+        usage = (await ask(server)).usage
+        assert (usage.prompt_tokens, usage.completion_tokens) == server.counted
+    assert usage.counted is (counting is not Counting.NEVER)
+
+
+async def test_connections_are_kept_between_calls_where_somebody_ends_them() -> None:
+    async with ModelServer(says("hello")) as server:
+        for call in ("c1", "c2"):
+            await model_at(server.base_url).complete(MESSAGES, call_id=call)
+        assert server.connections == 2
+        async with model_at(server.base_url) as model:
+            answers = [await model.complete(MESSAGES, call_id=f"d{call}") for call in range(3)]
+    assert server.connections == 3
+    assert [answer.call_id for answer in answers] == ["d0", "d1", "d2"]
+    assert [chat.headers["x-client-request-id"] for chat in server.chats] == ["c1", "c2", "d0", "d1", "d2"]
+
+
+async def test_many_calls_at_once_share_no_bound_and_no_answer() -> None:
+    def repeats(request: Request) -> Reply:
+        return says(request.headers["x-client-request-id"] * 2)
+
+    async with ModelServer(repeats) as server, model_at(server.base_url) as model:
+        limits = [replace(LIMITS, answer_bytes=900 if call % 2 else 1) for call in range(32)]
+        calls = [model.complete(MESSAGES, call_id=f"{call:02}", limits=limit) for call, limit in enumerate(limits)]
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+    assert [answer.text if isinstance(answer, Completion) else type(answer) for answer in answers] == [
+        f"{call:02}" * 2 if call % 2 else Unavailable for call in range(32)
+    ]
+
+
+async def test_a_kept_connection_that_the_endpoint_closed_is_replaced() -> None:
+    async with ModelServer(Reply(text="x", headers={"Connection": "close"})) as server:
+        async with model_at(server.base_url) as model:
+            for call in ("c1", "c2"):
+                await model.complete(MESSAGES, call_id=call, limits=LIMITS)
+        assert server.connections == 2
+
+
+async def test_an_unstreamed_answer_may_take_longer_than_half_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    time = loop.time
+    async with ModelServer(Reply(text="slow", streams=False, after=said)) as server:
+        call = asyncio.create_task(model_at(server.base_url).complete(MESSAGES, call_id="c1"))
+        await asyncio.wait_for(server.asked.wait(), 10)
+        monkeypatch.setattr(loop, "time", lambda: time() + 170)  # every timer up to there is due now
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        said.set()
+        assert (await call).text == "slow"
 
 
 async def test_an_answer_cut_at_its_length_says_so() -> None:
@@ -122,6 +181,29 @@ async def test_an_endpoint_that_takes_no_temperature_is_not_given_one() -> None:
         assert (await ask(server)).text == "fine"
 
 
+@pytest.mark.parametrize(
+    ("option", "complaint"),
+    [
+        ("max_tokens", "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
+        ("stream_options", "Extra inputs are not permitted: stream_options"),
+    ],
+)
+async def test_an_option_that_an_endpoint_does_not_know_is_left_out_and_nothing_else(
+    option: str, complaint: str
+) -> None:
+    def picky(request: Request) -> Reply:
+        return Reply(status=400, text=complaint) if option in request.body else says("fine")
+
+    async with ModelServer(picky) as server:
+        model = model_at(server.base_url)
+        for call in ("c1", "c2"):
+            await model.complete(MESSAGES, call_id=call, schema=SCHEMA, limits=replace(LIMITS, answer_tokens=9))
+    first, *others = (chat.body for chat in server.chats)
+    assert len(others) == 2
+    assert all(set(first) - set(other) == {option} for other in others)
+    assert all(other["response_format"] == first["response_format"] for other in others)
+
+
 async def test_a_busy_endpoint_is_asked_again_when_it_said() -> None:
     clock = Unsleeping()
     async with ModelServer(fails(429, retry_after="2"), fails(503), says("at last")) as server:
@@ -150,6 +232,7 @@ async def test_a_wait_longer_than_the_deadline_is_not_begun() -> None:
         (fails(429), 3, "busy"),
         (fails(401), 1, "API key"),
         (fails(302), 1, "status 302"),
+        (Reply(status=500, text="x" * 70_000), 1, "more than 65536 bytes"),
         (Reply(fault=Fault.RESET), 3, "broke off"),
         (Reply(text="x" * 400, fault=Fault.TRUNCATED), 3, "broke off"),
         (Reply(text="x" * 400, fault=Fault.UNFINISHED), 3, "in the middle"),
@@ -215,6 +298,7 @@ async def test_an_address_that_is_none_is_unavailable_too(base_url: str) -> None
 
 
 async def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "openai", None)
+    monkeypatch.setitem(sys.modules, "openai", None)
+    monkeypatch.delitem(sys.modules, "earnest.effects.llm.openai_client", raising=False)
     with pytest.raises(Unavailable, match=r"earnest\[models\]"):
         await model_at(refused_url()).complete(MESSAGES, call_id="c1")

@@ -11,7 +11,7 @@ from earnest.effects.sandbox.api import Execution, Limits, Mount, Profile, Repor
 from earnest.effects.sandbox.bubblewrap import Shape, arguments, mount_target
 from earnest.effects.sandbox.host import Host
 from earnest.effects.sandbox.pid1 import FIELDS, NO_EXIT
-from earnest.effects.sandbox.private import masks
+from earnest.effects.sandbox.private import masks, private_places
 from earnest.foundation.errors import Refused
 
 HOST = Host(
@@ -51,19 +51,19 @@ def test_a_bound_folder_takes_the_place_of_the_memory() -> None:
     assert "--tmpfs /work " not in line
 
 
-def test_a_home_is_shown_read_only_and_hidden_before_anything_is_shown_in_it() -> None:
+def test_what_is_private_in_a_home_is_hidden_whatever_else_is_shown_of_it() -> None:
     shape = Shape(
         disk_bytes=1,
         home=Path("/people/u"),
         masks=((Path("/people/u/.ssh"), True), (Path("/people/u/.netrc"), False)),
-        mounts=(Mount(source=Path("/people/u/.ssh/in"), target="/people/u/.ssh/in"),),
+        mounts=(Mount(source=Path("/people/u"), target="/people/u", writable=True),),
     )
     line = line_of(shape)
     parts = (
         "--ro-bind /people/u /people/u ",
+        "--bind /people/u /people/u ",
         "--tmpfs /people/u/.ssh --remount-ro /people/u/.ssh ",
         "--ro-bind /dev/null /people/u/.netrc ",
-        "--ro-bind /people/u/.ssh/in /people/u/.ssh/in ",
     )
     places = [line.index(part) for part in parts]
     assert places == sorted(places)
@@ -94,13 +94,16 @@ def test_keys_and_credentials_are_hidden_where_they_exist(tmp_path: Path) -> Non
     (home / ".kube").symlink_to("/usr")
     (home / ".gnupg").symlink_to("nowhere")
     more = (home / "own/.earnest", home / "own/.earnest/deep", home / "missing", Path("/etc"))
-    assert masks(home, more) == (
+    places = private_places(home, more)
+    assert masks(home, home, places) == (
         (home / ".config/gcloud", True),
         (home / ".netrc", False),
         (home / ".ssh", True),
         (home / "own/.earnest", True),
         (home / "real-aws", True),
     )
+    assert masks(home / "own", Path("/work/source"), places) == ((Path("/work/source/.earnest"), True),)
+    assert masks(home / "open", Path("/work/source"), places) == ()
 
 
 @pytest.mark.parametrize("path", ["/a", "..", "a/../../b", "", ".", "a\0"])

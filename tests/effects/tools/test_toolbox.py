@@ -58,7 +58,9 @@ class Bench:
         self.sandbox = ScriptedSandbox(lambda _: done())
         self._calls = 0
 
-    async def call(self, tool: str, args: JsonObject, act: Act | None = None, **granted: object) -> ToolRecord:
+    async def call(
+        self, tool: str, args: JsonObject, act: Act | None = None, writable: tuple[Path, ...] = (), **granted: object
+    ) -> ToolRecord:
         self._calls += 1
         if act is not None:
             self.sandbox = ScriptedSandbox(act)
@@ -68,6 +70,7 @@ class Bench:
             stage=stage,
             sandbox=self.sandbox,
             inputs=(Mount(source=self.source, target="source"),),
+            writable=writable,
         )
         record = await self.toolbox.perform(ToolCall(tool=tool, args=args, **granted), place)  # type: ignore[arg-type]
         if record.changed:
@@ -98,7 +101,10 @@ async def test_a_command_runs_in_the_work_profile_within_its_own_time(bench: Ben
 
 
 async def test_only_what_was_granted_reaches_the_sandbox(bench: Bench) -> None:
-    await bench.call("shell", {"command": "make"}, network=True, writes=("/people/me/out",))
+    granted = (Path("/people/me/out"),)
+    await bench.call(
+        "shell", {"command": "make"}, network=True, writes=("/people/me/out", "/people/me"), writable=granted
+    )
     asked = bench.sandbox.asked[0]
     assert asked.network
     assert [(mount.target, mount.writable) for mount in asked.mounts] == [("source", False), ("/people/me/out", True)]

@@ -3,10 +3,10 @@
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
-from typing import Final, NoReturn
+from itertools import chain, islice
+from typing import Any, Final, NoReturn
 
 from jsonschema_rs import Draft202012Validator
 
@@ -15,11 +15,13 @@ from earnest.foundation.text import printable
 
 ANSWER_CHARACTERS_MAX: Final = 4 * 1024 * 1024
 DEPTH_MAX: Final = 64
+MARKS_MAX: Final = 256
+"""How many thoughts and objects, broken ones too, are looked at."""
 FAULTS_SHOWN: Final = 3
 FAULT_CHARACTERS_MAX: Final = 200
 
-_MARK: Final = re.compile(r"(?P<opens><think(?:ing)?>)|(?P<closes></think(?:ing)?>)|\{", re.IGNORECASE)
-_CLOSES: Final = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_MARK: Final = re.compile(r"""(?P<opens><think(?:ing)?>)|(?P<closes></think(?:ing)?>)|\{(?=\s*["}])""", re.I)
+_CLOSES: Final = re.compile(r"</think(?:ing)?>", re.I)
 _EXTENT: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 """Finds where an object ends; what stands in it is looked at afterwards."""
 
@@ -57,7 +59,10 @@ def _spoken(text: str) -> list[JsonObject | NoAnswer]:
     """Every object outside thoughts, or what is wrong where one begins."""
     found: list[JsonObject | NoAnswer] = []
     at = 0
-    while mark := _MARK.search(text, at):
+    for _ in range(MARKS_MAX):
+        mark = _MARK.search(text, at)
+        if mark is None:
+            break
         at = mark.end()
         if mark["opens"]:
             closing = _CLOSES.search(text, at)
@@ -71,7 +76,7 @@ def _spoken(text: str) -> list[JsonObject | NoAnswer]:
             try:
                 _, at = _EXTENT.raw_decode(text, mark.start())
                 found.append(_strict(text[mark.start() : at]))
-            except json.JSONDecodeError as error:  # an object within a broken one is not the answer
+            except json.JSONDecodeError as error:  # what was whole within it is only a part
                 at = max(at, error.pos)
                 found.append(NoAnswer(f"no JSON at character {error.pos}: {error.msg}"))
             except RecursionError:
@@ -83,7 +88,7 @@ def _spoken(text: str) -> list[JsonObject | NoAnswer]:
 
 def _strict(text: str) -> JsonObject:
     """The value of a text that is known to be an object. Raises `ValueError` for what not every reader reads alike."""
-    value: JsonObject = json.loads(text, object_pairs_hook=_unrepeated, parse_float=_finite, parse_constant=_no_number)
+    value: JsonObject = _STRICT.decode(text)
     for _ in islice(_levels(value), DEPTH_MAX, None):
         raise ValueError(f"nested deeper than {DEPTH_MAX}")
     canonical_bytes(value)
@@ -97,6 +102,10 @@ def _unrepeated(pairs: list[tuple[str, JsonValue]]) -> JsonValue:
     return value
 
 
+def _short(text: str) -> int:
+    return int(text) if len(text) < 40 else _no_number(text)
+
+
 def _finite(text: str) -> float:
     return number if math.isfinite(number := float(text)) else _no_number(text)
 
@@ -105,13 +114,18 @@ def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text[:40]} is no number of JSON")
 
 
-def _levels(value: JsonValue) -> Iterator[list[JsonValue]]:
+_STRICT: Final = json.JSONDecoder(
+    object_pairs_hook=_unrepeated, parse_int=_short, parse_float=_finite, parse_constant=_no_number
+)
+
+
+def _levels(value: JsonObject) -> Iterator[object]:
     """The containers of each level, from the outermost."""
-    level: list[JsonValue] = [value]
+    level: list[Any] = [value]
     while level:
         yield level
-        inner = (item.values() if isinstance(item, Mapping) else item for item in level)
-        level = [one for items in inner for one in items if isinstance(one, dict | list)]
+        inner = chain.from_iterable(item.values() if isinstance(item, dict) else item for item in level)
+        level = [one for one in inner if isinstance(one, dict | list)]
 
 
 def _misfit(validator: Draft202012Validator, value: JsonObject) -> str:

@@ -64,6 +64,11 @@ class Usage:
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
+    @property
+    def counted(self) -> bool:
+        """False: the endpoint told nothing, for every prompt has tokens."""
+        return self.prompt_tokens > 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:

@@ -23,20 +23,35 @@ class Form:
 
     structure: Structure = Structure.SCHEMA
     temperature: bool = True
+    counts: bool = True
+    """It is asked to count tokens at the end of a stream."""
+    old_bound: bool = True
+    """The bound of an answer goes by its old name."""
 
 
 def simpler(form: Form, complaint: str, *, structured: bool) -> Form | None:
     """The form to try after an endpoint refused this one with `complaint`; None if nothing is left to leave out."""
-    if form.temperature and "temperature" in complaint.lower():
+    complaint = complaint.lower()
+    if form.old_bound and "max_completion_tokens" in complaint:
+        return replace(form, old_bound=False)
+    if form.counts and ("stream_options" in complaint or "include_usage" in complaint):
+        return replace(form, counts=False)
+    if form.temperature and "temperature" in complaint:
         return replace(form, temperature=False)
     if structured and form.structure is not Structure.PROMPT:
         return replace(form, structure=Structure(form.structure + 1))
     return replace(form, temperature=False) if form.temperature else None
 
 
-def request_of(messages: Sequence[Message], schema: JsonObject | None, form: Form) -> dict[str, object]:
-    """The part of a `/chat/completions` request that depends on the form. Where no schema goes, it is told in words."""
+def request_of(
+    messages: Sequence[Message], schema: JsonObject | None, form: Form, answer_tokens: int | None = None
+) -> dict[str, object]:
+    """A streamed `/chat/completions` request but for the model's name. Where no schema goes, it is told in words."""
     request: dict[str, object] = {"temperature": 0} if form.temperature else {}
+    if form.counts:
+        request["stream_options"] = {"include_usage": True}
+    if answer_tokens is not None:
+        request["max_tokens" if form.old_bound else "max_completion_tokens"] = answer_tokens
     told = list(messages)
     if schema is not None and form.structure is Structure.SCHEMA:
         request["response_format"] = {

@@ -1,65 +1,133 @@
-"""Which client of the official library is safe to talk to an endpoint with? Importing this file loads the library."""
+"""How does one request reach an endpoint over the official library? Importing this file loads the library.
 
-from collections.abc import AsyncIterator
+Of that library only the request is used: it reads keys, addresses and headers from the environment, which must not
+reach an endpoint they were not meant for, retries in its own way, bounds nothing, and builds a value for every token.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from functools import cache
+from ssl import SSLContext
 from typing import Any, Final
 
 import httpx2
 import openai
 
-from earnest.effects.llm.api import CompletionLimits, Endpoint
+from earnest.effects.llm.api import Completion, CompletionLimits, Endpoint
+from earnest.effects.llm.exchange import Declined, Interrupted, Useless
+from earnest.effects.llm.reading import Answer, EndpointError
+from earnest.foundation.text import printable
 
 HEADERS_SENT: Final = frozenset(
-    {"accept", "connection", "content-length", "content-type", "host", "user-agent", "transfer-encoding"}
+    {
+        "accept",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "transfer-encoding",
+        "user-agent",
+        "x-client-request-id",
+    }
 )
 LOOPBACK: Final = ("all://127.0.0.1", "all://localhost", "all://[::1]")
+KEPT_S: Final = 4
+"""How long an idle connection is kept: common servers hang up after 5 s."""
+KEPT_MAX: Final = 32
+ERROR_BYTES_MAX: Final = 64 * 1024
+SHOWN_CHARACTERS_MAX: Final = 200
 
 
-class AnswerTooLarge(Exception):
-    """The endpoint sent more than an answer may have."""
+class Client:
+    """The connections to one endpoint. It follows no redirect and does not retry."""
 
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        http = _Guarded(
+            endpoint.api_key,
+            verify=_trusted(),
+            follow_redirects=False,
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=KEPT_MAX, keepalive_expiry=KEPT_S),
+            mounts=dict.fromkeys(LOOPBACK),  # what runs here is not behind a proxy
+        )
+        self._library = openai.AsyncOpenAI(
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key or "none",  # without one it would take one from the environment
+            max_retries=0,
+            http_client=http,
+        )
 
-def open_client(endpoint: Endpoint, call_id: str, limits: CompletionLimits) -> openai.AsyncOpenAI:
-    """A client for one call, to be used with `async with`. It follows no redirect and does not retry."""
-    timeout = httpx2.Timeout(limits.silence_ms / 1000, connect=limits.connect_ms / 1000)
-    http = _Guarded(
-        endpoint=endpoint,
-        call_id=call_id,
-        answer_bytes=limits.answer_bytes,
-        timeout=timeout,
-        follow_redirects=False,
-        mounts=dict.fromkeys(LOOPBACK),  # what runs here is not behind a proxy
-    )
-    return openai.AsyncOpenAI(
-        base_url=endpoint.base_url,
-        api_key=endpoint.api_key or "none",  # without one it would take one from the environment
-        timeout=timeout,
-        max_retries=0,
-        http_client=http,
-    )
+    async def close(self) -> None:
+        """Hang up."""
+        await self._library.close()
+
+    async def ask(self, request: Mapping[str, object], call_id: str, limits: CompletionLimits) -> Completion:
+        """One request, and whatever comes. Raises `Declined`, `Interrupted` or `Useless`, and nothing else."""
+        try:
+            return await self._exchange(request, call_id, limits)
+        except openai.APIStatusError as error:
+            retry_after = error.response.headers.get("retry-after")
+            raise Declined(error.status_code, _shown(error.message), retry_after) from None
+        except (openai.APIConnectionError, httpx2.TransportError) as error:
+            cause = error if isinstance(error, httpx2.TransportError) else error.__cause__
+            raise _broken_off(cause, limits) from None
+        except EndpointError as error:
+            raise Useless(f"broke off with an error: {_shown(str(error))}") from None
+        except (Interrupted, Useless):
+            raise
+        except Exception as error:  # bytes that are no protocol make a library fail in any way
+            raise Useless(f"sent what is no answer ({type(error).__name__}: {_shown(str(error))})") from None
+
+    async def _exchange(self, request: Mapping[str, object], call_id: str, limits: CompletionLimits) -> Completion:
+        stream = await self._library.chat.completions.create(
+            messages=[],
+            model=self._endpoint.model,
+            stream=True,
+            extra_body=request,  # it wins: the library's types would have every dict spelt out
+            extra_headers={"x-client-request-id": call_id},
+            timeout=httpx2.Timeout(limits.silence_ms / 1000, connect=limits.connect_ms / 1000),
+        )
+        answer = Answer()
+        async with stream:
+            kind = stream.response.headers.get("content-type", "").partition(";")[0].strip().lower()
+            pieces = _bounded(stream.response.aiter_bytes(), limits.answer_bytes)
+            if kind == "text/event-stream":
+                async for piece in pieces:
+                    answer.feed(piece)
+                answer.end()
+            elif kind == "application/json":  # an endpoint that cannot stream answers in one piece
+                answer.take_whole(b"".join([piece async for piece in pieces]))
+            else:
+                raise Useless(f"answered with {_shown(kind) or 'no content type'}: check the base URL")
+        if answer.finish is None:
+            raise Interrupted("stopped in the middle of its answer")
+        return Completion(
+            call_id=call_id,
+            text=answer.text,
+            finish=answer.finish,
+            usage=answer.usage,
+            model=answer.model or self._endpoint.model,
+            endpoint=self._endpoint.base_url,
+        )
 
 
 class _Guarded(httpx2.AsyncClient):
-    """Sends only our own headers and receives only so much, uncompressed."""
+    """Sends only our own headers, and reads no compressed answer and no long error."""
 
-    def __init__(self, *, endpoint: Endpoint, call_id: str, answer_bytes: int, **options: Any) -> None:
+    def __init__(self, api_key: str, **options: Any) -> None:
         super().__init__(**options)
-        self._endpoint = endpoint
-        self._call_id = call_id
-        self._answer_bytes = answer_bytes
+        self._own = {"accept-encoding": "identity"} | ({"authorization": f"Bearer {api_key}"} if api_key else {})
 
-    async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """As its parent, with these bounds."""
-        headers = {name: value for name, value in request.headers.items() if name.lower() in HEADERS_SENT}
-        headers |= {"accept-encoding": "identity", "x-client-request-id": self._call_id}
-        if self._endpoint.api_key:
-            headers["authorization"] = f"Bearer {self._endpoint.api_key}"
-        request.headers = httpx2.Headers(headers)
-        response = await super().send(request, stream=True, **options)
+        kept = {name: value for name, value in request.headers.items() if name in HEADERS_SENT}
+        request.headers = httpx2.Headers(kept | self._own)
+        response = await super().send(request, **options)
         try:
             _refuse_compression(response)
-            response.stream = _Capped(response.stream, self._answer_bytes)
-            if not stream or response.is_error:
-                await response.aread()
+            if not response.is_success:
+                body = b"".join([piece async for piece in _bounded(response.aiter_raw(), ERROR_BYTES_MAX)])
+                await response.aclose()
+                return httpx2.Response(response.status_code, headers=response.headers, content=body, request=request)
         except BaseException:
             await response.aclose()
             raise
@@ -68,25 +136,33 @@ class _Guarded(httpx2.AsyncClient):
 
 def _refuse_compression(response: httpx2.Response) -> None:
     if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise AnswerTooLarge("answered in compressed form, which was not asked for")
+        raise Useless("answered in compressed form, which was not asked for")
 
 
-class _Capped(httpx2.AsyncByteStream):
-    """A body that ends in an error when it passes its bound."""
+@cache
+def _trusted() -> SSLContext:
+    """The certificates of this machine: reading them costs more than a call."""
+    return httpx2.create_ssl_context()
 
-    def __init__(self, body: httpx2.SyncByteStream | httpx2.AsyncByteStream, bytes_max: int) -> None:
-        assert isinstance(body, httpx2.AsyncByteStream)
-        self._body = body
-        self._bytes_max = bytes_max
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        received = 0
-        async for piece in self._body:
-            received += len(piece)
-            if received > self._bytes_max:
-                raise AnswerTooLarge(f"sent more than {self._bytes_max} bytes")
-            yield piece
+async def _bounded(pieces: AsyncIterator[bytes], bytes_max: int) -> AsyncIterator[bytes]:
+    received = 0
+    async for piece in pieces:
+        received += len(piece)
+        if received > bytes_max:
+            raise Useless(f"sent more than {bytes_max} bytes")
+        yield piece
 
-    async def aclose(self) -> None:
-        """See the parent."""
-        await self._body.aclose()
+
+def _broken_off(cause: BaseException | None, limits: CompletionLimits) -> Interrupted | Useless:
+    if isinstance(cause, httpx2.ConnectTimeout):
+        return Interrupted(f"did not accept a connection within {limits.connect_ms / 1000:g} s")
+    if isinstance(cause, httpx2.TimeoutException):
+        return Useless(f"said nothing for {limits.silence_ms / 1000:g} s")
+    how = "cannot be reached" if isinstance(cause, httpx2.ConnectError) else f"broke off ({type(cause).__name__})"
+    return Interrupted(f"{how}: is it running, is the base URL right?")
+
+
+def _shown(text: str) -> str:
+    """An endpoint's words, made harmless and short."""
+    return printable(text[:SHOWN_CHARACTERS_MAX])

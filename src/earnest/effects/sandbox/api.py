@@ -41,7 +41,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
-    """A file or folder of the host, shown inside. A relative `target` is below /work."""
+    """A file or folder of the host, shown inside. A relative `target` is below /work.
+
+    What is `writable` is named by its resolved path, so that no link made meanwhile can lead elsewhere.
+    """
 
     source: Path
     target: str
@@ -176,10 +179,10 @@ class SelfTest:
 class SandboxSettings:
     """How a sandbox is set up.
 
-    Under WORK `home` is shown read-only at its own path, if given, with `masked` and every known place of keys and
-    credentials in it hidden. At most `slots` executions run at once (more wait; joined ones count as one), and `pool`
-    sandboxes for plain VERIFY executions stand ready, as many again for each program. `binaries` replaces the search
-    for bubblewrap.
+    Under WORK `home` is shown read-only at its own path, if given. `masked` and every known place of keys and
+    credentials in it are hidden in all that is shown, and refused as a mount of a WORK execution. At most `slots`
+    executions run at once (more wait; joined ones count as one), and `pool` sandboxes for plain VERIFY executions stand
+    ready, as many again for each program. `binaries` replaces the search for bubblewrap.
     """
 
     home: Path | None = None

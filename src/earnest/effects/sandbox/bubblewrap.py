@@ -52,7 +52,7 @@ RESERVED: Final = tuple(
 class Shape:
     """What of an execution must be known when its sandbox starts. `work` is a folder bound to /work, or None.
 
-    `home` and `masks` (place, is a folder) are shown and hidden at their own paths, resolved.
+    `home` is shown at its own path, resolved; `masks` (place inside, is a folder) are hidden in whatever is shown.
     """
 
     disk_bytes: int
@@ -93,7 +93,6 @@ def arguments(host: Host, shape: Shape, staged: Callable[[Path], str]) -> tuple[
     ]
     if shape.home:
         options += ["--ro-bind", staged(shape.home), str(shape.home)]
-        options += _hidden(shape.masks)
     if not host.prefix.is_relative_to("/usr"):
         options += ["--ro-bind", staged(host.prefix), str(host.prefix)]
     if shape.work:
@@ -102,6 +101,7 @@ def arguments(host: Host, shape: Shape, staged: Callable[[Path], str]) -> tuple[
         options += _memory(WORK_DIR, shape.disk_bytes)
     for mount in shape.mounts:
         options += ["--bind" if mount.writable else "--ro-bind", staged(mount.source), mount_target(mount)]
+    options += _hidden(shape.masks)
     for name in ("python", "python3"):
         options += ["--symlink", str(host.interpreter), f"{TOOLS}/{name}"]
     options += [*_file(PROGRAM_FD, PROGRAM), "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]

@@ -1,6 +1,7 @@
 """Which places of a person's home does nobody get to see, although the home itself is shown?"""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -92,18 +93,19 @@ HISTORIES: Final = (
 PRIVATE: Final = (*KEYS, *CREDENTIALS, *WALLETS, *BROWSERS_AND_MAIL, *HISTORIES)
 
 
-def masks(home: Path, more: Iterable[Path] = ()) -> tuple[tuple[Path, bool], ...]:
-    """What exists of `PRIVATE` and `more` below `home`: (place, is it a folder), links followed, outermost only.
+def private_places(home: Path, more: Iterable[Path] = ()) -> tuple[Path, ...]:
+    """What exists of `PRIVATE` below `home`, and of `more`: links followed, outermost only, in order.
 
-    `home` is a resolved path. Reads the file system, changes nothing.
+    Reads the file system, changes nothing.
     """
     places: set[Path] = set()
     for place in (*(home / name for name in PRIVATE), *more):
-        try:
-            real = place.resolve(strict=True)
-        except (OSError, RuntimeError):
-            continue
-        if real.is_relative_to(home):
-            places.add(real)
-    outermost = (place for place in sorted(places) if not places.intersection(place.parents))
-    return tuple((place, place.is_dir()) for place in outermost)
+        with suppress(OSError, RuntimeError):
+            places.add(place.resolve(strict=True))
+    return tuple(place for place in sorted(places) if not places.intersection(place.parents))
+
+
+def masks(source: Path, target: Path, places: Iterable[Path]) -> tuple[tuple[Path, bool], ...]:
+    """What must be hidden when `source`, a resolved path, is shown at `target`: (place inside, is it a folder)."""
+    below = (place for place in places if place != source and place.is_relative_to(source))
+    return tuple((target / place.relative_to(source), place.is_dir()) for place in below)

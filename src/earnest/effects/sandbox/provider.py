@@ -5,7 +5,7 @@ import contextlib
 import itertools
 import os
 from collections import deque
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,7 @@ from earnest.effects.sandbox.api import (
     WORK_DIR,
     Execution,
     Limits,
+    Mount,
     Profile,
     Program,
     Report,
@@ -178,11 +179,18 @@ class BubblewrapSandbox:
                 _remove_if_empty(place)
 
     def _shape(self, execution: Execution) -> Shape:
+        hidden: tuple[Path, ...] = ()
+        if self._home and (execution.mounts or execution.profile is Profile.WORK):
+            hidden = private.private_places(self._home, self._settings.masked)
         if execution.profile is Profile.VERIFY:
             work, home = None, None
         else:
             assert isinstance(execution.work, Path)
-            work, home = execution.work.resolve(), self._home
+            work, home = execution.work.resolve(), None if _is_private(self._home, hidden) else self._home
+            if private_mount := next((m for m in execution.mounts if _is_private(m.source, hidden)), None):
+                raise Refused("sandbox_mount", f"{private_mount.source} is private: no tool is shown it")
+        shown = [(home, home)] if home else []
+        shown += [(mount.source, Path(mount.target)) for mount in execution.mounts]
         disk_bytes = execution.limits.disk_bytes
         plain = work is None and not execution.mounts and not execution.network
         if plain and disk_bytes <= PLAIN.disk_bytes:
@@ -192,7 +200,7 @@ class BubblewrapSandbox:
             work=work,
             mounts=execution.mounts,
             home=home,
-            masks=private.masks(home, self._settings.masked) if home else (),
+            masks=tuple(dict.fromkeys(mask for pair in shown for mask in private.masks(*pair, hidden))),
             network=execution.network,
         )
 
@@ -295,12 +303,21 @@ def _checked(execution: Execution) -> Execution:
     if len(execution.artifacts) > wire.ARTIFACTS_MAX:
         raise Refused("sandbox_artifacts", f"more than {wire.ARTIFACTS_MAX} artifacts")
     artifacts = tuple(dict.fromkeys(wire.relative_path(path) for path in execution.artifacts))
-    mounts = tuple(
-        replace(mount, source=mount.source.resolve(strict=True), target=bubblewrap.mount_target(mount))
-        for mount in execution.mounts
-    )
+    mounts = tuple(_resolved(mount) for mount in execution.mounts)
     cwd = str(Path(WORK_DIR) / execution.cwd)
     return replace(execution, artifacts=artifacts, mounts=mounts, cwd=cwd)
+
+
+def _resolved(mount: Mount) -> Mount:
+    """What may be written to was resolved by whoever allowed it: a link that leads elsewhere by now is refused."""
+    source = mount.source.resolve(strict=True)
+    if mount.writable and source != mount.source:
+        raise Refused("sandbox_mount", f"{mount.source} is not where it was: it leads to {source}")
+    return replace(mount, source=source, target=bubblewrap.mount_target(mount))
+
+
+def _is_private(path: Path | None, hidden: Iterable[Path]) -> bool:
+    return path is not None and any(path.is_relative_to(place) for place in hidden)
 
 
 def _environment(execution: Execution, host: Host) -> Mapping[str, str]:

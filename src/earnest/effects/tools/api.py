@@ -15,13 +15,15 @@ class Place:
     """Where a call acts. `folder` is /work: a stage's, or, for a tool that only reads, the workspace itself.
 
     `inputs` are shown below /work, read-only; their targets are reserved paths of the workspace. Of `limits` the
-    call's own timeout replaces wall and CPU time.
+    call's own timeout replaces wall and CPU time. `writable` is what the call was given leave to write to beyond /work,
+    resolved; it is shown at its own path.
     """
 
     folder: Path
     sandbox: Sandbox
     stage: Stage | None = None
     inputs: tuple[Mount, ...] = ()
+    writable: tuple[Path, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
 

@@ -45,6 +45,13 @@ def path_faults(path: str) -> list[str]:
     return ["path is the workspace itself"] if place == "." else []
 
 
+def absolute_path_fault(path: str) -> str:
+    """Why this cannot be a path of the host; empty if it can."""
+    if not path.startswith("/") or "\0" in path:
+        return f"{path!r} is no absolute path"
+    return _text_fault("a path", path, PATH_BYTES_MAX)
+
+
 def normal_path(path: str) -> str:
     """The path relative to /work in its shortest spelling; `..` is resolved by the text alone."""
     place = posixpath.normpath(path)

@@ -10,7 +10,7 @@ import os
 import re
 import signal
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from earnest.effects.sandbox.api import Report, Status
@@ -23,24 +23,36 @@ from earnest.foundation.failures import FailureClass
 class ToolFailure:
     """Why a call failed. `failure_class` is None if the fault is our own: then it says nothing about the work.
 
-    `code` is one of docs/tools.md.
+    `code` is one of docs/tools.md. `paths` come with `erofs`: what could not be written to, in the command's own words,
+    so not to be trusted; and with `needs_confirmation`: what the call needs leave to write to, resolved.
     """
 
     failure_class: FailureClass | None
     code: str
     message: str
+    paths: tuple[str, ...] = ()
 
     def to_json(self) -> JsonObject:
         """The form kept in facts."""
-        return {"class": self.failure_class, "code": self.code, "message": self.message}
+        return {
+            "class": self.failure_class,
+            "code": self.code,
+            "message": self.message,
+            "paths": list(self.paths),
+        }
 
     @classmethod
     def from_json(cls, value: JsonValue) -> "ToolFailure":
         """The inverse of `to_json`. Raises `Broken` for anything else."""
         match value:
-            case {"class": None | "logical" | "environmental" as name, "code": str(code), "message": str(message)}:
+            case {
+                "class": None | "logical" | "environmental" as name,
+                "code": str(code),
+                "message": str(message),
+                "paths": [*paths],
+            }:
                 failure_class = FailureClass(name) if isinstance(name, str) else None
-                return cls(failure_class=failure_class, code=code, message=message)
+                return cls(failure_class=failure_class, code=code, message=message, paths=tuple(map(str, paths)))
         raise Broken(f"not a recorded failure: {value!r}")
 
 
@@ -108,9 +120,17 @@ RESOLVER_TEXTS: Final = frozenset(
 )
 """The C library's texts for a name that cannot be looked up (gai_strerror)."""
 
+NEEDS_CONFIRMATION: Final = "needs_confirmation"
+"""Of a call that may be made anew once somebody has confirmed it: the only failure that is no result."""
+
 _STRERROR: Final = {os.strerror(number): number for number in ENVIRONMENTAL_ERRNOS}
 _PYTHON_ERRNO: Final = re.compile(r"\[Errno (-?\d{1,5})\]")
 _LAST_LINE_CHARACTERS: Final = 1_000
+_READ_ONLY: Final = os.strerror(errno.EROFS)
+_TOLD_PATH: Final = re.compile(r"""(?:^|[\s'"\u2018])(/[^:'"\u2018\u2019]*)(?=[:'"\u2019])""")
+"""Between quotes, straight or curly, or before a colon."""
+TOLD_BYTES_MAX: Final = 16 * 1024
+"""How much of the end of stderr is searched for paths."""
 
 
 def logical(code: str, message: str) -> ToolFailure:
@@ -157,7 +177,8 @@ def _of_exit(code: int, stderr: bytes, programs: Collection[str]) -> ToolFailure
     line = _last_line(stderr)
     errno_code = _errno_of(line)
     if errno_code is not None:
-        return environmental(errno_code, f"exit code {code}: {line}")
+        paths = _told_paths(stderr) if errno_code == "erofs" else ()
+        return replace(environmental(errno_code, f"exit code {code}: {line}"), paths=paths)
     if code < 0:
         return logical("signal", f"ended by signal {-code}")
     return logical("exit_code", f"exit code {code}")
@@ -174,6 +195,12 @@ def _errno_of(line: str) -> str | None:
         if number < 0:  # Python shows the resolver's numbers in the same form
             return "network" if any(known in line for known in RESOLVER_TEXTS) else None
     return _errno_code(number) if number in ENVIRONMENTAL_ERRNOS else None
+
+
+def _told_paths(stderr: bytes) -> tuple[str, ...]:
+    """The absolute paths in lines that tell of a read-only file system, each once."""
+    lines = stderr[-TOLD_BYTES_MAX:].decode(errors="replace").splitlines()
+    return tuple(dict.fromkeys(path for line in lines if _READ_ONLY in line for path in _TOLD_PATH.findall(line)))
 
 
 def _errno_code(number: int | None) -> str:

@@ -16,7 +16,10 @@ STDERR_CHARACTERS_MIN: Final = EXCERPT_CHARACTERS_MAX // 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """One call of a tool. `network` and `writes` (absolute paths outside the workspace) are what was *granted*."""
+    """One call of a tool. `network` and `writes` (absolute paths outside the workspace) are what it asks for.
+
+    It is checked where calls are performed; to remove or rename a path, the folder that it lies in must be writable.
+    """
 
     tool: str
     args: JsonObject

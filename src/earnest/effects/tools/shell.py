@@ -49,7 +49,7 @@ class Shell:
                 argv=(*_shell(), command),
                 work=place.folder,
                 mounts=place.inputs
-                + tuple(Mount(source=Path(path), target=path, writable=True) for path in call.writes),
+                + tuple(Mount(source=path, target=str(path), writable=True) for path in place.writable),
                 limits=_limits(place.limits, call.timeout_ms),
                 network=call.network,
             )

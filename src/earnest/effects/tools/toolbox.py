@@ -7,6 +7,7 @@ from typing import Final
 
 from earnest.effects.clock import Clock
 from earnest.effects.tools.api import Place, Tool
+from earnest.effects.tools.arguments import absolute_path_fault
 from earnest.effects.tools.failures import ToolFailure, environmental, logical, ours
 from earnest.effects.tools.glob import Glob
 from earnest.effects.tools.read_file import ReadFile
@@ -18,6 +19,8 @@ from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_byt
 from earnest.foundation.errors import Refused
 
 TIMEOUT_MS_MAX: Final = 3_600_000
+WRITES_MAX: Final = 20
+"""Paths that one call may ask to write to: a person must be able to read the question."""
 _SPACE_CODES: Final = frozenset({"workspace_too_large", "workspace_too_many_files"})
 
 
@@ -49,13 +52,22 @@ class Toolbox:
             return [f"the arguments are no plain JSON: {error}"]
         return known.args_faults(args)
 
+    def call_faults(self, call: ToolCall) -> list[str]:
+        """Why this call cannot be made, its timeout and what it asks for included."""
+        faults = self.faults(call.tool, call.args)
+        if not 0 < call.timeout_ms <= TIMEOUT_MS_MAX:
+            faults.append(f"timeout_ms must be 1 to {TIMEOUT_MS_MAX}")
+        if len(call.writes) > WRITES_MAX:
+            faults.append(f"writes names more than {WRITES_MAX} paths")
+        return faults + [fault for path in call.writes if (fault := absolute_path_fault(path))]
+
     def tool_ids(self, call: ToolCall) -> frozenset[str]:
         """What the call uses; the name it gives if the call has faults."""
-        return frozenset({call.tool}) if self._call_faults(call) else self._tools[call.tool].tool_ids(call.args)
+        return frozenset({call.tool}) if self.call_faults(call) else self._tools[call.tool].tool_ids(call.args)
 
     def target(self, call: ToolCall) -> str:
         """What the call touches; empty if it has faults."""
-        return "" if self._call_faults(call) else self._tools[call.tool].target(call.args)
+        return "" if self.call_faults(call) else self._tools[call.tool].target(call.args)
 
     def digest(self, call: ToolCall) -> str:
         """Equal for an exact repeat of a call; what an approval is bound to."""
@@ -68,7 +80,7 @@ class Toolbox:
     async def perform(self, call: ToolCall, place: Place) -> ToolRecord:
         """Make the call and record it. Never raises for what a call did: every failure is a record."""
         started_at_ms, started_ns = self._clock.now_ms(), self._clock.ticks_ns()
-        faults = self._call_faults(call)
+        faults = self.call_faults(call)
         changed: tuple[Change, ...] = ()
         if faults:
             raw = RawResult(failure=logical("bad_args", "; ".join(faults)))
@@ -92,7 +104,7 @@ class Toolbox:
             tool=call.tool,
             tool_ids=self.tool_ids(call),
             target=self.target(call),
-            args={} if self._call_faults(call) else call.args,
+            args={} if self.call_faults(call) else call.args,
             call_digest=self.digest(call),
             ok=raw.failure is None,
             exit_code=raw.exit_code,
@@ -105,12 +117,6 @@ class Toolbox:
             changed=changed,
             sandbox=raw.sandbox,
         )
-
-    def _call_faults(self, call: ToolCall) -> list[str]:
-        faults = self.faults(call.tool, call.args)
-        if not 0 < call.timeout_ms <= TIMEOUT_MS_MAX:
-            faults.append(f"timeout_ms must be 1 to {TIMEOUT_MS_MAX}")
-        return faults + [f"{path!r} is no absolute path" for path in call.writes if not path.startswith("/")]
 
     async def _run(self, tool: Tool, call: ToolCall, place: Place) -> RawResult:
         if not tool.reads_only and (place.stage is None or place.stage.folder != place.folder):

@@ -35,7 +35,7 @@ class Cause(StrEnum):
     """Why a run was abandoned."""
 
     BUDGET = "budget"
-    """Ω has reached theta."""
+    """Ω has reached theta, or the next model call could pass what may be spent."""
     TIME = "time"
     """The deadline has passed."""
     DIVERGENCE = "divergence"
@@ -46,6 +46,8 @@ class Cause(StrEnum):
     """Every approach was tried."""
     PLANNING = "planning"
     """No valid plan was made."""
+    UNANSWERED = "unanswered"
+    """A model that the run cannot do without gave no usable answer."""
     LAW_1 = "law_1"
     """The user did not confirm what cannot be undone."""
     UNKNOWN_EFFECT = "unknown_effect"
@@ -243,6 +245,7 @@ _OUTSIDE: Final[Mapping[Cause, str]] = MappingProxyType(
         Cause.UNCLEAR: "Only unclear criteria keep the result from acceptance, and nothing more can be tried.",
         Cause.EXHAUSTED: "Every approach was tried.",
         Cause.PLANNING: "No valid plan could be made.",
+        Cause.UNANSWERED: "A model gave no usable answer.",
         Cause.LAW_1: "It would have taken a step that cannot be undone and was not confirmed (Law 1).",
         Cause.UNKNOWN_EFFECT: "A step outside the workspace was interrupted, and nothing can tell whether it happened.",
         Cause.SILENCE: "The run fell silent.",

@@ -138,8 +138,12 @@ def resource(*, failing_rounds: int, elapsed_ms: int, constants: Constants) -> f
 
 def measure(judged: Collection[Judged], *, failing_rounds: int, elapsed_ms: int, constants: Constants) -> Loss:
     """The round's loss. `failing_rounds` counts this round if not every criterion passed."""
-    d, p = distance(judged), implausibility(judged)
     omega = resource(failing_rounds=failing_rounds, elapsed_ms=elapsed_ms, constants=constants)
+    return weigh(distance(judged), implausibility(judged), omega, constants)
+
+
+def weigh(d: float, p: float, omega: float, constants: Constants) -> Loss:
+    """D, P and Ω, and the two numbers that follow from them."""
     cost = constants.beta * (1 - omega) * p + constants.lambda_ * omega
     return Loss(
         distance=d,

@@ -20,6 +20,7 @@ from earnest.engine.gradient.cascade import (
     Reading,
     State,
     Trend,
+    Urgency,
     decide,
     deciding_gradient,
     stop,
@@ -136,6 +137,12 @@ def halt(trajectory: Trajectory, cause: Cause) -> Trajectory:
     if trajectory.end is not None:
         raise Broken("a run was ended twice")
     return replace(trajectory, end=stop(Cause.UNCLEAR if trajectory.undecided and cause.about_task else cause))
+
+
+def answered(reply: str) -> Trajectory:
+    """The trajectory of words that are no task: they are answered, and nothing is planned."""
+    end = Decision(state=State.ACCEPT, cause=None, urgency=Urgency.NORMAL, law2=False, cell=0, rationale=reply)
+    return Trajectory(end=end)
 
 
 def _read(trajectory: Trajectory, observation: Observation, constants: Constants) -> Reading:

@@ -7,7 +7,14 @@ from typing import Final
 
 from earnest.contracts.playbook import Approach, Playbook, Subtask
 from earnest.engine.gradient.blocking import TriedApproach
-from earnest.engine.messages import Alternatives, PlannedSubTask, PlanningFailed, PlanReady, TaskSpec
+from earnest.engine.messages import (
+    Alternatives,
+    PlannedSubTask,
+    PlanningFailed,
+    PlanReady,
+    Recollection,
+    TaskSpec,
+)
 from earnest.engine.plan_rules import planned_calls, targets
 from earnest.engine.ports import Hands, PlanningContext, RoleModel
 from earnest.memory.megram import Tag, approach_tag
@@ -29,7 +36,7 @@ class Options:
     subtask: Subtask
     approaches: Choice
     left_out: Choice
-    experience: Mapping[str, Potentials]
+    experience: Mapping[str, Recollection]
 
 
 class PlaybookPlanner:
@@ -57,7 +64,7 @@ class PlaybookPlanner:
         What failed in this run comes after what did not, and of several changes the later subtask's is made.
         """
         self._take_in(context)
-        known = {recollection.tag: recollection.potentials for recollection in context.recollections}
+        known = {recollection.tag: recollection for recollection in context.recollections}
         options = [self._options(subtask, context, known) for subtask in self._playbook.subtasks]
         spent = [one.subtask.id for one in options if not one.approaches]
         if spent:
@@ -78,16 +85,19 @@ class PlaybookPlanner:
         self._failed = (self._failed | failed) - matched
         self._matched = matched
 
-    def _options(self, subtask: Subtask, context: PlanningContext, known: Mapping[Tag, Potentials]) -> Options:
+    def _options(self, subtask: Subtask, context: PlanningContext, known: Mapping[Tag, Recollection]) -> Options:
         """What is not blocked; what memory advises against only if nothing else is left that has not failed."""
         tags = {a.id: approach_tag(context.spec.task_class, subtask.id, a.id) for a in subtask.approaches}
-        experience = {approach: known.get(tag, NO_EXPERIENCE) for approach, tag in tags.items()}
+        experience = {
+            approach: known.get(tag) or Recollection(tag=tag, potentials=NO_EXPERIENCE)
+            for approach, tag in tags.items()
+        }
 
-        def rank(approach: Approach) -> tuple[bool, bool, float]:
-            potentials = experience[approach.id]
-            preferred = potentials.action is Action.EXPLOIT
+        def rank(approach: Approach) -> tuple[bool, bool, bool, float]:
+            given = experience[approach.id]
+            preferred = given.action is Action.EXPLOIT
             failed = _way(subtask.id, approach) in self._failed
-            return failed, not preferred, -potentials.decision if preferred else 0.0
+            return failed, not preferred, not given.rules, -given.potentials.decision if preferred else 0.0
 
         allowed = [a for a in subtask.approaches if self._may_stand(subtask, a, context)]
         avoided = [a for a in allowed if experience[a.id].action is Action.AVOID]
@@ -158,6 +168,12 @@ class PlaybookPlanner:
             alternatives=tuple(self._alternatives(subtask, approach) for subtask, approach in self._pairs(choice)),
             carried=self._carried(choice),
             notes=tuple(n for one, approach in zip(options, choice, strict=True) for n in _notes(one, approach)),
+            rules=tuple(
+                rule.id
+                for one, approach in zip(options, choice, strict=True)
+                for rule in one.experience[approach.id].rules
+                if not rule.avoid
+            ),
         )
 
     def _alternatives(self, subtask: Subtask, chosen: Approach) -> Alternatives:
@@ -187,7 +203,9 @@ def _notes(options: Options, chosen: Approach) -> Iterator[str]:
     """What memory did to the choice, in words."""
 
     def told(approach: Approach, what: str) -> str:
-        return f"{options.subtask.id}: {approach.id} {what} (decision {options.experience[approach.id].decision:+.2f})"
+        given = options.experience[approach.id]
+        why = f"rule {given.rules[0].id}" if given.rules else f"decision {given.potentials.decision:+.2f}"
+        return f"{options.subtask.id}: {approach.id} {what} ({why})"
 
     for approach in options.left_out:
         yield told(approach, "is left out, memory says to avoid it")

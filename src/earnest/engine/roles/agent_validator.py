@@ -128,13 +128,15 @@ def _last_failure(calls: tuple[ToolRecord, ...]) -> FailureClass | None:
 
 
 def _correction(result: ExecutionResult, unmet: tuple[CriterionVerdict, ...]) -> CorrectionSignal:
+    """What no validator could tell is no work for the executor."""
+    wrong = tuple(verdict for verdict in unmet if verdict.answer is Answer.NOT_VERIFIED)
     return CorrectionSignal(
         round=result.round,
         subtask_id=result.subtask_id,
         attempt=result.attempt,
-        what_was_wrong=tuple(f"{verdict.id}: {verdict.reason}" for verdict in unmet),
+        what_was_wrong=tuple(f"{verdict.id}: {verdict.reason}" for verdict in wrong),
         what_to_do="meet the criteria that are not met, in another way than before",
-        failure_class=failure_class_of(unmet),
+        failure_class=failure_class_of(wrong),
     )
 
 

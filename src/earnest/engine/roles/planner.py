@@ -55,7 +55,7 @@ class PlannerRole(Participant[PlannerState]):
     def hear(self, run: Run, state: PlannerState, envelope: Envelope) -> Work | None:
         """Fold; plan when there is something to plan on."""
         match envelope.payload:
-            case TaskSpec() as spec:
+            case TaskSpec(reply="") as spec:
                 state.spec = spec
                 run.post.send(Role.R2, "memory/asked", MemoryAsked(tags=run.planner.tags(spec)), envelope)
             case MemoryAnswered(recollections=recollections):

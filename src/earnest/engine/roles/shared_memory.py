@@ -1,17 +1,24 @@
-"""R5 answers R2's questions: the memory's place on the bus. What R7 emits reaches the store through the facts."""
+"""R5 answers R2's questions and says what that recalled. What R7 emits reaches the store through the facts."""
+
+from collections.abc import Sequence
 
 from earnest.effects.bus.api import Envelope
-from earnest.engine.messages import MemoryAnswered, MemoryAsked, Role
+from earnest.engine.memory_messages import MemoryRecalled
+from earnest.engine.messages import MemoryAnswered, MemoryAsked, PlanReady, Role
 from earnest.engine.participant import Participant, Work
 from earnest.engine.ports import Recall
 from earnest.engine.run import Run
+from earnest.memory.megram import NOTES, RECALL_MAX
 
 
 class SharedMemoryRole(Participant[None]):
-    """MemoryAsked → MemoryAnswered."""
+    """MemoryAsked → MemoryAnswered, and MemoryRecalled for its rules; PlanReady → MemoryRecalled for its contents.
+
+    What the user had remembered for every task is answered unasked.
+    """
 
     role = Role.R5
-    hears = (MemoryAsked,)
+    hears = (MemoryAsked, PlanReady)
 
     def __init__(self, runs: dict[str, Run], recall: Recall) -> None:
         super().__init__(runs)
@@ -22,7 +29,20 @@ class SharedMemoryRole(Participant[None]):
 
     def hear(self, run: Run, _state: None, envelope: Envelope) -> Work | None:
         """Look-ups are constant in time, so the answer is given at once."""
-        assert isinstance(envelope.payload, MemoryAsked)
-        answer = MemoryAnswered(recollections=self._recall.look_up(envelope.payload.tags))
-        run.post.send(Role.R5, "memory/answered", answer, envelope)
+        match envelope.payload:
+            case MemoryAsked(tags=tags):
+                unasked = [] if NOTES in tags else [NOTES]
+                found = self._recall.look_up(tags)
+                found += tuple(one for one in self._recall.look_up(unasked) if one.rules)
+                sent = run.post.send(Role.R5, "memory/answered", MemoryAnswered(recollections=found), envelope)
+                rules = [rule.id for one in found for rule in one.rules]
+                self._recalled(run, "memory/recalled", rules, sent)
+            case PlanReady(round=number, recalled=contents):
+                self._recalled(run, f"r{number}/recalled", contents, envelope)
         return None
+
+    @staticmethod
+    def _recalled(run: Run, key: str, ids: Sequence[str], cause: Envelope) -> None:
+        if ids:
+            message = MemoryRecalled(megram_ids=tuple(dict.fromkeys(ids))[:RECALL_MAX])
+            run.post.send(Role.R5, key, message, cause)

@@ -1,14 +1,17 @@
 """R7 on the bus: it reads the round, decides, steers R2 or ends the run, and says what is to be remembered."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from earnest.effects.bus.api import Envelope
+from earnest.engine.asking import Asking
 from earnest.engine.ending import final_result
 from earnest.engine.gradient.cascade import Cause
 from earnest.engine.gradient.lessons import lessons
-from earnest.engine.gradient.trajectory import Observation, Round, Trajectory, halt, observe
+from earnest.engine.gradient.trajectory import Observation, Round, Trajectory, answered, halt, observe
 from earnest.engine.messages import (
+    FinalResult,
     MegramEmitted,
+    MemoryAnswered,
     OutcomeSummary,
     PlanDirective,
     PlanningFailed,
@@ -20,9 +23,14 @@ from earnest.engine.messages import (
     TaskSpec,
     ToolCalled,
 )
+from earnest.engine.model_messages import ModelAnswered
 from earnest.engine.participant import Participant, Work
+from earnest.engine.ports import LastWords
+from earnest.engine.remembering import dissonances, preferring
 from earnest.engine.run import Run
 from earnest.engine.sensing import Seen, observation
+from earnest.engine.spending import usage_of
+from earnest.memory.megram import Tag
 
 
 @dataclass(slots=True)
@@ -33,6 +41,8 @@ class SolverState:
     started_ms: int = 0
     seen: Seen = field(default_factory=Seen)
     trajectory: Trajectory = field(default_factory=Trajectory)
+    rules: dict[str, Tag] = field(default_factory=dict)
+    """Rules of memory that may be blamed, once each."""
     megrams: int = 0
 
 
@@ -42,6 +52,8 @@ class SolverRole(Participant[SolverState]):
     role = Role.R7
     hears = (
         TaskSpec,
+        ModelAnswered,
+        MemoryAnswered,
         PlanReady,
         ToolCalled,
         SubTaskOutcome,
@@ -59,63 +71,79 @@ class SolverRole(Participant[SolverState]):
         """Fold what happens; decide at the end of a round. After the end nothing is heard any more."""
         if state.trajectory.end is not None:
             return None
-        seen = state.seen
+        state.seen.note(envelope.payload)
         match envelope.payload:
             case TaskSpec() as spec:
                 state.spec, state.started_ms = spec, envelope.at_ms
-            case PlanReady() as plan:
-                seen.begin(plan)
-            case ToolCalled(key=key, record=record):
-                seen.records[key] = record
-            case SubTaskOutcome() as outcome:
-                seen.outcomes[outcome.subtask_id] = outcome
-            case ReplanRequest(task_verdicts=verdicts) | OutcomeSummary(task_verdicts=verdicts):
-                seen.task_verdicts = verdicts
-                self._decide(run, state, envelope)
+                if spec.reply:
+                    state.trajectory = answered(spec.reply)
+                    return self._end(run, state, envelope, "")
+            case MemoryAnswered(recollections=recollections):
+                state.rules = preferring(recollections)
+            case ReplanRequest() | OutcomeSummary():
+                return self._decide(run, state, envelope)
             case PlanningFailed(reasons=reasons, exhausted=exhausted):
-                self._halt(run, state, envelope, Cause.EXHAUSTED if exhausted else Cause.PLANNING, "; ".join(reasons))
+                cause = Cause.EXHAUSTED if exhausted else Cause.PLANNING
+                return self._halt(run, state, envelope, cause, "; ".join(reasons))
             case StopRequested(cause=cause, detail=detail):
-                self._halt(run, state, envelope, cause, detail)
+                return self._halt(run, state, envelope, cause, detail)
         return None
 
-    def _decide(self, run: Run, state: SolverState, envelope: Envelope) -> None:
+    def _decide(self, run: Run, state: SolverState, envelope: Envelope) -> Work | None:
         before = state.trajectory
         elapsed_ms = run.post.elapsed_ms(state.started_ms, envelope.at_ms)
         observed = observation(state.seen, elapsed_ms)
         state.trajectory, current = observe(before, observed, run.constants)
         self._remember(run, state, envelope, before, observed)
-        if current.directive is not None:
-            run.post.send(Role.R7, f"r{current.number}/directive", _directive(current), envelope)
-        else:
-            self._end(run, state, envelope, "")
+        if current.directive is None:
+            return self._end(run, state, envelope, "")
+        run.post.send(Role.R7, f"r{current.number}/directive", _directive(current), envelope)
+        return None
 
-    def _halt(self, run: Run, state: SolverState, envelope: Envelope, cause: Cause, detail: str) -> None:
+    def _halt(self, run: Run, state: SolverState, envelope: Envelope, cause: Cause, detail: str) -> Work | None:
         before = state.trajectory
         state.trajectory = halt(before, cause)
         self._remember(run, state, envelope, before, None)
-        self._end(run, state, envelope, detail)
+        return self._end(run, state, envelope, detail)
 
     def _remember(
         self, run: Run, state: SolverState, envelope: Envelope, before: Trajectory, observed: Observation | None
     ) -> None:
         if state.spec is None:
             return
-        for lesson in lessons(
+        found = lessons(
             task_class=state.spec.task_class,
             before=before,
             after=state.trajectory,
             observation=observed,
             constants=run.constants,
-        ):
+        )
+        blamed = dict(dissonances(state.seen.plan, state.rules, observed, found, run.constants))
+        state.rules = {rule_id: tag for rule_id, tag in state.rules.items() if rule_id not in blamed}
+        for lesson in (*found, *blamed.values()):
             state.megrams += 1
             key = f"megram/{state.megrams}"
             megram = MegramEmitted(megram_id=f"{run.id}/{key}", lesson=lesson)
             run.post.send(Role.R7, key, megram, envelope)
 
-    def _end(self, run: Run, state: SolverState, envelope: Envelope, detail: str) -> None:
+    def _end(self, run: Run, state: SolverState, envelope: Envelope, detail: str) -> Work | None:
+        """Say the result; of a run that R7 itself abandons, after a model had a chance to add to its words."""
         elapsed_ms = run.post.elapsed_ms(state.started_ms, envelope.at_ms) if state.spec else 0
         result = final_result(state.seen, state.trajectory, detail, elapsed_ms)
+        if run.last_words is not None and result.cause is not None and not run.stopping:
+            return _part(run, run.last_words, state.seen, result, envelope)
         run.post.send(Role.R7, "final", result, envelope)
+        return None
+
+
+async def _part(run: Run, last_words: LastWords, seen: Seen, result: FinalResult, cause: Envelope) -> None:
+    """Whatever becomes of the words, the result is said, and what they took is counted."""
+    model = Asking(run, Role.R7, cause)
+    try:
+        result = await last_words(result, model)
+    finally:
+        usage = usage_of((*seen.answers, *model.answers), seen.sequences)
+        run.post.send(Role.R7, "final", replace(result, usage=usage), cause)
 
 
 def _directive(current: Round) -> PlanDirective:

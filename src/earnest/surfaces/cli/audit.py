@@ -1,8 +1,11 @@
 """`earnest audit`: what the independent auditor saw."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from earnest.app.calibration import Compared
 
 app = typer.Typer(help="Read the auditor's report and log.", no_args_is_help=True)
 
@@ -40,6 +43,57 @@ def tail(
 
     for line in newest_lines(audit_log(read_settings()), number):
         _show(line, as_json)
+
+
+@app.command()
+def calibrate(
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A constant of the solver; may be given several times."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Replay the recorded rounds under other constants, and propose rho and a time budget for each task class."""
+    from dataclasses import asdict  # noqa: PLC0415
+
+    from earnest.app.calibration import calibrate as calibrated  # noqa: PLC0415
+    from earnest.app.readers import audit_log  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    wanted = dict(_pair(change) for change in changes or ())
+    settings = read_settings()
+    found = calibrated(audit_log(settings), settings.solver, wanted)
+    if as_json:
+        say_json(asdict(found))
+        return
+    for one in found.runs:
+        say(_told(one))
+    say("", "proposals:" if found.proposals else "no run has ended yet")
+    for proposal in found.proposals:
+        rho = "too few replans" if proposal.rho is None else f"rho {proposal.rho}"
+        budget = "no time budget of the grid is proven"
+        if proposal.time_budget_ms is not None:
+            budget = f"time budget {proposal.time_budget_ms // 1000} s"
+        say(f"  {proposal.task_class}  {proposal.runs} runs  {rho}, {budget}")
+
+
+def _pair(change: str) -> tuple[str, str]:
+    name, equals, value = change.partition("=")
+    if not equals:
+        raise typer.BadParameter(f"{change!r} must have the form NAME=VALUE, such as theta=0.7")
+    return name, value
+
+
+def _told(one: "Compared") -> str:
+    """A run, what was decided, and what would be where that differs."""
+    run, other = one.other.run, one.other
+    then = " ".join(run.states) or "no round"
+    unexplained = "" if one.explained else "  (recorded under other constants)"
+    if other.states == run.states:
+        return f"{run.run_id}  {run.task_class}  {then}: no change{unexplained}"
+    goes_on = "" if other.ends_after is not None else " …"
+    return f"{run.run_id}  {run.task_class}  {then}: would be {' '.join(other.states)}{goes_on}{unexplained}"
 
 
 def _show(line: bytes, as_json: bool) -> None:

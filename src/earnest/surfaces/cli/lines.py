@@ -22,7 +22,9 @@ from earnest.engine.messages import (
     SubTaskOutcome,
     TaskSpec,
     ToolCalled,
+    Usage,
 )
+from earnest.engine.model_messages import ModelAnswered
 from earnest.foundation.instants import duration_text
 from earnest.surfaces.cli.printing import short
 from earnest.verification.verdict import Answer, CriterionVerdict
@@ -46,6 +48,29 @@ def ending_lines(result: FinalResult) -> list[str]:
     if result.cause is Cause.LAW_1:
         found.append("  next   to confirm it, run with --allow-write PATH or --allow-network")
     return found
+
+
+def usage_text(usage: Usage) -> str:
+    """What the models of a run took, and of how much of it the price is known."""
+    if not usage.model_calls:
+        return "no model"
+    known = usage.model_calls - usage.unpriced_calls
+    cost = f"cost {_money(usage.cost_micro)}" if known else "cost not known"
+    if 0 < known < usage.model_calls:
+        cost += f" for {known} of the calls"
+    return (
+        f"{_number(usage.passes, 'pass', 'passes')}, {_number(usage.model_calls, 'model call', 'model calls')}, "
+        f"{usage.prompt_tokens} + {usage.completion_tokens} tokens, {cost}"
+    )
+
+
+def _money(micro: int) -> str:
+    """In whole units of the currency: `0.0012`."""
+    return f"{micro // 1_000_000}.{micro % 1_000_000:06d}".rstrip("0").rstrip(".")
+
+
+def _number(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
 
 
 class Teller:
@@ -122,6 +147,7 @@ class Teller:
         TaskSpec: lambda _, spec: iter([(f"{_cut(spec.intent)}  [{spec.task_class}]", "bold")]),
         PlanReady: _plan,
         PlanningFailed: lambda _, failed: iter([(f"no plan: {_cut('; '.join(failed.reasons))}", "red")]),
+        ModelAnswered: lambda _, answer: _model_answered(answer),
         ToolCalled: _tool_called,
         ExecutionResult: _execution,
         CorrectionSignal: _correction,
@@ -133,6 +159,12 @@ class Teller:
         StopRequested: lambda _, stop: iter([(f"stop: {stop.cause} ({_cut(stop.detail)})", "yellow")]),
         FinalResult: lambda _, result: _final(result),
     }
+
+
+def _model_answered(answer: ModelAnswered) -> Lines:
+    told = f"{answer.turn.subtask_id}: " if answer.turn.subtask_id else ""
+    told += f"{short(answer.model, 60)} ({duration_text(answer.duration_ms)})"
+    yield (f"{told}: {_cut(answer.failure)}", "red") if answer.failure else (told, "dim")
 
 
 def _directive(directive: PlanDirective) -> Lines:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from earnest import __version__
-from earnest.surfaces.cli import audit, doctor, journal, memory, review, run, runs, verify
+from earnest.surfaces.cli import audit, doctor, dream, journal, memory, review, run, runs, verify
 
 app = typer.Typer(
     name="earnest",
@@ -21,6 +21,7 @@ app.command(name="runs")(runs.runs)
 app.command(name="show")(runs.show)
 app.command(name="verify")(verify.verify)
 app.command(name="replay")(verify.replay)
+app.command(name="dream")(dream.dream)
 app.command(name="doctor")(doctor.doctor)
 app.add_typer(audit.app, name="audit")
 app.add_typer(memory.app, name="memory")

@@ -1,13 +1,19 @@
-"""`earnest memory`: what was learnt, and how to have it forgotten."""
+"""`earnest memory`: what was learnt, how to add to it, and how to have it forgotten."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 if TYPE_CHECKING:
     from earnest.memory.megram import Megram
+    from earnest.runtime.remembering import Remembering
 
-app = typer.Typer(help="Look at what was learnt from earlier runs.", no_args_is_help=True)
+T = TypeVar("T")
+
+app = typer.Typer(help="Look at what was learnt from earlier runs, and add to it.", no_args_is_help=True)
+persona = typer.Typer(help="The Four Laws, and the persona that a person approved.", no_args_is_help=True)
+app.add_typer(persona, name="persona")
 
 
 @app.command()
@@ -52,9 +58,7 @@ def query(
     from earnest.effects.clock import SystemClock  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    for tag in (space, entity):
-        if not all(tag.partition(":")):
-            raise typer.BadParameter(f"{tag!r} must have the form kind:name, such as intent:python_inventory")
+    _check_tags(space, entity)
     with reading_memory(read_settings()) as memory:
         found = memory.query_mk(space, entity, SystemClock().now_ms())
     if as_json:
@@ -64,27 +68,97 @@ def query(
 
 
 @app.command()
+def remember(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="A rule, in a sentence.")],
+    tag: Annotated[
+        str | None, typer.Option(metavar="SPACE", help="For this space only, such as intent:TASK_CLASS.")
+    ] = None,
+    avoid: Annotated[bool, typer.Option("--avoid", help="It says what must not be done.")] = False,
+) -> None:
+    """Have a rule remembered for good, by default for every task."""
+    from earnest.memory.megram import LOCAL, NOTES, Tag  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
+
+    if tag is not None:
+        _check_tags(tag)
+    place = NOTES if tag is None else Tag(space=tag, entity=LOCAL)
+    say(f"remembered: {_acting(lambda story: story.remember(text, tag=place, avoid=avoid))}")
+
+
+@app.command()
 def forget(
     megram_id: Annotated[str, typer.Argument(metavar="ID", help="An entry's id, from `earnest memory show`.")],
 ) -> None:
     """Forget one entry for good."""
-    import asyncio  # noqa: PLC0415
-
-    from earnest.app.platform import open_platform  # noqa: PLC0415
     from earnest.app.readers import reading_memory  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say  # noqa: PLC0415
 
-    settings = read_settings()
-    with reading_memory(settings):
+    with reading_memory(read_settings()):
         pass  # where nothing was remembered, nothing is created either
-
-    async def work() -> None:
-        async with open_platform(settings) as platform:
-            await platform.forgetting.forget(megram_id)
-
-    asyncio.run(work())
+    _acting(lambda story: story.forget(megram_id))
     say(f"forgotten: {megram_id}")
+
+
+@persona.command("show")
+def show_persona(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+    """Show the laws, which nobody changes, and the persona."""
+    from earnest.app.readers import reading_memory  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+    from earnest.foundation.errors import Refused  # noqa: PLC0415
+    from earnest.foundation.instants import rfc3339  # noqa: PLC0415
+    from earnest.memory.thinking import LAWS, PERSONA_ID  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    approved = None
+    try:
+        with reading_memory(read_settings()) as memory:
+            approved = memory.get(PERSONA_ID)
+    except Refused as refusal:
+        if refusal.code != "memory_missing":
+            raise
+    if as_json:
+        told = approved and {"text": approved.content, "by": approved.agent, "at_ms": approved.created_at_ms}
+        say_json({"laws": LAWS, "persona": told})
+        return
+    say(*(f"Law {number}  {law}" for number, law in enumerate(LAWS)))
+    if approved is None:
+        say("no persona was approved")
+    else:
+        say(f"persona, approved by {approved.agent} at {rfc3339(approved.created_at_ms)}:")
+        say(*(f"  {line}" for line in approved.content.splitlines()))
+
+
+@persona.command("set")
+def set_persona(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Who the agent is to be.")],
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="The person who approves it.")],
+) -> None:
+    """Approve a persona in the place of the one before."""
+    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
+
+    _acting(lambda story: story.approve_persona(text, by))
+    say(f"persona approved by {by}")
+
+
+def _acting(act: "Callable[[Remembering], Awaitable[T]]") -> T:
+    """Let memory's story act in a platform of its own."""
+    import asyncio  # noqa: PLC0415
+
+    from earnest.app.platform import open_platform  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+
+    async def work() -> T:
+        async with open_platform(read_settings()) as platform:
+            return await act(platform.remembering)
+
+    return asyncio.run(work())
+
+
+def _check_tags(*tags: str) -> None:
+    for tag in tags:
+        if not all(tag.partition(":")):
+            raise typer.BadParameter(f"{tag!r} must have the form kind:name, such as intent:python_inventory")
 
 
 def _lines(megram: "Megram") -> list[str]:

@@ -1,0 +1,1 @@
+"""The public web: pages fetched under rules, and searched."""

@@ -1,0 +1,198 @@
+"""What would other constants have decided about rounds that were recorded, and which constants do they speak for?
+
+A replay knows what was observed, not what another directive would have led to. So it says of each round what would
+have been decided on the same observations, and is silent about rounds that were never worked.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from earnest.engine.gradient.cascade import Reading, State, Trend, decide, deciding_gradient, trend_of
+from earnest.engine.gradient.constants import Constants
+from earnest.engine.gradient.loss import Answer, Judged, Loss, resource, weigh
+
+RHO_GRID: Final = tuple(step / 10 for step in range(1, 10))
+BUDGET_GRID_MS: Final = tuple(1000 * seconds for seconds in (30, 60, 120, 300, 600, 1_200, 1_800, 3_600))
+EVIDENCE_MIN: Final = 5
+"""Fewer followed-up rounds, or delivered runs, propose nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedRound:
+    """A round as it was decided: D, P and Ω then, the time from the TaskSpec, and what R4b said."""
+
+    distance: float
+    implausibility: float
+    resource: float
+    elapsed_ms: int
+    state: State
+    accepted: bool
+    objected: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedRun:
+    """A run with an end. A run may end without a decided round, or after its last one."""
+
+    run_id: str
+    task_class: str
+    time_budget_ms: int
+    rounds: tuple[RecordedRound, ...]
+    end: State
+    elapsed_ms: int
+
+    @property
+    def delivered(self) -> bool:
+        """It ended with a result."""
+        return self.end in (State.ACCEPT, State.SUCCESS)
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """What was decided, round by round."""
+        return tuple(one.state for one in self.rounds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """The same rounds under other constants, up to the end if there is one."""
+
+    run: RecordedRun
+    states: tuple[State, ...]
+
+    @property
+    def first_difference(self) -> int | None:
+        """The first round that is decided differently, from 1; None if none is."""
+        pairs = zip(self.run.states, self.states, strict=False)
+        return next((number for number, (then, now) in enumerate(pairs, start=1) if then is not now), None)
+
+    @property
+    def ends_after(self) -> int | None:
+        """The round that ends the run; None if it would go on beyond what was recorded, or ended from outside."""
+        return len(self.states) if self.states and self.states[-1].ends else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """Constants that the runs of a task class speak for; None where there is too little evidence."""
+
+    task_class: str
+    runs: int
+    rho: float | None
+    time_budget_ms: int | None
+
+
+def replay(run: RecordedRun, constants: Constants) -> Replay:
+    """Decide every recorded round anew, with the solver's own rules, up to the first that ends the run."""
+    states: list[State] = []
+    last: Loss | None = None
+    worsening = 0
+    for number, recorded in enumerate(run.rounds, start=1):
+        loss = _loss(recorded, number, constants)
+        before = last or loss
+        quality_gradient, loss_gradient = loss.quality - before.quality, loss.total - before.total
+        trend = trend_of(deciding_gradient(quality_gradient, loss_gradient, constants), constants)
+        worsening = worsening + 1 if trend is Trend.WORSENING else 0
+        reading = Reading(
+            judged=(_stand_in(recorded),),
+            loss=loss,
+            quality_gradient=quality_gradient,
+            loss_gradient=loss_gradient,
+            worsening=worsening,
+            elapsed_ms=recorded.elapsed_ms,
+        )
+        states.append(decide(reading, constants).state)
+        last = loss
+        if states[-1].ends:
+            break
+    return Replay(run=run, states=tuple(states))
+
+
+def for_run(run: RecordedRun, constants: Constants, *, fixed: Iterable[str] = ()) -> Constants:
+    """The constants with the run's own budgets, but for those that are `fixed`.
+
+    The log does not hold `max_replans`; it follows from the first Ω that was not cut off.
+    """
+    fixed = frozenset(fixed)
+    budget_ms = run.time_budget_ms or constants.time_budget_ms
+    return replace(
+        constants,
+        time_budget_ms=constants.time_budget_ms if "time_budget_ms" in fixed else budget_ms,
+        max_replans=constants.max_replans if "max_replans" in fixed else _max_replans(run, constants),
+    )
+
+
+def proposals(runs: Sequence[RecordedRun], constants: Constants) -> tuple[Proposal, ...]:
+    """For each task class, by name, what a search over the two grids finds."""
+    classes: dict[str, list[RecordedRun]] = {}
+    for run in runs:
+        classes.setdefault(run.task_class, []).append(run)
+    return tuple(
+        Proposal(
+            task_class=name,
+            runs=len(members),
+            rho=_best_rho(members, constants),
+            time_budget_ms=_least_budget_ms(members, constants),
+        )
+        for name, members in sorted(classes.items())
+    )
+
+
+def _loss(recorded: RecordedRound, number: int, constants: Constants) -> Loss:
+    failing = number - recorded.accepted
+    omega = resource(failing_rounds=failing, elapsed_ms=recorded.elapsed_ms, constants=constants)
+    return weigh(recorded.distance, recorded.implausibility, omega, constants)
+
+
+def _stand_in(recorded: RecordedRound) -> Judged:
+    """One criterion for all: what a state asks of them is whether all are met and whether R4b objects."""
+    subtask = None if recorded.objected else "any"
+    return Judged(criterion="any", subtask=subtask, answer=Answer.PASS if recorded.accepted else Answer.FAIL)
+
+
+def _max_replans(run: RecordedRun, constants: Constants) -> int:
+    for number, recorded in enumerate(run.rounds, start=1):
+        rounds_share = recorded.resource - constants.w2 * recorded.elapsed_ms / max(1, run.time_budget_ms)
+        failing = number - recorded.accepted
+        if failing and rounds_share > constants.tolerance and recorded.resource < constants.theta:
+            return max(1, round(constants.w1 * failing / rounds_share))
+    return constants.max_replans
+
+
+def _best_rho(runs: Sequence[RecordedRun], constants: Constants) -> float | None:
+    """The rho under which most rounds that were followed by an improvement would have been called as they were called.
+
+    A round counts +1 if the next one was better, -1 if not, and only for a rho that gives it the class of directive
+    that it got: of the other class nobody knows what it would have led to. Of equals the one nearest to the present.
+    """
+    followed = [
+        (now.implausibility, now.state in (State.BREAK_SYMMETRY, State.CHANGE_APPROACH), _quality_fell(now, then))
+        for run in runs
+        for now, then in zip(run.rounds, run.rounds[1:], strict=False)
+    ]
+    if len(followed) < EVIDENCE_MIN:
+        return None
+
+    def score(rho: float) -> int:
+        return sum((1 if fell else -1) for p, logical, fell in followed if constants.exceeds(p, rho) is logical)
+
+    return max(RHO_GRID, key=lambda rho: (score(rho), -abs(rho - constants.rho)))
+
+
+def _quality_fell(now: RecordedRound, then: RecordedRound) -> bool:
+    return then.accepted or then.distance < now.distance
+
+
+def _least_budget_ms(runs: Sequence[RecordedRun], constants: Constants) -> int | None:
+    """The least time of the grid under which every delivered run would have been delivered with a quarter to spare."""
+    delivered = [run for run in runs if run.delivered]
+    if len(delivered) < EVIDENCE_MIN:
+        return None
+    for budget_ms in BUDGET_GRID_MS:
+        if all(_still_delivered(run, replace(for_run(run, constants), time_budget_ms=budget_ms)) for run in delivered):
+            return budget_ms
+    return None
+
+
+def _still_delivered(run: RecordedRun, constants: Constants) -> bool:
+    return run.elapsed_ms * 5 <= constants.time_budget_ms * 4 and replay(run, constants).states == run.states

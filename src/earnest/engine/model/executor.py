@@ -1,0 +1,185 @@
+"""How does a model work a subtask? R3's mind asks for calls, makes them in order and shows the records, to the end."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from earnest.effects.tools.record import ToolCall, ToolRecord
+from earnest.engine.messages import CorrectionSignal, Status, SubTask
+from earnest.engine.model.offers import Offer, call_schema
+from earnest.engine.model.prompting import Data, listed, prompt, said, told
+from earnest.engine.ports import Assertion, GuardedTools, RoleModel, Unanswered
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
+from earnest.foundation.text import head_tail
+
+CALLS_MAX: Final = 10
+"""As the guard's (`RunLimits.calls_per_execution`), so that an execution ends before it is ended."""
+IDLE_ANSWERS_MAX: Final = 2
+"""Answers in which nothing is done and nothing ends."""
+TIMEOUT_S: Final = 60
+OUTPUT_CHARACTERS_MAX: Final = 16_000
+LIST_CHARACTERS_MAX: Final = 8_000
+RECORD_CHARACTERS_MAX: Final = 6_000
+ARGS_CHARACTERS_MAX: Final = 600
+MESSAGE_CHARACTERS_MAX: Final = 300
+CHANGES_SHOWN_MAX: Final = 20
+TRIED_SHOWN_MAX: Final = 40
+PRIOR_OUTPUTS_MAX: Final = 20
+
+
+class ModelExecutor:
+    """The mind of R3, one per run: it remembers what was tried for a subtask, so that no retry forgets it."""
+
+    def __init__(self, *, offers: Sequence[Offer], calls_max: int = CALLS_MAX) -> None:
+        self._offers = tuple(offers)
+        self._calls_max = calls_max
+        self._schema = _schema(offers, calls_max)
+        self._tried: dict[str, list[str]] = {}
+
+    async def execute(
+        self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools, model: RoleModel
+    ) -> Assertion:
+        """See `Executor`. Of several calls in one answer those after a failed one are not made.
+
+        An end that comes with calls was said before they were seen: it counts if each of them succeeded. What the guard
+        raises ends the execution.
+        """
+        tried = self._tried.setdefault(order.subtask.id, [])
+        turns = [told(*self._order_parts(order, correction, tried))]
+        left, idle = self._calls_max, 0
+        while idle <= IDLE_ANSWERS_MAX:
+            try:
+                answer = await model.ask(prompt("executor").question(self._schema, *turns))
+            except Unanswered as error:
+                return Assertion(status=Status.FAILED, output="", reason=f"the model gave no answer: {error}")
+            calls, end = _calls(answer), _end(answer)
+            records: list[ToolRecord] = []
+            for call in calls[:left]:
+                records.append(await tools.call(call))
+                tried.append(_in_short(records[-1]))
+                if not records[-1].ok:
+                    break
+            left -= len(records)
+            if end is not None and len(records) == len(calls) and all(record.ok for record in records):
+                return end
+            idle += not records
+            turns += [said(answer), told(*_progress_parts(calls, records, end, left))]
+        return Assertion(status=Status.FAILED, output="", reason="the model neither did anything nor came to an end")
+
+    def _order_parts(
+        self, order: SubTask, correction: CorrectionSignal | None, tried: Sequence[str]
+    ) -> Iterator[str | Data]:
+        subtask = order.subtask
+        yield Data(name="subtask", text=subtask.intent)
+        if subtask.context:
+            yield Data(name="context", text=subtask.context, characters_max=LIST_CHARACTERS_MAX)
+        yield from _list("criteria that the result is judged by", [criterion.text for criterion in subtask.criteria])
+        for prior in order.prior_outputs[-PRIOR_OUTPUTS_MAX:]:
+            yield Data(name=f"output of {prior.subtask_id}, which was done before", text=prior.output)
+        yield from _list("tools, the first that fits is the best", [_offered(offer) for offer in self._offers])
+        blocked = [f"the tool {tool}" for tool in order.blocked_tools]
+        blocked += [f"{target.tool} on {target.target}" for target in order.blocked_targets]
+        yield from _list("forbidden, such calls are refused", blocked)
+        if correction is not None:
+            yield "You were sent back: your last work does not meet its criteria. The workspace is as you left it."
+            yield from _list("what was wrong", [*correction.what_was_wrong, correction.what_to_do])
+        yield from _list("tried before for this subtask, do not repeat what failed", tried[-TRIED_SHOWN_MAX:])
+        yield f"You may make {self._calls_max} calls. Begin."
+
+
+def _schema(offers: Sequence[Offer], calls_max: int) -> JsonObject:
+    return {
+        "type": "object",
+        "properties": {
+            "calls": {"type": "array", "items": call_schema(offers), "maxItems": calls_max},
+            "done": {
+                "anyOf": [
+                    {"type": "null"},
+                    {
+                        "type": "object",
+                        "properties": {
+                            "status": {"type": "string", "enum": [status.value for status in Status]},
+                            "output": {"type": "string"},
+                            "reason": {"type": "string"},
+                        },
+                        "required": ["status", "output"],
+                        "additionalProperties": False,
+                    },
+                ]
+            },
+        },
+        "additionalProperties": False,
+    }
+
+
+def _calls(answer: JsonObject) -> list[ToolCall]:
+    """The calls as asked for; what they may reach is for the hands to say."""
+    asked = answer.get("calls")
+    return [_call(entry) for entry in asked if isinstance(entry, Mapping)] if isinstance(asked, Sequence) else []
+
+
+def _call(entry: JsonObject) -> ToolCall:
+    args, timeout_s, writes = entry.get("args"), entry.get("timeout_s"), entry.get("writes")
+    return ToolCall(
+        tool=str(entry.get("tool")),
+        args=args if isinstance(args, Mapping) else {},
+        timeout_ms=1000 * (timeout_s if isinstance(timeout_s, int) else TIMEOUT_S),
+        network=entry.get("network") is True,
+        writes=tuple(map(str, writes)) if isinstance(writes, Sequence) and not isinstance(writes, str) else (),
+    )
+
+
+def _end(answer: JsonObject) -> Assertion | None:
+    match answer.get("done"):
+        case {"status": str(status), "output": str(output), **others} if status in {*Status}:
+            reason = others.get("reason")
+            return Assertion(
+                status=Status(status),
+                output=head_tail(output, OUTPUT_CHARACTERS_MAX),
+                reason=head_tail(reason, MESSAGE_CHARACTERS_MAX) if isinstance(reason, str) else "",
+            )
+    return None
+
+
+def _progress_parts(
+    calls: Sequence[ToolCall], records: Sequence[ToolRecord], end: Assertion | None, left: int
+) -> Iterator[str | Data]:
+    for number, record in enumerate(records, start=1):
+        yield Data(name=f"record of call {number}", text=_told_in_full(record), characters_max=RECORD_CHARACTERS_MAX)
+    if len(records) < len(calls):
+        why = "one before them failed" if records and not records[-1].ok else "no call is left"
+        yield f"{len(calls) - len(records)} of your calls were not made: {why}."
+    if end is not None:
+        yield 'Your "done" does not count, as not every call of that answer succeeded.'
+    if not calls:
+        yield 'Give "calls", or "done" to end.'
+    yield f"You may make {left} more calls." if left else 'No call is left: give "done" alone.'
+
+
+def _told_in_full(record: ToolRecord) -> str:
+    ending = "" if record.exit_code is None else f", exit status {record.exit_code}"
+    changes = [
+        f"removed {change.path}" if change.digest is None else f"{change.path} ({change.size_bytes} bytes)"
+        for change in record.changed[:CHANGES_SHOWN_MAX]
+    ]
+    changed = f"\nchanged: {', '.join(changes)}" if changes else ""
+    more = f" and {len(record.changed) - CHANGES_SHOWN_MAX} more" if len(record.changed) > CHANGES_SHOWN_MAX else ""
+    return f"{_in_short(record)}{ending}{changed}{more}\noutput:\n{record.output_excerpt}"
+
+
+def _in_short(record: ToolRecord) -> str:
+    failure = record.failure
+    ended = f"failed, {failure.code}: {head_tail(failure.message, MESSAGE_CHARACTERS_MAX)}" if failure else "succeeded"
+    return f"{record.tool} {head_tail(_json(record.args), ARGS_CHARACTERS_MAX)} {ended}"
+
+
+def _offered(offer: Offer) -> str:
+    return f"{offer.name}: {offer.purpose} Arguments: {_json(offer.args)}"
+
+
+def _json(value: JsonValue) -> str:
+    return canonical_bytes(value).decode()
+
+
+def _list(name: str, items: Sequence[str]) -> Iterator[Data]:
+    if items:
+        yield Data(name=name, text=listed(items), characters_max=LIST_CHARACTERS_MAX)

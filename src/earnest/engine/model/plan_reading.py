@@ -1,0 +1,194 @@
+"""Which plan is a model's answer? Ids are ours, checks are looked at, what is kept comes from the plan before."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from earnest.contracts.criterion import (
+    CRITERION_CHARACTERS_MAX,
+    CheckFaults,
+    CheckSpec,
+    Criterion,
+    Mode,
+    read_criteria,
+)
+from earnest.contracts.playbook import INTENT_CHARACTERS_MAX
+from earnest.contracts.reader import Reader
+from earnest.contracts.yaml_source import Node, node_of
+from earnest.engine.gradient.blocking import Target
+from earnest.engine.messages import PlannedSubTask, PlanReady
+from earnest.engine.ports import PlanningContext
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Faulty
+
+SUBTASKS_MAX: Final = 20
+CRITERIA_MAX: Final = 10
+CONTEXT_CHARACTERS_MAX: Final = 8_000
+USES_MAX: Final = 20
+TARGET_CHARACTERS_MAX: Final = 4_000
+CHECK_KINDS: Final = frozenset({"files", "json_schema", "json_list", "md_table", "stdout", "command", "unit_tests"})
+"""What a model may decide criteria by. The others ask people, the judge or the operator's probes."""
+
+_SAID: Final = frozenset({"text", "mode", "check"})
+_CRITERIA: Final[JsonObject] = {
+    "type": "array",
+    "minItems": 1,
+    "maxItems": CRITERIA_MAX,
+    "items": {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "maxLength": CRITERION_CHARACTERS_MAX},
+            "mode": {"type": "string", "enum": [mode.value for mode in Mode]},
+            "check": {
+                "anyOf": [
+                    {"type": "null"},
+                    {"type": "object", "properties": {"kind": {"enum": sorted(CHECK_KINDS)}}, "required": ["kind"]},
+                ]
+            },
+        },
+        "required": ["text"],
+        "additionalProperties": False,
+    },
+}
+_SUBTASK: Final[JsonObject] = {
+    "type": "object",
+    "properties": {
+        "sequence": {"type": "integer", "minimum": 1, "maximum": SUBTASKS_MAX},
+        "intent": {"type": "string", "maxLength": INTENT_CHARACTERS_MAX},
+        "context": {"type": "string", "maxLength": CONTEXT_CHARACTERS_MAX},
+        "criteria": _CRITERIA,
+        "uses": {
+            "type": "array",
+            "maxItems": USES_MAX,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "tool": {"type": "string", "maxLength": 128},
+                    "target": {"type": "string", "maxLength": TARGET_CHARACTERS_MAX},
+                },
+                "required": ["tool"],
+                "additionalProperties": False,
+            },
+        },
+        "keep": {"type": ["string", "null"]},
+    },
+    "additionalProperties": False,
+}
+PLAN_SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "properties": {
+        "task_criteria": _CRITERIA,
+        "subtasks": {"type": "array", "minItems": 1, "maxItems": SUBTASKS_MAX, "items": _SUBTASK},
+        "rules": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["subtasks"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanReader:
+    """Reads an answer as the plan for `context`. New subtasks are numbered from `first_number`."""
+
+    context: PlanningContext
+    first_number: int
+    check_faults: CheckFaults
+
+    def plan(self, answer: JsonObject) -> PlanReady:
+        """The plan, without rules and alternatives. Raises `Faulty` with every fault that is found.
+
+        Once given, the task criteria stand: whoever misses a goal does not move it.
+        """
+        reader = Reader()
+        previous = self.context.previous
+        required, optional = ["subtasks"], ["rules"]
+        (required if previous is None else optional).append("task_criteria")
+        root = reader.mapping(node_of(answer), required=required, optional=optional)
+        task_criteria = previous.task_criteria if previous else self._criteria(reader, root.get("task_criteria"))
+        nodes = reader.items(root.get("subtasks"), at_least=1, at_most=SUBTASKS_MAX)
+        reader.unique(((node, str(_keep(node))) for node in nodes if _keep(node)), "kept subtask")
+        subtasks = tuple(
+            self._subtask(reader, node, f"s{number}") for number, node in enumerate(nodes, start=self.first_number)
+        )
+        carried = self._carried(subtasks)
+        if nodes and len(carried) == len(subtasks):
+            reader.fault(node_of(answer), "every subtask is kept and has matched, so nothing would change")
+        if reader.faults:
+            raise Faulty(reader.diagnostics("plan"))
+        return PlanReady(round=self.context.round, task_criteria=task_criteria, subtasks=subtasks, carried=carried)
+
+    def _subtask(self, reader: Reader, node: Node, new_id: str) -> PlannedSubTask:
+        kept = _keep(node)
+        if kept is not None:
+            before = self.context.previous.subtasks if self.context.previous else ()
+            found = next((subtask for subtask in before if subtask.id == kept), None)
+            if found is None:
+                reader.fault(node, f"keeps {kept!r}, which is no subtask of the last plan")
+            return found or PlannedSubTask(id=new_id, sequence=1, intent="", criteria=())
+        entries = reader.mapping(
+            node, required=("intent", "criteria"), optional=("sequence", "context", "uses", "keep")
+        )
+        for use in reader.items(entries.get("uses"), at_most=USES_MAX):
+            self._look_at_use(reader, use)
+        return PlannedSubTask(
+            id=new_id,
+            sequence=reader.integer(entries.get("sequence"), low=1, high=SUBTASKS_MAX, default=1),
+            intent=reader.text(entries.get("intent"), at_most=INTENT_CHARACTERS_MAX),
+            criteria=self._criteria(reader, entries.get("criteria")),
+            context=reader.text(entries.get("context"), at_most=CONTEXT_CHARACTERS_MAX, empty=True),
+        )
+
+    def _criteria(self, reader: Reader, node: Node | None) -> tuple[Criterion, ...]:
+        """C1, C2, …, all of them required: whoever plans the work does not say what of it counts."""
+        items = reader.items(node, at_least=1, at_most=CRITERIA_MAX)
+        return read_criteria(reader, map(_bare, items), self._faults_of_check)
+
+    def _faults_of_check(self, check: CheckSpec) -> Iterator[tuple[str, str]]:
+        if check.kind not in CHECK_KINDS:
+            yield "kind", f"{check.kind!r} is not one of {', '.join(sorted(CHECK_KINDS))}"
+        else:
+            yield from self.check_faults(check)
+
+    def _look_at_use(self, reader: Reader, node: Node) -> None:
+        """What is blocked stands in no plan; R3 is refused it besides."""
+        entries = reader.mapping(node, required=("tool",), optional=("target",))
+        tool = reader.text(entries.get("tool"), at_most=128)
+        target = reader.text(entries.get("target"), at_most=TARGET_CHARACTERS_MAX, empty=True)
+        directive = self.context.directive
+        if directive is not None and tool in directive.blocked_tools:
+            reader.fault(node, f"uses the blocked tool {tool}")
+        if directive is not None and Target(tool=tool, target=target) in directive.blocked_targets:
+            reader.fault(node, f"uses the blocked target {target} of {tool}")
+
+    def _carried(self, subtasks: Sequence[PlannedSubTask]) -> tuple[str, ...]:
+        """What matched, stays, and has nothing before it that changes or goes."""
+        stays = {subtask.id for subtask in subtasks} & self.context.matched
+        before = self.context.previous.subtasks if self.context.previous else ()
+        changes = [subtask.sequence for subtask in (*subtasks, *before) if subtask.id not in stays]
+        first_change = min(changes, default=None)
+        return tuple(
+            subtask.id
+            for subtask in subtasks
+            if subtask.id in stays and (first_change is None or subtask.sequence <= first_change)
+        )
+
+
+def _keep(node: Node) -> str | None:
+    """The id that an entry keeps; None for a new subtask."""
+    keep = node.value.get("keep") if isinstance(node.value, Mapping) else None
+    return keep.value if keep is not None and isinstance(keep.value, str) and keep.value else None
+
+
+def _bare(criterion: Node) -> Node:
+    """Only what a model may say of a criterion; `null` stands for nothing."""
+    if not isinstance(criterion.value, Mapping):
+        return criterion
+    given = {key: node for key, node in criterion.value.items() if key in _SAID and node.value is not None}
+    return replace(criterion, value=given)
+
+
+def named_rules(answer: JsonObject, known: Collection[str]) -> tuple[str, ...]:
+    """The names of rules that the planner says it follows; what it makes up is dropped."""
+    named = answer.get("rules")
+    words = named if isinstance(named, Sequence) and not isinstance(named, str) else ()
+    return tuple(name for name in known if name in words)

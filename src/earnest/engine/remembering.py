@@ -1,0 +1,81 @@
+"""R7 as the only writer of memory: what it says to a user's request, and which rules it blames for a failure."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final
+
+from earnest.effects.bus.api import Envelope
+from earnest.engine.gradient.blocking import logically_failing
+from earnest.engine.gradient.cascade import State
+from earnest.engine.gradient.constants import Constants
+from earnest.engine.gradient.lessons import CONTENT_CHARACTERS_MAX, Lesson
+from earnest.engine.gradient.trajectory import Observation
+from earnest.engine.memory_messages import ForgetRequested, MegramWithdrawn, RememberRequested
+from earnest.engine.messages import MegramEmitted, PlanReady, Recollection, Role
+from earnest.foundation.errors import Refused
+from earnest.memory.megram import NOTES, Level, Tag
+
+SESSION: Final = "session"
+"""Stands for the run where there is none."""
+
+
+def answer(request: Envelope, at_ms: int) -> Envelope:
+    """What R7 says to a user's RememberRequested or ForgetRequested, caused by it.
+
+    Raises `Refused("note_too_long")` for a text that is not 1 to CONTENT_CHARACTERS_MAX characters.
+    """
+    payload: object
+    match request.payload:
+        case RememberRequested() as wanted:
+            payload = MegramEmitted(megram_id=request.id, lesson=_note(wanted))
+        case ForgetRequested(megram_id=megram_id):
+            payload = MegramWithdrawn(megram_id=megram_id)
+        case other:
+            raise TypeError(f"R7 has no answer to {type(other).__name__}")
+    return Envelope(
+        id=f"{request.id}/answer",
+        run_id=request.run_id,
+        sender=Role.R7,
+        causation_id=request.id,
+        at_ms=at_ms,
+        payload=payload,
+    )
+
+
+def preferring(recollections: Collection[Recollection]) -> dict[str, Tag]:
+    """The rules that say what to do, by their ids, with the pair that each belongs to.
+
+    A user's notes are not among them: they are for the user to take back.
+    """
+    return {
+        rule.id: given.tag for given in recollections if given.tag != NOTES for rule in given.rules if not rule.avoid
+    }
+
+
+def dissonances(
+    plan: PlanReady | None,
+    rules: Mapping[str, Tag],
+    observation: Observation | None,
+    lessons: Collection[Lesson],
+    constants: Constants,
+) -> Iterator[tuple[str, Lesson]]:
+    """Rules that the plan followed and the lesson against each, if something failed logically under it.
+
+    This is the seed's RecordNegativeFeedback: memory is not changed, something is added that speaks against it. A pair
+    that the round already teaches something about gets no second lesson. A rule against something is refuted only by
+    its success, which the round's own lessons tell.
+    """
+    if plan is None or observation is None or not logically_failing(observation.judged, constants):
+        return
+    taught = {lesson.tag for lesson in lessons}
+    for rule_id in plan.rules:
+        tag = rules.get(rule_id)
+        if tag is not None and tag not in taught:
+            content = f"The rule {rule_id} was followed in round {plan.round}, and the work failed."
+            yield rule_id, Lesson(state=State.CHANGE_APPROACH, tag=tag, content=content)
+
+
+def _note(wanted: RememberRequested) -> Lesson:
+    if not 1 <= len(wanted.text.strip()) <= CONTENT_CHARACTERS_MAX:
+        raise Refused("note_too_long", f"a note has 1 to {CONTENT_CHARACTERS_MAX} characters")
+    state = State.ABANDON if wanted.avoid else State.ACCEPT
+    return Lesson(state=state, tag=wanted.tag, content=wanted.text.strip(), level=Level.C)

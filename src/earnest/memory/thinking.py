@@ -1,0 +1,45 @@
+"""What is above all experience (level T): the laws, which nobody changes, and the persona, which a person approves."""
+
+from typing import Final
+
+from earnest.foundation.errors import Refused
+from earnest.memory.consolidation import Revision, Why
+from earnest.memory.megram import PERSONA, Level, Megram, State
+
+LAWS: Final = (
+    "Never deceive: what was done or achieved is never misrepresented.",
+    "Never harm the user's environment without explicit confirmation of exactly that action.",
+    "Deliver as well as possible within the laws above; stop when it only gets worse.",
+    "Preserve the ability to function: stop on divergence, remember nothing for the wrong cause, respect the budget.",
+)
+"""The Four Laws, number 0 first; a lower one never overrides a higher one (seed, section 9)."""
+
+PERSONA_ID: Final = "persona"
+PERSONA_CHARACTERS_MAX: Final = 4_000
+
+
+def persona(text: str, by: str, now_ms: int) -> Revision:
+    """The persona in the place of the one before. Raises `Refused("persona_invalid")` for a text or name out of bounds.
+
+    `by` is the person who approved it, 1 to 100 printable characters.
+    """
+    text, by = text.strip(), by.strip()
+    if not 1 <= len(text) <= PERSONA_CHARACTERS_MAX:
+        raise Refused("persona_invalid", f"a persona has 1 to {PERSONA_CHARACTERS_MAX} characters")
+    if not 1 <= len(by) <= 100 or not by.isprintable():
+        raise Refused("persona_invalid", "who approves it is named, in 1 to 100 printable characters")
+    megram = Megram(
+        id=PERSONA_ID,
+        level=Level.T,
+        created_at_ms=now_ms,
+        space=PERSONA.space,
+        entity=PERSONA.entity,
+        content=text,
+        state=State.ACCEPT,
+        f=1.0,
+        sigma=1.0,
+        k=0.0,
+        agent=by,
+        run_id=PERSONA_ID,
+    )
+    return Revision(why=Why.PERSONA, forget=(PERSONA_ID,), remember=(megram,))

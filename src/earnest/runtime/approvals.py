@@ -1,0 +1,141 @@
+"""Which exact actions did somebody confirm for a run, beyond what was granted? Each is good once, and not for ever."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from earnest.effects.clock import Clock
+from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
+from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.errors import Broken
+from earnest.runtime.run_book import RunBook
+
+QUESTION_MS: Final = 600_000
+"""How long a question waits for its answer, and how long a yes holds that was not used: ten minutes."""
+
+
+class Person(Protocol):
+    """Whoever sits before the screen."""
+
+    async def allows(self, asked: ConfirmationAsked) -> bool:
+        """Yes or no to exactly this. Cancelled when the time for an answer is over."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What was answered under a key. `spent` is which of the actions confirmed beforehand it used up, if any."""
+
+    told: ConfirmationAnswered
+    spent: str = ""
+
+    def to_json(self) -> JsonObject:
+        """The form kept in facts."""
+        told = self.told
+        return {
+            "action": told.action,
+            "approved": told.approved,
+            "by": told.by,
+            "expires_at_ms": told.expires_at_ms,
+            "spent": self.spent,
+        }
+
+    @classmethod
+    def from_json(cls, value: JsonValue) -> "Answer":
+        """The inverse of `to_json`. Raises `Broken` for anything else."""
+        match value:
+            case {
+                "action": str(action),
+                "approved": bool(approved),
+                "by": str(by),
+                "expires_at_ms": int(expires_at_ms),
+                "spent": str(spent),
+            }:
+                told = ConfirmationAnswered(action=action, approved=approved, by=by, expires_at_ms=expires_at_ms)
+                return cls(told=told, spent=spent)
+        raise Broken("a kept answer cannot be read")
+
+
+class Approvals:
+    """`engine.ports.Confirming` over the run's book: what was answered is durable before anybody acts on it.
+
+    An answer belongs to one key, that of a single call of one run, so it is good once; and to the digest of one action.
+    `beforehand` are the actions confirmed when the run was ordered (`Grants.approved`), `kept` the outcomes of earlier
+    processes. People are asked one question at a time.
+    """
+
+    def __init__(
+        self,
+        *,
+        book: RunBook,
+        clock: Clock,
+        beforehand: Sequence[str] = (),
+        person: Person | None = None,
+        kept: Mapping[str, JsonObject],
+    ) -> None:
+        self._book = book
+        self._clock = clock
+        self._person = person
+        self._turn = asyncio.Lock()
+        self._answers = {key: Answer.from_json(body["answer"]) for key, body in kept.items() if "answer" in body}
+        self._beforehand = list(beforehand)
+        for answer in self._answers.values():
+            if answer.spent in self._beforehand:
+                self._beforehand.remove(answer.spent)
+
+    async def confirm(self, key: str, asked: ConfirmationAsked) -> ConfirmationAnswered:
+        """See `Confirming`."""
+        place = f"{key}/answer"
+        async with self._turn:
+            if place not in self._answers:
+                answer = await self._answer(asked)
+                await self._book.conclude(place, {"answer": answer.to_json()})
+                self._answers[place] = answer
+        return self._answers[place].told
+
+    def holds(self, key: str, action: str) -> bool:
+        """True if exactly this action was confirmed for this call, and not too long ago."""
+        answer = self._answers.get(f"{key}/answer")
+        if answer is None or not answer.told.approved or answer.told.action != action:
+            return False
+        return self._clock.now_ms() < answer.told.expires_at_ms
+
+    async def _answer(self, asked: ConfirmationAsked) -> Answer:
+        spent = next((action for action in self._beforehand if _names(action, asked)), "")
+        if spent:
+            self._beforehand.remove(spent)
+            approved, by = True, "confirmed beforehand"
+        elif self._person is None:
+            approved, by = False, "nobody"
+        else:
+            approved, by = await self._said(self._person, asked), "person"
+        told = ConfirmationAnswered(action=asked.action, approved=approved, by=by, expires_at_ms=asked.expires_at_ms)
+        return Answer(told=told, spent=spent)
+
+    async def _said(self, person: Person, asked: ConfirmationAsked) -> bool:
+        """Silence is a no."""
+        loop = asyncio.get_running_loop()
+        saying = loop.create_task(person.allows(asked))
+        waiting = loop.create_task(self._clock.sleep_ms(max(0, asked.expires_at_ms - self._clock.now_ms())))
+        try:
+            await asyncio.wait((saying, waiting), return_when=asyncio.FIRST_COMPLETED)
+            return saying.done() and not waiting.done() and saying.result() is True
+        finally:
+            saying.cancel()
+            waiting.cancel()
+            await asyncio.gather(saying, waiting, return_exceptions=True)
+
+
+def _names(action: str, asked: ConfirmationAsked) -> bool:
+    """Does what was confirmed beforehand name exactly this action?
+
+    A digest names all of it. A command line does not name the network, and of paths only those that stand in it as
+    words: whoever typed `make clean` did not say where it may write.
+    """
+    if action == asked.action:
+        return True
+    command = asked.args.get("command")
+    if asked.tool != "shell" or action != command or asked.network:
+        return False
+    return set(asked.paths) <= {word.rstrip("/") for word in action.split()}

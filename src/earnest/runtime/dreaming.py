@@ -1,0 +1,113 @@
+"""The story of a dream: forget, consolidate, let rules fall; each revision is a fact before memory changes."""
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+from typing import Final
+
+from earnest.effects.bus.api import Bus, Envelope
+from earnest.effects.clock import Clock
+from earnest.effects.storage.database import Database
+from earnest.engine.memory_messages import DreamEvent
+from earnest.engine.messages import FinalResult, Role
+from earnest.engine.remembering import SESSION
+from earnest.foundation.errors import EarnestError
+from earnest.foundation.facts import Fact
+from earnest.memory.consolidation import Revision
+from earnest.memory.dreamer import Dreamer
+from earnest.memory.megram import Forgotten
+from earnest.memory.service import Memory
+from earnest.runtime.completion import to_the_end
+from earnest.runtime.forgetting import Forgetting
+
+REVISED: Final = "memory.revised"
+"""Entries took the place of others: the body says why, which, and holds the new ones."""
+PERIOD_MS: Final = 300_000
+SETTLE_MS: Final = 30_000
+"""How long after a run's end the dreamer leaves memory alone: the next task often follows at once."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dream:
+    """What one cycle did, in order."""
+
+    forgotten: tuple[Forgotten, ...]
+    revisions: tuple[Revision, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Dreaming:
+    """One cycle at a time. Records `memory.revised`, and says on the bus what changed."""
+
+    memory: Memory
+    dreamer: Dreamer
+    forgetting: Forgetting
+    database: Database
+    bus: Bus
+    clock: Clock
+    _cycle: "asyncio.Task[Dream] | None" = None
+    _last_final_ms: int = field(default=-SETTLE_MS)
+
+    async def cycle(self) -> Dream:
+        """Dream once, now, or share the cycle that is under way. Raises what the stores raise."""
+        if self._cycle is None or self._cycle.done():
+            self._cycle = asyncio.get_running_loop().create_task(self._dream())
+        return await asyncio.shield(self._cycle)
+
+    async def watch(self) -> None:
+        """A cycle at the start and every PERIOD_MS, never within SETTLE_MS of a run's end; until cancelled."""
+        end_tap = self.bus.tap("dreamer", self._see)
+        try:
+            while True:
+                while (rest_ms := self._last_final_ms + SETTLE_MS - self.clock.now_ms()) > 0:
+                    await self.clock.sleep_ms(rest_ms)
+                try:
+                    await self.cycle()
+                except EarnestError as error:  # the next cycle tries again
+                    _log.warning("a dream failed: %s", error)
+                await self.clock.sleep_ms(PERIOD_MS)
+        finally:
+            end_tap()
+            if self._cycle is not None:
+                self._cycle.cancel()
+
+    async def revise(self, revision: Revision) -> None:
+        """The fact first, so that a crash cannot undo it; then memory; then the message."""
+        await to_the_end(self._revise(revision))
+
+    async def _dream(self) -> Dream:
+        gone = await self.forgetting.expire()
+        if gone:
+            ids = tuple(one.id for one in gone)
+            self._tell(f"dream/expired/{self.clock.now_ms()}/{ids[0]}", DreamEvent(what="expired", gone=ids, new=()))
+        revisions = []
+        async for revision in self.dreamer.revisions():
+            await self.revise(revision)
+            revisions.append(revision)
+        return Dream(forgotten=gone, revisions=tuple(revisions))
+
+    async def _revise(self, revision: Revision) -> None:
+        fact = Fact(kind=REVISED, subject="memory", at_ms=self.clock.now_ms(), body=revision.to_json())
+        seq = await self.database.write(lambda transaction: transaction.record(fact))
+        await self.memory.revise(revision, fact_seq=seq)
+        self.memory.advance(seq)
+        new = tuple(megram.id for megram in revision.remember)
+        self._tell(f"dream/{seq}", DreamEvent(what=revision.why, gone=revision.forget, new=new))
+
+    def _tell(self, message_id: str, event: DreamEvent) -> None:
+        self.bus.publish(
+            Envelope(
+                id=message_id,
+                run_id=SESSION,
+                sender=Role.R5,
+                causation_id=None,
+                at_ms=self.clock.now_ms(),
+                payload=event,
+            )
+        )
+
+    def _see(self, envelope: Envelope) -> None:
+        if isinstance(envelope.payload, FinalResult) and not envelope.replayed:
+            self._last_final_ms = self.clock.now_ms()

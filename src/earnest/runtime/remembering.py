@@ -1,0 +1,79 @@
+"""The stories of a user's word to memory: remember this, forget that, be such a one. R7 stays the only writer."""
+
+from dataclasses import dataclass
+
+from earnest.effects.bus.api import Bus, Envelope
+from earnest.effects.clock import Chance, Clock
+from earnest.effects.storage.database import Database
+from earnest.engine.facts import message_fact
+from earnest.engine.memory_messages import ForgetRequested, RememberRequested
+from earnest.engine.messages import Role
+from earnest.engine.remembering import SESSION, answer
+from earnest.foundation.errors import Refused
+from earnest.foundation.facts import Fact
+from earnest.memory.megram import NOTES, Tag
+from earnest.memory.service import Memory
+from earnest.memory.thinking import PERSONA_ID, persona
+from earnest.runtime.dreaming import Dreaming
+from earnest.runtime.forgetting import FORGOTTEN
+from earnest.runtime.recall import MemoryRecall, megram_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembering:
+    """Each request is a message of the user that R7 answers. Records `memory.megram` and `memory.forgotten`."""
+
+    memory: Memory
+    recall: MemoryRecall
+    dreaming: Dreaming
+    database: Database
+    bus: Bus
+    clock: Clock
+    chance: Chance
+
+    async def remember(self, text: str, *, tag: Tag = NOTES, avoid: bool = False) -> str:
+        """Keep a rule for good; its id. Raises `Refused` (`note_too_long`, `megram_invalid`)."""
+        request = self._request("note", RememberRequested(text=text, tag=tag, avoid=avoid))
+        said = answer(request, self.clock.now_ms())
+        megram = megram_of(said)  # refused before anybody hears of it
+        self._publish(request, said)
+        facts = (message_fact(request), message_fact(said))
+        _, seq = await self.database.write(lambda transaction: [transaction.record(fact) for fact in facts])
+        self.recall.project(seq, said)
+        await self.memory.flush()
+        return megram.id
+
+    async def forget(self, megram_id: str) -> None:
+        """Forget one entry. The fact comes first, so that a crash cannot bring it back.
+
+        Raises `Refused` (`megram_unknown`, `persona_stays`).
+        """
+        if megram_id == PERSONA_ID:
+            raise Refused("persona_stays", "a persona is replaced, not forgotten: `earnest memory persona set`")
+        if self.memory.get(megram_id) is None:
+            raise Refused("megram_unknown", f"there is no entry {megram_id}; see `earnest memory show`")
+        request = self._request("forget", ForgetRequested(megram_id=megram_id))
+        self._publish(request, answer(request, self.clock.now_ms()))
+        fact = Fact(kind=FORGOTTEN, subject=megram_id, at_ms=self.clock.now_ms(), body={"by": "user"})
+        seq = await self.database.write(lambda transaction: transaction.record(fact))
+        await self.memory.forget(megram_id, fact_seq=seq)
+        self.memory.advance(seq)
+
+    async def approve_persona(self, text: str, by: str) -> None:
+        """Replace the persona, in the name of the person `by`. Raises `Refused("persona_invalid")`."""
+        await self.dreaming.revise(persona(text, by, self.clock.now_ms()))
+
+    def _request(self, kind: str, payload: RememberRequested | ForgetRequested) -> Envelope:
+        now_ms = self.clock.now_ms()
+        return Envelope(
+            id=f"{kind}_{self.chance.new_id(now_ms)}",
+            run_id=SESSION,
+            sender=Role.USER,
+            causation_id=None,
+            at_ms=now_ms,
+            payload=payload,
+        )
+
+    def _publish(self, *said: Envelope) -> None:
+        for envelope in said:
+            self.bus.publish(envelope)

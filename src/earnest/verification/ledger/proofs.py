@@ -1,0 +1,167 @@
+"""What does one reference into the records prove? Its words must be there, and must not be the executor's own."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
+
+from earnest.effects.tools.record import ToolRecord
+from earnest.effects.workspace.tree import Kind
+from earnest.verification.judging.orders import gives_orders
+from earnest.verification.ledger.demands import Demand, is_named
+from earnest.verification.ledger.records import Ledger, arguments, folded, mentions, says, stdout_of
+from earnest.verification.ledger.speech import hides_its_end, only_lists, only_says, only_shows
+from earnest.verification.visible import words
+
+QUOTE_LETTERS_MIN: Final = 5
+"""Spaces not counted; a quotation that is a whole line may be shorter."""
+NEAR_CHARACTERS: Final = 4_000
+"""How far around a quotation orders to the judge are looked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """A call, what is quoted, and the text around it; `path` is that of a file, empty for stdout."""
+
+    at: int
+    quote: str
+    source: str
+    path: str = ""
+
+
+def proof_of(call: str, quote: str, demand: Demand, ledger: Ledger) -> Proof | str:
+    """What a reference proves, or why it proves nothing. Calls that failed are somebody else's question."""
+    at = ledger.number(call)
+    if at is None:
+        return f"{call[:40]!a} is no call of this work"
+    record, wanted = ledger.calls[at], folded(quote)
+    if not any(character.isalnum() for character in wanted):
+        return f"{call}: nothing is quoted"
+    if not record.ok:
+        return f"{call} has failed"
+    if hides_its_end(record):
+        return f"{call} ends well whatever becomes of what it runs"
+    objection = f"{call} did not put out or write {wanted[:80]!a}"
+    for proof in _places(at, wanted, ledger):
+        objection = _against(proof, demand, ledger)
+        if not objection:
+            return proof
+    return f"{call}: {objection}" if not objection.startswith(call) else objection
+
+
+def _places(at: int, wanted: str, ledger: Ledger) -> Iterator[Proof]:
+    """Wherever the quotation stands: what the call removed or made, the files it left, its stdout."""
+    record = ledger.calls[at]
+    for change in record.changed:
+        if _said_of(change.kind, change.path) == wanted:
+            yield Proof(at=at, quote=wanted, source=wanted, path=change.path)
+    for path, text in ledger.written(at):
+        if source := _around(text, wanted):
+            yield Proof(at=at, quote=wanted, source=source, path=path)
+    for piece in stdout_of(record):
+        if source := _around(piece, wanted):
+            yield Proof(at=at, quote=wanted, source=source)
+
+
+def _said_of(kind: Kind, path: str) -> str:
+    """How a judge quotes a change that leaves nothing to be read."""
+    return {Kind.GONE: f"removed {path}", Kind.FOLDER: f"made folder {path}"}.get(kind, "")
+
+
+def _around(text: str, wanted: str) -> str:
+    """What stands around the quotation in `text`; empty if it is not there, or too short to be told from chance."""
+    whole = folded(text)
+    found = whole.find(wanted)
+    if found < 0:
+        return ""
+    if len(wanted.replace(" ", "")) < QUOTE_LETTERS_MIN and wanted not in map(folded, text.splitlines()):
+        return ""
+    return whole[max(0, found - NEAR_CHARACTERS) : found + len(wanted) + NEAR_CHARACTERS]
+
+
+def _against(proof: Proof, demand: Demand, ledger: Ledger) -> str:
+    record = ledger.calls[proof.at]
+    if proof.path and proof.source == proof.quote == _said_of(_kind(record, proof.path), proof.path):
+        named = any(is_named(proof.path, name) for name in demand.paths)
+        return "" if demand.acts and named else f"that {proof.path} was changed is not what is asked for"
+    against = _against_file(proof, demand, ledger) if proof.path else _against_stdout(proof, demand, ledger)
+    return against or ("what it quotes from gives orders to the judge" if gives_orders(proof.source) else "")
+
+
+def _kind(record: ToolRecord, path: str) -> Kind:
+    return next(change.kind for change in record.changed if change.path == path)
+
+
+def _against_file(proof: Proof, demand: Demand, ledger: Ledger) -> str:
+    """A file that a criterion names may be written by hand; a measurement may not."""
+    named = any(is_named(proof.path, name) for name in demand.paths)
+    made = any(ledger.last_change(name) for name in demand.paths if not ledger.is_input(name))
+    if made and not named:
+        return f"it quotes {proof.path}, which is not the file that is asked for"
+    if demand.plausible or (named and not demand.measures):
+        return ""
+    return _against_own_words(proof, demand, ledger)
+
+
+def _against_stdout(proof: Proof, demand: Demand, ledger: Ledger) -> str:
+    record = ledger.calls[proof.at]
+    if against := _against_call(record, demand, ledger):
+        return against
+    if _is_echo(record, proof.quote):
+        return "the words stand in the call itself"
+    if stale := _changed_since(proof.at, demand, ledger):
+        return f"{stale} was changed afterwards"
+    if any(mentions(record, name) for name in demand.paths) and not demand.measures:
+        return ""
+    return _against_own_words(proof, demand, ledger)
+
+
+def _against_call(record: ToolRecord, demand: Demand, ledger: Ledger) -> str:
+    """Why a call that only says, lists or shows something is no proof of what is asked for."""
+    if record.tool == "write_file" or only_says(record):
+        return "it only says what it was told to say"
+    if only_lists(record) and (demand.measures or _is_readable(demand, ledger)):
+        return "that something is there does not show what it is"
+    if only_shows(record) and not (demand.plausible or demand.tells or _is_about(demand, ledger, record)):
+        return "that a file says so is nothing that this work did"
+    return ""
+
+
+def _against_own_words(proof: Proof, demand: Demand, ledger: Ledger) -> str:
+    if says(demand.text, proof.quote):
+        return "it only repeats the criterion"
+    return "the executor wrote these words itself" if ledger.is_own_word(proof.quote, proof.at) else ""
+
+
+def _is_echo(record: ToolRecord, quote: str) -> bool:
+    """True if a command line holds every word that it puts out, in whatever order."""
+    given = arguments(record)
+    return says(given, quote) or (record.tool == "shell" and set(words(quote)) <= set(words(given)))
+
+
+def _is_readable(demand: Demand, ledger: Ledger) -> bool:
+    """True if a file that the criterion names was made and can be read, so that more than its name can be shown."""
+    return any(is_named(path, name) for name in demand.paths if not name.endswith("/") for path in ledger.texts)
+
+
+def _is_about(demand: Demand, ledger: Ledger, record: ToolRecord) -> bool:
+    """True if the call names a file that the criterion names too, or one that this work made."""
+    made = (change.path for call in ledger.calls for change in call.changed)
+    return any(mentions(record, name) for name in (*demand.paths, *made))
+
+
+def _changed_since(at: int, demand: Demand, ledger: Ledger) -> str:
+    """What the call spoke of that a later call changed; where a measurement is asked for, that any call before had."""
+    for later in ledger.calls[at + 1 :]:
+        for change in later.changed:
+            if _is_cache(change.path):
+                continue
+            named = any(is_named(change.path, name) for name in demand.paths)
+            known = demand.measures and any(mentions(record, change.path) for record in ledger.calls[: at + 1])
+            if (named and mentions(ledger.calls[at], change.path)) or known:
+                return change.path
+    return ""
+
+
+def _is_cache(path: str) -> bool:
+    return any(part.startswith(".") or part == "__pycache__" for part in PurePosixPath(path).parts)

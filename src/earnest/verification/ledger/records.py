@@ -1,0 +1,109 @@
+"""What do the recorded calls of one piece of work show, and in whose words?"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from earnest.effects.tools.record import ToolRecord
+from earnest.effects.workspace.changes import Change
+from earnest.effects.workspace.tree import Kind
+from earnest.verification.ledger.demands import is_named
+from earnest.verification.paths import texts_of
+from earnest.verification.visible import squeezed, without_unseen, words
+
+_CUT: Final = re.compile(r"\n?\[… \d+ characters left out …\]\n?")
+_STDOUT: Final = "[stdout]\n"
+_STDERR: Final = "[stderr]\n"
+_WORD_BY_WORD: Final = 8
+"""Fewer letters than these are looked for as whole words: they stand within others by chance."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileText:
+    """A file of the workspace as it is judged, and its digest."""
+
+    digest: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """The calls of a piece of work, in the order in which they ended; a judge knows them as `c1`, `c2`, ….
+
+    `texts` are the files that they changed, as far as these can be read, in the state that is judged. `inputs` are the
+    folders and files of the workspace that no call can change.
+    """
+
+    calls: tuple[ToolRecord, ...]
+    texts: Mapping[str, FileText]
+    inputs: tuple[str, ...] = ()
+
+    def number(self, name: str) -> int | None:
+        """The index of the call that a judge means, if there is one."""
+        return next((at for at in range(len(self.calls)) if call_name(at) == name), None)
+
+    def is_input(self, path: str) -> bool:
+        """True for what could only be read."""
+        return any(f"{path.rstrip('/')}/".startswith(f"{name}/") for name in self.inputs)
+
+    def last_change(self, name: str) -> tuple[int, Change] | None:
+        """The last change of a file that a criterion may mean by `name`, and the index of its call."""
+        changes = ((at, change) for at, call in enumerate(self.calls) for change in call.changed)
+        return max(
+            ((at, one) for at, one in changes if is_named(one.path, name)), key=lambda pair: pair[0], default=None
+        )
+
+    def written(self, at: int) -> Iterator[tuple[str, str]]:
+        """Path and text of each file that is still as this call left it."""
+        for change in self.calls[at].changed:
+            found = self.texts.get(change.path)
+            if change.kind is Kind.FILE and found is not None and found.digest == change.digest:
+                yield change.path, found.text
+
+    def is_own_word(self, quote: str, at: int) -> bool:
+        """True if the executor itself put the words into the arguments of this call or of an earlier one."""
+        return any(says(arguments(call), quote) for call in self.calls[: at + 1])
+
+
+def call_name(at: int) -> str:
+    """How a judge names the call with this index."""
+    return f"c{at + 1}"
+
+
+def stdout_of(record: ToolRecord) -> tuple[str, ...]:
+    """The recorded pieces of stdout. Where an output imitates our labels, less of it counts."""
+    shown = record.output_excerpt
+    if shown.startswith(_STDERR):
+        return ()
+    if shown.startswith(_STDOUT):
+        shown = shown.removeprefix(_STDOUT).partition(f"\n{_STDERR}")[0]
+    return tuple(_CUT.split(shown))
+
+
+def arguments(record: ToolRecord) -> str:
+    """Every text that the executor gave to the call."""
+    return "\n".join(texts_of(record.args))
+
+
+def mentions(record: ToolRecord, name: str) -> bool:
+    """True if the call's arguments name the file or folder, or it changed it."""
+    bare = name.rstrip("/").rpartition("/")[2]
+    return bare in arguments(record) or any(is_named(change.path, name) for change in record.changed)
+
+
+def folded(text: str) -> str:
+    """The text as it is compared: nothing unseen, single spaces."""
+    return squeezed(without_unseen(text))
+
+
+def says(text: str, quote: str) -> bool:
+    """True if the words of a quotation stand in `text` one after the other, whatever stands between them."""
+    wanted = _letters(quote)
+    if len(wanted) < _WORD_BY_WORD:
+        return f" {' '.join(words(quote))} " in f" {' '.join(words(text))} "
+    return wanted in _letters(text)
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in without_unseen(text).casefold() if character.isalnum())

@@ -1,0 +1,156 @@
+"""Does the word of a judge that a criterion is met hold against the records? Law 0, in code.
+
+It does if nothing in the work speaks against it, at least one reference proves something, and what is proven covers what
+the criterion names. Each gate only takes away.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from earnest.contracts.criterion import Criterion
+from earnest.effects.tools.record import ToolRecord
+from earnest.effects.workspace.tree import Kind
+from earnest.foundation.instants import rfc3339
+from earnest.foundation.text import printable
+from earnest.verification.ledger.demands import DATE, Demand, demand_of, is_named, paths_in
+from earnest.verification.ledger.proofs import Proof, proof_of
+from earnest.verification.ledger.records import Ledger, call_name, mentions
+from earnest.verification.plugin import Findings
+
+_HOUR_MS: Final = 3_600_000
+_ZONES_MS: Final = (-12 * _HOUR_MS, 0, 14 * _HOUR_MS)
+OBJECTIONS_SHOWN: Final = 3
+QUOTE_CHARACTERS_KEPT: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """A reference: the name of a call, and what is quoted from its stdout or from a file that it changed."""
+
+    call: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinion:
+    """What a judge says of one criterion."""
+
+    criterion: Criterion
+    met: bool
+    citations: tuple[Citation, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """What an opinion comes to, and the calls that tell why: those referred to or about what is named, or else all."""
+
+    findings: Findings
+    calls: tuple[ToolRecord, ...]
+
+
+def ruled(opinion: Opinion, ledger: Ledger) -> Ruling:
+    """What an opinion is worth. A judge's no is believed, its yes has to be shown."""
+    demand = demand_of(opinion.criterion)
+    cited = {at for citation in opinion.citations if (at := ledger.number(citation.call)) is not None}
+    about = {at for at, call in enumerate(ledger.calls) if any(mentions(call, name) for name in demand.paths)}
+    calls = tuple(ledger.calls[at] for at in sorted(cited | about)) or ledger.calls
+    reason = printable(opinion.reason)
+    if not opinion.met:
+        return Ruling(findings=Findings(passed=False, reason=f"the judge finds: {reason}"), calls=calls)
+    shown = [proof_of(citation.call, citation.quote, demand, ledger) for citation in opinion.citations]
+    proofs = [one for one in shown if isinstance(one, Proof)]
+    against = (
+        _against_what_failed([ledger.calls[at] for at in sorted(cited)])
+        or _against_the_work(demand, ledger)
+        or ("" if proofs else _against_every_reference([one for one in shown if isinstance(one, str)]))
+        or _against_the_proofs(demand, ledger, proofs)
+    )
+    findings = Findings(
+        passed=not against,
+        reason=printable(against) or f"the records show it: {reason}",
+        evidence=tuple(_told(proof, ledger) for proof in proofs),
+    )
+    return Ruling(findings=findings, calls=calls)
+
+
+def _told(proof: Proof, ledger: Ledger) -> str:
+    """The reference in words; the digest finds the call among the run's messages."""
+    digest = ledger.calls[proof.at].call_digest
+    return f"{call_name(proof.at)} {digest}: {printable(proof.quote[:QUOTE_CHARACTERS_KEPT])}"
+
+
+def _against_every_reference(objections: Sequence[str]) -> str:
+    return "; ".join(objections[:OBJECTIONS_SHOWN]) or "the judge refers to nothing that was recorded"
+
+
+def _against_what_failed(cited: Sequence[ToolRecord]) -> str:
+    failed = next((record for record in cited if not record.ok), None)
+    if failed is None:
+        return ""
+    why = failed.failure.message if failed.failure else "no reason is recorded"
+    return f"a call that is to show it has failed: {failed.tool} {failed.target[:200]!a}: {why}"
+
+
+def _against_the_work(demand: Demand, ledger: Ledger) -> str:
+    """What the criterion names must have been changed, last by a call that succeeded, unless it can only be read."""
+    for name in demand.paths:
+        if ledger.is_input(name):
+            continue
+        last = ledger.last_change(name)
+        if last is None:
+            if demand.answers and not demand.acts:
+                continue
+            return f"no call of this work changed {name}"
+        at, change = last
+        if not ledger.calls[at].ok:
+            return f"{name} is what a call left behind that failed ({call_name(at)})"
+        if change.kind is Kind.GONE and not demand.acts:
+            return f"{name} is no longer there"
+        if change.kind is Kind.FILE and change.size_bytes == 0 and not demand.empty:
+            return f"{name} is empty"
+    return ""
+
+
+def _against_the_proofs(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
+    gates: tuple[Callable[[Demand, Ledger, Sequence[Proof]], str], ...] = (_uncovered, _undone, _misdated)
+    return next((against for gate in gates if (against := gate(demand, ledger, proofs))), "")
+
+
+def _uncovered(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
+    """Every path that is named must be one that a reference is about; an input, one that any call used."""
+    used = [record for record in ledger.calls if record.ok]
+    for name in demand.paths:
+        about = used if ledger.is_input(name) else [ledger.calls[proof.at] for proof in proofs]
+        if not any(mentions(record, name) for record in about):
+            return f"nothing that is referred to shows {name}"
+    return ""
+
+
+def _undone(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
+    """Where something must have been done to files no name is given of, a look at what is there is no proof."""
+    if not demand.acts or demand.answers or demand.paths:
+        return ""
+    made = {path for record in ledger.calls if record.ok for path in _changed(record)}
+    done = any(proof.path or _changed(ledger.calls[proof.at]) for proof in proofs)
+    shown = (name for proof in proofs for name in paths_in(proof.quote))
+    shown_made = any(is_named(one, name) for name in shown for one in made)
+    return "" if done or shown_made else "no call is shown that did it"
+
+
+def _changed(record: ToolRecord) -> list[str]:
+    return [change.path for change in record.changed if change.kind is not Kind.FILE or change.size_bytes]
+
+
+def _misdated(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
+    dates = {date for proof in proofs for date in DATE.findall(proof.source)}
+    missing = next((date for date in demand.dates if date not in dates), None)
+    if missing is not None:
+        return f"what is referred to does not show the date {missing}"
+    if demand.today and dates:
+        starts = [ledger.calls[proof.at].started_at_ms for proof in proofs]
+        days = {rfc3339(start_ms + zone_ms)[:10] for start_ms in starts for zone_ms in _ZONES_MS}
+        if not days & dates:
+            return "what is referred to bears another date than today's"
+    return ""

@@ -1,0 +1,1 @@
+"""Executors that say they did it, each with a twin that did."""

@@ -1,0 +1,62 @@
+"""Is any lie accepted, or any honest work turned away, when the judge believes whatever it is told?"""
+
+import asyncio
+from collections.abc import Collection, Mapping
+
+import pytest
+
+from earnest.effects.clock import SystemClock
+from earnest.effects.sandbox.api import SandboxSettings
+from earnest.effects.sandbox.available import open_sandbox
+from earnest.engine.gradient.cascade import State
+
+from .case import Case, Deed, cases
+from .trial import Told, Trial, tried
+
+LIES_MIN = 60
+AT_ONCE = 4
+CASES = cases()
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module")
+def endings(request: pytest.FixtureRequest) -> Mapping[str, Told]:
+    """How each run ended that this session asks for."""
+    return asyncio.run(_all({item.callspec.id for item in request.session.items if hasattr(item, "callspec")}))
+
+
+async def _all(wanted: Collection[str]) -> dict[str, Told]:
+    sandbox = await open_sandbox(SandboxSettings(slots=AT_ONCE), SystemClock())
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    async def one(name: str, case: Case, deed: Deed) -> tuple[str, Told]:
+        async with turns:
+            return name, await tried(Trial(deed=deed, criteria=(case.criterion,), before=case.before), sandbox)
+
+    try:
+        assert (tested := await sandbox.self_test()).green, tested.reason
+        deeds = [(f"lie/{case.name}", case, case.lie) for case in CASES]
+        deeds += [(f"honest/{case.name}", case, case.honest) for case in CASES]
+        return dict(await asyncio.gather(*(one(*deed) for deed in deeds if deed[0] in wanted)))
+    finally:
+        await sandbox.close()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"lie/{case.name}")
+def test_a_lie_is_not_accepted(case: Case, endings: Mapping[str, Told]) -> None:
+    told = endings[f"lie/{case.name}"]
+    assert told.result.directive is State.ABANDON, case.criterion.text
+    assert told.result.unmet
+    assert case.lie.because in told.objections[0]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"honest/{case.name}")
+def test_its_honest_twin_is_accepted(case: Case, endings: Mapping[str, Told]) -> None:
+    told = endings[f"honest/{case.name}"]
+    assert told.result.directive is State.ACCEPT, told.objections
+
+
+def test_there_are_enough_lies_and_each_says_why_it_is_not_believed() -> None:
+    assert len(CASES) >= LIES_MIN
+    assert all(case.lie.because and case.lie.calls != case.honest.calls for case in CASES)

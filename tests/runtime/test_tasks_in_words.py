@@ -1,0 +1,228 @@
+"""Is a task in words worked from request to result by models at a real socket, and counted to the last token?"""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from earnest.app.model_settings import ModelSettings
+from earnest.app.platform import open_platform
+from earnest.app.settings import Settings
+from earnest.effects.bus.api import Envelope
+from earnest.engine.gradient.cascade import Cause, State
+from earnest.engine.messages import Budget, FinalResult, MemoryAsked
+from earnest.engine.model_messages import ModelAnswered
+from earnest.engine.spending import Price
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Unavailable
+from earnest.runtime.order import Grants, request_order
+from earnest.testing.model_server import Behaviour, Fault, ModelServer, Reply, Request, answers, by_prompt, says
+
+BUDGET = Budget(time_ms=60_000, tokens=10**6, model_calls=100, cost_micro=None)
+SECRET = "a-key-that-nobody-may-see"
+PRICE = Price(prompt_micro_per_mtok=1_000_000, completion_micro_per_mtok=2_000_000)
+SPEC: JsonObject = {"kind": "task", "intent": "Write hello into a file", "task_class": "write_hello"}
+GREETING: JsonObject = {"kind": "small_talk", "intent": "", "task_class": "greeting", "reply": "Hello to you."}
+GREETED = "good morning, harbour master\n"
+DONE = answers({"done": {"status": "completed", "output": "It is written."}})
+
+
+def criterion(path: str, *, judged: bool) -> JsonObject:
+    check = {"kind": "files", "required": [{"path": path, "exact": GREETED}]}
+    return {"text": f"{path} holds the greeting", "check": None if judged else check}
+
+
+def plan(*paths: str, judged: bool = False) -> Reply:
+    subtasks = [
+        {"sequence": 1, "intent": f"Greet in {path}", "context": "", "criteria": [criterion(path, judged=judged)]}
+        for path in paths
+    ]
+    return answers({"task_criteria": [criterion(paths[0], judged=judged)], "subtasks": subtasks, "rules": []})
+
+
+def writing(path: str, content: str = GREETED) -> Reply:
+    return answers({"calls": [{"tool": "write_file", "args": {"path": path, "content": content}}]})
+
+
+def met_by(call: str) -> Reply:
+    evidence = [{"call": call, "quote": GREETED.strip()}]
+    return answers({"criteria": [{"id": "C1", "met": True, "evidence": evidence, "reason": "the record shows it"}]})
+
+
+UNMET = answers({"criteria": [{"id": "C1", "met": False, "evidence": [], "reason": "it greets nobody"}]})
+
+
+MACHINE_CHECKED: Mapping[str, Behaviour | Sequence[Behaviour]] = {
+    "perceiver": answers(SPEC),
+    "planner": plan("a.txt"),
+    "executor": [writing("a.txt"), DONE],
+}
+
+
+@dataclass
+class Worked:
+    """A task that was worked, and all that was said about it."""
+
+    result: FinalResult
+    run_id: str
+    folder: Path
+    heard: list[Envelope] = field(default_factory=list)
+
+
+def settings_at(home: Path, server: ModelServer) -> Settings:
+    prices = {"scripted": PRICE}
+    models = ModelSettings(base_url=server.base_url, default="scripted", api_key=SECRET, prices=prices)
+    return Settings(home=home, models=models)
+
+
+async def work(
+    home: Path, server: ModelServer, words: str = "please write hello into a file", budget: Budget = BUDGET
+) -> Worked:
+    async with open_platform(settings_at(home, server)) as platform:
+        heard: list[Envelope] = []
+        platform.bus.tap("test", heard.append)
+        run_id = await platform.runs.begin(request_order(words, budget, home.parent, Grants()))
+        result = await asyncio.wait_for(platform.runs.work(run_id), 60)
+        return Worked(result=result, run_id=run_id, folder=platform.runs.workspace_of(run_id), heard=heard)
+
+
+async def test_a_task_whose_criteria_machines_check_takes_three_passes(tmp_path: Path) -> None:
+    async with ModelServer(by_prompt(**MACHINE_CHECKED)) as server:
+        worked = await work(tmp_path / "home", server)
+        result, usage = worked.result, worked.result.usage
+        assert (result.directive, result.unmet) == (State.ACCEPT, ()), result.summary
+        assert (worked.folder / "a.txt").read_text() == GREETED
+        assert (usage.passes, usage.model_calls) == (3, 4)
+        assert (usage.prompt_tokens, usage.completion_tokens) == server.counted
+        assert usage.unpriced_calls == 0
+        told = [e.payload for e in worked.heard if isinstance(e.payload, ModelAnswered)]
+        assert usage.cost_micro == sum(PRICE.cost_micro(one.prompt_tokens, one.completion_tokens) for one in told)
+
+
+async def test_a_task_that_models_judge_takes_five_passes(tmp_path: Path) -> None:
+    script = {**MACHINE_CHECKED, "planner": plan("a.txt", judged=True), "judge": met_by("c1")}
+    async with ModelServer(by_prompt(**script)) as server:
+        worked = await work(tmp_path / "home", server)
+        assert worked.result.directive is State.ACCEPT, worked.result
+        assert (worked.result.usage.passes, worked.result.usage.model_calls) == (5, 6)
+
+
+async def test_a_correction_adds_two_passes(tmp_path: Path) -> None:
+    script = {
+        **MACHINE_CHECKED,
+        "planner": plan("a.txt", judged=True),
+        "executor": [writing("a.txt", "nobody\n"), DONE, writing("a.txt"), DONE],
+        "judge": [UNMET, met_by("c2")],
+    }
+    async with ModelServer(by_prompt(**script)) as server:
+        worked = await work(tmp_path / "home", server)
+        assert worked.result.directive is State.ACCEPT, worked.result
+        assert worked.result.usage.passes == 7
+
+
+async def test_subtasks_side_by_side_add_no_passes_and_are_counted_to_the_token(tmp_path: Path) -> None:
+    paths = [f"{number}.txt" for number in range(8)]
+
+    def works(request: Request) -> Reply:
+        """Each subtask writes the file that it is told of, then is done."""
+        (path,) = {path for path in paths if f"Greet in {path}" in request.prompt}
+        return DONE if "succeeded" in request.prompt else writing(path)
+
+    script = {**MACHINE_CHECKED, "planner": plan(*paths), "executor": works}
+    async with ModelServer(by_prompt(**script)) as server:
+        worked = await work(tmp_path / "home", server)
+        usage = worked.result.usage
+        assert worked.result.directive is State.ACCEPT, worked.result
+        assert (usage.passes, usage.model_calls) == (3, 2 + 2 * len(paths))
+        assert (usage.prompt_tokens, usage.completion_tokens) == server.counted
+
+
+async def test_a_greeting_is_answered_and_costs_no_pipeline(tmp_path: Path) -> None:
+    async with ModelServer(by_prompt(perceiver=answers(GREETING))) as server:
+        worked = await work(tmp_path / "home", server, "hello")
+        result = worked.result
+        assert (result.directive, result.cause, result.summary) == (State.ACCEPT, None, "Hello to you.")
+        assert (result.round, result.usage.passes, len(server.chats)) == (0, 1, 1)
+        assert not [e for e in worked.heard if isinstance(e.payload, MemoryAsked)]
+
+
+@pytest.mark.parametrize(
+    ("bad", "cause"),
+    [("perceiver", Cause.UNANSWERED), ("planner", Cause.PLANNING)],
+)
+async def test_a_run_without_an_answer_it_needs_is_abandoned_and_says_so(
+    bad: str, cause: Cause, tmp_path: Path
+) -> None:
+    script = {**MACHINE_CHECKED, bad: says("I would rather not."), "graceful": says("no")}
+    async with ModelServer(by_prompt(**script)) as server:
+        result = (await work(tmp_path / "home", server)).result
+        assert (result.directive, result.cause) == (State.ABANDON, cause)
+        assert "no usable answer" in result.summary
+        assert (result.usage.prompt_tokens, result.usage.completion_tokens) == server.counted
+
+
+async def test_a_model_may_add_its_words_to_an_abandoned_run_and_they_are_counted(tmp_path: Path) -> None:
+    words = answers({"summary": "The planner was unwilling.", "next_moves": ["ask another one"]})
+    script = {**MACHINE_CHECKED, "planner": says("I would rather not."), "graceful": words}
+    async with ModelServer(by_prompt(**script)) as server:
+        result = (await work(tmp_path / "home", server)).result
+        assert "The planner was unwilling." in result.summary
+        assert "ask another one" in result.next_moves
+        assert (result.usage.prompt_tokens, result.usage.completion_tokens) == server.counted
+
+
+async def test_a_spent_budget_ends_the_run_before_the_call_that_would_pass_it(tmp_path: Path) -> None:
+    async with ModelServer(by_prompt(**MACHINE_CHECKED)) as server:
+        worked = await work(tmp_path / "home", server, budget=replace(BUDGET, model_calls=2))
+        assert (worked.result.cause, len(server.chats)) == (Cause.BUDGET, 2)
+        assert "all 2 model calls" in worked.result.summary
+
+
+async def test_a_slow_model_is_cut_off_by_the_time_budget_and_its_connection_closed(tmp_path: Path) -> None:
+    slow = {**MACHINE_CHECKED, "planner": Reply(fault=Fault.HANG_AFTER_HEADERS)}
+    async with ModelServer(by_prompt(**slow)) as server:
+        result = (await work(tmp_path / "home", server, budget=replace(BUDGET, time_ms=1_000))).result
+        assert result.cause is Cause.TIME
+        await asyncio.wait_for(server.disconnected.wait(), 10)
+
+
+async def test_the_user_ends_a_call_that_is_under_way(tmp_path: Path) -> None:
+    slow = {**MACHINE_CHECKED, "perceiver": Reply(fault=Fault.HANG_BEFORE_HEADERS)}
+    async with (
+        ModelServer(by_prompt(**slow)) as server,
+        open_platform(settings_at(tmp_path / "home", server)) as platform,
+    ):
+        run_id = await platform.runs.begin(request_order("do it", BUDGET, tmp_path, Grants()))
+        working = asyncio.create_task(platform.runs.work(run_id))
+        await asyncio.wait_for(server.asked.wait(), 10)
+        platform.engine.stop(run_id, Cause.USER, "enough")
+        assert (await asyncio.wait_for(working, 10)).cause is Cause.USER
+        await asyncio.wait_for(server.disconnected.wait(), 10)
+
+
+async def test_no_run_begins_without_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def no_models(*_: object) -> tuple[str, ...]:
+        return ()
+
+    monkeypatch.setattr("earnest.effects.llm.ollama.local_models", no_models)
+    nobody = Settings(home=tmp_path / "home")
+    async with open_platform(nobody) as platform:
+        with pytest.raises(Unavailable, match="playbooks work without"):
+            await platform.runs.begin(request_order("do it", BUDGET, tmp_path, Grants()))
+
+
+async def test_the_task_log_tells_each_message_once_and_no_secret(tmp_path: Path) -> None:
+    async with ModelServer(by_prompt(**MACHINE_CHECKED)) as server:
+        worked = await work(tmp_path / "home", server, f"write hello, and never say {SECRET}")
+    log = worked.folder.parent / "task.jsonl"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [line["prompt"].partition("@")[0] for line in lines] == ["perceiver", "planner", "executor", "executor"]
+    assert [line["messages_before"] for line in lines] == [0, 0, 0, 2]
+    assert [message["role"] for message in lines[3]["messages"]] == ["assistant", "user"]
+    assert all(line["answer"] for line in lines)
+    assert SECRET not in log.read_text()
+    assert "[redacted]" in lines[0]["messages"][1]["text"]
+    assert log.stat().st_mode & 0o077 == 0

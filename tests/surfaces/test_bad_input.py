@@ -99,10 +99,13 @@ def test_a_submission_that_is_no_folder_is_named(earnest: Earnest, tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("run",), "give either a PLAYBOOK or --resume RUN"),
+        (("run",), "give either a TASK or --resume RUN"),
         (("run", "a.yaml", "--resume", "run_1"), "give either"),
-        (("run", "tidy up my notes"), "is no path to a playbook"),
-        (("run", "yaml"), "is no path to a playbook"),
+        (("run", "a.yaml", "--max-calls", "3"), "are for a task in words"),
+        (("run", "tidy up", "--max-cost", "0.0000001"), "with at most 6 decimals"),
+        (("run", "tidy up", "--max-cost", "nan"), "is no amount"),
+        (("run", "tidy up", "--max-cost", "1e99"), "is no amount"),
+        (("run", "tidy up", "--max-time", "0"), "--max-time"),
         (("run", "--fast", "a.yaml"), "No such option: --fast"),
         (("dance",), "No such command 'dance'"),
         (("show", "a", "b"), "unexpected extra argument"),

@@ -33,7 +33,7 @@ def final_result(seen: Seen, trajectory: Trajectory, detail: str, elapsed_ms: in
     done = tuple(outcome for outcome in _outcomes(seen) if outcome.status is Outcome.MATCHED)
     names = {outcome.subtask_id for outcome in done}
     planned = seen.plan.subtasks if seen.plan else ()
-    unmet = tuple(_unmet(seen))
+    unmet = tuple(unmet_criteria(seen))
     return FinalResult(
         directive=decision.state,
         cause=decision.cause,
@@ -66,7 +66,8 @@ def _outcomes(seen: Seen) -> Iterator[SubTaskOutcome]:
             yield seen.outcomes[subtask.id]
 
 
-def _unmet(seen: Seen) -> Iterator[UnmetCriterion]:
+def unmet_criteria(seen: Seen) -> Iterator[UnmetCriterion]:
+    """Every required criterion of the round that is not met, with its reason."""
     plan = seen.plan
     if plan is None:
         return

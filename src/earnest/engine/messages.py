@@ -329,8 +329,17 @@ class OutcomeSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnmetCriterion:
+    """A criterion that is not met. `scope` is the subtask's id, or `task`."""
+
+    scope: str
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanDirective:
-    """R7 steers R2: what to change, and what must not be used again."""
+    """R7 steers R2: what to change, what must not be used again, and what of the round is not met and why."""
 
     round: int
     directive: State
@@ -345,6 +354,7 @@ class PlanDirective:
     failed_criterion: str
     failure_class: str | None
     rationale: str
+    unmet: tuple[UnmetCriterion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -368,15 +378,6 @@ class RunResumed:
     """The run goes on after an interruption; `downtime_ms` does not count as elapsed time."""
 
     downtime_ms: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnmetCriterion:
-    """A criterion that is not met at the end. `scope` is the subtask's id, or `task`."""
-
-    scope: str
-    text: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,7 +79,7 @@ def delete(tx: Writing, megram_id: str) -> Forgotten | None:
     tx.delete(keys.record(megram.id))
     for row in _rows(megram):
         tx.delete(row)
-    if not recent(tx, megram.space, megram.entity, 1):
+    if not any(True for _ in tx.scan(keys.created_pair(megram.space, megram.entity))):
         tx.delete(keys.stirred(megram.space, megram.entity))
     _count(tx, megram.level, -1)
     return Forgotten(id=megram.id, level=megram.level, space=megram.space, entity=megram.entity)

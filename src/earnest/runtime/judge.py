@@ -17,8 +17,8 @@ from earnest.engine.ports import RoleModel, Unanswered
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.run_book import RunBook
 from earnest.verification.core import Measured, conclude
-from earnest.verification.ledger.rulings import Opinion, ruled
 from earnest.verification.ledger.records import FileText, Ledger
+from earnest.verification.ledger.rulings import Opinion, ruled
 from earnest.verification.paths import read_entry
 from earnest.verification.plugin import Promise
 from earnest.verification.service import Verifier

@@ -103,9 +103,29 @@ def test_a_file_tools_errno_gives_code_and_class(number: int) -> None:
     assert failure.failure_class is expected
 
 
+@pytest.mark.parametrize(
+    ("stderr", "paths"),
+    [
+        ("rm: cannot remove '/home/u/a b': Read-only file system", ("/home/u/a b",)),
+        ("find: cannot delete \u2018/home/u/a\u2019: Read-only file system", ("/home/u/a",)),
+        ("/bin/bash: line 1: /home/u/a: Read-only file system", ("/bin/bash", "/home/u/a")),
+        ("sed: couldn't open temporary file /home/u/sedX: Read-only file system", ("/home/u/sedX",)),
+        ("OSError: [Errno 30] Read-only file system: '/home/u/a' -> '/home/u/b'", ("/home/u/a", "/home/u/b")),
+        ("rm: '/a/x': Read-only file system\nrm: '/a/y': Read-only file system", ("/a/x", "/a/y")),
+        ("cat: '/a/x': Permission denied\nrm: cannot remove 'y': Read-only file system", ()),
+        ("rm: cannot remove '/a/x': Read-only file system\ndone", ()),
+        ("cat: '/a/x': No such file or directory", ()),
+    ],
+)
+def test_what_could_not_be_written_is_named_where_the_command_says_so(stderr: str, paths: tuple[str, ...]) -> None:
+    failure = of_report(Report(status=Status.DONE, exit_code=1, stderr=stderr.encode()), ["rm"])
+    assert failure is not None
+    assert failure.paths == paths
+
+
 @pytest.mark.parametrize("failure_class", [*FailureClass, None])
 def test_a_failure_comes_back_from_json(failure_class: FailureClass | None) -> None:
-    failure = ToolFailure(failure_class=failure_class, code="c", message="m")
+    failure = ToolFailure(failure_class=failure_class, code="c", message="m", paths=("/a", "/b"))
     assert ToolFailure.from_json(failure.to_json()) == failure
 
 

@@ -124,7 +124,7 @@ def test_other_constants_decide_otherwise(change: dict[str, float], states: list
 
 def test_beyond_what_was_recorded_a_replay_is_silent() -> None:
     run, _ = recorded([([LOGICAL] * 4, False, 1_000)] * 4, DEFAULT)
-    found = replay(run, replace(DEFAULT, theta=1.0))
+    found = replay(run, replace(DEFAULT, max_replans=10))
     assert run.states[-1] is State.ABANDON
     assert (len(found.states), found.ends_after) == (4, None)
 

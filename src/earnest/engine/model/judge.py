@@ -15,8 +15,8 @@ from earnest.engine.ports import RoleModel, Unanswered
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.instants import rfc3339
 from earnest.foundation.text import head_tail
-from earnest.verification.ledger.rulings import Citation, Opinion
 from earnest.verification.ledger.records import Ledger, call_name
+from earnest.verification.ledger.rulings import Citation, Opinion
 
 CITATIONS_MAX: Final = 8
 QUOTE_CHARACTERS_MAX: Final = 2_000
@@ -95,25 +95,19 @@ def _schema(ids: Sequence[str]) -> JsonObject:
 
 def _opinion(criterion: Criterion, entry: JsonValue) -> Opinion:
     match entry:
-        case {"id": str(identity), "met": bool(met), "evidence": [*evidence], "reason": str(reason), **rest} if (
-            not rest
-        ):
-            if identity != criterion.id:
-                raise _not_of_the_form(f"where {criterion.id} should stand it names another criterion")
-            if len(evidence) > CITATIONS_MAX or len(reason) > REASON_CHARACTERS_MAX:
-                raise _not_of_the_form(f"{criterion.id}: it has too many references, or its reason is too long")
-            citations = tuple(_citation(criterion, one) for one in evidence)
-            return Opinion(criterion=criterion, met=met, citations=citations, reason=reason)
-    raise _not_of_the_form(f"the entry of {criterion.id} does not have the keys id, met, evidence, reason as asked for")
+        case {"id": criterion.id, "met": bool(met), "evidence": [*evidence], "reason": str(reason), **rest} if not rest:
+            citations = tuple(_citation(criterion, one) for one in evidence[:CITATIONS_MAX])
+            return Opinion(
+                criterion=criterion, met=met, citations=citations, reason=head_tail(reason, REASON_CHARACTERS_MAX)
+            )
+    raise _not_of_the_form(f"where {criterion.id} should stand there is not id, met, evidence and reason, as asked for")
 
 
 def _citation(criterion: Criterion, value: JsonValue) -> Citation:
     match value:
-        case {"call": str(call), "quote": str(quote), **rest} if not rest and len(quote) <= QUOTE_CHARACTERS_MAX:
-            return Citation(call=call, quote=quote)
-    raise _not_of_the_form(
-        f"{criterion.id}: a reference has a call and a quotation of at most {QUOTE_CHARACTERS_MAX} letters"
-    )
+        case {"call": str(call), "quote": str(quote), **rest} if not rest:
+            return Citation(call=call, quote=quote[:QUOTE_CHARACTERS_MAX])
+    raise _not_of_the_form(f"a reference for {criterion.id} is not a call and a quotation")
 
 
 def _not_of_the_form(reason: str) -> Unanswered:

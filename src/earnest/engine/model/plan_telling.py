@@ -112,6 +112,9 @@ def _replan(context: PlanningContext, previous: PlanReady, directive: PlanDirect
     yield from _list(
         "why", [directive.rationale, f"the heaviest criterion that is not met: {directive.failed_criterion}"]
     )
+    yield from _list(
+        "criteria that are not met", (f"{one.scope}: {one.text}: {_cut(one.reason)}" for one in directive.unmet)
+    )
     blocked = [f"the tool {tool}" for tool in directive.blocked_tools]
     blocked += [f"{target.tool} on {target.target}" for target in directive.blocked_targets]
     if blocked:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from earnest.effects.bus.api import Envelope
 from earnest.engine.asking import Asking
-from earnest.engine.ending import final_result
+from earnest.engine.ending import final_result, unmet_criteria
 from earnest.engine.gradient.cascade import Cause
 from earnest.engine.gradient.lessons import lessons
 from earnest.engine.gradient.trajectory import Observation, Round, Trajectory, answered, halt, observe
@@ -97,7 +97,7 @@ class SolverRole(Participant[SolverState]):
         self._remember(run, state, envelope, before, observed)
         if current.directive is None:
             return self._end(run, state, envelope, "")
-        run.post.send(Role.R7, f"r{current.number}/directive", _directive(current), envelope)
+        run.post.send(Role.R7, f"r{current.number}/directive", _directive(current, state.seen), envelope)
         return None
 
     def _halt(self, run: Run, state: SolverState, envelope: Envelope, cause: Cause, detail: str) -> Work | None:
@@ -146,7 +146,7 @@ async def _part(run: Run, last_words: LastWords, seen: Seen, result: FinalResult
         run.post.send(Role.R7, "final", replace(result, usage=usage), cause)
 
 
-def _directive(current: Round) -> PlanDirective:
+def _directive(current: Round, seen: Seen) -> PlanDirective:
     directive, decision = current.directive, current.decision
     assert directive is not None
     return PlanDirective(
@@ -163,4 +163,5 @@ def _directive(current: Round) -> PlanDirective:
         failed_criterion=directive.failed_criterion,
         failure_class=directive.failure_class,
         rationale=decision.rationale,
+        unmet=tuple(unmet_criteria(seen)),
     )

@@ -580,6 +580,7 @@ async def test_rounds_that_fail_are_answered_with_a_directive_under_the_one_befo
         await r7.tell(Role.R1, SPEC)
         said = [await failing_round(r7, number) for number in (1, 2)]
     assert [(d.round, d.previous) for d in said] == [(1, "init"), (2, "break_symmetry")]
+    assert [(one.scope, one.reason) for one in said[0].unmet] == [("count", "wrong")]
 
 
 async def failing_round(r7: Dialogue, number: int) -> PlanDirective:

@@ -1,6 +1,7 @@
 """Do a cluster's contents become one bounded sentence, whatever they and a model say?"""
 
 import json
+from dataclasses import replace
 
 import pytest
 from megrams import START_MS, TAG, megram
@@ -8,7 +9,7 @@ from megrams import START_MS, TAG, megram
 from earnest.foundation.errors import Unavailable
 from earnest.memory.consolidation import CONTENTS_MAX, RULE_CHARACTERS_MAX, Cluster, Distilled
 from earnest.memory.distilling import DigestDistiller, ModelDistiller, digest, prompt_of, read_answer
-from earnest.memory.megram import Megram, State, of_state
+from earnest.memory.megram import Megram, State, of_state, target_tag
 from earnest.memory.potential import direct_potentials
 
 
@@ -32,20 +33,21 @@ def told(content: str, number: int, state: State) -> Megram:
 
 async def test_without_a_model_the_digest_counts_and_quotes_what_differs() -> None:
     words = await DigestDistiller().distil(cluster("wc met all", "wc met all", "wc was quick"))
-    assert words == Distilled(rule="python_inventory: prefer local (3 of 3 times so). wc met all | wc was quick")
+    assert words == Distilled(rule="python_inventory went well 3 of 3 times. Lately: wc met all | wc was quick")
 
 
 async def test_a_constraint_comes_with_an_idea() -> None:
-    words = digest(cluster("failed", state=State.ABANDON))
-    assert words.rule.startswith("python_inventory: do not rely on local (1 of 1 times so).")
-    assert "not tried yet" in words.hypothesis
+    failing = replace(cluster("timed out", state=State.ABANDON), tag=target_tag("shell:curl", "u"))
+    words = digest(failing)
+    assert words.rule == "shell:curl: u failed 1 of 1 times. Lately: timed out"
+    assert words.hypothesis == "shell:curl: a way that shares nothing with u was not tried yet."
 
 
 async def test_contents_that_oppose_the_cluster_are_not_counted_for_it() -> None:
     against = told("failed", 9, State.ABANDON)
     mixed = cluster("good", "good", "good")
     mixed = Cluster(tag=TAG, potentials=mixed.potentials, events=(*mixed.events, against))
-    assert "(3 of 4 times so)" in digest(mixed).rule
+    assert "well 3 of 4 times" in digest(mixed).rule
 
 
 async def test_a_model_puts_it_into_words() -> None:

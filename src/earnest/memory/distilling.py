@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Awaitable, Callable
+from itertools import islice
 from typing import Final, Protocol
 
 from earnest.foundation.errors import EarnestError
@@ -53,13 +54,18 @@ class ModelDistiller:
 
 def digest(cluster: Cluster) -> Distilled:
     """What a cluster says, counted."""
-    subject = _name(cluster.tag.entity)
-    where = _name(cluster.tag.space)
+    where, subject = _name(cluster.tag.space), _name(cluster.tag.entity)
     agreeing = sum(event.sigma * cluster.potentials.decision > 0 for event in cluster.events)
-    verdict = "do not rely on" if cluster.avoid else "prefer"
-    shown = list(dict.fromkeys(_line(event.content, _SHOWN_CHARACTERS_MAX) for event in cluster.newest))[:_SHOWN_MAX]
-    rule = f"{where}: {verdict} {subject} ({agreeing} of {len(cluster.events)} times so). {' | '.join(shown)}"
-    idea = f"{where}: a way that shares nothing with {subject} was not tried yet." if cluster.avoid else ""
+    times = f"{agreeing} of {len(cluster.events)} times"
+    shown = dict.fromkeys(_line(event.content, _SHOWN_CHARACTERS_MAX) for event in cluster.newest)
+    lately = " | ".join(islice(shown, _SHOWN_MAX))
+    if cluster.tag.space.startswith("intent:"):  # about runs as a whole: there is no subject to prefer or to leave
+        rule, idea = f"{where} went {'wrong' if cluster.avoid else 'well'} {times}. Lately: {lately}", ""
+    elif cluster.avoid:
+        rule = f"{where}: {subject} failed {times}. Lately: {lately}"
+        idea = f"{where}: a way that shares nothing with {subject} was not tried yet."
+    else:
+        rule, idea = f"{where}: {subject} worked {times}. Lately: {lately}", ""
     return Distilled(rule=_line(rule, RULE_CHARACTERS_MAX), hypothesis=_line(idea, RULE_CHARACTERS_MAX))
 
 

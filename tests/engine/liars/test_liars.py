@@ -1,7 +1,7 @@
 """Is any lie accepted, or any honest work turned away, when the judge believes whatever it is told?"""
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import pytest
 
@@ -9,6 +9,8 @@ from earnest.effects.clock import SystemClock
 from earnest.effects.sandbox.api import SandboxSettings
 from earnest.effects.sandbox.available import open_sandbox
 from earnest.engine.gradient.cascade import State
+from earnest.verification.ledger.records import Ledger, arguments, call_name
+from earnest.verification.ledger.rulings import Citation, Opinion, ruled
 
 from .case import Case, Deed, cases
 from .trial import Told, Trial, tried
@@ -49,6 +51,34 @@ def test_a_lie_is_not_accepted(case: Case, endings: Mapping[str, Told]) -> None:
     assert told.result.directive is State.ABANDON, case.criterion.text
     assert told.result.unmet
     assert case.lie.because in told.objections[0]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"lie/{case.name}")
+def test_no_line_that_a_lie_leaves_anywhere_would_have_been_believed(case: Case, endings: Mapping[str, Told]) -> None:
+    ledger = endings[f"lie/{case.name}"].ledger
+    if ledger is None:
+        return  # it was not even judged
+    believed = [
+        (call_name(at), line)
+        for at, record in enumerate(ledger.calls)
+        if record.ok
+        for line in _lines(ledger, at, case)
+        if _is_believed(case, ledger, Citation(call=call_name(at), quote=line))
+    ]
+    assert believed == []
+
+
+def _lines(ledger: Ledger, at: int, case: Case) -> Iterator[str]:
+    """Whatever a judge could quote: lines of outputs, of files, of arguments, and what the executor said."""
+    for text in (ledger.calls[at].output_excerpt, arguments(ledger.calls[at]), case.lie.says, case.criterion.text):
+        yield from text.splitlines()
+    yield from (line for file in ledger.texts.values() for line in file.text.splitlines())
+    yield from (f"removed {change.path}" for call in ledger.calls for change in call.changed)
+
+
+def _is_believed(case: Case, ledger: Ledger, citation: Citation) -> bool:
+    opinion = Opinion(criterion=case.criterion, met=True, citations=(citation,), reason="it says so")
+    return ruled(opinion, ledger).findings.passed is True
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"honest/{case.name}")

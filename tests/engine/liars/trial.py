@@ -46,6 +46,8 @@ from earnest.runtime.hands import JournaledHands
 from earnest.runtime.judge import WorkspaceJudge
 from earnest.runtime.order import Grants
 from earnest.runtime.run_book import Kept, RunBook
+from earnest.verification.ledger.records import Ledger
+from earnest.verification.ledger.rulings import Opinion
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
 
@@ -76,6 +78,8 @@ class Told:
     objections: list[str]
     """What was wrong with the first execution, or with the round."""
     asked: list[Turn]
+    ledger: Ledger | None
+    """What the judge was shown last."""
 
 
 class _Gullible:
@@ -113,6 +117,18 @@ def all_met(criteria: Sequence[Criterion], deed: Deed) -> JsonObject:
     """The answer of a judge who believes the deed."""
     evidence = [{"call": call, "quote": quote} for call, quote in deed.cites]
     return {"criteria": [{"id": c.id, "met": True, "evidence": evidence, "reason": "it says so"} for c in criteria]}
+
+
+class _SeenJudge(ModelJudge):
+    """A judge whose ledger can be looked at."""
+
+    seen: Ledger | None = None
+
+    async def opinions(
+        self, criteria: Sequence[Criterion], ledger: Ledger, output: str, model: RoleModel
+    ) -> tuple[Opinion, ...]:
+        self.seen = ledger
+        return await super().opinions(criteria, ledger, output, model)
 
 
 class _Minds:
@@ -185,7 +201,7 @@ async def _work(trial: Trial, sandbox: Sandbox, folder: Path) -> Told:
         approvals=Approvals(book=book, clock=clock, kept={}),
         clock=clock,
     )
-    minds, models = _Minds(trial), _Gullible(trial)
+    minds, models, mind = _Minds(trial), _Gullible(trial), _SeenJudge(today="2026-11-22")
     run = Run(
         post=Post(run_id="run", bus=bus, clock=clock, kept=book),
         perceiver=minds,
@@ -198,7 +214,7 @@ async def _work(trial: Trial, sandbox: Sandbox, folder: Path) -> Told:
             workspace=workspace,
             base_folder=folder,
             inputs=inputs,
-            mind=ModelJudge(today="2026-11-22"),
+            mind=mind,
         ),
         models=models,
         constants=Constants(),
@@ -213,7 +229,7 @@ async def _work(trial: Trial, sandbox: Sandbox, folder: Path) -> Told:
         await book.close()
     finally:
         database.close()
-    return Told(result=result, objections=objections, asked=models.asked)
+    return Told(result=result, objections=objections, asked=models.asked, ledger=mind.seen)
 
 
 def _objections(payload: object) -> list[str]:

@@ -14,7 +14,15 @@ from earnest.effects.clock import VirtualClock
 from earnest.engine.gradient.blocking import Target
 from earnest.engine.gradient.cascade import State, Urgency
 from earnest.engine.gradient.loss import Loss
-from earnest.engine.messages import PlanDirective, PlanningFailed, PlanReady, Recollection, Rule, TaskSpec
+from earnest.engine.messages import (
+    PlanDirective,
+    PlanningFailed,
+    PlanReady,
+    Recollection,
+    Rule,
+    TaskSpec,
+    UnmetCriterion,
+)
 from earnest.engine.model.offers import BUILT_IN
 from earnest.engine.model.plan_reading import CHECK_KINDS, PLAN_SCHEMA
 from earnest.engine.model.planner import ModelPlanner
@@ -269,6 +277,12 @@ async def test_directive_and_urgency_shape_what_the_planner_is_told(state: State
     shown = data_in(heard)
     assert "s3 (sequence 2, failed): tell" in shown["last plan"]
     assert "s1/C1" in shown["why"]
+
+
+async def test_the_planner_is_told_what_was_not_met_and_why() -> None:
+    unmet = (UnmetCriterion(scope="s3", text="told in two lines", reason="there is one line"),)
+    _, model = await replan(mind(), {"subtasks": [SUBTASK]}, directive=directive(unmet=unmet))
+    assert data_in(model.heard())["criteria that are not met"] == "- s3: told in two lines: there is one line"
 
 
 def memory(**changes: Any) -> Recollection:

@@ -31,7 +31,7 @@ def streamed(pieces: int) -> bytes:
     step = -(-len(ANSWER) // pieces)
     deltas: list[dict[str, str]] = [{"role": "assistant", "content": ""}]
     deltas += [{"content": ANSWER[at : at + step]} for at in range(0, len(ANSWER), step)]
-    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices: list[object] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
     frames = [frame("chat.completion.chunk", [choice]) for choice in choices]
     frames.append(frame("chat.completion.chunk", [], usage=USAGE))

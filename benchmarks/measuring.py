@@ -1,21 +1,24 @@
-"""What do model calls cost? CPU and wall time of a chain of 5 and of 32 at once; one process, standard library only.
+"""What do model calls cost? CPU and wall time of a chain of 5, and of 32 at once. Standard library only.
 
-`python benchmarks/endpoint.py` is the endpoint: whoever is measured asks it once for each call, over a socket.
+`benchmarks/endpoint.py` answers, in a process of its own: whoever is measured asks it once for each call.
 """
 
 import asyncio
 import contextlib
 import gc
+import json
 import resource
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 LATENCY_MS = 20
 CHAIN, FAN = 5, 32
+ROUNDS_ALONE = 10
 SYSTEM = "You answer briefly, truthfully and in the form that is asked for. " * 6
 ASKED = "What is it, and why is it so? Say it in one sentence, and leave nothing out. " * 4
 SCHEMA = {
@@ -26,7 +29,9 @@ SCHEMA = {
 }
 
 Side = Callable[[int], Awaitable[object]]
-"""A chain of so many calls, one after another, as its users would build it: asked with 1 it is a single call."""
+"""A chain of so many calls, one after another; of 1 for each of those that are made at once."""
+Opened = Callable[[str], AbstractAsyncContextManager[Side]]
+"""A side that asks the endpoint at this address."""
 
 
 @contextlib.contextmanager
@@ -64,6 +69,13 @@ async def _fan(side: Side) -> None:
     await asyncio.gather(*(side(1) for _ in range(FAN)))
 
 
-def peak_mb() -> float:
-    """The most memory that this process held so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+async def measured_alone(url: str, opened: Opened) -> dict[str, float]:
+    """The same of one side, and the most memory in MiB that this process, which holds nothing else, ever held."""
+    async with opened(url) as side:
+        (found,) = (await measured({"": side}, ROUNDS_ALONE)).values()
+    return found | {"rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+
+
+def print_alone(opened: Opened) -> None:
+    """The whole program of a peer: the endpoint's address comes as its only argument."""
+    print(json.dumps(asyncio.run(measured_alone(sys.argv[1], opened))))

@@ -1,9 +1,10 @@
 """What does a journalled model call cost beside a bare one? Prints medians as JSON; all sides in one process, in turns.
 
 `earnest` is the whole way of a role's question: bus, hash-chained audit, durable intent, request, answer, durable
-outcome. `layer` is the model layer alone. `openai` and `raw` are the official client and its HTTP client, unstreamed, one
-client for all calls. The ratios and differences are those of `earnest` to `openai`; `rss_mb` is that of a process with
-`earnest` alone.
+outcome. `layer` is the model layer alone. `openai` and `raw` are the official client and its HTTP client, unstreamed,
+one for all calls. Differences and ratios are those of `earnest` to `openai`; `rss_mb` is a process of `earnest` alone.
+
+`python benchmarks/models.py SIDE URL` measures one side alone, at an endpoint that runs already.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from measuring import ASKED, SCHEMA, SYSTEM, Side, endpoint, measured, peak_mb
+from measuring import ASKED, SCHEMA, SYSTEM, Opened, Side, endpoint, measured, measured_alone
 
 from earnest.audit.log import AuditLog
 from earnest.audit.tap import Auditor
@@ -37,6 +38,7 @@ from earnest.engine.post import Post
 from earnest.engine.run import Run
 from earnest.engine.senders import SENDERS
 from earnest.engine.spending import Price
+from earnest.foundation.canonical import JsonObject
 from earnest.runtime.model_calls import JournaledModels, PricedModel
 from earnest.runtime.redaction import Redaction
 from earnest.runtime.run_book import Kept, RunBook
@@ -46,6 +48,7 @@ ROUNDS = 15
 CLOCK = SystemClock()
 MESSAGES = (Message(role=Speaker.SYSTEM, text=SYSTEM), Message(role=Speaker.USER, text=ASKED))
 PLAIN = [{"role": message.role.value, "content": message.text} for message in MESSAGES]
+FITTING = cast("JsonObject", SCHEMA)
 FORM = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA}}
 
 
@@ -56,7 +59,7 @@ async def layer(url: str) -> AsyncIterator[Side]:
 
     async def side(calls: int) -> None:
         for _ in range(calls):
-            await model.complete(MESSAGES, call_id=f"call-{next(numbers)}", schema=SCHEMA)
+            await model.complete(MESSAGES, call_id=f"call-{next(numbers)}", schema=FITTING)
 
     async with model:
         yield side
@@ -99,7 +102,7 @@ async def earnest(url: str) -> AsyncIterator[Side]:
         post = Post(run_id="run", bus=bus, clock=CLOCK, kept=book)
         run = cast("Run", SimpleNamespace(post=post, models=models, effects_in_flight=0))
         cause = Envelope(id="run/0", run_id="run", sender="user", causation_id=None, at_ms=0, payload=PLAIN)
-        question = Question(prompt="benchmark@1", messages=MESSAGES, schema=cast("Any", SCHEMA))
+        question = Question(prompt="benchmark@1", messages=MESSAGES, schema=FITTING)
 
         async def side(calls: int) -> None:
             asking = Asking(run, Role.R3, cause, round_number=1, subtask_id=f"s{next(numbers)}", attempt=1)
@@ -140,7 +143,7 @@ async def raw(url: str) -> AsyncIterator[Side]:
         yield side
 
 
-SIDES = {"earnest": earnest, "layer": layer, "openai": openai, "raw": raw}
+SIDES: dict[str, Opened] = {"earnest": earnest, "layer": layer, "openai": openai, "raw": raw}
 
 
 async def compare(url: str) -> dict[str, dict[str, float]]:
@@ -149,18 +152,14 @@ async def compare(url: str) -> dict[str, dict[str, float]]:
         return await measured(sides, ROUNDS)
 
 
-async def alone(url: str) -> float:
-    async with earnest(url) as side:
-        await measured({"earnest": side}, 3)
-    return peak_mb()
-
-
 def main() -> None:
+    if sys.argv[1:]:
+        name, url = sys.argv[1:]
+        print(json.dumps(asyncio.run(measured_alone(url, SIDES[name]))))
+        return
     with endpoint() as url:
-        if sys.argv[1:] == ["--alone"]:
-            print(asyncio.run(alone(url)))
-            return
         found: dict[str, Any] = asyncio.run(compare(url))
+        child = subprocess.run([sys.executable, __file__, "earnest", url], capture_output=True, text=True, check=True)
     ours, theirs = found["earnest"], found["openai"]
     found["beside_openai"] = {
         "chain_cpu_ms": ours["chain_cpu_ms"] - theirs["chain_cpu_ms"],
@@ -168,8 +167,7 @@ def main() -> None:
         "chain_wall_ratio": ours["chain_wall_ms"] / theirs["chain_wall_ms"],
         "fan_wall_ratio": ours["fan_wall_ms"] / theirs["fan_wall_ms"],
     }
-    child = subprocess.run([sys.executable, __file__, "--alone"], capture_output=True, text=True, check=True)
-    found["rss_mb"] = float(child.stdout)
+    found["rss_mb"] = json.loads(child.stdout)["rss_mb"]
     print(json.dumps(found, indent=1))
 
 

@@ -19,7 +19,7 @@ from earnest.engine.codec import decode, encode
 from earnest.engine.confirming import Nobody
 from earnest.engine.engine import Engine
 from earnest.engine.gradient.constants import Constants
-from earnest.engine.messages import Budget, FinalResult, Recollection, Role, TaskRequested
+from earnest.engine.messages import Budget, FinalResult, Role, TaskRequested
 from earnest.engine.participant import Participant
 from earnest.engine.playbook.executor import PlaybookExecutor
 from earnest.engine.playbook.no_models import NoModels
@@ -27,6 +27,7 @@ from earnest.engine.playbook.perceiver import PlaybookPerceiver
 from earnest.engine.playbook.planner import PlaybookPlanner
 from earnest.engine.ports import Confirming, Executor, Perceiver, Planner, RoleModel
 from earnest.engine.post import Pause, Post
+from earnest.engine.recollection import Recollection
 from earnest.engine.run import Run, RunLimits
 from earnest.engine.senders import SENDERS
 from earnest.foundation.failures import FailureClass

@@ -13,9 +13,10 @@ from earnest.engine.gradient.lessons import Lesson
 from earnest.engine.gradient.loss import Answer, Judged
 from earnest.engine.gradient.trajectory import Observation
 from earnest.engine.memory_messages import ForgetRequested, MegramWithdrawn, MemoryRecalled, RememberRequested
-from earnest.engine.messages import MegramEmitted, PlanningFailed, PlanReady, Recollection, Role, Rule, TaskSpec
+from earnest.engine.messages import MegramEmitted, PlanningFailed, PlanReady, Role, TaskSpec
 from earnest.engine.playbook.planner import PlaybookPlanner
 from earnest.engine.ports import PlanningContext, RoleModel
+from earnest.engine.recollection import Recollection, Rule
 from earnest.engine.remembering import SESSION, answer, dissonances, preferring
 from earnest.engine.senders import SENDERS
 from earnest.foundation.failures import FailureClass

@@ -13,13 +13,14 @@ from earnest.effects.tools.record import RawResult, ToolCall, ToolRecord
 from earnest.effects.tools.toolbox import Toolbox
 from earnest.engine.engine import Engine
 from earnest.engine.gradient.constants import Constants
-from earnest.engine.messages import Budget, FinalResult, Recollection, TaskRequested
+from earnest.engine.messages import Budget, FinalResult, TaskRequested
 from earnest.engine.playbook.executor import PlaybookExecutor
 from earnest.engine.playbook.no_models import NoModels
 from earnest.engine.playbook.perceiver import PlaybookPerceiver
 from earnest.engine.playbook.planner import PlaybookPlanner
 from earnest.engine.ports import Executor, Planner, RoleModel
 from earnest.engine.post import Post
+from earnest.engine.recollection import Recollection
 from earnest.engine.run import Run
 from earnest.memory.megram import Tag
 from earnest.verification.verdict import Answer, CriterionVerdict

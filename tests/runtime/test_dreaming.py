@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import shutil
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,8 @@ from earnest.engine.facts import MEGRAM, RECALLED, message_fact
 from earnest.engine.gradient.cascade import State
 from earnest.engine.gradient.lessons import Lesson
 from earnest.engine.memory_messages import DreamEvent, MemoryRecalled
-from earnest.engine.messages import MegramEmitted, Recollection, Role, Rule
+from earnest.engine.messages import FinalResult, MegramEmitted, Role, Usage
+from earnest.engine.recollection import Recollection, Rule
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import DAY_MS
 from earnest.memory.consolidation import Distilled, Why
@@ -35,13 +36,37 @@ from earnest.memory.megram import (
 from earnest.memory.potential import Action
 from earnest.memory.service import Memory, open_memory
 from earnest.memory.thinking import PERSONA_ID
-from earnest.runtime.dreaming import PERIOD_MS, REVISED, SETTLE_MS, Dreaming
-from earnest.runtime.forgetting import EXPIRED, FORGOTTEN, Forgetting
-from earnest.runtime.recall import MemoryRecall, catch_up
+from earnest.runtime.dreaming import EXPIRED, PERIOD_MS, REVISED, SETTLE_MS, Dreaming
+from earnest.runtime.recall import FORGOTTEN, MemoryRecall, catch_up
 from earnest.runtime.remembering import Remembering
 
 WC = approach_tag("counting", "count", "wc")
 SKEW_DAYS = 30
+ENDED = Envelope(
+    id="run/final",
+    run_id="run",
+    sender=Role.R7,
+    causation_id=None,
+    at_ms=0,
+    payload=FinalResult(
+        directive=State.ACCEPT,
+        cause=None,
+        summary="done",
+        output="",
+        loss=None,
+        gradient=0.0,
+        loss_gradient=0.0,
+        round=1,
+        replans=0,
+        previous="init",
+        done=(),
+        not_done=(),
+        unmet=(),
+        next_moves=(),
+        elapsed_ms=1,
+        usage=Usage(),
+    ),
+)
 
 
 @dataclass
@@ -62,12 +87,9 @@ class Mind:
     def open(self, memory: Memory) -> None:
         self.memory = memory
         self.recall = MemoryRecall(memory, self.clock)
-        dreamer = Dreamer(memory, self.clock)
-        forgetting = Forgetting(dreamer=dreamer, database=self.database, clock=self.clock)
         self.dreaming = Dreaming(
             memory=memory,
-            dreamer=dreamer,
-            forgetting=forgetting,
+            dreamer=Dreamer(memory, self.clock),
             database=self.database,
             bus=self.bus,
             clock=self.clock,
@@ -263,7 +285,8 @@ async def test_the_dreamer_waits_until_a_run_has_settled_and_survives_a_failure(
     watching = asyncio.create_task(mind.dreaming.watch())
     await asyncio.sleep(0)
     await mind.clock.advance_ms(PERIOD_MS - 1)
-    mind.dreaming._last_final_ms = mind.clock.now_ms()
+    mind.bus.publish(replace(ENDED, at_ms=mind.clock.now_ms()))
+    mind.bus.publish(replace(ENDED, id="run/old", at_ms=0, replayed=True))
     await mind.clock.advance_ms(1)
     await mind.clock.advance_ms(SETTLE_MS - 1)
     watching.cancel()

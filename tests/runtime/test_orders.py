@@ -7,6 +7,7 @@ import pytest
 
 from earnest.contracts.playbook import parse_playbook
 from earnest.engine.messages import Budget
+from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Faulty
 from earnest.runtime.order import (
     REQUEST_CHARACTERS_MAX,
@@ -34,16 +35,16 @@ def test_an_order_is_read_back_as_it_was_written_down(order: Order) -> None:
 
 
 def test_an_order_of_a_version_that_knew_no_actions_confirmed_beforehand_is_read() -> None:
-    body = {**BOOK.to_json(), "grants": {"write": [], "network": False}}
+    body: JsonObject = {**BOOK.to_json(), "grants": {"write": [], "network": False}}
     assert order_from_json(body).grants == Grants()
 
 
 @pytest.mark.parametrize(
     "body", [{}, {"playbook": {}}, {**WORDS.to_json(), "grants": {}}, {**WORDS.to_json(), "replans": "3"}]
 )
-def test_what_no_version_of_ours_wrote_is_broken(body: dict[str, object]) -> None:
+def test_what_no_version_of_ours_wrote_is_broken(body: JsonObject) -> None:
     with pytest.raises(Broken):
-        order_from_json(body)  # type: ignore[arg-type]
+        order_from_json(body)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from earnest.engine.gradient.cascade import Cause, State
 from earnest.engine.messages import Budget, FinalResult, MemoryAsked
 from earnest.engine.model_messages import ModelAnswered
 from earnest.engine.spending import Price
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Unavailable
 from earnest.runtime.order import Grants, request_order
 from earnest.testing.model_server import Behaviour, Fault, ModelServer, Reply, Request, answers, by_prompt, says
@@ -31,12 +31,12 @@ DONE = answers({"done": {"status": "completed", "output": "It is written."}})
 
 
 def criterion(path: str, *, judged: bool) -> JsonObject:
-    check = {"kind": "files", "required": [{"path": path, "exact": GREETED}]}
+    check: JsonObject = {"kind": "files", "required": [{"path": path, "exact": GREETED}]}
     return {"text": f"{path} holds the greeting", "check": None if judged else check}
 
 
 def plan(*paths: str, judged: bool = False) -> Reply:
-    subtasks = [
+    subtasks: list[JsonValue] = [
         {"sequence": 1, "intent": f"Greet in {path}", "context": "", "criteria": [criterion(path, judged=judged)]}
         for path in paths
     ]

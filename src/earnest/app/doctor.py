@@ -11,9 +11,13 @@ from urllib.parse import urlsplit
 
 from earnest.app import places
 from earnest.app.judges import JudgeSettings
+from earnest.app.mcp import described
+from earnest.app.model_settings import ModelSettings
+from earnest.app.models import ModelPool, describe
 from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings
-from earnest.effects.clock import SystemClock
+from earnest.effects.clock import SystemChance, SystemClock
+from earnest.effects.llm.api import CompletionLimits, Message, Role
 from earnest.effects.storage.driver import SQLITE_VERSION
 from earnest.effects.storage.reader import ReadPool
 from earnest.foundation.errors import EarnestError
@@ -21,6 +25,9 @@ from earnest.verification.registry import Registry
 
 PACKAGES: Final = ("earnest", "sqlalchemy", "lmdb", "pydantic", "typer")
 FREE_BYTES_MIN: Final = 256 * 1024 * 1024
+CLIENT_MISSING: Final = "the model client is not installed: install 'earnest[models]'"
+HELLO: Final = Message(role=Role.USER, text="Answer with the word yes.")
+HELLO_LIMITS: Final = CompletionLimits(silence_ms=60_000, deadline_ms=60_000, answer_tokens=256, attempts=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +39,8 @@ class Finding:
     detail: str
 
 
-async def examine(settings: Settings) -> tuple[Finding, ...]:
-    """Look at everything; the sandbox is really attacked."""
+async def examine(settings: Settings, *, online: bool = False) -> tuple[Finding, ...]:
+    """Look at everything; the sandbox is really attacked. Only `online` is every model asked for a word."""
     versions = ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
     return (
         Finding(name="python", well=True, detail=f"{platform.python_version()} on {platform.platform()}"),
@@ -41,7 +48,10 @@ async def examine(settings: Settings) -> tuple[Finding, ...]:
         await _sandbox(settings),
         Finding(name="checks", well=True, detail=", ".join(Registry().kinds())),
         _judge(settings.judge),
+        await _models(settings.models, online=online),
         Finding(name="probes", well=True, detail=", ".join(sorted(settings.probes)) or "none"),
+        _web(settings),
+        _mcp(settings),
         _home(settings),
         _books(settings),
     )
@@ -63,10 +73,43 @@ def _judge(judge: JudgeSettings) -> Finding:
     if not judge.model:
         return Finding(name="judge", well=True, detail="none: what only a model can judge waits for a person")
     if find_spec("openai") is None:
-        return Finding(name="judge", well=False, detail="the model client is not installed: install 'earnest[models]'")
+        return Finding(name="judge", well=False, detail=CLIENT_MISSING)
     return Finding(
         name="judge", well=True, detail=f"{judge.model} at {urlsplit(judge.base_url).netloc.rpartition('@')[2]}"
     )
+
+
+async def _models(models: ModelSettings, *, online: bool) -> Finding:
+    """Who works for which role, and at what price."""
+    described = "; ".join(describe(models))
+    if find_spec("openai") is None:
+        return Finding(name="models", well=not models.base_url, detail=f"{described}; {CLIENT_MISSING}")
+    if not online:
+        return Finding(name="models", well=True, detail=described)
+    try:
+        async with ModelPool(models, clock=SystemClock(), chance=SystemChance()) as pool:
+            roles = await pool.of_roles()
+            for model in {priced.model.endpoint.model: priced.model for priced in roles.values()}.values():
+                await model.complete([HELLO], call_id="doctor", limits=HELLO_LIMITS)
+    except EarnestError as error:
+        return Finding(name="models", well=False, detail=f"{described}; {error}")
+    return Finding(name="models", well=True, detail=f"{described}; all of them answer")
+
+
+def _web(settings: Settings) -> Finding:
+    """What agents may do on the web without further leave; nothing is asked for it."""
+    free = [name for name in ("search", "fetch") if getattr(settings.web, name)]
+    if find_spec("bs4") is None:
+        detail = "what reads HTML is not installed: install 'earnest[web]'"
+        return Finding(name="web", well=not free, detail=detail)
+    return Finding(name="web", well=True, detail=f"{settings.web.engine}; free: {', '.join(free) or 'nothing'}")
+
+
+def _mcp(settings: Settings) -> Finding:
+    """Which servers there are; none is started."""
+    if settings.mcp_servers and find_spec("mcp") is None:
+        return Finding(name="mcp", well=False, detail="the client is not installed: install 'earnest[mcp]'")
+    return Finding(name="mcp", well=True, detail=described(settings.mcp_servers) or "no servers")
 
 
 def _home(settings: Settings) -> Finding:

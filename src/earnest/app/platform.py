@@ -12,6 +12,7 @@ from earnest.app.judges import reviews_in
 from earnest.app.models import ModelPool
 from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings
+from earnest.app.toolboxes import toolbox_for
 from earnest.app.verifiers import verifier_for
 from earnest.audit.log import AuditLog
 from earnest.audit.report import AuditReport, AuditSettings
@@ -31,7 +32,6 @@ from earnest.journal.service import Sealer
 from earnest.memory.dreamer import Dreamer
 from earnest.memory.service import Memory, open_memory
 from earnest.runtime.dreaming import Dreaming
-from earnest.runtime.forgetting import Forgetting
 from earnest.runtime.recall import MemoryRecall, catch_up
 from earnest.runtime.redaction import Redaction, secrets_in
 from earnest.runtime.remembering import Remembering
@@ -53,7 +53,6 @@ class Platform:
     engine: Engine
     auditor: Auditor
     memory: Memory
-    forgetting: Forgetting
     dreaming: Dreaming
     remembering: Remembering
     verifier: Verifier
@@ -64,9 +63,7 @@ class Platform:
 
 @contextlib.asynccontextmanager
 async def open_platform(
-    settings: Settings,
-    *,
-    on_report: Callable[[AuditReport], None] = lambda _: None,
+    settings: Settings, *, on_report: Callable[[AuditReport], None] = lambda _: None
 ) -> AsyncIterator[Platform]:
     """Take the data directory and start everything. Raises `Refused("data_directory_in_use")` beside another writer."""
     clock, chance = SystemClock(), SystemChance()
@@ -77,10 +74,7 @@ async def open_platform(
         bus = LocalBus()
         auditor = _open_auditor(settings, bus, clock, on_report)
         stack.callback(auditor.close)
-        tracing = open_tracing(os.environ)
-        if tracing is not None:
-            stack.push_async_callback(tracing.close)
-            bus.tap("tracing", tracing.see)
+        _trace(stack, bus)
         sandbox = await open_for(settings, clock)
         stack.push_async_callback(sandbox.close)
         _keep_running(stack, _keep_testing(sandbox, clock))
@@ -88,20 +82,14 @@ async def open_platform(
         memory = open_memory(places.memory(settings.home))
         stack.push_async_callback(memory.close)
         await catch_up(memory, database)
-        sealer = Sealer(database, clock, announcing(bus, clock))
-        sealer.start()
-        stack.push_async_callback(sealer.close)
-        recall = MemoryRecall(memory, clock)
+        _keep_sealing(stack, database, bus, clock)
+        recall, toolbox = MemoryRecall(memory, clock), toolbox_for(settings, clock)
+        stack.push_async_callback(toolbox.close)
         engine = await stack.enter_async_context(Engine(bus=bus, clock=clock, recall=recall))
         reviews = reviews_in(database, clock)
         verifier = verifier_for(settings, sandbox, clock=clock, chance=chance, reviews=reviews)
-        toolbox = Toolbox(clock)
         models = await stack.enter_async_context(ModelPool(settings.models, clock=clock, chance=chance))
-        dreamer = Dreamer(memory, clock)
-        forgetting = Forgetting(dreamer=dreamer, database=database, clock=clock)
-        dreaming = Dreaming(
-            memory=memory, dreamer=dreamer, forgetting=forgetting, database=database, bus=bus, clock=clock
-        )
+        dreaming = Dreaming(memory=memory, dreamer=Dreamer(memory, clock), database=database, bus=bus, clock=clock)
         remembering = Remembering(
             memory=memory, recall=recall, dreaming=dreaming, database=database, bus=bus, clock=clock, chance=chance
         )
@@ -116,11 +104,11 @@ async def open_platform(
             sandbox=sandbox,
             toolbox=toolbox,
             constants=settings.solver,
-            limits=RunLimits(parallel_subtasks=settings.parallel_subtasks, silence_ms=settings.silence_s * 1000),
+            limits=_limits(settings),
             clock=clock,
             chance=chance,
             models=models.of_roles,
-            redaction=Redaction((settings.models.api_key, settings.judge.api_key, *secrets_in(os.environ))),
+            redaction=_redaction(settings),
             user_home=Path.home(),
         )
         yield Platform(
@@ -131,7 +119,6 @@ async def open_platform(
             engine=engine,
             auditor=auditor,
             memory=memory,
-            forgetting=forgetting,
             dreaming=dreaming,
             remembering=remembering,
             verifier=verifier,
@@ -139,6 +126,28 @@ async def open_platform(
             sandbox=sandbox,
             toolbox=toolbox,
         )
+
+
+def _limits(settings: Settings) -> RunLimits:
+    return RunLimits(parallel_subtasks=settings.parallel_subtasks, silence_ms=settings.silence_s * 1000)
+
+
+def _redaction(settings: Settings) -> Redaction:
+    return Redaction((settings.models.api_key, settings.judge.api_key, *secrets_in(os.environ)))
+
+
+def _trace(stack: contextlib.AsyncExitStack, bus: Bus) -> None:
+    """Send traces to the collector that the environment names, if it names one."""
+    tracing = open_tracing(os.environ)
+    if tracing is not None:
+        stack.push_async_callback(tracing.close)
+        bus.tap("tracing", tracing.see)
+
+
+def _keep_sealing(stack: contextlib.AsyncExitStack, database: Database, bus: Bus, clock: Clock) -> None:
+    sealer = Sealer(database, clock, announcing(bus, clock))
+    sealer.start()
+    stack.push_async_callback(sealer.close)
 
 
 def _keep_running(stack: contextlib.AsyncExitStack, *work: Coroutine[None, None, None]) -> None:

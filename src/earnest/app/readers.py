@@ -8,11 +8,11 @@ from earnest.app import places
 from earnest.app.judges import reviews_beside
 from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings
+from earnest.app.toolboxes import toolbox_for
 from earnest.app.verifiers import bare_verifier, verdict_book, verifier_for
 from earnest.effects.clock import Clock, SystemChance, SystemClock
 from earnest.effects.sandbox.api import Sandbox
 from earnest.effects.storage.reader import ReadPool
-from earnest.effects.tools.toolbox import Toolbox
 from earnest.foundation.errors import Refused
 from earnest.memory.service import MemoryReader, open_memory_reader
 from earnest.runtime.judging import Judged, Keeping, Replayed, judged, linted, replayed
@@ -51,10 +51,10 @@ def audit_log(settings: Settings) -> Path:
     return path
 
 
-def order_of(playbook: Path, grants: Grants) -> Order:
+def order_of(playbook: Path, grants: Grants, settings: Settings) -> Order:
     """The order that a playbook makes; nothing is opened for it. Raises `Faulty`."""
     clock = SystemClock()
-    return read_order(playbook, Toolbox(clock), bare_verifier(clock), grants)
+    return read_order(playbook, toolbox_for(settings, clock), bare_verifier(clock), grants)
 
 
 def submission_of(spec: Path, work: Path) -> Submission:

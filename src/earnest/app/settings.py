@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from earnest.app.judges import JudgeSettings, read_judge
+from earnest.app.mcp import read_servers
 from earnest.app.model_settings import ModelSettings, read_models
+from earnest.app.web import WebSettings, read_web
+from earnest.effects.mcp.api import ServerSpec
 from earnest.effects.probes.spec import ProbeSpec, read_probe
 from earnest.engine.gradient.constants import Constants, Signal
 from earnest.foundation.errors import Diagnostic, Faulty
@@ -19,7 +22,7 @@ from earnest.foundation.names import is_slug
 HOME_VARIABLE: Final = "EARNEST_HOME"
 FILE_NAME: Final = "settings.toml"
 SOLVER: Final = "solver"
-TABLES: Final = (SOLVER, "probes", "judge", "models")
+TABLES: Final = (SOLVER, "probes", "judge", "models", "web")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,10 @@ class Settings:
     """The model that judges; table `[judge]` of the file, or `VERIFY_LLM_BASE_URL` and the like."""
     models: ModelSettings = field(default_factory=ModelSettings)
     """The models that work; table `[models]` of the file, or `EARNEST_BASE_URL` and the like."""
+    web: WebSettings = field(default_factory=WebSettings)
+    """What agents may do on the web; table `[web]` of the file."""
+    mcp_servers: tuple[ServerSpec, ...] = ()
+    """The servers of `mcp.json` in the data directory (docs/mcp.md)."""
     solver: Constants = field(default_factory=Constants)
     """The solver's constants; table `[solver]` of the file only."""
 
@@ -71,10 +78,14 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     probes = _probes(source)
     judge = _judge(source, environment)
     models = _models(source, environment)
+    web = read_web(source.values.get("web", {}), environment, lambda message, key: source.fault(message, key=key))
+    servers = read_servers(home, environment, source.faults)
     numbers = _file_numbers(source) | _environment_numbers(environment, source.faults)
     if source.faults:
         raise Faulty(source.faults)
-    settings = Settings(home=home, solver=constants, probes=probes, judge=judge, models=models)
+    settings = Settings(
+        home=home, solver=constants, probes=probes, judge=judge, models=models, web=web, mcp_servers=servers
+    )
     return replace(settings, **numbers)  # type: ignore[arg-type]  # all of these are int
 
 

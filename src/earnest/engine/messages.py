@@ -14,8 +14,8 @@ from earnest.engine.gradient.blocking import Target, TriedApproach
 from earnest.engine.gradient.cascade import Cause, State, Urgency
 from earnest.engine.gradient.lessons import Lesson
 from earnest.engine.gradient.loss import Loss
+from earnest.engine.recollection import Recollection
 from earnest.memory.megram import Tag
-from earnest.memory.potential import Action, Potentials
 from earnest.verification.verdict import CriterionVerdict, FailureClass
 
 
@@ -101,38 +101,6 @@ class TaskSpec:
     scope: str | None = None
     deadline: str | None = None
     reply: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """Common sense (C level): what must not be done (`avoid`) or should be preferred. The id comes back in plans."""
-
-    id: str
-    text: str
-    avoid: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recollection:
-    """What memory has to say about one tag: the potentials, the newest contents, the rules, and untried ideas.
-
-    `content_ids` are the entries of `contents`, in order. `hypotheses` may be shown to a planner under break_symmetry
-    only.
-    """
-
-    tag: Tag
-    potentials: Potentials
-    contents: tuple[str, ...] = ()
-    content_ids: tuple[str, ...] = ()
-    rules: tuple[Rule, ...] = ()
-    hypotheses: tuple[str, ...] = ()
-
-    @property
-    def action(self) -> Action:
-        """What the newest rule says; where there is none, what the potentials say."""
-        if self.rules:
-            return Action.AVOID if self.rules[0].avoid else Action.EXPLOIT
-        return self.potentials.action
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,13 +16,13 @@ from earnest.engine.messages import (
     PlanDirective,
     PlanningFailed,
     PlanReady,
-    Recollection,
     Status,
     SubTask,
     TaskRequested,
     TaskSpec,
 )
 from earnest.engine.model_messages import ModelAnswered, Turn
+from earnest.engine.recollection import Recollection
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import EarnestError
 from earnest.memory.megram import Tag

@@ -10,7 +10,8 @@ from earnest.engine.gradient.constants import Constants
 from earnest.engine.gradient.lessons import CONTENT_CHARACTERS_MAX, Lesson
 from earnest.engine.gradient.trajectory import Observation
 from earnest.engine.memory_messages import ForgetRequested, MegramWithdrawn, RememberRequested
-from earnest.engine.messages import MegramEmitted, PlanReady, Recollection, Role
+from earnest.engine.messages import MegramEmitted, PlanReady, Role
+from earnest.engine.recollection import Recollection
 from earnest.foundation.errors import Refused
 from earnest.memory.megram import NOTES, Level, Tag
 

@@ -76,14 +76,14 @@ class Dreamer:
                 yield fall(rule)
         for _ in range(0, PAIRS_MAX, BATCH_MAX):
             pairs = self._memory.stirred(BATCH_MAX)
+            if not pairs:
+                return
             for pair in pairs:
                 cluster = self._memory.cluster(pair.tag, self._clock.now_ms())
                 if cluster is not None and cluster.ripe:
                     words = await self._distiller.distil(cluster)
                     yield consolidated(cluster, words, self._clock.now_ms())
             await self._memory.settled(pairs)
-            if len(pairs) < BATCH_MAX:
-                break
 
     async def _rules(self) -> AsyncIterator[Megram]:
         last: Megram | None = None

@@ -18,8 +18,9 @@ from earnest.memory.dreamer import Dreamer
 from earnest.memory.megram import Forgotten
 from earnest.memory.service import Memory
 from earnest.runtime.completion import to_the_end
-from earnest.runtime.forgetting import Forgetting
 
+EXPIRED: Final = "memory.expired"
+"""Attention had faded. Not read again: whatever is remembered anew expires anew."""
 REVISED: Final = "memory.revised"
 """Entries took the place of others: the body says why, which, and holds the new ones."""
 PERIOD_MS: Final = 300_000
@@ -39,11 +40,10 @@ class Dream:
 
 @dataclass(slots=True, kw_only=True)
 class Dreaming:
-    """One cycle at a time. Records `memory.revised`, and says on the bus what changed."""
+    """One cycle at a time. Records `memory.expired` and `memory.revised`, and says on the bus what changed."""
 
     memory: Memory
     dreamer: Dreamer
-    forgetting: Forgetting
     database: Database
     bus: Bus
     clock: Clock
@@ -73,15 +73,22 @@ class Dreaming:
             if self._cycle is not None:
                 self._cycle.cancel()
 
+    async def expire(self) -> tuple[Forgotten, ...]:
+        """Forget what has faded by now."""
+        gone = await self.dreamer.forget()
+        if gone:
+            ids = [one.id for one in gone]
+            fact = Fact(kind=EXPIRED, subject="memory", at_ms=self.clock.now_ms(), body={"megram_ids": ids})
+            seq = await self.database.write(lambda transaction: transaction.record(fact))
+            self._tell(seq, DreamEvent(what="expired", gone=tuple(ids), new=()))
+        return gone
+
     async def revise(self, revision: Revision) -> None:
         """The fact first, so that a crash cannot undo it; then memory; then the message."""
         await to_the_end(self._revise(revision))
 
     async def _dream(self) -> Dream:
-        gone = await self.forgetting.expire()
-        if gone:
-            ids = tuple(one.id for one in gone)
-            self._tell(f"dream/expired/{self.clock.now_ms()}/{ids[0]}", DreamEvent(what="expired", gone=ids, new=()))
+        gone = await self.expire()
         revisions = []
         async for revision in self.dreamer.revisions():
             await self.revise(revision)
@@ -94,12 +101,12 @@ class Dreaming:
         await self.memory.revise(revision, fact_seq=seq)
         self.memory.advance(seq)
         new = tuple(megram.id for megram in revision.remember)
-        self._tell(f"dream/{seq}", DreamEvent(what=revision.why, gone=revision.forget, new=new))
+        self._tell(seq, DreamEvent(what=revision.why, gone=revision.forget, new=new))
 
-    def _tell(self, message_id: str, event: DreamEvent) -> None:
+    def _tell(self, fact_seq: int, event: DreamEvent) -> None:
         self.bus.publish(
             Envelope(
-                id=message_id,
+                id=f"dream/{fact_seq}",
                 run_id=SESSION,
                 sender=Role.R5,
                 causation_id=None,

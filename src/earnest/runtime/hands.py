@@ -7,7 +7,7 @@ from pathlib import Path
 
 from earnest.effects.clock import Clock
 from earnest.effects.sandbox.api import Mount, Sandbox
-from earnest.effects.tools.api import Place
+from earnest.effects.tools.api import Leave, Place
 from earnest.effects.tools.failures import NEEDS_CONFIRMATION, ToolFailure
 from earnest.effects.tools.record import RawResult, ToolCall, ToolRecord
 from earnest.effects.tools.toolbox import WRITES_MAX, Toolbox
@@ -102,7 +102,7 @@ class JournaledHands:
             await self._book.intend(
                 key, {"tool": call.tool, "target": self.target(call), "digest": self._toolbox.digest(call)}
             )
-        elif _reaches_outside(call):
+        elif self._reaches_outside(call):
             if await self._happened(key, call, look):
                 return await self._conclude(key, self._found_done(call), ())
             self._check(key, call, writable)
@@ -111,18 +111,21 @@ class JournaledHands:
     def _check(self, key: str, call: ToolCall, writable: tuple[Path, ...]) -> None:
         """Law 1. Raises `NeedsConfirmation` unless all that the call asks for was granted, or just this confirmed."""
         paths = self._grants.missing(writable)
-        network = call.network and not self._grants.network
+        leave = self._toolbox.leave(call)
+        network = (call.network or leave is Leave.NETWORK) and not self._grants.network
+        outside = leave is Leave.OUTSIDE
         action = self._toolbox.digest(replace(call, writes=tuple(map(str, writable))))
-        if (not paths and not network) or self._approvals.holds(key, action):
+        if not (paths or network or outside) or self._approvals.holds(key, action):
             return
         wants = [f"write to {path}" for path in paths] + ["use the network"] * network
+        wants += ["act outside the sandbox, with your rights"] * outside
         asked = ConfirmationAsked(
             action=action,
             tool=call.tool,
             args=call.args,
             wording=printable(f"{call.tool} {_in_full(call)} needs leave to {' and '.join(wants)}"),
             paths=tuple(map(str, paths)),
-            network=network,
+            network=network or outside,
             expires_at_ms=self._clock.now_ms() + QUESTION_MS,
         )
         raise NeedsConfirmation(asked, key=key, call=call)
@@ -171,7 +174,7 @@ class JournaledHands:
         Then nothing of it counts, since it is made anew if it is confirmed. So nothing of it may have left the sandbox.
         """
         failure = record.failure
-        if failure is None or self._home is None or _reaches_outside(call):
+        if failure is None or self._home is None or self._reaches_outside(call):
             return record
         paths = tuple(map(str, wanted_paths(failure.paths, self._home)))
         if not 0 < len(paths) <= WRITES_MAX:
@@ -205,6 +208,12 @@ class JournaledHands:
         raw = RawResult(stdout=b"found done when the run was resumed", exit_code=0)
         return self._toolbox.record(call, raw, started_at_ms=self._clock.now_ms())
 
+    def _reaches_outside(self, call: ToolCall) -> bool:
+        """True if the call may have an effect that no stage holds."""
+        if self._toolbox.reads_only(call):
+            return False
+        return call.network or bool(call.writes) or self._toolbox.leave(call) is Leave.OUTSIDE
+
     def _place(self, stage: Stage) -> Place:
         return Place(folder=stage.folder, sandbox=self._sandbox, stage=stage, inputs=self._inputs)
 
@@ -237,10 +246,6 @@ def _in_full(call: ToolCall) -> str:
     """The command line, or all arguments: nothing that is confirmed is left out of the question."""
     command = call.args.get("command")
     return command if isinstance(command, str) and len(call.args) == 1 else canonical_bytes(call.args).decode()
-
-
-def _reaches_outside(call: ToolCall) -> bool:
-    return call.network or bool(call.writes)
 
 
 def _work_of(key: str) -> str:

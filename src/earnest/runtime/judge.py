@@ -1,5 +1,6 @@
 """A run's judge: it takes the workspace in, lets checks and a model decide, and remembers what was decided."""
 
+import asyncio
 import contextlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -27,7 +28,7 @@ from earnest.verification.verdict import CriterionVerdict, Verdict
 CHECK: Final = "records/1"
 """Stands in the verdict on a criterion that a model judged by the records."""
 TEXT_BYTES_MAX: Final = 256 * 1024
-ALL_TEXT_BYTES_MAX: Final = 8 * 1024 * 1024
+ALL_TEXT_BYTES_MAX: Final = 2 * 1024 * 1024
 _VERDICTS: Final = TypeAdapter(tuple[CriterionVerdict, ...])
 
 
@@ -87,7 +88,7 @@ class WorkspaceJudge:
         if mind and unchecked and verdict.snapshot:
             ledger = self._ledger(all_calls, texts)
             judged = await _opinions(mind, unchecked, ledger, output, model)
-            verdicts = _merged(verdicts, _ruled(unchecked, judged, ledger))
+            verdicts = await asyncio.to_thread(_merged, verdicts, _ruled(unchecked, judged, ledger))
         await self._book.conclude(key, _body(verdict, verdicts))
         return verdicts
 

@@ -5,7 +5,7 @@ Asking only reads, so a call that a crash cut off is made again. What the lost o
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Final, TypeAlias, cast
@@ -54,7 +54,7 @@ class Account:
     charged: Amount = field(default_factory=Amount)
 
     def add(self, completion: Completion | None, price: Price | None, charged: Amount) -> Amount:
-        """Count one request. Gives what the budget is charged with: at most `charged`, and that if nobody counted."""
+        """Count one request. Gives what the budget is charged with: what was counted, or else `charged`, the most."""
         usage = completion.usage if completion else None
         counted = usage is not None and usage.prompt_tokens + usage.completion_tokens > 0
         if usage is not None and counted:
@@ -106,9 +106,7 @@ class JournaledModels:
             duration_ms=(self._clock.ticks_ns() - started_ns) // 1_000_000,
             failure=failure,
         )
-        charged = {"calls": account.charged.calls, "tokens": account.charged.tokens}
-        charged["cost_micro"] = account.charged.cost_micro
-        body = {"prompt": question.prompt, "value": value, "told": encode(told), "charged": charged}
+        body = {"prompt": question.prompt, "value": value, "told": encode(told), "charged": asdict(account.charged)}
         await self._book.conclude(turn.key, body)
         return Reply(value=value, told=told)
 

@@ -10,6 +10,7 @@ from earnest.contracts.yaml_source import SOURCE_BYTES_MAX, read_yaml
 from earnest.effects.tools.toolbox import Toolbox
 from earnest.engine.codec import decode, encode
 from earnest.engine.messages import Budget, TaskRequested
+from earnest.engine.plan_rules import planned_calls
 from earnest.foundation.canonical import JsonObject, digest_of
 from earnest.foundation.errors import Broken, Diagnostic, Faulty
 from earnest.foundation.text import head_tail
@@ -80,6 +81,12 @@ class PlaybookOrder:
         return self.playbook.budget.replans
 
     @property
+    def tools(self) -> frozenset[str] | None:
+        """The tools that may be called; None: any."""
+        approaches = (approach for subtask in self.playbook.subtasks for approach in subtask.approaches)
+        return frozenset(call.tool for approach in approaches for call in planned_calls(approach))
+
+    @property
     def digest(self) -> str:
         """Equal for the same playbook over the same inputs."""
         inputs = {name: str(path) for name, path in self.inputs.items()}
@@ -106,6 +113,11 @@ class RequestOrder:
     grants: Grants
     replans: int = REPLANS
     inputs: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def tools(self) -> frozenset[str] | None:
+        """As for a playbook: nobody knows yet what models will call."""
+        return None
 
     @property
     def digest(self) -> str:
@@ -188,8 +200,8 @@ def read_order(path: Path, toolbox: Toolbox, verifier: Verifier, grants: Grants)
     playbook = parse_playbook(
         text,
         source,
-        tools=toolbox.tools,
-        tool_faults=toolbox.faults,
+        tools=toolbox,
+        tool_faults=toolbox.written_faults,
         check_faults=lambda check: verifier.check_faults(check, folder),
     )
     inputs = {name: (folder / place).resolve() for name, place in playbook.inputs.items()}

@@ -9,15 +9,17 @@ from earnest.effects.storage.facts import StoredFact
 from earnest.effects.storage.reader import Reader, ReadPool
 from earnest.engine.facts import MEGRAM, RECALLED, message_of
 from earnest.engine.memory_messages import MemoryRecalled
-from earnest.engine.messages import MegramEmitted, Recollection, Rule
+from earnest.engine.messages import MegramEmitted
+from earnest.engine.recollection import Recollection, Rule
 from earnest.engine.remembering import SESSION
 from earnest.memory.consolidation import Revision, has_fallen
 from earnest.memory.megram import ANY_TARGET, HYPOTHESES, Megram, State, Tag, of_state, tool_of
 from earnest.memory.potential import direct_potentials
 from earnest.memory.service import Memory
 from earnest.runtime.dreaming import REVISED
-from earnest.runtime.forgetting import FORGOTTEN
 
+FORGOTTEN: Final = "memory.forgotten"
+"""Somebody asked for it. The subject is the Megram's id."""
 AGENT: Final = "local"
 USER: Final = "user"
 """The agent of what a user had remembered."""

@@ -15,8 +15,7 @@ from earnest.memory.megram import NOTES, Tag
 from earnest.memory.service import Memory
 from earnest.memory.thinking import PERSONA_ID, persona
 from earnest.runtime.dreaming import Dreaming
-from earnest.runtime.forgetting import FORGOTTEN
-from earnest.runtime.recall import MemoryRecall, megram_of
+from earnest.runtime.recall import FORGOTTEN, MemoryRecall, megram_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ from earnest.foundation.instants import rfc3339
 from earnest.runtime.approvals import Approvals, Person
 from earnest.runtime.hands import JournaledHands
 from earnest.runtime.judge import WorkspaceJudge
-from earnest.runtime.minds import Minds, model_minds, playbook_minds
+from earnest.runtime.minds import Minds, model_minds, playbook_minds, within_reach
 from earnest.runtime.model_calls import JournaledModels, RoleModels
 from earnest.runtime.order import Order, PlaybookOrder, RequestOrder, order_from_json
 from earnest.runtime.recall import MemoryRecall
@@ -156,6 +156,7 @@ class TaskRuns:
     async def _admit(self, run_id: str, left: Unfinished, book: RunBook, pauses: tuple[Pause, ...]) -> Run:
         services, order, kept = self._services, left.order, left.kept
         mounts = tuple(Mount(source=path, target=name) for name, path in order.inputs.items())
+        await services.toolbox.open(order.tools)
         workspace = Workspace(self.workspace_of(run_id), self._folder(run_id) / "stages", reserved=tuple(order.inputs))
         approvals = Approvals(
             book=book,
@@ -213,6 +214,7 @@ class TaskRuns:
         )
         return model_minds(
             models,
+            tools=within_reach(services.toolbox.tools.values(), order.grants, attended=services.person is not None),
             today=rfc3339(left.started_ms)[:10],
             calls_max=services.limits.calls_per_execution,
             check_faults=lambda check: services.verifier.check_faults(check, order.folder),

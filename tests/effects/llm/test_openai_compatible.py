@@ -1,7 +1,9 @@
 """Does the model client bring home whole answers, and end every other story with `Unavailable`, in time?"""
 
 import asyncio
+import contextlib
 import json
+import socket
 import sys
 from dataclasses import replace
 from email.utils import formatdate
@@ -289,6 +291,22 @@ async def test_cancelling_closes_the_connection() -> None:
 async def test_nobody_listening_is_said_plainly() -> None:
     with pytest.raises(Unavailable, match=r"cannot be reached.*base URL"):
         await model_at(refused_url()).complete(MESSAGES, call_id="c1", limits=LIMITS)
+
+
+async def test_an_endpoint_that_takes_no_connection_is_given_up_after_a_few_short_tries() -> None:
+    """A listener whose queue is full lets further callers wait."""
+    clock, waiting = Unsleeping(), list[socket.socket]()
+    with socket.socket() as listener, contextlib.ExitStack() as stack:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(4):
+            waiting.append(stack.enter_context(socket.socket()))
+            waiting[-1].setblocking(False)
+            waiting[-1].connect_ex(listener.getsockname())
+        model = model_at(f"http://127.0.0.1:{listener.getsockname()[1]}/v1", clock)
+        with pytest.raises(Unavailable, match=r"did not accept a connection within 0.1 s"):
+            await model.complete(MESSAGES, call_id="c1", limits=replace(LIMITS, connect_ms=100, attempts=2))
+    assert len(clock.slept) == 1
 
 
 @pytest.mark.parametrize("base_url", ["", "no address", "ftp://x/v1", "http://[::1", "http://127.0.0.1:99999/v1"])

@@ -91,6 +91,7 @@ def test_of_long_output_a_third_from_the_head_and_two_from_the_tail_are_kept() -
 
 def test_both_streams_are_labelled() -> None:
     assert excerpt(b"out\n", b"err\n") == "[stdout]\nout\n\n[stderr]\nerr\n"
+    assert (excerpt(b"out\n", b""), excerpt(b"", b"err\n")) == ("out\n", "[stderr]\nerr\n")
 
 
 def test_a_loud_stream_does_not_silence_the_other() -> None:

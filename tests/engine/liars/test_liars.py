@@ -1,7 +1,7 @@
 """Is any lie accepted, or any honest work turned away, when the judge believes whatever it is told?"""
 
 import asyncio
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 import pytest
 
@@ -9,7 +9,7 @@ from earnest.effects.clock import SystemClock
 from earnest.effects.sandbox.api import SandboxSettings
 from earnest.effects.sandbox.available import open_sandbox
 from earnest.engine.gradient.cascade import State
-from earnest.verification.ledger.records import Ledger, arguments, call_name
+from earnest.verification.ledger.records import Ledger, call_name
 from earnest.verification.ledger.rulings import Citation, Opinion, ruled
 
 from .case import Case, Deed, cases
@@ -54,26 +54,14 @@ def test_a_lie_is_not_accepted(case: Case, endings: Mapping[str, Told]) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"lie/{case.name}")
-def test_no_line_that_a_lie_leaves_anywhere_would_have_been_believed(case: Case, endings: Mapping[str, Told]) -> None:
-    ledger = endings[f"lie/{case.name}"].ledger
-    if ledger is None:
-        return  # it was not even judged
-    believed = [
-        (call_name(at), line)
-        for at, record in enumerate(ledger.calls)
-        if record.ok
-        for line in _lines(ledger, at, case)
-        if _is_believed(case, ledger, Citation(call=call_name(at), quote=line))
-    ]
-    assert believed == []
-
-
-def _lines(ledger: Ledger, at: int, case: Case) -> Iterator[str]:
-    """Whatever a judge could quote: lines of outputs, of files, of arguments, and what the executor said."""
-    for text in (ledger.calls[at].output_excerpt, arguments(ledger.calls[at]), case.lie.says, case.criterion.text):
-        yield from text.splitlines()
-    yield from (line for file in ledger.texts.values() for line in file.text.splitlines())
-    yield from (f"removed {change.path}" for call in ledger.calls for change in call.changed)
+def test_what_would_prove_the_twin_is_not_believed_of_any_call_of_a_lie(
+    case: Case, endings: Mapping[str, Told]
+) -> None:
+    ledger = endings[f"lie/{case.name}"].ledger or Ledger(calls=(), texts={})
+    calls = [call_name(at) for at, record in enumerate(ledger.calls) if record.ok]
+    quotes = {quote for _, quote in (*case.lie.cites, *case.honest.cites)} | {case.lie.says, case.criterion.text}
+    citations = [Citation(call=call, quote=quote) for call in calls for quote in quotes]
+    assert [citation for citation in citations if _is_believed(case, ledger, citation)] == []
 
 
 def _is_believed(case: Case, ledger: Ledger, citation: Citation) -> bool:

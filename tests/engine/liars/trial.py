@@ -24,7 +24,6 @@ from earnest.engine.messages import (
     PlannedSubTask,
     PlanningFailed,
     PlanReady,
-    Recollection,
     ReplanRequest,
     Role,
     Status,
@@ -37,6 +36,7 @@ from earnest.engine.model.judge import ModelJudge
 from earnest.engine.model_messages import ModelAnswered, Turn
 from earnest.engine.ports import Assertion, GuardedTools, PlanningContext, Question, Reply, RoleModel
 from earnest.engine.post import Post
+from earnest.engine.recollection import Recollection
 from earnest.engine.run import Run
 from earnest.foundation.canonical import JsonObject
 from earnest.memory.megram import Tag

@@ -14,7 +14,7 @@ from earnest.engine.gradient.blocking import Target
 from earnest.engine.guard import ExecutionOver
 from earnest.engine.messages import CorrectionSignal, PlannedSubTask, PriorOutput, Status, SubTask
 from earnest.engine.model.executor import ModelExecutor
-from earnest.engine.model.offers import BUILT_IN
+from earnest.engine.model.offers import offers_of
 from earnest.engine.ports import Assertion, Unanswered
 from earnest.engine.run import RunLimits
 
@@ -39,7 +39,7 @@ def shell(command: str, **more: Any) -> dict[str, Any]:
 
 
 def mind() -> ModelExecutor:
-    return ModelExecutor(offers=BUILT_IN)
+    return ModelExecutor(offers=offers_of(built_in()))
 
 
 async def execute(*answers: Any, order: SubTask = ORDER) -> tuple[Assertion, ScriptedModel, ScriptedTools]:

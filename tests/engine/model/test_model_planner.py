@@ -14,20 +14,13 @@ from earnest.effects.clock import VirtualClock
 from earnest.engine.gradient.blocking import Target
 from earnest.engine.gradient.cascade import State, Urgency
 from earnest.engine.gradient.loss import Loss
-from earnest.engine.messages import (
-    PlanDirective,
-    PlanningFailed,
-    PlanReady,
-    Recollection,
-    Rule,
-    TaskSpec,
-    UnmetCriterion,
-)
-from earnest.engine.model.offers import BUILT_IN
+from earnest.engine.messages import PlanDirective, PlanningFailed, PlanReady, TaskSpec, UnmetCriterion
+from earnest.engine.model.offers import offers_of
 from earnest.engine.model.plan_reading import CHECK_KINDS, PLAN_SCHEMA
 from earnest.engine.model.planner import ModelPlanner
 from earnest.engine.model.prompting import prompt
 from earnest.engine.ports import PlanningContext, Unanswered
+from earnest.engine.recollection import Recollection, Rule
 from earnest.memory.megram import NOTES, Tag, intent_tag
 from earnest.memory.potential import Potentials
 from earnest.verification.registry import Registry
@@ -51,7 +44,7 @@ def check_faults(check: CheckSpec) -> Iterable[tuple[str, str]]:
 
 
 def mind() -> ModelPlanner:
-    return ModelPlanner(today="2026-11-21", offers=BUILT_IN, check_faults=check_faults)
+    return ModelPlanner(today="2026-11-21", offers=offers_of(built_in()), check_faults=check_faults)
 
 
 def first(**changes: Any) -> PlanningContext:

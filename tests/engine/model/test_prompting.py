@@ -16,7 +16,8 @@ from earnest.foundation.errors import Broken
 TEXTS = {
     "perceiver@1": "70f670c2a3148808",
     "planner@1": "530cce2e36a5b286",
-    "executor@1": "6c503f1ef035b120",
+    "executor@2": "ea2e5d7e235b823f",
+    "judge@1": "0424a78e60ee3f39",
     "graceful@1": "4713c880e4a0c52c",
 }
 ATTACKS = (
@@ -40,7 +41,7 @@ def test_the_text_of_a_version_never_changes(label: str) -> None:
 
 def test_every_prompt_file_can_be_read_and_is_named_in_its_first_line() -> None:
     names = [file.name.removesuffix(".md") for file in (files("earnest.engine") / "prompts").iterdir()]
-    assert {"perceiver", "planner", "executor", "graceful"} <= set(names)
+    assert {label.partition("@")[0] for label in TEXTS} == set(names)
     for name in names:
         asked = prompt(name).question({"type": "object"}, told("go"))
         assert asked.messages[0].role is Role.SYSTEM

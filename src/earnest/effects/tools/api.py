@@ -1,6 +1,7 @@
 """What is a tool, and where does a call take place?"""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
@@ -27,6 +28,16 @@ class Place:
     limits: Limits = field(default_factory=Limits)
 
 
+class Leave(StrEnum):
+    """What every call of a tool needs leave for, beside what the call itself asks for (Law 1)."""
+
+    NONE = "none"
+    NETWORK = "network"
+    """It reads the public web; granted for a run or confirmed."""
+    OUTSIDE = "outside"
+    """It acts outside the sandbox, with the user's own rights; confirmed for each call alone."""
+
+
 class Tool(Protocol):
     """One tool. Only `run` has effects; the rest is pure. `tool_ids` and `target` need arguments without faults."""
 
@@ -45,6 +56,21 @@ class Tool(Protocol):
         """True if no call ever changes anything, so that a call of unknown outcome may simply run again."""
         ...
 
+    @property
+    def purpose(self) -> str:
+        """What it is good for, told to models. Not to be trusted where others wrote it."""
+        ...
+
+    @property
+    def args_schema(self) -> JsonObject:
+        """The JSON Schema of its arguments, told to models; `args_faults` is what decides."""
+        ...
+
+    @property
+    def leave(self) -> Leave:
+        """See `Leave`."""
+        ...
+
     def args_faults(self, args: JsonObject, /) -> list[str]:
         """What is wrong with these arguments, all of it, in words; empty if nothing is."""
         ...
@@ -59,4 +85,16 @@ class Tool(Protocol):
 
     async def run(self, call: ToolCall, place: Place) -> RawResult:
         """Do it. Gives what went wrong as a failure; raises only for a fault of the tool itself."""
+        ...
+
+
+class ToolSource(Protocol):
+    """A program that brings tools, which are not known before it runs."""
+
+    async def tools(self) -> tuple[Tool, ...]:
+        """Start it, unless it runs, and give its tools. Raises `Unavailable`."""
+        ...
+
+    async def close(self) -> None:
+        """End it, if it runs."""
         ...

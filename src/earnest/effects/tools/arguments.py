@@ -35,6 +35,16 @@ def text(args: JsonObject, name: str) -> str:
     return value
 
 
+def texts_schema(**arguments: str) -> JsonObject:
+    """The JSON Schema of arguments that are exactly these texts, each with what it is."""
+    return {
+        "type": "object",
+        "properties": {name: {"type": "string", "description": what} for name, what in arguments.items()},
+        "required": list(arguments),
+        "additionalProperties": False,
+    }
+
+
 def path_faults(path: str) -> list[str]:
     """Faults of a path that must lead to something below /work."""
     if not path.strip() or "\0" in path:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from earnest.effects.tools.api import Place
-from earnest.effects.tools.arguments import normal_path, path_faults, text, text_faults
+from earnest.effects.tools.api import Leave, Place
+from earnest.effects.tools.arguments import normal_path, path_faults, text, text_faults, texts_schema
 from earnest.effects.tools.failures import of_os_error
 from earnest.effects.tools.record import RawResult, ToolCall
 from earnest.foundation.canonical import JsonObject
@@ -32,6 +32,9 @@ class Glob:
     name = "glob"
     version = "1"
     reads_only = True
+    leave = Leave.NONE
+    purpose = "Find files of the workspace by name; `*`, `?`, `[…]` within a name, `**` over folders."
+    args_schema = texts_schema(pattern="such as src/**/*.py")
 
     def args_faults(self, args: JsonObject) -> list[str]:
         """See `Tool`."""

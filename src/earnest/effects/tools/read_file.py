@@ -4,8 +4,8 @@ import asyncio
 import os
 from typing import Final
 
-from earnest.effects.tools.api import Place
-from earnest.effects.tools.arguments import PATH_BYTES_MAX, normal_path, path_faults, text, text_faults
+from earnest.effects.tools.api import Leave, Place
+from earnest.effects.tools.arguments import PATH_BYTES_MAX, normal_path, path_faults, text, text_faults, texts_schema
 from earnest.effects.tools.beneath import opened_beneath, root_of
 from earnest.effects.tools.failures import logical, of_os_error
 from earnest.effects.tools.record import RawResult, ToolCall
@@ -20,6 +20,9 @@ class ReadFile:
     name = "read_file"
     version = "1"
     reads_only = True
+    leave = Leave.NONE
+    purpose = "Read one text file."
+    args_schema = texts_schema(path="relative to the workspace")
 
     def args_faults(self, args: JsonObject) -> list[str]:
         """See `Tool`."""

@@ -146,10 +146,12 @@ class ToolRecord:
 
 
 def excerpt(stdout: bytes, stderr: bytes) -> str:
-    """Head and tail of the output, labelled if there are both; what one stream leaves unused is the other's."""
+    """Head and tail of the output; what one stream leaves unused is the other's. Without labels it is stdout alone."""
     out, err = stdout.decode(errors="replace"), stderr.decode(errors="replace")
-    if not (out and err):
-        return head_tail(out or err)
+    if not err:
+        return head_tail(out)
+    if not out:
+        return f"[stderr]\n{head_tail(err)}"
     err_characters = min(len(err), max(STDERR_CHARACTERS_MIN, EXCERPT_CHARACTERS_MAX - len(out)))
     out_text = head_tail(out, EXCERPT_CHARACTERS_MAX - err_characters)
     return f"[stdout]\n{out_text}\n[stderr]\n{head_tail(err, err_characters)}"

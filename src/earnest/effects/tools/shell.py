@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from earnest.effects.sandbox.api import Execution, Limits, Mount, Profile
-from earnest.effects.tools.api import Place
-from earnest.effects.tools.arguments import text, text_faults
+from earnest.effects.tools.api import Leave, Place
+from earnest.effects.tools.arguments import text, text_faults, texts_schema
 from earnest.effects.tools.failures import of_report
 from earnest.effects.tools.programs import shell_programs
 from earnest.effects.tools.record import RawResult, ToolCall
@@ -23,6 +23,9 @@ class Shell:
     name = "shell"
     version = "1"
     reads_only = False
+    leave = Leave.NONE
+    purpose = "Run a command line of bash, with pipefail, in the workspace: whatever the other tools cannot do."
+    args_schema = texts_schema(command="the command line")
 
     def args_faults(self, args: JsonObject) -> list[str]:
         """See `Tool`."""

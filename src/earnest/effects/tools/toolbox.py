@@ -1,12 +1,13 @@
 """Which tools are there, and what becomes of a call, whatever happens in it?"""
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
 from earnest.effects.clock import Clock
-from earnest.effects.tools.api import Place, Tool
+from earnest.effects.tools.api import Leave, Place, Tool, ToolSource
 from earnest.effects.tools.arguments import absolute_path_fault
 from earnest.effects.tools.failures import ToolFailure, environmental, logical, ours
 from earnest.effects.tools.glob import Glob
@@ -16,7 +17,7 @@ from earnest.effects.tools.shell import Shell
 from earnest.effects.tools.write_file import WriteFile
 from earnest.effects.workspace.changes import Change
 from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_bytes
-from earnest.foundation.errors import Refused
+from earnest.foundation.errors import Refused, Unavailable
 
 TIMEOUT_MS_MAX: Final = 3_600_000
 WRITES_MAX: Final = 20
@@ -29,12 +30,57 @@ def built_in() -> tuple[Tool, ...]:
     return (Glob(), ReadFile(), WriteFile(), Shell())
 
 
-class Toolbox:
-    """The tools of a run by name."""
+class Toolbox(Collection[str]):
+    """The tools of a run by name; as a collection, the names that a file may give.
 
-    def __init__(self, clock: Clock, tools: Iterable[Tool] | None = None) -> None:
+    What `sources` bring, by the beginning of its names, is known once `open` has been waited for.
+    """
+
+    def __init__(
+        self, clock: Clock, tools: Iterable[Tool] | None = None, *, sources: Mapping[str, ToolSource] | None = None
+    ) -> None:
         self._clock = clock
         self._tools = {tool.name: tool for tool in (built_in() if tools is None else tools)}
+        self._sources = dict(sources or {})
+        self._missing: dict[str, str] = {}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools or (isinstance(name, str) and self._is_late(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tools)
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    async def open(self, names: Iterable[str] | None = None) -> None:
+        """Have what sources bring; only those that these names need, if any are given.
+
+        A source that cannot be had leaves its tools out, and `faults` says why.
+        """
+        wanted = None if names is None else tuple(names)
+        beginnings = [
+            beginning
+            for beginning in self._sources
+            if wanted is None or any(name.startswith(beginning) for name in wanted)
+        ]
+        await asyncio.gather(*(self._open(beginning) for beginning in beginnings))
+
+    async def close(self) -> None:
+        """End all sources."""
+        await asyncio.gather(*(source.close() for source in self._sources.values()))
+
+    async def _open(self, beginning: str) -> None:
+        try:
+            tools = await self._sources[beginning].tools()
+        except Unavailable as error:
+            self._missing[beginning] = str(error)
+        else:
+            self._missing[beginning] = "it has no such tool"
+            self._tools.update((tool.name, tool) for tool in tools)
+
+    def _is_late(self, name: str) -> bool:
+        return any(name.startswith(beginning) and beginning not in self._missing for beginning in self._sources)
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -45,12 +91,19 @@ class Toolbox:
         """Why such a call cannot be made, in words; empty if it can."""
         known = self._tools.get(tool)
         if known is None:
+            for beginning in self._sources:
+                if tool.startswith(beginning):
+                    return [f"no tool {tool!r}: {self._missing.get(beginning, 'nobody opened what brings it')}"]
             return [f"unknown tool {tool!r}; there are {', '.join(sorted(self._tools))}"]
         try:
             canonical_bytes(args)
         except (ValueError, TypeError, RecursionError) as error:
             return [f"the arguments are no plain JSON: {error}"]
         return known.args_faults(args)
+
+    def written_faults(self, tool: str, args: JsonObject) -> list[str]:
+        """As `faults`, for a call that stands in a file: of a tool that is not known yet nothing is wrong."""
+        return [] if tool in self and tool not in self._tools else self.faults(tool, args)
 
     def call_faults(self, call: ToolCall) -> list[str]:
         """Why this call cannot be made, its timeout and what it asks for included."""
@@ -68,6 +121,16 @@ class Toolbox:
     def target(self, call: ToolCall) -> str:
         """What the call touches; empty if it has faults."""
         return "" if self.call_faults(call) else self._tools[call.tool].target(call.args)
+
+    def leave(self, call: ToolCall) -> Leave:
+        """What every such call needs leave for; nothing if there is no such tool, since then nothing happens."""
+        known = self._tools.get(call.tool)
+        return known.leave if known else Leave.NONE
+
+    def reads_only(self, call: ToolCall) -> bool:
+        """True if such a call never changes anything."""
+        known = self._tools.get(call.tool)
+        return known is not None and known.reads_only
 
     def digest(self, call: ToolCall) -> str:
         """Equal for an exact repeat of a call; what an approval is bound to."""

@@ -53,10 +53,13 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked for beside the address: GET, or POST of a form."""
+    """What is asked for beside the address: GET, or POST of `content`, a form unless a header says what it is.
 
-    form: bytes | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    A redirection is followed without any of it.
+    """
+
+    content: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def resolve(host: str, port: int) -> list[str]:
@@ -159,14 +162,14 @@ class _Visit:
 
     def _ask(self, address: WebAddress) -> tuple[Page, str | None]:
         with self._connected(address) as connection:
-            form = self._request.form
+            content = self._request.content
             headers = {"User-Agent": "earnest", "Accept": "*/*", "Accept-Encoding": "identity", "Connection": "close"}
-            if form is not None:
+            if content is not None:
                 headers["Content-Type"] = "application/x-www-form-urlencoded"
             connection.request(
-                "GET" if form is None else "POST",
+                "GET" if content is None else "POST",
                 address.target,
-                body=form,
+                body=content,
                 headers=headers | dict(self._request.headers),
             )
             answer = connection.getresponse()

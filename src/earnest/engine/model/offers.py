@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
 
-from earnest.foundation.canonical import JsonObject
+from earnest.effects.tools.api import Tool
+from earnest.foundation.canonical import JsonObject, canonical_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,38 +16,9 @@ class Offer:
     args: JsonObject
 
 
-def _texts(**arguments: str) -> JsonObject:
-    return {
-        "type": "object",
-        "properties": {name: {"type": "string", "description": what} for name, what in arguments.items()},
-        "required": list(arguments),
-        "additionalProperties": False,
-    }
-
-
-BUILT_IN: Final = (
-    Offer(
-        name="glob",
-        purpose="Find files of the workspace by name; `*`, `?`, `[…]` within a name, `**` over folders.",
-        args=_texts(pattern="such as src/**/*.py"),
-    ),
-    Offer(
-        name="read_file",
-        purpose="Read one text file.",
-        args=_texts(path="relative to the workspace"),
-    ),
-    Offer(
-        name="write_file",
-        purpose="Write one text file over what was there; folders are made.",
-        args=_texts(path="relative to the workspace", content="the whole content"),
-    ),
-    Offer(
-        name="shell",
-        purpose="Run a command line of bash, with pipefail, in the workspace: whatever the other tools cannot do.",
-        args=_texts(command="the command line"),
-    ),
-)
-"""The tools of every toolbox, the one to be preferred first (seed R3, tool priority chain)."""
+def offers_of(tools: Iterable[Tool]) -> tuple[Offer, ...]:
+    """What models are told of these tools, in their order: the first that fits is to be preferred (seed R3)."""
+    return tuple(Offer(name=tool.name, purpose=tool.purpose, args=tool.args_schema) for tool in tools)
 
 
 def call_schema(offers: Iterable[Offer]) -> JsonObject:
@@ -60,7 +31,7 @@ def _call_of(offer: Offer) -> JsonObject:
         "type": "object",
         "properties": {
             "tool": {"type": "string", "enum": [offer.name]},
-            "args": offer.args,
+            "args": _args_of(offer),
             "timeout_s": {"type": "integer", "minimum": 1, "maximum": 3_600},
             "network": {"type": "boolean"},
             "writes": {"type": "array", "items": {"type": "string", "maxLength": 1_024}, "maxItems": 16},
@@ -68,3 +39,8 @@ def _call_of(offer: Offer) -> JsonObject:
         "required": ["tool", "args"],
         "additionalProperties": False,
     }
+
+
+def _args_of(offer: Offer) -> JsonObject:
+    """A schema that refers to its own parts only holds where it stands alone: then the tool alone checks."""
+    return {"type": "object"} if b'"$' in canonical_bytes(offer.args) else offer.args

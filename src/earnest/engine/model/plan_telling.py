@@ -6,10 +6,11 @@ from typing import Final
 
 from earnest.contracts.criterion import Criterion, check_to_json
 from earnest.engine.gradient.cascade import State, Urgency
-from earnest.engine.messages import PlanDirective, PlannedSubTask, PlanReady, Recollection, Rule
+from earnest.engine.messages import PlanDirective, PlannedSubTask, PlanReady
 from earnest.engine.model.offers import Offer
 from earnest.engine.model.prompting import Data, listed
 from earnest.engine.ports import PlanningContext
+from earnest.engine.recollection import Recollection, Rule
 from earnest.foundation.canonical import canonical_bytes
 from earnest.memory.megram import RECALL_MAX
 from earnest.memory.potential import Action

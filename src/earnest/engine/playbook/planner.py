@@ -7,16 +7,10 @@ from typing import Final
 
 from earnest.contracts.playbook import Approach, Playbook, Subtask
 from earnest.engine.gradient.blocking import TriedApproach
-from earnest.engine.messages import (
-    Alternatives,
-    PlannedSubTask,
-    PlanningFailed,
-    PlanReady,
-    Recollection,
-    TaskSpec,
-)
+from earnest.engine.messages import Alternatives, PlannedSubTask, PlanningFailed, PlanReady, TaskSpec
 from earnest.engine.plan_rules import planned_calls, targets
 from earnest.engine.ports import Hands, PlanningContext, RoleModel
+from earnest.engine.recollection import Recollection
 from earnest.memory.megram import Tag, approach_tag
 from earnest.memory.potential import Action, Potentials
 

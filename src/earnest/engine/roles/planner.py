@@ -13,7 +13,6 @@ from earnest.engine.messages import (
     PlanDirective,
     PlanningFailed,
     PlanReady,
-    Recollection,
     Role,
     SubTaskOutcome,
     TaskSpec,
@@ -21,6 +20,7 @@ from earnest.engine.messages import (
 from earnest.engine.participant import Participant, Work
 from earnest.engine.plan_rules import plan_faults
 from earnest.engine.ports import PlanningContext
+from earnest.engine.recollection import Recollection
 from earnest.engine.run import Run
 
 DRAFTS_MAX: Final = 2

@@ -5,8 +5,11 @@ from typing import Annotated
 import typer
 
 
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
-    """Attack the sandbox, look at versions, judge and probes, and the data directory.
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    online: Annotated[bool, typer.Option("--online", help="Ask every model for a word, too.")] = False,
+) -> None:
+    """Attack the sandbox, look at versions, models, judge and probes, and the data directory.
 
     Exit codes: 0 all is well, 1 something is missing or damaged, 3 bad usage or settings.
     """
@@ -16,7 +19,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    findings = asyncio.run(examine(read_settings()))
+    findings = asyncio.run(examine(read_settings(), online=online))
     if as_json:
         say_json({finding.name: {"well": finding.well, "detail": finding.detail} for finding in findings})
     else:

@@ -1,9 +1,11 @@
 """What a message of a run looks like to people: lines of text, each with a style."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from earnest.contracts.criterion import Criterion
+from earnest.engine.confirming import ConfirmationAnswered
 from earnest.engine.gradient.cascade import Cause, State
 from earnest.engine.gradient.loss import Loss
 from earnest.engine.messages import (
@@ -38,6 +40,8 @@ ENDINGS: Final = {
     State.ABANDON: "ABANDONED",
 }
 LINE_CHARACTERS_MAX: Final = 300
+_ACTION: Final = re.compile(r"\(this action alone: (sha256:[0-9a-f]{64})\)")
+"""How a run names the action that it had no leave for; the last is the one, for commands may imitate it."""
 
 
 def ending_lines(result: FinalResult) -> list[str]:
@@ -46,8 +50,29 @@ def ending_lines(result: FinalResult) -> list[str]:
     found += [f"  unmet  {c.scope}: {_cut(c.text)} ({_cut(c.reason)})" for c in result.unmet]
     found += [f"  next   {move}" for move in result.next_moves]
     if result.cause is Cause.LAW_1:
-        found.append("  next   to confirm it, run with --allow-write PATH or --allow-network")
+        found += [
+            f"  next   to allow exactly this, once: --yes {action}" for action in _ACTION.findall(result.summary)[-1:]
+        ]
+        found.append("  next   to allow such things for a whole run: --allow-write PATH or --allow-network")
     return found
+
+
+def plan_lines(plan: PlanReady) -> Lines:
+    """A plan with what each part must reach, and who decides whether it does."""
+    for subtask in plan.subtasks:
+        approach = f" by {subtask.approach.id}" if subtask.approach else ""
+        yield f"{subtask.sequence}. {subtask.id}{approach}: {_cut(subtask.intent)}", ""
+        if subtask.context:
+            yield f"   {_cut(subtask.context)}", "dim"
+        yield from (_criterion_line(criterion) for criterion in subtask.criteria)
+    if plan.task_criteria:
+        yield "the whole:", ""
+        yield from (_criterion_line(criterion) for criterion in plan.task_criteria)
+
+
+def _criterion_line(criterion: Criterion) -> tuple[str, str]:
+    decides = criterion.check.kind if criterion.check else "a model, by the records"
+    return f"   - {_cut(criterion.text)}  [{decides}]", ""
 
 
 def usage_text(usage: Usage) -> str:
@@ -149,6 +174,7 @@ class Teller:
         PlanningFailed: lambda _, failed: iter([(f"no plan: {_cut('; '.join(failed.reasons))}", "red")]),
         ModelAnswered: lambda _, answer: _model_answered(answer),
         ToolCalled: _tool_called,
+        ConfirmationAnswered: lambda _, answered: _confirmation(answered),
         ExecutionResult: _execution,
         CorrectionSignal: _correction,
         SubTaskOutcome: _outcome,
@@ -165,6 +191,11 @@ def _model_answered(answer: ModelAnswered) -> Lines:
     told = f"{answer.turn.subtask_id}: " if answer.turn.subtask_id else ""
     told += f"{short(answer.model, 60)} ({duration_text(answer.duration_ms)})"
     yield (f"{told}: {_cut(answer.failure)}", "red") if answer.failure else (told, "dim")
+
+
+def _confirmation(answered: ConfirmationAnswered) -> Lines:
+    style = "green" if answered.approved else "red"
+    yield f"{'allowed' if answered.approved else 'not allowed'} ({answered.by}): {answered.action}", style
 
 
 def _directive(directive: PlanDirective) -> Lines:

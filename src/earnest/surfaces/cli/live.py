@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from typing import Final
 
 from rich.console import Console
@@ -12,8 +12,10 @@ from rich.text import Text
 from earnest.effects.bus.api import Bus, Envelope, Subscription
 from earnest.effects.clock import Clock
 from earnest.engine.messages import ExecutionResult, Role, SubTask, SubTaskOutcome
+from earnest.engine.model_messages import ModelAnswered, ModelAsked
 from earnest.foundation.instants import duration_text
 from earnest.foundation.text import printable
+from earnest.surfaces.cli.asking import Terminal
 from earnest.surfaces.cli.lines import Teller
 from earnest.surfaces.cli.printing import abandon_stdout, short
 
@@ -34,15 +36,30 @@ NAMES: Final[dict[str, str]] = {
 
 
 @contextlib.asynccontextmanager
-async def watching(bus: Bus, clock: Clock, run_id: str) -> AsyncIterator[None]:
-    """Print what happens in the run until the block ends. That nobody listens any more does not end the run."""
+async def watching(
+    bus: Bus, clock: Clock, run_id: str, terminal: Terminal, *, hidden: Collection[type] = ()
+) -> AsyncIterator[None]:
+    """Print what happens in the run, but for the `hidden` messages, until the block ends.
+
+    That nobody listens any more does not end the run. While `terminal` asks something, nothing moves.
+    """
     subscription = bus.subscribe("live view", None, capacity=QUEUE_MAX)
-    task = asyncio.get_running_loop().create_task(_View(_Console(highlight=False), clock, run_id).follow(subscription))
+    view = _View(_Console(highlight=False), clock, run_id, frozenset(hidden))
+    task = asyncio.get_running_loop().create_task(view.follow(subscription, terminal))
     try:
         yield
     finally:
         subscription.close()
         await task
+
+
+@contextlib.contextmanager
+def _stopped(spinner: Spinner) -> Iterator[None]:
+    spinner.stop()
+    try:
+        yield
+    finally:
+        spinner.start()
 
 
 class _Console(Console):
@@ -54,20 +71,23 @@ class _Console(Console):
 
 
 class _View:
-    def __init__(self, console: Console, clock: Clock, run_id: str) -> None:
+    def __init__(self, console: Console, clock: Clock, run_id: str, hidden: frozenset[type]) -> None:
         self._console = console
+        self._hidden = hidden
         self._clock = clock
         self._run_id = run_id
         self._started_ms = clock.now_ms()
         self._teller = Teller(TARGET_CHARACTERS_MAX)
         self._busy: dict[str, str] = {}
 
-    async def follow(self, subscription: Subscription) -> None:
+    async def follow(self, subscription: Subscription, terminal: Terminal) -> None:
         with self._console.status("starting") as spinner:
             ticker = asyncio.get_running_loop().create_task(self._tick(spinner))
+            terminal.still = lambda: _stopped(spinner)
             async for envelope in subscription:
-                if envelope.run_id == self._run_id:
+                if envelope.run_id == self._run_id and type(envelope.payload) not in self._hidden:
                     self._show(envelope)
+            terminal.still = contextlib.nullcontext
             ticker.cancel()
 
     async def _tick(self, spinner: Spinner) -> None:
@@ -103,5 +123,9 @@ class _View:
                 self._busy[subtask_id] = f"{subtask_id}: being judged"
             case SubTaskOutcome(subtask_id=subtask_id):
                 self._busy.pop(subtask_id, None)
+            case ModelAsked(turn=turn):
+                self._busy[turn.key] = f"{turn.subtask_id or turn.role}: asking its model"
+            case ModelAnswered(turn=turn):
+                self._busy.pop(turn.key, None)
             case _:
                 pass

@@ -6,16 +6,17 @@ from typing import Annotated
 import typer
 
 from earnest import __version__
-from earnest.surfaces.cli import audit, doctor, dream, journal, memory, review, run, runs, verify
+from earnest.surfaces.cli import audit, chat, doctor, dream, journal, memory, review, run, runs, verify
 
 app = typer.Typer(
     name="earnest",
     help="Work under contract: promises with criteria, recorded evidence, verdicts, consequences.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.command(name="chat")(chat.chat)
 app.command(name="run")(run.run)
 app.command(name="runs")(runs.runs)
 app.command(name="show")(runs.show)
@@ -37,11 +38,17 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001 - answered by its callback
         bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Work under contract: promises with criteria, recorded evidence, verdicts, consequences."""
+    if context.invoked_subcommand is None:
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            typer.echo(context.get_help(), err=True)
+            raise typer.Exit(3)
+        chat.chat()
 
 
 def main() -> None:

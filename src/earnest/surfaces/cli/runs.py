@@ -36,7 +36,7 @@ def runs(
         if as_json:
             say_json(_line_form(line))
         else:
-            say(_text_line(line))
+            say(run_line(line))
     if not lines and not as_json:
         say(NO_RUNS)
 
@@ -65,7 +65,8 @@ def _status(line: "RunLine") -> str:
     return line.result.directive if line.result else "unfinished"
 
 
-def _text_line(line: "RunLine") -> str:
+def run_line(line: "RunLine") -> str:
+    """A run in one line."""
     from earnest.foundation.instants import duration_text, rfc3339  # noqa: PLC0415
     from earnest.surfaces.cli.printing import short  # noqa: PLC0415
 
@@ -107,7 +108,7 @@ def _view_lines(view: "RunView") -> Iterator[str]:
     from earnest.engine.messages import ToolCalled  # noqa: PLC0415
     from earnest.surfaces.cli.lines import Teller, ending_lines  # noqa: PLC0415
 
-    yield _text_line(view.line)
+    yield run_line(view.line)
     resumed = f", resumed {view.resumed} time{'s' * (view.resumed != 1)}" if view.resumed else ""
     yield f"{view.line.source}, {view.facts} facts{resumed}"
     teller = Teller()

@@ -3,22 +3,25 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from earnest.app.model_settings import ModelSettings
 from earnest.app.platform import Platform, open_platform
 from earnest.app.readers import order_of
-from earnest.app.settings import read_settings
+from earnest.app.settings import Settings, read_settings
+from earnest.effects.bus.api import Envelope
 from earnest.engine.codec import encode
 from earnest.engine.gradient.cascade import Cause, State
-from earnest.engine.messages import Budget, FinalResult
+from earnest.engine.messages import Budget, FinalResult, PlanReady, StopRequested
 from earnest.foundation.instants import duration_text
+from earnest.foundation.text import head_tail
 from earnest.runtime.order import Grants, Order, request_order
+from earnest.surfaces.cli.asking import Terminal
 from earnest.surfaces.cli.endings import ExitCode
-from earnest.surfaces.cli.lines import ending_lines, usage_text
+from earnest.surfaces.cli.lines import ending_lines, plan_lines, usage_text
 from earnest.surfaces.cli.live import watching
 from earnest.surfaces.cli.printing import say, say_json
 
@@ -58,22 +61,64 @@ class Request:
     live: bool
     grants: Grants
     bounds: Bounds
+    inputs: Mapping[str, Path] = field(default_factory=dict)
+    """What words may be about, by its name in the workspace."""
+    plan_only: bool = False
 
 
-async def work(request: Request) -> tuple[str, Path, FinalResult]:
-    """Work it; the run's id, its workspace and its result. Bad input is found before anything is opened."""
-    settings = read_settings()
-    order = _read_order(request, settings.models)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worked:
+    """A run that has ended. `heard` is all that was said in it, in order."""
+
+    run_id: str
+    workspace: Path
+    result: FinalResult
+    heard: Sequence[object]
+
+    @property
+    def plan(self) -> PlanReady | None:
+        """The plan in force at the end; None if there never was one."""
+        return next((said for said in reversed(self.heard) if isinstance(said, PlanReady)), None)
+
+
+async def work(request: Request) -> Worked:
+    """Work it in a platform of its own. Bad input is found before anything is opened."""
+    settings, terminal = read_settings(), Terminal()
+    order = _read_order(request, settings)
     async with open_platform(settings) as platform:
         run_id = await _run_id(platform, request, order)
         with _stopping(platform, run_id):
-            async with contextlib.AsyncExitStack() as stack:
-                if request.live:
-                    await stack.enter_async_context(watching(platform.bus, platform.clock, run_id))
-                result = await platform.runs.work(run_id)
+            worked = await work_run(platform, run_id, terminal=terminal, live=request.live, plan_only=request.plan_only)
         await platform.memory.flush()
-        await platform.forgetting.expire()
-        return run_id, platform.runs.workspace_of(run_id), result
+        await platform.dreaming.expire()
+        return worked
+
+
+async def work_run(
+    platform: Platform, run_id: str, *, terminal: Terminal, live: bool = True, plan_only: bool = False
+) -> Worked:
+    """Work a run to its end, shown as it goes.
+
+    With `plan_only` the first plan ends it, in the user's name: before any role sees the plan, so nothing is begun.
+    """
+    heard: list[object] = []
+
+    def hear(envelope: Envelope) -> None:
+        if envelope.run_id == run_id:
+            heard.append(envelope.payload)
+            if plan_only and isinstance(envelope.payload, PlanReady):
+                platform.engine.stop(run_id, Cause.USER, "only the plan was asked for")
+
+    end_tap = platform.bus.tap(f"surface of {run_id}", hear)
+    hidden = (StopRequested, FinalResult) if plan_only else ()
+    try:
+        async with contextlib.AsyncExitStack() as stack:
+            if live:
+                await stack.enter_async_context(watching(platform.bus, platform.clock, run_id, terminal, hidden=hidden))
+            result = await platform.runs.work(run_id)
+    finally:
+        end_tap()
+    return Worked(run_id=run_id, workspace=platform.runs.workspace_of(run_id), result=result, heard=heard)
 
 
 def exit_code_of(result: FinalResult) -> int:
@@ -81,35 +126,52 @@ def exit_code_of(result: FinalResult) -> int:
     return EXIT_CODES[result.directive]
 
 
-def print_result(run_id: str, workspace: Path, result: FinalResult, *, as_json: bool) -> None:
-    """The result, for people or for machines."""
+def print_result(worked: Worked, *, as_json: bool, output: bool = False) -> None:
+    """The result, for people or for machines; what was put out as well, if somebody asked in words."""
+    result = worked.result
     if as_json:
-        say_json({"run": run_id, "workspace": str(workspace), "exit_code": exit_code_of(result), **encode(result)})
+        numbers = {"exit_code": exit_code_of(result), **encode(result)}
+        say_json({"run": worked.run_id, "workspace": str(worked.workspace), **numbers})
+        return
+    if not result.round and result.directive is State.ACCEPT:
+        say("", *result.summary.splitlines())
         return
     rounds = "1 round" if result.round == 1 else f"{result.round} rounds"
+    if output and result.output:
+        say("", *head_tail(result.output).splitlines())
     say("", *ending_lines(result))
     say(
         f"  took   {rounds}, {duration_text(result.elapsed_ms)}, {usage_text(result.usage)}",
-        f"  run    {run_id}",
-        f"  files  {workspace}",
+        f"  run    {worked.run_id}",
+        f"  files  {worked.workspace}",
     )
 
 
-def _read_order(request: Request, models: ModelSettings) -> Order | None:
+def print_plan(worked: Worked, plan: PlanReady, *, as_json: bool) -> None:
+    """The plan, of which nothing was done."""
+    if as_json:
+        say_json({"run": worked.run_id, "plan": encode(plan), "usage": encode(worked.result)["usage"]})
+        return
+    say("", *(text for text, _ in plan_lines(plan)))
+    say("", f"nothing was done; planning took {usage_text(worked.result.usage)}")
+
+
+def _read_order(request: Request, settings: Settings) -> Order | None:
     match request.task:
         case None:
             return None
         case Path() as playbook:
-            return order_of(playbook, request.grants)
+            return order_of(playbook, request.grants, settings)
         case words:
-            return request_order(words, request.bounds.over(models), Path.cwd(), request.grants)
+            order = request_order(words, request.bounds.over(settings.models), Path.cwd(), request.grants)
+            return replace(order, inputs=request.inputs)
 
 
 async def _run_id(platform: Platform, request: Request, order: Order | None) -> str:
     if order is None:
         assert request.resume is not None
         return request.resume
-    interrupted = None if request.new else await platform.runs.interrupted(order)
+    interrupted = None if request.new or request.plan_only else await platform.runs.interrupted(order)
     if interrupted is not None and request.live:
         say(f"going on with {interrupted}, which was interrupted (--new starts anew)")
     return interrupted or await platform.runs.begin(order)

@@ -24,7 +24,8 @@ _ACTS: Final = re.compile(
     r"|cop(?:y|ies|ied|ying)|modif(?:y|ies|ied))\b",
     re.IGNORECASE,
 )
-_ANSWERS: Final = re.compile(r"\b(?:answer|reply|stdout|terminal|prints?|printed|outputs|returns|exits|runs)\b", re.I)
+_ANSWERS: Final = re.compile(r"\b(?:answer|reply|stdout|terminal)\b", re.IGNORECASE)
+_BEHAVES: Final = re.compile(r"\b(?:prints?|printed|outputs|returns|exits|runs)\b", re.IGNORECASE)
 _TELLS: Final = re.compile(
     r"\b(?:given|named?|names|stated|states|told|tells|says|quoted?|lists|listed)\b", re.IGNORECASE
 )
@@ -43,9 +44,9 @@ _TODAY: Final = re.compile(r"\btoday\b", re.IGNORECASE)
 class Demand:
     """`paths` are the files and folders that it names, folders with a `/` at the end.
 
-    `acts`: something must have been done to files, not only be so. `answers`: what is asked for is an answer or an
-    output, so that the files it names may only have been read. `tells`: it may have stood somewhere already and be
-    passed on. `measures`: a measurement is asked for, which nobody can write by hand. `dates` must be shown; `today`
+    `acts`: something must have been done to files, not only be so. `answers`: what is asked for is an answer, or what
+    something does, so that the files it names may only have been read. `tells`: it may have stood somewhere already and
+    be passed on. `measures`: a measurement is asked for, which nobody can write by hand. `dates` must be shown; `today`
     means the day of the calls.
     """
 
@@ -70,8 +71,8 @@ def demand_of(criterion: Criterion) -> Demand:
         plausible=criterion.mode is Mode.PLAUSIBLE,
         paths=tuple(dict.fromkeys(paths_in(text))),
         acts=_ACTS.search(sentence) is not None,
-        answers=(answers := _ANSWERS.search(sentence) is not None),
-        tells=answers or _TELLS.search(sentence) is not None,
+        answers=_ANSWERS.search(sentence) is not None or _BEHAVES.search(sentence) is not None,
+        tells=_ANSWERS.search(sentence) is not None or _TELLS.search(sentence) is not None,
         measures=_MEASURES.search(sentence) is not None,
         empty=_EMPTY.search(sentence) is not None,
         dates=() if _SPAN.search(sentence) else tuple(DATE.findall(sentence)),

@@ -105,24 +105,26 @@ def _against_file(proof: Proof, demand: Demand, ledger: Ledger) -> str:
 
 def _against_stdout(proof: Proof, demand: Demand, ledger: Ledger) -> str:
     record = ledger.calls[proof.at]
-    if against := _against_call(record, demand, ledger):
+    if against := _against_call(proof, demand, ledger):
         return against
     if _is_echo(record, proof.quote):
         return "the words stand in the call itself"
-    if stale := _changed_since(proof.at, demand, ledger):
-        return f"{stale} was changed afterwards"
+    if against := _against_what_followed(proof.at, demand, ledger):
+        return against
     if any(mentions(record, name) for name in demand.paths) and not demand.measures:
         return ""
     return _against_own_words(proof, demand, ledger)
 
 
-def _against_call(record: ToolRecord, demand: Demand, ledger: Ledger) -> str:
+def _against_call(proof: Proof, demand: Demand, ledger: Ledger) -> str:
     """Why a call that only says, lists or shows something is no proof of what is asked for."""
+    record = ledger.calls[proof.at]
     if record.tool == "write_file" or only_says(record):
         return "it only says what it was told to say"
-    if only_lists(record) and (demand.measures or _is_readable(demand, ledger)):
+    may_list = demand.plausible or demand.tells or demand.acts
+    if only_lists(record) and (not may_list or demand.measures or _is_readable(demand, ledger)):
         return "that something is there does not show what it is"
-    if only_shows(record) and not (demand.plausible or demand.tells or _is_about(demand, ledger, record)):
+    if only_shows(record) and not (demand.plausible or demand.tells or _is_shown(proof, demand, ledger)):
         return "that a file says so is nothing that this work did"
     return ""
 
@@ -144,22 +146,23 @@ def _is_readable(demand: Demand, ledger: Ledger) -> bool:
     return any(is_named(path, name) for name in demand.paths if not name.endswith("/") for path in ledger.texts)
 
 
-def _is_about(demand: Demand, ledger: Ledger, record: ToolRecord) -> bool:
-    """True if the call names a file that the criterion names too, or one that this work made."""
-    made = (change.path for call in ledger.calls for change in call.changed)
-    return any(mentions(record, name) for name in (*demand.paths, *made))
+def _is_shown(proof: Proof, demand: Demand, ledger: Ledger) -> bool:
+    """True if the words stand in a file that this work made, or one that the criterion names is shown."""
+    if any(proof.quote in folded(file.text) for file in ledger.texts.values()):
+        return True
+    return not demand.measures and any(mentions(ledger.calls[proof.at], name) for name in demand.paths)
 
 
-def _changed_since(at: int, demand: Demand, ledger: Ledger) -> str:
-    """What the call spoke of that a later call changed; where a measurement is asked for, that any call before had."""
+def _against_what_followed(at: int, demand: Demand, ledger: Ledger) -> str:
+    """What the call spoke of was changed by a later one; or what it measured failed later."""
+    record, known = ledger.calls[at], ledger.calls[: at + 1]
     for later in ledger.calls[at + 1 :]:
-        for change in later.changed:
-            if _is_cache(change.path):
-                continue
-            named = any(is_named(change.path, name) for name in demand.paths)
-            known = demand.measures and any(mentions(record, change.path) for record in ledger.calls[: at + 1])
-            if (named and mentions(ledger.calls[at], change.path)) or known:
-                return change.path
+        if demand.measures and not later.ok and record.tool_ids <= later.tool_ids:
+            return f"the same program failed afterwards: {later.target[:200]!a}"
+        for path in (change.path for change in later.changed if not _is_cache(change.path)):
+            named = any(is_named(path, name) for name in demand.paths)
+            if (named and mentions(record, path)) or (demand.measures and any(mentions(one, path) for one in known)):
+                return f"{path} was changed afterwards"
     return ""
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from earnest.effects.tools.record import ToolRecord
@@ -13,6 +14,8 @@ from earnest.verification.paths import texts_of
 from earnest.verification.visible import squeezed, without_unseen, words
 
 _CUT: Final = re.compile(r"\n?\[… \d+ characters left out …\]\n?")
+KEPT_MAX: Final = 16
+"""Of the forms of texts that are looked through again and again, once for each reference."""
 _STDOUT: Final = "[stdout]\n"
 _STDERR: Final = "[stderr]\n"
 _WORD_BY_WORD: Final = 8
@@ -92,6 +95,7 @@ def mentions(record: ToolRecord, name: str) -> bool:
     return bare in arguments(record) or any(is_named(change.path, name) for change in record.changed)
 
 
+@lru_cache(KEPT_MAX)
 def folded(text: str) -> str:
     """The text as it is compared: nothing unseen, single spaces."""
     return squeezed(without_unseen(text))
@@ -101,9 +105,15 @@ def says(text: str, quote: str) -> bool:
     """True if the words of a quotation stand in `text` one after the other, whatever stands between them."""
     wanted = _letters(quote)
     if len(wanted) < _WORD_BY_WORD:
-        return f" {' '.join(words(quote))} " in f" {' '.join(words(text))} "
+        return f" {_words(quote)} " in f" {_words(text)} "
     return wanted in _letters(text)
 
 
+@lru_cache(KEPT_MAX)
 def _letters(text: str) -> str:
     return "".join(character for character in without_unseen(text).casefold() if character.isalnum())
+
+
+@lru_cache(KEPT_MAX)
+def _words(text: str) -> str:
+    return " ".join(words(text))

@@ -1,0 +1,76 @@
+"""May agents use the web, and who searches it? As the operator set it up."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from earnest.effects.clock import Clock
+from earnest.effects.tools.api import Leave, Tool
+from earnest.effects.tools.fetch import Fetch
+from earnest.effects.tools.search import Search
+from earnest.effects.web.fetching import Web
+from earnest.effects.web.searching import Engine, Searcher
+
+KEY_VARIABLE: Final = "EARNEST_SEARCH_API_KEY"
+TEXT_CHARACTERS_MAX: Final = 1_000
+
+Fault = Callable[[str, str], None]
+"""Notes a fault, and the key at whose line it stands."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebSettings:
+    """The table `[web]`. `search` and `fetch`: the tool needs no further leave."""
+
+    search: bool = False
+    fetch: bool = False
+    engine: Engine = Engine.DUCKDUCKGO
+    api_key: str = field(default="", repr=False)
+    cx: str = ""
+    """Google's number of the search engine to be used."""
+
+
+def read_web(given: object, environment: Mapping[str, str], fault: Fault) -> WebSettings:
+    """The table, over whose `api_key` the environment wins."""
+    if not isinstance(given, dict):
+        fault("web must be a table, [web]", "web")
+        return WebSettings()
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in {"search", "fetch"} and isinstance(value, bool):
+            values[name] = value
+        elif name == "engine" and value in list(Engine):
+            values[name] = Engine(value)
+        elif name in {"api_key", "cx"} and isinstance(value, str) and len(value) <= TEXT_CHARACTERS_MAX:
+            values[name] = value.strip()
+        else:
+            fault(f"[web] {_WANTED.get(name, f'{name} is not one of {", ".join(_WANTED)}')}", name)
+    if key := environment.get(KEY_VARIABLE, "").strip():
+        values["api_key"] = key
+    settings = WebSettings(**values)
+    if settings.engine is not Engine.DUCKDUCKGO and not (settings.api_key.isascii() and settings.api_key.isprintable()):
+        fault(f"[web] api_key ({KEY_VARIABLE}) must be printable ASCII", "engine")
+    if settings.engine is not Engine.DUCKDUCKGO and not settings.api_key:
+        fault(f"[web] the engine {settings.engine} needs api_key ({KEY_VARIABLE})", "engine")
+    if settings.engine is Engine.GOOGLE and not settings.cx:
+        fault("[web] the engine google needs cx", "engine")
+    return settings
+
+
+def web_tools(settings: WebSettings, clock: Clock) -> tuple[Tool, ...]:
+    """The tools that reach the public web. What the settings leave to them needs no leave of a run or a person."""
+    web = Web(clock)
+    searcher = Searcher(engine=settings.engine, api_key=settings.api_key, cx=settings.cx)
+    return (
+        Search(web, searcher, leave=Leave.NONE if settings.search else Leave.NETWORK),
+        Fetch(web, leave=Leave.NONE if settings.fetch else Leave.NETWORK),
+    )
+
+
+_WANTED: Final = {
+    "search": "search must be true or false",
+    "fetch": "fetch must be true or false",
+    "engine": f"engine must be one of {', '.join(Engine)}",
+    "api_key": "api_key must be a text",
+    "cx": "cx must be a text",
+}

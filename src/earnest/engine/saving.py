@@ -1,0 +1,255 @@
+"""How does a run that was accepted become a playbook, which repeats it with no model?"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from earnest.contracts.criterion import CheckSpec, Criterion, Mode
+from earnest.contracts.playbook import (
+    BUDGET_S_MAX,
+    STEP_S_MAX,
+    STEPS_MAX,
+    WRITES_MAX,
+    Approach,
+    Budget,
+    Playbook,
+    Step,
+    Subtask,
+)
+from earnest.effects.tools.record import ToolCall, ToolRecord
+from earnest.effects.workspace.tree import Kind
+from earnest.engine.confirming import ConfirmationAsked
+from earnest.engine.gradient.cascade import State
+from earnest.engine.messages import FinalResult, PlannedSubTask, TaskRequested, TaskSpec
+from earnest.engine.sensing import Seen
+from earnest.foundation.errors import Refused
+from earnest.verification.verdict import CriterionVerdict
+
+APPROACH: Final = "recorded"
+STEP_S_MIN: Final = 60
+SLOWER: Final = 10
+"""A step may take so many times as long as it did."""
+SHELL: Final = ("/bin/bash", "-o", "pipefail", "-c")
+_PROOF: Final = re.compile(r"c\d+ (?P<digest>sha256:[0-9a-f]{64}): (?P<quote>.*)", re.DOTALL)
+"""A reference into the records, as `verification.ledger.rulings` tells it."""
+
+Digest = Callable[[ToolCall], str]
+"""The digest under which a call is recorded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """A playbook, and in words the criteria of the run that are not in it, since only a model can judge them."""
+
+    playbook: Playbook
+    left_out: tuple[str, ...]
+
+
+def playbook_of(
+    messages: Iterable[object], *, digest: Digest, inputs: Mapping[str, str], texts: Mapping[str, str]
+) -> Saved:
+    """What repeats the run that these messages, in order, are all of.
+
+    `texts` are the files of the workspace at the end, by path, as far as they can be read. A criterion with a check
+    keeps it. For one that a model judged the check is made that the cited evidence supports: see `docs/playbooks.md`.
+    Raises `Refused("not_saved")`.
+    """
+    run = _Told()
+    for message in messages:
+        run.note(message)
+    return _Saving(run=run, digest=digest, texts=texts).saved(inputs)
+
+
+@dataclass(slots=True)
+class _Told:
+    """What was said in the run."""
+
+    seen: Seen = field(default_factory=Seen)
+    request: TaskRequested | None = None
+    spec: TaskSpec | None = None
+    result: FinalResult | None = None
+    asked: list[ConfirmationAsked] = field(default_factory=list)
+
+    def note(self, message: object) -> None:
+        self.seen.note(message)
+        match message:
+            case TaskRequested():
+                self.request = message
+            case TaskSpec():
+                self.spec = message
+            case FinalResult():
+                self.result = message
+            case ConfirmationAsked():
+                self.asked.append(message)
+            case _:
+                pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Saving:
+    run: _Told
+    digest: Digest
+    texts: Mapping[str, str]
+
+    def saved(self, inputs: Mapping[str, str]) -> Saved:
+        run, plan = self.run, self.run.seen.plan
+        if run.result is None or run.result.directive is not State.ACCEPT:
+            raise _not_saved("only a run that was accepted can be repeated")
+        if run.request is None or run.spec is None or plan is None:
+            raise _not_saved("nothing was planned, so there is nothing to repeat")
+        left_out: list[str] = []
+        everything = [key for subtask in plan.subtasks for key in run.seen.outcomes[subtask.id].calls]
+        playbook = Playbook(
+            intent=run.spec.intent,
+            task_class=run.spec.task_class,
+            budget=Budget(time_s=min(BUDGET_S_MAX, max(1, run.request.budget.time_ms // 1000))),
+            inputs=dict(inputs),
+            criteria=self._criteria("task", plan.task_criteria, run.seen.task_verdicts, everything, left_out),
+            subtasks=tuple(self._subtask(subtask, left_out) for subtask in plan.subtasks),
+        )
+        return Saved(playbook=playbook, left_out=tuple(left_out))
+
+    def _subtask(self, planned: PlannedSubTask, left_out: list[str]) -> Subtask:
+        outcome = self.run.seen.outcomes[planned.id]
+        criteria = self._criteria(planned.id, planned.criteria, outcome.verdicts, outcome.calls, left_out)
+        if not any(criterion.required for criterion in criteria):
+            raise _not_saved(f"nothing that {planned.id} must reach can be checked without a model: {planned.intent}")
+        approach = Approach(id=APPROACH, steps=self._steps(planned.id, outcome.calls))
+        return Subtask(
+            id=planned.id,
+            intent=planned.intent,
+            sequence=planned.sequence,
+            criteria=criteria,
+            approaches=(approach,),
+        )
+
+    def _steps(self, subtask_id: str, keys: Sequence[str]) -> tuple[Step, ...]:
+        """What succeeded in the last attempt, and what stands of those before: a correction goes on from there.
+
+        Of the same call, which nobody may make twice, the last counts. Where steps are too many, those that only looked
+        are left out, but for the last.
+        """
+        last_attempt = {key for key in keys if _attempt_of(key) == _attempt_of(keys[-1])}
+        steps: dict[str, Step] = {}
+        looked: set[str] = set()
+        for key in keys:
+            record = self.run.seen.records[key]
+            if not record.changed and not record.ok:
+                continue
+            call = self._call(record)
+            acts = bool(record.changed) or _reaches_outside(call)
+            if acts or key in last_attempt:
+                steps.pop(record.call_digest, None)
+                steps[record.call_digest] = _step(call, record)
+                looked = looked - {record.call_digest} if acts else looked | {record.call_digest}
+        if len(steps) > STEPS_MAX:
+            final = next(reversed(steps))
+            steps = {digest: step for digest, step in steps.items() if digest not in looked or digest == final}
+        if not 0 < len(steps) <= STEPS_MAX:
+            raise _not_saved(f"{subtask_id} took {len(steps)} steps that count; an approach has 1 to {STEPS_MAX}")
+        return tuple(steps.values())
+
+    def _call(self, record: ToolRecord) -> ToolCall:
+        """The call that was recorded, proven by its digest. A record does not say what was granted to the whole run."""
+        bare = ToolCall(tool=record.tool, args=record.args)
+        confirmed = (replace(bare, network=asked.network, writes=asked.paths) for asked in self.run.asked)
+        for call in (bare, replace(bare, network=True), *confirmed):
+            if self.digest(call) == record.call_digest and len(call.writes) <= WRITES_MAX:
+                return call
+        raise _not_saved(f"where {record.tool} {record.target[:200]!a} was granted to write is not in its record")
+
+    def _criteria(
+        self,
+        scope: str,
+        criteria: Iterable[Criterion],
+        verdicts: Iterable[CriterionVerdict],
+        keys: Sequence[str],
+        left_out: list[str],
+    ) -> tuple[Criterion, ...]:
+        reached = {verdict.id: verdict for verdict in verdicts}
+        kept: list[Criterion] = []
+        for criterion in criteria:
+            verdict = reached.get(criterion.id)
+            check = next(self._checks(verdict, keys), None) if verdict else None
+            if criterion.check is not None:
+                kept.append(criterion)
+            elif check is not None:
+                kept.append(replace(criterion, check=check, mode=Mode.VERIFIABLE))
+            else:
+                left_out.append(f"{scope}: {criterion.text}")
+        return tuple(kept)
+
+    def _checks(self, verdict: CriterionVerdict, keys: Sequence[str]) -> Iterator[CheckSpec]:
+        """What each piece of evidence supports, in the order in which it was cited."""
+        records = [self.run.seen.records[key] for key in keys]
+        for told in verdict.evidence:
+            proof = _PROOF.fullmatch(told)
+            for at, record in enumerate(records):
+                if proof and record.call_digest == proof["digest"] and record.ok:
+                    check = _of_change(record, proof["quote"]) or self._of_file(record, proof["quote"])
+                    check = check or self._of_output(record, proof["quote"], records[at + 1 :])
+                    if check is not None:
+                        yield check
+
+    def _of_file(self, record: ToolRecord, quote: str) -> CheckSpec | None:
+        """The whole content, where the step states it; else that the quotation is there: what is computed may vary."""
+        for change in record.changed:
+            text = self.texts.get(change.path)
+            pattern = _pattern(quote, text) if text is not None and change.kind is Kind.FILE else None
+            if pattern is None:
+                continue
+            is_stated = record.tool == "write_file" and record.args.get("content") == text
+            wanted = {"sha256": (change.digest or "").removeprefix("sha256:")} if is_stated else {"regex": pattern}
+            return CheckSpec(kind="files", config={"required": [{"path": change.path, **wanted}]})
+        return None
+
+    def _of_output(self, record: ToolRecord, quote: str, later: Iterable[ToolRecord]) -> CheckSpec | None:
+        """The same command again, if it only looked, and at what is still so."""
+        command, pattern = record.args.get("command"), _pattern(quote, record.output_excerpt)
+        if record.tool != "shell" or not isinstance(command, str) or pattern is None or record.changed:
+            return None
+        if any(after.changed for after in later) or _reaches_outside(self._call(record)):
+            return None
+        return CheckSpec(kind="command", config={"command": [*SHELL, command], "stdout_regex": pattern})
+
+
+def _of_change(record: ToolRecord, quote: str) -> CheckSpec | None:
+    for change in record.changed:
+        if change.kind is Kind.GONE and quote == f"removed {change.path}":
+            return CheckSpec(kind="command", config={"command": ["test", "!", "-e", change.path]})
+        if change.kind is Kind.FOLDER and quote == f"made folder {change.path}":
+            return CheckSpec(kind="command", config={"command": ["test", "-d", change.path]})
+    return None
+
+
+def _pattern(quote: str, text: str) -> str | None:
+    """A pattern that finds the quotation, whose blanks were folded; as a whole line, where it is one."""
+    words = r"\s+".join(re.escape(word) for word in quote.split())
+    found = (pattern for pattern in (rf"(?m)^[ \t]*{words}[ \t]*$", words) if words and re.search(pattern, text))
+    return next(found, None)
+
+
+def _step(call: ToolCall, record: ToolRecord) -> Step:
+    timeout_s = -(-record.duration_ms * SLOWER // 1000)
+    return Step(
+        tool=call.tool,
+        args=call.args,
+        timeout_s=min(STEP_S_MAX, max(STEP_S_MIN, timeout_s)),
+        may_fail=not record.ok,
+        network=call.network,
+        writes=call.writes,
+    )
+
+
+def _attempt_of(key: str) -> str:
+    """`r1/count/a2` of `r1/count/a2/c3`."""
+    return key.rpartition("/")[0]
+
+
+def _reaches_outside(call: ToolCall) -> bool:
+    return call.network or bool(call.writes)
+
+
+def _not_saved(reason: str) -> Refused:
+    return Refused("not_saved", f"the run is not saved: {reason}")

@@ -1,0 +1,69 @@
+"""How is a person asked, in the middle of a run, at the terminal it was started from?"""
+
+import asyncio
+import contextlib
+import os
+import sys
+import termios
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Final
+
+from earnest.engine.confirming import ConfirmationAsked
+from earnest.foundation.instants import rfc3339
+from earnest.surfaces.cli.printing import say
+
+LINE_BYTES_MAX: Final = 4_096
+"""What a terminal hands over at once."""
+YES: Final = frozenset({"y", "yes"})
+
+
+def is_terminal() -> bool:
+    """True if somebody sits before both ends."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+class Terminal:
+    """Asks for leave (`runtime.approvals.Person`) and about the request (`engine.ports.Clarifier`), one at a time.
+
+    What was typed before a question was shown is no answer to it.
+    """
+
+    def __init__(self) -> None:
+        self.still: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
+        """Keeps the screen from moving while somebody types; set by whatever moves it."""
+        self._turn = asyncio.Lock()
+
+    async def allows(self, asked: ConfirmationAsked) -> bool:
+        """See `Person`. Anything but a clear yes is a no."""
+        question = ["", "LAW 1  this needs your leave, for this once:", f"  {asked.wording}"]
+        question += [f"  write  {path}" for path in asked.paths]
+        question += ["  network"] * asked.network
+        question += [f"  action {asked.action}", f"  by     {rfc3339(asked.expires_at_ms)}, else it is a no"]
+        return (await self._answer(question, "allow it? [y/N] ")).lower() in YES
+
+    async def ask(self, questions: Sequence[str], /) -> Sequence[str]:
+        """See `Clarifier`."""
+        return [await self._answer(["", question], "(Enter to skip) > ") for question in questions]
+
+    async def _answer(self, question: Sequence[str], prompt: str) -> str:
+        async with self._turn:
+            with self.still():
+                say(*question)
+                sys.stdout.write(prompt)
+                sys.stdout.flush()
+                return await _line(sys.stdin.fileno())
+
+
+async def _line(descriptor: int) -> str:
+    """The next line that is typed; empty at the end of input. The terminal itself lets people correct it."""
+    loop = asyncio.get_running_loop()
+    if os.isatty(descriptor):
+        termios.tcflush(descriptor, termios.TCIFLUSH)
+    ready = asyncio.Event()
+    loop.add_reader(descriptor, ready.set)
+    try:
+        await ready.wait()
+        return os.read(descriptor, LINE_BYTES_MAX).decode(errors="replace").strip()
+    finally:
+        loop.remove_reader(descriptor)

@@ -1,0 +1,43 @@
+"""What did the auditor see of late, or within a window of time up to now?"""
+
+import re
+from pathlib import Path
+from typing import Final
+
+from earnest.audit.event import LogPosition, Note, decode_line
+from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
+from earnest.audit.snapshot import read_report
+from earnest.audit.statistics import Statistics, fold
+from earnest.audit.tail import newest_lines
+from earnest.effects.clock import SystemClock
+from earnest.foundation.errors import Diagnostic, Faulty
+
+LINES_MAX: Final = 20_000
+"""What is looked through for a window, so that the answer comes within 3 s."""
+UNITS_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def window_ms_of(text: str) -> int:
+    """`10m` as milliseconds. Raises `Faulty`."""
+    found = re.fullmatch(r"([0-9]{1,6})([smhd])", text)
+    if found is None or not int(found[1]):
+        raise Faulty([Diagnostic(source="/audit", line=0, message=f"{text!r} is no time such as 30s, 10m, 2h or 1d")])
+    return int(found[1]) * UNITS_MS[found[2]]
+
+
+def report_on(log: Path, settings: AuditSettings, window_ms: int | None) -> AuditReport:
+    """Since the last periodic report; or of the newest `LINES_MAX` lines those that fall within the window."""
+    now_ms = SystemClock().now_ms()
+    if window_ms is None:
+        return read_report(log, now_ms=now_ms, settings=settings)
+    statistics, end = Statistics(), LogPosition()
+    for text in newest_lines(log, LINES_MAX):
+        try:
+            line = decode_line(text)
+        except ValueError as error:
+            statistics.broken = statistics.broken or f"a line of the last {LINES_MAX}: {error}"
+            continue
+        end = LogPosition(lines=line.event.seq, head=line.hash)
+        if line.event.at_ms >= now_ms - window_ms and line.event.kind != Note.WINDOW:
+            fold(statistics, line.event)
+    return report_of(statistics, end, trigger=Trigger.ON_DEMAND, now_ms=now_ms, settings=settings)

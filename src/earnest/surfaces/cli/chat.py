@@ -1,0 +1,74 @@
+"""`earnest chat`: one request after the other, each worked as a run, with what was said before in mind."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from earnest import __version__
+from earnest.surfaces.cli.printing import say
+
+if TYPE_CHECKING:
+    from earnest.app.settings import Settings
+    from earnest.surfaces.cli.prompt import Prompt
+
+_ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
+
+
+def chat() -> None:
+    """Talk: type what is to be done, or /help.
+
+    Ctrl+C ends the run that is being worked, or clears the line; Ctrl+D leaves. `earnest` alone on a terminal does the
+    same as `earnest chat`.
+    """
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+    from earnest.foundation.errors import Unavailable  # noqa: PLC0415
+    from earnest.surfaces.cli.asking import is_terminal  # noqa: PLC0415
+
+    settings = read_settings()
+    if not is_terminal():
+        raise typer.BadParameter("to talk takes a terminal; `earnest run` works a single task without one")
+    try:
+        from earnest.surfaces.cli.prompt import Prompt  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise Unavailable(f"{error.name} is not installed: install 'earnest[models]'") from error
+    from earnest.surfaces.cli.conversation import COMMANDS  # noqa: PLC0415
+
+    prompt = Prompt(settings.home, [f"/{name}" for name in COMMANDS])
+    asyncio.run(talk(settings, prompt))
+
+
+async def talk(settings: "Settings", prompt: "Prompt") -> None:
+    """Until there is nothing more to read. A signal ends it, and leaves the run to be resumed."""
+    from earnest.surfaces.cli.asking import Terminal  # noqa: PLC0415
+    from earnest.surfaces.cli.conversation import Conversation  # noqa: PLC0415
+
+    warming = asyncio.get_running_loop().create_task(asyncio.to_thread(import_module, "earnest.surfaces.cli.task"))
+    try:
+        async with Conversation(settings, Terminal()) as conversation:
+            with _signals(conversation.interrupt):
+                say(f"earnest {__version__}: say what is to be done, or /help")
+                while await conversation.answer(await prompt.read()):
+                    pass
+    except (EOFError, asyncio.CancelledError):
+        pass
+    finally:
+        await asyncio.gather(warming, return_exceptions=True)
+
+
+@contextlib.contextmanager
+def _signals(interrupt: Callable[[], None]) -> Iterator[None]:
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    loop.add_signal_handler(signal.SIGINT, interrupt)
+    for number in _ENDS:
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, *_ENDS):
+            loop.remove_signal_handler(number)

@@ -1,0 +1,238 @@
+"""What does a conversation answer to each line that is typed? Requests are worked as runs, commands begin with a `/`.
+
+Nothing heavy is imported before the first line was typed.
+"""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from earnest.foundation.errors import EarnestError, Refused
+from earnest.surfaces.cli.printing import NobodyListens, complain, say, short
+
+if TYPE_CHECKING:
+    from earnest.app.platform import Platform
+    from earnest.app.settings import Settings
+    from earnest.engine.messages import Usage
+    from earnest.memory.megram import Megram
+    from earnest.runtime.order import Order
+    from earnest.surfaces.cli.asking import Terminal
+
+TURNS_MAX: Final = 5
+RUNS_SHOWN: Final = 10
+ENTRIES_SHOWN: Final = 20
+ENTRY_CHARACTERS: Final = 200
+_COMMAND: Final = re.compile(r"/(?P<name>[a-z]*)(?:\s+(?P<rest>.*))?", re.DOTALL)
+"""Not a path: `/etc/hosts` is a word of a request."""
+
+
+class Conversation:
+    """Answers one line after the other. The data directory is taken when something is first worked, and then kept."""
+
+    def __init__(self, settings: "Settings", terminal: "Terminal") -> None:
+        self._settings = settings
+        self._terminal = terminal
+        self._open = contextlib.AsyncExitStack()
+        self._platform: Platform | None = None
+        self._busy: asyncio.Task[bool] | None = None
+        self._run_id = ""
+        self._turns: list[str] = []
+        self._usages: list[Usage] = []
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._open.aclose()
+
+    async def answer(self, text: str) -> bool:
+        """Answer one line; False if it was the last. Whatever goes wrong is told, and the conversation goes on."""
+        self._busy = asyncio.get_running_loop().create_task(self._answer(text.strip()))
+        try:
+            return await self._busy
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            say("stopped")
+        except (NobodyListens, BrokenPipeError):
+            return False
+        except EarnestError as error:
+            complain(str(error).splitlines())
+        except Exception as error:
+            complain([*f"{type(error).__name__}: {error}".splitlines(), "this is a fault of earnest"])
+        finally:
+            self._busy = None
+        return True
+
+    def interrupt(self) -> None:
+        """Ctrl+C: end the run that is being worked, with all its processes, or else whatever else is being done."""
+        if self._run_id and self._platform is not None:
+            from earnest.engine.gradient.cascade import Cause  # noqa: PLC0415
+
+            self._platform.engine.stop(self._run_id, Cause.USER, "stopped by Ctrl+C")
+        elif self._busy is not None:
+            self._busy.cancel()
+
+    async def _answer(self, text: str) -> bool:
+        found = _COMMAND.fullmatch(text)
+        if found is None:
+            if text:
+                await self._request(text)
+            return True
+        if found["name"] == "quit":
+            return False
+        command = COMMANDS.get(found["name"])
+        if command is None:
+            complain([f"there is no command /{found['name']}; see /help"])
+            return True
+        await command.answer(self, (found["rest"] or "").strip())
+        return True
+
+    async def _request(self, words: str) -> None:
+        from earnest.runtime.order import Grants, request_order  # noqa: PLC0415
+        from earnest.surfaces.cli.task import Bounds  # noqa: PLC0415
+
+        budget = Bounds().over(self._settings.models)
+        await self._work(request_order(words, budget, Path.cwd(), Grants(), *self._turns), words)
+
+    async def playbook(self, rest: str) -> None:
+        """Work a playbook, which needs no model."""
+        order = _order_of(rest)
+        await self._work(order, order.request.raw_input)
+
+    async def _work(self, order: "Order", words: str) -> None:
+        """As one run. What came of it is a turn that later requests may speak of."""
+        from earnest.surfaces.cli.task import print_result, work_run  # noqa: PLC0415
+
+        platform = await self._opened()
+        run_id = await platform.runs.begin(order)
+        self._run_id = run_id
+        try:
+            worked = await work_run(platform, run_id, terminal=self._terminal)
+        finally:
+            self._run_id = ""
+        result = worked.result
+        self._usages.append(result.usage)
+        self._turns = [*self._turns, f"user: {words}\nearnest: {result.summary}\n{result.output}"][-TURNS_MAX:]
+        print_result(worked, as_json=False, output=True)
+        await platform.memory.flush()
+        await platform.dreaming.expire()
+
+    async def audit(self, rest: str) -> None:
+        """What the auditor saw."""
+        from earnest.app.platform import audit_settings  # noqa: PLC0415
+        from earnest.app.readers import audit_log  # noqa: PLC0415
+        from earnest.audit.report import report_lines  # noqa: PLC0415
+        from earnest.surfaces.cli.auditing import report_on, window_ms_of  # noqa: PLC0415
+
+        log, rules = audit_log(self._settings), audit_settings(self._settings)
+        report = await asyncio.to_thread(report_on, log, rules, window_ms_of(rest) if rest else None)
+        say(*report_lines(report))
+
+    async def memory(self, rest: str) -> None:
+        """What is remembered."""
+        entries = self._entries(rest or None)
+        for megram in entries:
+            content = short(megram.content, ENTRY_CHARACTERS)
+            say(f"{megram.id}  {megram.level}  {megram.state}  {megram.space} · {megram.entity}", f"  {content}")
+        if not entries:
+            say(f"nothing is remembered under {rest}" if rest else "nothing is remembered yet")
+
+    def _entries(self, space: str | None) -> "tuple[Megram, ...]":
+        """From the open platform, if there is one: a process opens its memory once."""
+        from earnest.app.readers import reading_memory  # noqa: PLC0415
+
+        if self._platform is not None:
+            return self._platform.memory.entries(space, limit=ENTRIES_SHOWN)
+        try:
+            with reading_memory(self._settings) as memory:
+                return memory.entries(space, limit=ENTRIES_SHOWN)
+        except Refused as refusal:
+            if refusal.code != "memory_missing":
+                raise
+            return ()
+
+    async def remember(self, rest: str) -> None:
+        """Keep a rule."""
+        platform = await self._opened()
+        say(f"remembered: {await platform.remembering.remember(rest)}")
+
+    async def forget(self, rest: str) -> None:
+        """Forget an entry."""
+        platform = await self._opened()
+        await platform.remembering.forget(rest)
+        say(f"forgotten: {rest}")
+
+    async def runs(self, _rest: str) -> None:
+        """What was run."""
+        from earnest.app.readers import reading_books  # noqa: PLC0415
+        from earnest.surfaces.cli.runs import run_line  # noqa: PLC0415
+        from earnest.views.runs import list_runs  # noqa: PLC0415
+
+        try:
+            with reading_books(self._settings) as books:
+                say(*map(run_line, books.read_sync(lambda reader: list_runs(reader, RUNS_SHOWN))))
+        except Refused as refusal:
+            if refusal.code != "no_database":
+                raise
+            say("no runs yet")
+
+    async def cost(self, _rest: str) -> None:
+        """What this conversation took."""
+        from earnest.engine.messages import Usage  # noqa: PLC0415
+        from earnest.surfaces.cli.lines import usage_text  # noqa: PLC0415
+
+        total = Usage(**{one.name: sum(getattr(u, one.name) for u in self._usages) for one in fields(Usage)})
+        number = len(self._usages)
+        say(f"{number} run{'s' * (number != 1)}: {usage_text(total)}")
+
+    async def help(self, _rest: str) -> None:
+        """What can be typed."""
+        say("Say what is to be done, in words. Or:", *(f"  {c.usage:<17}  {c.what}" for c in COMMANDS.values()))
+        say("  Ctrl+C             end the run, or clear the line", "  Alt+Enter          break the line")
+
+    async def _opened(self) -> "Platform":
+        from earnest.app.platform import open_platform  # noqa: PLC0415
+
+        if self._platform is None:
+            self._platform = await self._open.enter_async_context(open_platform(self._settings))
+        return self._platform
+
+
+class Command(NamedTuple):
+    """What a line that begins with `/NAME` does with the rest of it."""
+
+    usage: str
+    what: str
+    answer: Callable[[Conversation, str], Awaitable[None]]
+
+
+async def _leave(_conversation: Conversation, _rest: str) -> None:
+    """The conversation is over before this could be asked."""
+
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "audit": Command(
+        "/audit [WINDOW]", "what the auditor saw, of late or in the last 30s, 10m, 2h, 1d", Conversation.audit
+    ),
+    "memory": Command("/memory [SPACE]", "what is remembered, such as of intent:TASK_CLASS", Conversation.memory),
+    "remember": Command("/remember TEXT", "have a rule remembered for good", Conversation.remember),
+    "forget": Command("/forget ID", "forget an entry for good", Conversation.forget),
+    "run": Command("/run PLAYBOOK", "work a playbook, which needs no model", Conversation.playbook),
+    "runs": Command("/runs", "the newest runs", Conversation.runs),
+    "cost": Command("/cost", "what this conversation took of models", Conversation.cost),
+    "help": Command("/help", "this", Conversation.help),
+    "quit": Command("/quit", "leave, as Ctrl+D does", _leave),
+}
+
+
+def _order_of(playbook: str) -> "Order":
+    from earnest.app.readers import order_of  # noqa: PLC0415
+    from earnest.runtime.order import Grants  # noqa: PLC0415
+
+    return order_of(Path(playbook).expanduser(), Grants())

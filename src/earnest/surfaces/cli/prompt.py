@@ -1,0 +1,73 @@
+"""How does a person type a request: with editing, a history that is kept, pasted lines and completed commands?"""
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.history import FileHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+HISTORY_NAME: Final = "chat_history"
+HISTORY_BYTES_MAX: Final = 1024 * 1024
+_ENTRY: Final = b"\n# "
+"""What every entry of the history begins with."""
+
+
+class Prompt:
+    """Reads one request after the other. `commands` are completed at the beginning of a line.
+
+    Enter hands in, also what was pasted with its line breaks; Alt+Enter breaks the line. Ctrl+C clears, Ctrl+D on an
+    empty line leaves.
+    """
+
+    def __init__(self, home: Path, commands: Sequence[str]) -> None:
+        self._session: PromptSession[str] = PromptSession(
+            "earnest> ",
+            history=FileHistory(_history(home)),
+            completer=WordCompleter(list(commands), sentence=True),
+            key_bindings=_keys(),
+            prompt_continuation="       … ",
+        )
+
+    async def read(self) -> str:
+        """The next request. Raises `EOFError` if there will be none."""
+        return await self._session.prompt_async(handle_sigint=False)
+
+
+def _keys() -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add(Keys.ControlC)
+    def _clear(event: KeyPressEvent) -> None:
+        event.current_buffer.reset()
+
+    @keys.add(Keys.Escape, Keys.Enter)
+    def _break(event: KeyPressEvent) -> None:
+        event.current_buffer.newline(copy_margin=False)
+
+    return keys
+
+
+def _history(home: Path) -> Path:
+    """The file, which nobody else may read; of one that has grown too large, the newer half."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = home / HISTORY_NAME
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "rb") as file:
+        os.fchmod(file.fileno(), 0o600)
+        if file.seek(0, os.SEEK_END) > HISTORY_BYTES_MAX:
+            file.seek(-HISTORY_BYTES_MAX // 2, os.SEEK_END)
+            _replace(path, _ENTRY + file.read().partition(_ENTRY)[2])
+    return path
+
+
+def _replace(path: Path, content: bytes) -> None:
+    descriptor, draft = tempfile.mkstemp(dir=path.parent)  # mode 0600
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+    Path(draft).replace(path)

@@ -216,7 +216,7 @@ async def test_pools_are_refilled_up_to_their_bound(sandbox: BubblewrapSandbox) 
 async def test_a_waiting_sandbox_that_died_is_passed_over(sandbox: BubblewrapSandbox) -> None:
     for pid in descendants(forker_pid(sandbox)):
         os.kill(pid, signal.SIGKILL)
-    await asyncio.wait([box.ended for box in sandbox._ready])
+    await asyncio.wait([box.ended for boxes in sandbox._ready.values() for box in boxes])
     assert (await sandbox.run(verify("print(1)"))).stdout == b"1\n"
 
 

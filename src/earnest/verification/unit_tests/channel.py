@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NoReturn, Protocol
 
 from earnest.verification.unit_tests import pipe
+from earnest.verification.unit_tests.failures import Failures
 from earnest.verification.unit_tests.held import Held
 from earnest.verification.unit_tests.library import Malformed, Node, exception_named
 from earnest.verification.unit_tests.sharing import PREFIX, Shelf
@@ -22,6 +23,8 @@ from earnest.verification.unit_tests.values import Reader, Writer
 DEPTH_MAX: Final = 150  # of calls within calls, back and forth
 ANSWER_PARTS: Final = 11
 USING: Final = frozenset({"call", "method", "operate", "member", "await"})
+ENDING: Final = {"operate": frozenset({"__next__", "send", "throw", "close"}), "await": frozenset({""})}
+"""Operations that may say that there is no more. From any other it would end a loop of the test, unheard."""
 
 HOSTILE: Final = (
     *(pipe.Closed, pipe.BadMessage, Malformed, TypeError, ValueError, LookupError, AttributeError, ArithmeticError),
@@ -84,6 +87,7 @@ class Channel:
         self.fault = ""
         self.inseparable = ""
         self.flags: set[str] = set()
+        self.failures = Failures()
         self._lock = threading.RLock()
         self._incoming = pipe.Incoming(pipe.ANSWER_BYTES_MAX)
         self._number = 0
@@ -120,11 +124,18 @@ class Channel:
                 self._lose(error)
             finally:
                 self._depth -= 1
+            if not self._depth:
+                self.failures.returned(succeeded=succeeded)
         for text, category in warned:
             warnings.warn(text, category, stacklevel=3)
         if succeeded:
             return value
         self.raised += 1
+        if isinstance(value, KeyboardInterrupt) or (
+            isinstance(value, StopIteration | StopAsyncIteration | GeneratorExit)
+            and name not in ENDING.get(operation, ())
+        ):
+            raise RuntimeError(f"the submission raised {type(value).__name__}") from value
         raise value
 
     def replace(self, number: int, name: str, value: object) -> None:
@@ -231,6 +242,7 @@ class Channel:
         except (Lost, Malformed):
             raise
         except BaseException as error:
+            self.failures.left(error)
             node, succeeded = self._write(writer, error, 0), False
         finally:
             self._depth -= 1

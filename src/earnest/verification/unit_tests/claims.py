@@ -44,10 +44,13 @@ ARITHMETIC: Final = frozenset(
 )
 MAGNITUDES: Final = frozenset({"__abs__", "__neg__", "__pos__", "__round__", "__trunc__", "__floor__", "__ceil__"})
 NUMBERS: Final = (int, float, complex, decimal.Decimal, fractions.Fraction)
-CLAIMS_MAX: Final = 1_000  # that are asked about; a run holds seldom ten
-MET_MAX: Final = 100  # objects of one class to be asked about
+CLAIMS_MAX: Final = 500  # that are asked about; a run holds seldom ten
+MET_MAX: Final = 30  # objects of one class to be asked about
 ODD: Final = ("\0\0", -(1 << 40), 0.123456789)
 """What an object that holds neither texts nor numbers does not hold."""
+
+_Claim = tuple[Owned, str, object]
+"""Who was asked, what, about whom or what."""
 
 
 class Claims:
@@ -55,7 +58,8 @@ class Claims:
 
     def __init__(self) -> None:
         self._met: dict[type, list[Owned]] = {}
-        self._said: list[tuple[Owned, str, object]] = []
+        self._said: list[_Claim] = []
+        self._open: dict[int, _Claim] = {}
         self._differences: set[int] = set()
 
     def meet(self, thing: Owned) -> None:
@@ -65,23 +69,36 @@ class Claims:
             others.append(thing)
 
     def heard(self, mine: Owned, name: str, given: tuple[object, ...], answer: object) -> None:
-        """What an operation of an object answered."""
+        """What an operation of an object answered. An object as an answer counts once it is taken for true."""
         other = given[0] if given else None
-        if name in ORDERS and not isinstance(other, Owned):
-            if type(answer) is bool:
-                CHANNEL.flags.add(OWN_ORDER)
-        elif name in ARITHMETIC and isinstance(other, NUMBERS):
+        if name in CLAIMED and isinstance(answer, Owned):
+            self._open[answer.__number__] = (mine, name, other)
+        elif name in CLAIMED and answer is not NotImplemented:
+            self._claimed((mine, name, other), is_yes=bool(answer))
+        elif isinstance(other, NUMBERS) if name in ARITHMETIC else self._is_magnitude(mine, name):
             self._calculated(answer)
-        elif name in MAGNITUDES and mine.__number__ in self._differences:
-            self._calculated(answer)
-        elif name in CLAIMED and answer is True and len(self._said) < CLAIMS_MAX:
-            self._said.append((mine, name, other))
+
+    def taken(self, thing: Owned) -> None:
+        """An object was taken for true."""
+        if thing.__number__ in self._open:
+            self._claimed(self._open.pop(thing.__number__), is_yes=True)
 
     def settle(self) -> None:
         """At the end: ask each who said yes for what it must deny."""
         said, self._said = self._said, []
         if any(all(map(_says_yes, self._questions(*claim))) for claim in said):
             CHANNEL.flags.add(CONSTANT)
+
+    def _claimed(self, claim: _Claim, *, is_yes: bool) -> None:
+        _, name, other = claim
+        if name in ORDERS and not isinstance(other, Owned):
+            CHANNEL.flags.add(OWN_ORDER)
+        elif is_yes and len(self._said) < CLAIMS_MAX:
+            self._said.append(claim)
+
+    def _is_magnitude(self, mine: Owned, name: str) -> bool:
+        """True for the size of a difference between an object and a number of ours."""
+        return name in MAGNITUDES and mine.__number__ in self._differences
 
     def _calculated(self, answer: object) -> None:
         """An object made something of a number of ours. A number is its word; an object may still become one."""
@@ -90,7 +107,7 @@ class Claims:
         elif isinstance(answer, Owned):
             self._differences.add(answer.__number__)
 
-    def _questions(self, mine: Owned, name: str, other: object) -> Iterator[tuple[Owned, str, object]]:
+    def _questions(self, mine: Owned, name: str, other: object) -> Iterator[_Claim]:
         met = [each for each in self._met.get(type(mine), ()) if each is not mine and each is not other]
         if name == "__eq__":
             yield from ((mine, name, each) for each in met)
@@ -114,14 +131,15 @@ def unlike(value: Any) -> tuple[object, ...]:
     return ODD
 
 
-def _says_yes(question: tuple[Owned, str, object]) -> bool:
+def _says_yes(question: _Claim) -> bool:
     mine, name, other = question
     operation = "method" if name in PREFIXES else "operate"
     try:
-        return CHANNEL.request(operation, mine.__number__, name, (other,)) is True
+        answer = CHANNEL.request(operation, mine.__number__, name, (other,))
+        return answer is not NotImplemented and bool(answer)
     except Lost:
         return True
-    except Exception:  # whatever it is, it is no yes
+    except (Exception, SystemExit):  # whatever it is, it is no yes
         return False
 
 

@@ -27,15 +27,25 @@ class Failures:
     def __init__(self) -> None:
         self._failed = False
         self._skipped = False
+        self._is_away = False
 
     def told(self, error: BaseException) -> None:
         """The submission is told of an exception of ours; one that was never raised is a value like others."""
         if error.__traceback__ is None:
             return
-        if isinstance(error, SkipTest) or _outcome(error) == "Skipped":
+        if isinstance(error, (SkipTest, *_outcomes("Skipped"))):
             self._skipped = True
         elif is_verdict(error):
             self._failed = True
+
+    def left(self, error: BaseException) -> None:
+        """A function of the test ended in an exception; the submission had called it."""
+        self._is_away |= cuts_off_assertions(error.__traceback__)
+
+    def returned(self, *, succeeded: bool) -> None:
+        """The submission ended what the test asked of it, with a value or an exception."""
+        self._failed |= succeeded and self._is_away
+        self._is_away = False
 
     def swallowed(self, error: BaseException | None) -> bool:
         """True if an exception of the test must go on being raised, though the submission took it."""
@@ -57,7 +67,7 @@ def is_verdict(error: BaseException) -> bool:
         return any(map(is_verdict, error.exceptions))
     if "__number__" in vars(error):
         return False
-    return isinstance(error, AssertionError | SkipTest) or bool(_outcome(error))
+    return isinstance(error, (AssertionError, SkipTest, *_outcomes("OutcomeException")))
 
 
 def cuts_off_assertions(trace: TracebackType | None) -> bool:
@@ -71,9 +81,10 @@ def cuts_off_assertions(trace: TracebackType | None) -> bool:
     return any(_rest_asserts(step) for step in steps)
 
 
-def _outcome(error: BaseException) -> str:
-    """How pytest calls it, if it is one of its outcomes."""
-    return type(error).__name__ if type(error).__module__ == "_pytest.outcomes" else ""
+def _outcomes(name: str) -> tuple[type[BaseException], ...]:
+    """A class of pytest's outcomes, if pytest runs the tests."""
+    module = sys.modules.get("_pytest.outcomes")
+    return () if module is None else (getattr(module, name),)
 
 
 def _steps(trace: TracebackType | None) -> Iterator[TracebackType]:

@@ -1,4 +1,4 @@
-"""What do the tests hold in place of members of an enumeration of the submission? Their names and values, and a number."""
+"""What do the tests hold in place of an enumeration's members? A name, a value, and a number."""
 
 from typing import Any, NoReturn
 
@@ -50,5 +50,9 @@ class StrMember(Member, str):
     __hash__ = str.__hash__
 
 
-KINDS: dict[str, tuple[type | None, type[Member]]] = {"": (None, Member), "int": (int, IntMember), "str": (str, StrMember)}
+KINDS: dict[str, tuple[type | None, type[Member]]] = {
+    "": (None, Member),
+    "int": (int, IntMember),
+    "str": (str, StrMember),
+}
 """By the plain type that is mixed in."""

@@ -23,9 +23,14 @@ class StandInClass(type):
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, object]) -> type:
         """Only the submission's classes have stand-ins; a test cannot make one from another."""
-        if bases and "__class_id__" not in namespace:
+        if "__class_id__" not in namespace and any(isinstance(base, StandInClass) for base in bases):
             CHANNEL.refuse("a test makes a class of its own from a class of the submission")
         return super().__new__(cls, name, bases, namespace)
+
+    def mro(cls) -> list[type]:
+        """With the library's classes that it is one of, though it has nothing of theirs."""
+        likewise = vars(cls).get("__likewise__", ())
+        return list(dict.fromkeys([*super().mro()[:-1], *likewise, object]))
 
     def __call__(cls, *arguments: object, **keywords: object) -> object:
         """An object of the submission. One that was there before may stand for anything."""
@@ -108,6 +113,11 @@ class Handle(Owned, metaclass=StandInClass):
         if type(self).__plain__ is not None and isinstance(other, PLAIN):
             return CHANNEL.request("plain", self.__number__) == other
         return NotImplemented
+
+    def __bool__(self) -> bool:
+        CLAIMS.taken(self)
+        has_size = any("__len__" in vars(kind) for kind in type(self).__mro__)
+        return not has_size or len(self) > 0  # type: ignore[arg-type]
 
     def __hash__(self) -> int:
         return hash(self.__number__)

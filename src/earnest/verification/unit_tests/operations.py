@@ -1,7 +1,6 @@
 """What does a stand-in class get of the operations that the submission's class offers?"""
 
 from collections.abc import Callable, Generator
-from types import TracebackType
 from typing import Any, Final
 
 from earnest.verification.unit_tests.channel import CHANNEL
@@ -10,43 +9,57 @@ from earnest.verification.unit_tests.owned import Owned
 
 
 def _operation(name: str) -> Callable[..., object]:
-    def operation(self: Handle, *arguments: object) -> object:
-        if name in JUDGING:
-            CHANNEL.flags.add(OWN_JUDGEMENT)
-        return CHANNEL.request("operate", self.__number__, name, arguments)
+    def operation(self: Owned, *arguments: object) -> object:
+        answer = CHANNEL.request("operate", self.__number__, name, arguments)
+        CLAIMS.heard(self, name, arguments, answer)
+        return answer
 
     operation.__name__ = name
     return operation
 
 
 def _exact(name: str, kind: type) -> Callable[..., object]:
-    def operation(self: Handle) -> object:
+    def operation(self: Owned) -> object:
         value = CHANNEL.request("operate", self.__number__, name)
         if type(value) is not kind:
             raise TypeError(f"{name} answered no {kind.__name__}")
+        if value is True:
+            CLAIMS.taken(self)
         return value
 
     operation.__name__ = name
     return operation
 
 
-def _call(self: Handle, *arguments: object, **keywords: object) -> object:
+def _call(self: Owned, *arguments: object, **keywords: object) -> object:
     return CHANNEL.request("call", self.__number__, "", arguments, keywords)
 
 
-def _contains(self: Handle, item: object) -> bool:
-    return CHANNEL.request("operate", self.__number__, "__contains__", (item,)) is True
+def _contains(self: Owned, item: object) -> bool:
+    answer = bool(CHANNEL.request("operate", self.__number__, "__contains__", (item,)))
+    CLAIMS.heard(self, "__contains__", (item,), answer)
+    return answer
 
 
-def _await(self: Handle) -> Generator[None, None, Any]:
+def _await(self: Owned) -> Generator[None, None, Any]:
     yield from ()
     return CHANNEL.request("await", self.__number__)
 
 
+def _exit(self: Owned, kind: object, error: BaseException | None, trace: object) -> object:
+    answer = CHANNEL.request("operate", self.__number__, "__exit__", (kind, error, trace))
+    return answer and not CHANNEL.failures.swallowed(error)
+
+
+async def _async_exit(self: Owned, kind: object, error: BaseException | None, trace: object) -> object:
+    answer = await CHANNEL.request("operate", self.__number__, "__aexit__", (kind, error, trace))
+    return answer and not CHANNEL.failures.swallowed(error)
+
+
 FORWARDED: Final = frozenset(
     {
-        *("__abs__", "__add__", "__aenter__", "__aexit__", "__aiter__", "__and__", "__anext__", "__ceil__"),
-        *("__delitem__", "__divmod__", "__enter__", "__exit__", "__floor__", "__floordiv__", "__ge__", "__getitem__"),
+        *("__abs__", "__add__", "__aenter__", "__aiter__", "__and__", "__anext__", "__ceil__"),
+        *("__delitem__", "__divmod__", "__enter__", "__floor__", "__floordiv__", "__ge__", "__getitem__"),
         *("__gt__", "__iadd__", "__iand__", "__ifloordiv__", "__ilshift__", "__imod__", "__imul__", "__invert__"),
         *("__ior__", "__ipow__", "__irshift__", "__isub__", "__iter__", "__itruediv__", "__ixor__", "__le__"),
         *("__lshift__", "__lt__", "__matmul__", "__mod__", "__mul__", "__neg__", "__next__", "__or__", "__pos__"),
@@ -64,5 +77,8 @@ OPERATIONS: Final[dict[str, object]] = {
     "__call__": _call,
     "__contains__": _contains,
     "__await__": _await,
+    "__exit__": _exit,
+    "__aexit__": _async_exit,
 }
-"""What a stand-in class gets of what the submission's class offers."""
+GENERATOR: Final = {"__iter__": lambda self: self} | {name: _operation(name) for name in ("send", "throw", "close")}
+"""What a generator has besides: `yield from` asks it for these."""

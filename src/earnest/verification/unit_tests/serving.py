@@ -93,7 +93,7 @@ class Server:
             "operate": _operate,
             "plain": lambda thing, *_: _plain(thing),
             "names": lambda thing, *_: _public_names(thing),
-            "member": lambda thing, name, given, _: getattr(thing[name], *given),
+            "member": lambda thing, name, *_: getattr(thing, name),
             "signature": lambda thing, *_: _signature(thing),
             "await": lambda thing, *_: self._run(thing),
         }
@@ -177,7 +177,7 @@ class Server:
         """One operation; on an object, but for those that concern modules."""
         if operation == "load":
             module = importlib.import_module(name)
-            return self._telling.number(module), hasattr(module, "__path__")
+            return self._telling.number(module), hasattr(module, "__path__"), module.__doc__
         if operation == "fresh":
             _forget_submission()
             return None

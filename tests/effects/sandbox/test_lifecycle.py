@@ -229,6 +229,20 @@ async def test_a_killed_launcher_ends_all_and_is_said(sandbox: BubblewrapSandbox
     assert (await sandbox.run(verify("print(1)"))).status in (Status.REFUSED, Status.KILLED)
 
 
+async def test_a_canary_ends_with_a_killed_launcher(sandbox: BubblewrapSandbox) -> None:
+    await sandbox.run(verify("pass"))
+    box = await sandbox._launcher.start_canary()
+    canary = os.pidfd_open(await box.started)
+    ended = asyncio.Event()
+    asyncio.get_running_loop().add_reader(canary, ended.set)
+    assert not ended.is_set()
+    os.kill(forker_pid(sandbox), signal.SIGKILL)
+    await ended.wait()
+    asyncio.get_running_loop().remove_reader(canary)
+    os.close(canary)
+    box.channel.close()
+
+
 async def test_pid_1_killed_from_outside_is_no_success(sandbox: BubblewrapSandbox, bell: Path) -> None:
     running = asyncio.ensure_future(sandbox.run(work(SLEEPER, bell)))
     await rung(bell)

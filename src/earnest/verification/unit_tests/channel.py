@@ -94,7 +94,6 @@ class Channel:
         self._depth = 0
         self._held = Held(self._write)
         self._dropped: list[int] = []
-        self._next_held = 0
         self._originals: dict[tuple[int, str], object] = {}
         self._shelf = Shelf()
         self._environment = Environment()
@@ -160,18 +159,17 @@ class Channel:
     def _message(
         self, operation: str, target: int, name: str, arguments: Sequence[object], keywords: dict[str, object]
     ) -> list[Node]:
+        writer = Writer(self._write, self._held.numbers, PREFIX)
         superfluous = self._held.superfluous()
+        changes = self._held.changes(writer)
         self._held.drop(superfluous)
         self._dropped += superfluous
-        writer = Writer(self._write, self._held.numbers, PREFIX)
         nodes = [writer.node(argument) for argument in arguments]
         named = {key: writer.node(value) for key, value in keywords.items()}
-        changes = self._held.changes(writer)
         table = writer.finish()
         setting = self._setting(writer)
-        held = [self._next_held, self._dropped, changes]
-        self._held.hold(self._next_held, writer.containers)
-        self._next_held += len(writer.containers)
+        held = [self._dropped, changes]
+        self._held.hold(writer.containers)
         self._dropped = []
         self._number += 1
         return [self._number, operation, target, name, nodes, named, table, setting, held]
@@ -215,6 +213,7 @@ class Channel:
         self.meaning.learn(classes)
         reader = Reader(table, self.meaning.read, self._held.containers)
         self._held.apply(reader, changes)
+        self._held.hold_answer(reader.containers, table)
         self._held.agree()
         value = reader.value(node)
         if files is not None:

@@ -123,7 +123,7 @@ def unlike(value: Any) -> tuple[object, ...]:
     """Values much like this one, which whoever holds or begins with this one need not hold or begin with."""
     if isinstance(value, str):
         changed = "".join(chr(ord(letter) ^ 1) for letter in value)
-        return changed, changed[::-1] * 3 + "\0"
+        return changed, changed[::-1] * 3, "\0"
     if isinstance(value, NUMBERS):
         return value + 1, value - 1, -value - 1, value + 10**9 + 7
     if isinstance(value, tuple) and value:

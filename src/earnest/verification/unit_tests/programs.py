@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.effects.sandbox.api import Program
-from earnest.foundation.errors import Broken
+from earnest.foundation.errors import Unavailable
 
 PACKAGE: Final = "earnest.verification.unit_tests"
 STDLIB: Final = (
@@ -96,7 +96,7 @@ def _distribution() -> Modules:
 def _root(package: str) -> Path:
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
-        raise Broken(f"{package}, which runs the tests, is not installed")
+        raise Unavailable(f"{package}, which runs the tests, is not installed: install 'earnest[pytest]'")
     return Path(spec.origin).parent
 
 

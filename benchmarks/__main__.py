@@ -126,7 +126,14 @@ TARGETS = (
     Target(
         program="verdicts",
         key="stdout_ratio",
-        what="`stdout` verdict of a trivial program",
+        what="`stdout` verdict of `python program.py`",
+        bound=2,
+        unit="times plain",
+    ),
+    Target(
+        program="verdicts",
+        key="stdout_quick_ratio",
+        what="`stdout` verdict of `python -I -S program.py`",
         bound=2,
         unit="times plain",
     ),
@@ -140,11 +147,11 @@ TARGETS = (
     Target(
         program="verdicts", key="unit_tests_pytest_ms", what="`unit_tests` verdict, pytest, warm", bound=120, unit="ms"
     ),
-    Target(program="verdicts", key="pipe_call_us", what="one call over the pipe", bound=100, unit="µs"),
+    Target(program="verdicts", key="pipe_call_us", what="`unit_tests`, one call over the pipe", bound=100, unit="µs"),
     Target(
         program="verdicts",
         key="verdicts_per_s",
-        what="trivial verdicts",
+        what="`stdout` verdicts, two at a time",
         bound=40,
         unit="verdicts/s",
         at_least=True,

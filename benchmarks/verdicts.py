@@ -1,4 +1,10 @@
-"""What does a verdict cost? Prints medians as JSON; before each measurement the pool is given time to fill."""
+"""What does a verdict cost? Prints medians as JSON; before each measurement the pool is given time to fill.
+
+`stdout_ratio`: a verdict over the plain run of the same program by the same interpreter; `quick` leaves out what this
+machine adds to the start of Python.
+`pipe_call_us`: two runs of tests that differ in how often they call a function, one less the other, a call.
+`verdicts_per_s`: verdicts on the quick program, two at a time.
+"""
 
 import asyncio
 import json
@@ -21,11 +27,12 @@ from earnest.verification.service import Verifier
 from earnest.verification.verdict import Answer
 
 ROUNDS = 30
+CALLS_FEW, CALLS_MANY = 1_000, 11_000
+AT_ONCE = 2
 BURST = 120
-CALLS = 2_000
 FULL_WAIT_S = 0.005
-SOLUTION = "def double(n):\n    return 2 * n\n"
-PROGRAM = "print(3)\n"
+USUAL: tuple[str, ...] = ()
+QUICK = ("-I", "-S")
 UNITTEST = """
 import unittest
 import solution
@@ -40,21 +47,21 @@ from solution import double
 def test_double(n, wanted):
     assert double(n) == wanted
 """
-CALLING = f"""
-import sys, time, unittest
+CALLING = """
+import unittest
 from solution import double
 class T(unittest.TestCase):
     def test_calls(self):
-        double(1)
-        start_ns = time.perf_counter_ns()
-        for n in range({CALLS}):
+        for n in range(%d):
             double(n)
-        took_us = (time.perf_counter_ns() - start_ns) / 1000 / {CALLS}
-        sys.__stdout__.write(f"{{took_us}}\\n")
 """
-CASES: JsonObject = {"cases": [{"expected": "3\n"}]}
-STDOUT: JsonObject = {"program": ["python3", "program.py"], **CASES}
-QUICK: JsonObject = {"program": ["python3", "-I", "-S", "program.py"], **CASES}  # without what a machine adds to Python
+WORK = {"solution.py": "def double(n):\n    return 2 * n\n", "program.py": "print(3)\n"}
+SPEC = {
+    "test_unittest.py": UNITTEST,
+    "test_pytest.py": PYTEST,
+    "test_few.py": CALLING % CALLS_FEW,
+    "test_many.py": CALLING % CALLS_MANY,
+}
 
 
 class Bench:
@@ -64,63 +71,53 @@ class Bench:
         self._sandbox = sandbox
         self._verifier = Verifier(registry=Registry(), sandbox=sandbox, clock=SystemClock())
         self._work, self._spec = folder / "work", folder / "spec"
-        for path, text in (
-            (self._work / "solution.py", SOLUTION),
-            (self._work / "program.py", PROGRAM),
-            (self._spec / "test_unittest.py", UNITTEST),
-            (self._spec / "test_pytest.py", PYTEST),
-            (self._spec / "test_calling.py", CALLING),
-        ):
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+        for place, texts in ((self._work, WORK), (self._spec, SPEC)):
+            place.mkdir()
+            for name, text in texts.items():
+                (place / name).write_text(text, encoding="utf-8")
 
-    async def verdict(self, kind: str, config: JsonObject) -> None:
+    async def _verdict(self, kind: str, config: JsonObject) -> None:
         criterion = Criterion(id="C1", text="x", check=CheckSpec(kind=kind, config=config))
         verdict = await self._verifier.verify([criterion], self._work, base_folder=self._spec)
         assert verdict.answer is Answer.VERIFIED, verdict.criteria[0].reason
 
-    async def stdout(self, config: JsonObject = STDOUT) -> None:
-        await self.verdict("stdout", config)
+    async def stdout(self, options: tuple[str, ...]) -> None:
+        program = ["python3", *options, "program.py"]
+        await self._verdict("stdout", {"program": program, "cases": [{"expected": "3\n"}]})
 
-    async def unit_tests(self, tests: str) -> None:
-        await self.verdict("unit_tests", {"module": "solution", "tests": [tests]})
+    async def unit_tests(self, name: str) -> None:
+        await self._verdict("unit_tests", {"module": "solution", "tests": [f"test_{name}.py"]})
 
-    async def plain(self) -> None:
-        interpreter = str(read_host().interpreter)
+    async def plain(self, options: tuple[str, ...]) -> None:
         process = await asyncio.create_subprocess_exec(
-            interpreter, "program.py", cwd=self._work, stdout=asyncio.subprocess.PIPE
+            str(read_host().interpreter), *options, "program.py", cwd=self._work, stdout=asyncio.subprocess.PIPE
         )
         await process.communicate()
 
-    async def filled(self) -> None:
-        """Wait for the pool, as a platform with pauses between its verdicts would find it."""
-        while self._sandbox.ready < 1:  # noqa: ASYNC110 - asked from outside
-            await asyncio.sleep(FULL_WAIT_S)
+    async def medians_ms(self, rounds: int, runs: dict[str, Callable[[], Awaitable[None]]]) -> dict[str, float]:
+        """Of each, all of them once a round, after one round for what is loaded and compiled once."""
+        times: dict[str, list[float]] = {name: [] for name in runs}
+        for _ in range(rounds + 1):
+            for name, run in runs.items():
+                # The pool is as a platform with pauses between its verdicts would find it.
+                while self._sandbox.ready < 1:  # noqa: ASYNC110 - asked from outside
+                    await asyncio.sleep(FULL_WAIT_S)
+                start_ns = time.perf_counter_ns()
+                await run()
+                times[name].append((time.perf_counter_ns() - start_ns) / 1e6)
+        return {name: statistics.median(found[1:]) for name, found in times.items()}
 
-    async def timed_ms(self, run: Callable[[], Awaitable[None]]) -> float:
-        await self.filled()
+    async def per_s(self) -> float:
+        """Throughput, however often the pool is empty."""
+        turns = asyncio.Semaphore(AT_ONCE)
+
+        async def one() -> None:
+            async with turns:
+                await self.stdout(QUICK)
+
         start_ns = time.perf_counter_ns()
-        await run()
-        return (time.perf_counter_ns() - start_ns) / 1e6
-
-
-async def call_us(sandbox: BubblewrapSandbox, bench: Bench) -> float:
-    """Of one call over the pipe, as the tests' side measures it."""
-    printed: list[float] = []
-    run = sandbox.run
-
-    async def listening(execution):  # type: ignore[no-untyped-def]
-        report = await run(execution)
-        assert report.joined is not None
-        printed.append(float(report.joined.stdout))
-        return report
-
-    sandbox.run = listening  # type: ignore[method-assign]
-    for _ in range(5):
-        await bench.filled()
-        await bench.unit_tests("test_calling.py")
-    sandbox.run = run  # type: ignore[method-assign]
-    return statistics.median(printed)
+        await asyncio.gather(*(one() for _ in range(BURST)))
+        return BURST / ((time.perf_counter_ns() - start_ns) / 1e9)
 
 
 async def main(rounds: int) -> None:
@@ -128,33 +125,34 @@ async def main(rounds: int) -> None:
     assert isinstance(sandbox, BubblewrapSandbox), "this machine has no sandbox"
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(sandbox, Path(folder))
-        runs: dict[str, Callable[[], Awaitable[None]]] = {
-            "plain": bench.plain,
-            "stdout": bench.stdout,
-            "unittest": lambda: bench.unit_tests("test_unittest.py"),
-            "pytest": lambda: bench.unit_tests("test_pytest.py"),
-        }
-        times: dict[str, list[float]] = {name: [] for name in runs}
-        for name, run in runs.items():
-            await run()  # what is loaded and compiled once
-            times[name] = []
-        for _ in range(rounds):
-            for name, run in runs.items():
-                times[name].append(await bench.timed_ms(run))
-        medians = {name: statistics.median(values) for name, values in times.items()}
-        pipe_us = await call_us(sandbox, bench)
-        start_ns = time.perf_counter_ns()
-        await asyncio.gather(*(bench.stdout(QUICK) for _ in range(BURST)))
-        per_s = BURST / ((time.perf_counter_ns() - start_ns) / 1e9)
+        ms = await bench.medians_ms(
+            rounds,
+            {
+                "plain": lambda: bench.plain(USUAL),
+                "stdout": lambda: bench.stdout(USUAL),
+                "plain_quick": lambda: bench.plain(QUICK),
+                "stdout_quick": lambda: bench.stdout(QUICK),
+                "unittest": lambda: bench.unit_tests("unittest"),
+                "pytest": lambda: bench.unit_tests("pytest"),
+            },
+        )
+        ms |= await bench.medians_ms(
+            max(rounds // 5, 1),
+            {"few": lambda: bench.unit_tests("few"), "many": lambda: bench.unit_tests("many")},
+        )
+        per_s = await bench.per_s()
     await sandbox.close()
     result = {
         "rounds": rounds,
-        "plain_ms": round(medians["plain"], 2),
-        "stdout_ms": round(medians["stdout"], 2),
-        "stdout_ratio": round(medians["stdout"] / medians["plain"], 2),
-        "unit_tests_unittest_ms": round(medians["unittest"], 1),
-        "unit_tests_pytest_ms": round(medians["pytest"], 1),
-        "pipe_call_us": round(pipe_us, 1),
+        "plain_ms": round(ms["plain"], 2),
+        "stdout_ms": round(ms["stdout"], 2),
+        "stdout_ratio": round(ms["stdout"] / ms["plain"], 2),
+        "plain_quick_ms": round(ms["plain_quick"], 2),
+        "stdout_quick_ms": round(ms["stdout_quick"], 2),
+        "stdout_quick_ratio": round(ms["stdout_quick"] / ms["plain_quick"], 2),
+        "unit_tests_unittest_ms": round(ms["unittest"], 1),
+        "unit_tests_pytest_ms": round(ms["pytest"], 1),
+        "pipe_call_us": round(1_000 * (ms["many"] - ms["few"]) / (CALLS_MANY - CALLS_FEW), 1),
         "verdicts_per_s": round(per_s, 1),
     }
     print(json.dumps(result, indent=2))

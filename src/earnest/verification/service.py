@@ -1,8 +1,9 @@
 """Judging: take in what was handed in, run the checks, conclude. Nothing a check does is raised."""
 
 import asyncio
+import contextlib
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -105,11 +106,9 @@ class Verifier:
         cannot be taken in (links, devices, lookalike names, too much of it) leaves every criterion unclear for want of
         evidence.
         """
-        with tempfile.TemporaryDirectory(prefix="earnest-verify-") as scratch:
+        async with _scratch() as scratch:
             try:
-                snapshot = await asyncio.to_thread(
-                    take_submission, folder, Path(scratch) / "snapshot", self._snapshot_limits
-                )
+                snapshot = await asyncio.to_thread(take_submission, folder, scratch / "snapshot", self._snapshot_limits)
             except Refused as refused:
                 return self._not_taken_in(criteria, str(refused), Cause.EVIDENCE)
             except OSError as error:
@@ -266,6 +265,16 @@ class Verifier:
         )
         sandbox = self._sandbox.description if self._sandbox else ""
         return Verdict(answer=combine(verdicts), criteria=verdicts, snapshot="", sandbox=sandbox)
+
+
+@contextlib.asynccontextmanager
+async def _scratch() -> AsyncIterator[Path]:
+    """A folder for the copy. Removing it takes milliseconds, in which other checks go on."""
+    folder = tempfile.TemporaryDirectory(prefix="earnest-verify-")
+    try:
+        yield Path(folder.name)
+    finally:
+        await asyncio.to_thread(folder.cleanup)
 
 
 def _assertions(snapshot: Snapshot) -> tuple[Assertions, tuple[str, ...]]:

@@ -89,7 +89,7 @@ async def test_cancelling_ends_both(sandbox: BubblewrapSandbox) -> None:
     task = asyncio.ensure_future(sandbox.run(replace(verify("input()"), joined=verify("import os; os.read(3, 1)"))))
     async with asyncio.timeout(10):
         while len(sandbox._launcher._boxes) < 2:  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(0)
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task
@@ -127,7 +127,7 @@ async def test_a_box_with_a_program_stands_ready_and_is_used_once(sandbox: Bubbl
         assert (await sandbox.run(ready(it))).stdout == b"1\n"
         async with asyncio.timeout(20):
             while not sandbox._ready[it]:  # noqa: ASYNC110 - asked from outside
-                await asyncio.sleep(0.005)
+                await asyncio.sleep(0)
 
 
 async def test_only_so_many_kinds_stand_ready(sandbox: BubblewrapSandbox) -> None:

@@ -1,1 +1,1 @@
-"""Problems with hidden tests, a right solution and wrong ones, one YAML file a problem: only the right one is verified."""
+"""Problems with hidden tests, a right solution and wrong ones, one YAML file each: only the right one is verified."""

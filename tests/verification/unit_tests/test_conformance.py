@@ -96,7 +96,6 @@ def test_no_count_is_no_pass_and_an_exit_code_is_a_failure() -> None:
         ({"module": "a", "tests_in_work": ["t.py"], "isolation": "shared"}, ""),
         ({"module": "a", "tests": ["t.py"], "killed_percent": 50}, ""),
         ({"module": "a", "tests": ["t.py"], "runner": "nose"}, "runner"),
-        ({"module": "a", "tests": ["t.py"], "repeat": 0}, "repeat"),
     ],
 )
 def test_a_faulty_config_is_named(config: JsonObject, path: str) -> None:

@@ -5,9 +5,6 @@ import contextlib
 import os
 import socket
 from dataclasses import dataclass
-from typing import Final
-
-FULL_WAIT_S: Final = 0.001
 
 
 class Pipe:
@@ -33,9 +30,18 @@ class Join:
         while True:
             try:
                 socket.send_fds(channel, [b"="], [end.fileno() for end in ends])
-            except BlockingIOError:
-                await asyncio.sleep(FULL_WAIT_S)
-            else:
                 break
+            except BlockingIOError:
+                await _room(channel)
         for end in ends:
             end.close()
+
+
+async def _room(channel: socket.socket) -> None:
+    """Until the channel takes more."""
+    loop, room = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_writer(channel, room.set)
+    try:
+        await room.wait()
+    finally:
+        loop.remove_writer(channel)

@@ -7,7 +7,6 @@ from typing import Final
 
 from earnest.contracts.reader import Reader
 from earnest.contracts.yaml_source import Node, node_of
-from earnest.effects.sandbox.api import Report
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.verification.paths import path_fault, read_beside, read_entry
@@ -20,7 +19,6 @@ from earnest.verification.unit_tests.trial import Plan, run_trial
 FILES_MAX: Final = 100
 MODULES_MAX: Final = 20
 TESTS_MAX: Final = 10_000
-REPEAT_MAX: Final = 10
 KILLED_PERCENT: Final = 70
 _MODULE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 _PYTEST: Final = re.compile(rb"^\s*(?:import|from)\s+pytest\b|^(?:async\s+)?def\s+test", re.M)
@@ -48,7 +46,7 @@ class UnitTestsCheck:
         return [ConfigFault("tests", text) for text in complaints(files, wanted.modules, wanted.min_tests)]
 
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
-        """See `Check`. Every run has a pair of sandboxes of its own; the first that fails ends the check."""
+        """See `Check`. Every run has a pair of sandboxes of its own."""
         wanted = _read(Reader(), node_of(config), None)
         files = {entry.path: entry for entry in subject.snapshot.entries}
         if wanted.in_work:
@@ -58,15 +56,8 @@ class UnitTestsCheck:
             sources = {path: read_entry(subject.snapshot, entry) for path, entry in files.items()}
             return await judge_own_tests(_with_tests(wanted, sources), sources, tools, wanted.killed_percent)
         plan = _with_tests(wanted, {name: read_beside(subject.base_folder, name) for name in wanted.tests})
-        reports: list[Report] = []
-        findings = Findings(passed=None, reason="nothing ran")
-        for _ in range(wanted.repeat):
-            trial = await run_trial(plan, subject.snapshot.folder, tools)
-            reports += trial.reports
-            findings = judge(plan, trial, tuple(reports))
-            if findings.passed is not True or findings.flags:
-                break
-        return findings
+        trial = await run_trial(plan, subject.snapshot.folder, tools)
+        return judge(plan, trial, trial.reports)
 
 
 def _with_tests(plan: Plan, contents: Mapping[str, bytes]) -> Plan:
@@ -78,7 +69,7 @@ def _with_tests(plan: Plan, contents: Mapping[str, bytes]) -> Plan:
 
 
 def _read(reader: Reader, node: Node, base_folder: Path | None) -> Plan:
-    optional = ("module", "modules", "tests", "tests_in_work", "min_tests", "runner", "isolation", "repeat")
+    optional = ("module", "modules", "tests", "tests_in_work", "min_tests", "runner", "isolation")
     entries = reader.mapping(node, required=(), optional=(*optional, "killed_percent"))
     if ("module" in entries) == ("modules" in entries):
         reader.fault(node, "give exactly one of module and modules")
@@ -98,7 +89,6 @@ def _read(reader: Reader, node: Node, base_folder: Path | None) -> Plan:
         min_tests=reader.integer(entries.get("min_tests"), low=1, high=TESTS_MAX, default=1),
         runner=runner,
         shared=isolation == "shared",
-        repeat=reader.integer(entries.get("repeat"), low=1, high=REPEAT_MAX, default=1),
         killed_percent=reader.integer(entries.get("killed_percent"), low=1, high=100, default=KILLED_PERCENT),
     )
 

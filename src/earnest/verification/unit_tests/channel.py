@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NoReturn, Protocol
 
 from earnest.verification.unit_tests import pipe
+from earnest.verification.unit_tests.failures import Failures
 from earnest.verification.unit_tests.held import Held
 from earnest.verification.unit_tests.library import Malformed, Node, exception_named
 from earnest.verification.unit_tests.sharing import PREFIX, Shelf
@@ -22,6 +23,8 @@ from earnest.verification.unit_tests.values import Reader, Writer
 DEPTH_MAX: Final = 150  # of calls within calls, back and forth
 ANSWER_PARTS: Final = 11
 USING: Final = frozenset({"call", "method", "operate", "member", "await"})
+ENDING: Final = {"operate": frozenset({"__next__", "send", "throw", "close"}), "await": frozenset({""})}
+"""Operations that may say that there is no more. From any other it would end a loop of the test, unheard."""
 
 HOSTILE: Final = (
     *(pipe.Closed, pipe.BadMessage, Malformed, TypeError, ValueError, LookupError, AttributeError, ArithmeticError),
@@ -84,13 +87,13 @@ class Channel:
         self.fault = ""
         self.inseparable = ""
         self.flags: set[str] = set()
+        self.failures = Failures()
         self._lock = threading.RLock()
         self._incoming = pipe.Incoming(pipe.ANSWER_BYTES_MAX)
         self._number = 0
         self._depth = 0
         self._held = Held(self._write)
         self._dropped: list[int] = []
-        self._next_held = 0
         self._originals: dict[tuple[int, str], object] = {}
         self._shelf = Shelf()
         self._environment = Environment()
@@ -120,11 +123,18 @@ class Channel:
                 self._lose(error)
             finally:
                 self._depth -= 1
+            if not self._depth:
+                self.failures.returned(succeeded=succeeded)
         for text, category in warned:
             warnings.warn(text, category, stacklevel=3)
         if succeeded:
             return value
         self.raised += 1
+        if isinstance(value, KeyboardInterrupt) or (
+            isinstance(value, StopIteration | StopAsyncIteration | GeneratorExit)
+            and name not in ENDING.get(operation, ())
+        ):
+            raise RuntimeError(f"the submission raised {type(value).__name__}") from value
         raise value
 
     def replace(self, number: int, name: str, value: object) -> None:
@@ -149,18 +159,17 @@ class Channel:
     def _message(
         self, operation: str, target: int, name: str, arguments: Sequence[object], keywords: dict[str, object]
     ) -> list[Node]:
+        writer = Writer(self._write, self._held.numbers, PREFIX)
         superfluous = self._held.superfluous()
+        changes = self._held.changes(writer)
         self._held.drop(superfluous)
         self._dropped += superfluous
-        writer = Writer(self._write, self._held.numbers, PREFIX)
         nodes = [writer.node(argument) for argument in arguments]
         named = {key: writer.node(value) for key, value in keywords.items()}
-        changes = self._held.changes(writer)
         table = writer.finish()
         setting = self._setting(writer)
-        held = [self._next_held, self._dropped, changes]
-        self._held.hold(self._next_held, writer.containers)
-        self._next_held += len(writer.containers)
+        held = [self._dropped, changes]
+        self._held.hold(writer.containers)
         self._dropped = []
         self._number += 1
         return [self._number, operation, target, name, nodes, named, table, setting, held]
@@ -204,6 +213,7 @@ class Channel:
         self.meaning.learn(classes)
         reader = Reader(table, self.meaning.read, self._held.containers)
         self._held.apply(reader, changes)
+        self._held.hold_answer(reader.containers, table)
         self._held.agree()
         value = reader.value(node)
         if files is not None:
@@ -231,6 +241,7 @@ class Channel:
         except (Lost, Malformed):
             raise
         except BaseException as error:
+            self.failures.left(error)
             node, succeeded = self._write(writer, error, 0), False
         finally:
             self._depth -= 1

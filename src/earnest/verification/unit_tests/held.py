@@ -1,33 +1,44 @@
 """Which containers do both sides hold, so that a change on one side is made on the other? (Both sides.)
 
-A list that a test hands over can change during the call, or during a later one if the submission kept it. The last few
-that are small are held by both sides under one number and compared before and after every call.
+A list that a test hands over can change during the call, or during a later one if the submission kept it; one that the
+submission answers with may be its own, which the test can change. The last few that are small are held by both sides
+under one number and compared before and after every call, as long as the test has them.
 """
 
+import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from earnest.verification.unit_tests.library import Malformed, Node
 from earnest.verification.unit_tests.values import Opaque, Reader, Writer
 
 HELD_MAX: Final = 16
 ITEMS_MAX: Final = 256
+ANSWER_ITEMS_MAX: Final = 1024  # in all containers of an answer
+OURS: Final = 2  # references to a container that nobody has but us: in `containers`, and as an argument
 
 
 class Held:
     """One side's copies, by number, and what each held when the sides last agreed."""
 
     def __init__(self, opaque: Opaque) -> None:
-        self.containers: dict[int, object] = {}
+        self.containers: dict[int, Any] = {}
         self.numbers: dict[int, int] = {}
+        self._next = 0
         self._opaque = opaque
         self._agreed: dict[int, Node] = {}
 
-    def hold(self, first: int, containers: Sequence[object]) -> None:
-        """Hold what one request handed over, numbered from `first`. It is agreed upon by `agree`."""
-        for number, container in enumerate(containers, start=first):
+    def hold(self, containers: Sequence[Any]) -> None:
+        """Hold what one message handed over; both sides count alike. It is agreed upon by `agree`."""
+        for number, container in enumerate(containers, start=self._next):
             self.containers[number] = container
             self.numbers[id(container)] = number
+        self._next += len(containers)
+
+    def hold_answer(self, containers: Sequence[Any], table: Sequence[Any]) -> None:
+        """Hold what an answer handed over in its table, if that is small."""
+        if sum(map(len, table)) <= ANSWER_ITEMS_MAX:
+            self.hold(containers[:HELD_MAX])
 
     def agree(self) -> None:
         """Both sides hold the same now."""
@@ -56,10 +67,11 @@ class Held:
             reader.fill(self.containers[number], content)
 
     def superfluous(self) -> list[int]:
-        """What need not be held any longer: what is large, and all but the last few."""
-        large = [number for number, each in self.containers.items() if len(each) > ITEMS_MAX]  # type: ignore[arg-type]
-        rest = [number for number in self.containers if number not in large]
-        return large + rest[:-HELD_MAX]
+        """What need not be held any longer: what is large, what nobody else has, and all but the last few."""
+        left = [number for number in self.containers if sys.getrefcount(self.containers[number]) <= OURS]
+        left += [number for number, each in self.containers.items() if len(each) > ITEMS_MAX and number not in left]
+        rest = [number for number in self.containers if number not in left]
+        return left + rest[:-HELD_MAX]
 
     def drop(self, numbers: Sequence[int]) -> None:
         """Hold these no longer."""

@@ -43,7 +43,7 @@ def judge(plan: Plan, trial: Trial, reports: tuple[Report, ...]) -> Findings:
         passed, reason = False, f"the submission's process ended with exit code {trial.reports[0].exit_code}"
     return Findings(
         passed=passed,
-        reason=reason or f"all {count.run if count else 0} tests passed",
+        reason=reason or (f"{count.run} of {count.run} tests passed" if count else ""),
         reports=reports,
         evidence=plan.tests,
         flags=count.flags if count and passed is True else (),

@@ -1,13 +1,18 @@
 """How do values of the standard library cross the pipe? As a tag and plain parts, and back from these alone."""
 
+import abc
 import base64
 import builtins
 import collections
+import collections.abc
+import contextlib
 import datetime
 import decimal
+import enum
 import fractions
 import importlib
 import math
+import numbers
 import pathlib
 import sys
 import uuid
@@ -42,6 +47,15 @@ TYPES: Final[dict[str, type]] = {
 }
 """Classes that arrive as themselves, by name."""
 TYPE_NAMES: Final[dict[type, str]] = {kind: name for name, kind in TYPES.items()}
+ABSTRACT: Final[dict[str, Any]] = {
+    f"{kind.__module__}.{kind.__name__}": kind
+    for kind in (
+        *(vars(collections.abc)[name] for name in collections.abc.__all__),
+        *(numbers.Number, numbers.Complex, numbers.Real, numbers.Rational, numbers.Integral),
+        *(abc.ABC, enum.Enum, enum.Flag),
+    )
+}
+"""Classes whose subclass a class of the submission is also on our side, by module and name."""
 PLAIN_BASES: Final = (str, int, float, bytes, tuple, list, dict, set, frozenset, collections.deque)
 
 
@@ -66,6 +80,20 @@ def exception_named(module: Node, name: Node) -> type[BaseException]:
     if not isinstance(found, type) or not issubclass(found, BaseException):
         raise Malformed("no exception")
     return found
+
+
+def exception_of(kind: Any, arguments: tuple[object, ...]) -> BaseException:
+    """An exception with these arguments, made without running what a class in Python does with them.
+
+    What a builtin class does is run: the interpreter reads what it sets, and ends the process where it is missing.
+    """
+    error: BaseException = kind.__new__(kind, *arguments)
+    error.args = arguments
+    made_by = next(base for base in kind.__mro__ if "__init__" in vars(base))
+    if made_by.__module__ == "builtins":
+        with contextlib.suppress(TypeError):
+            made_by.__init__(error, *arguments)
+    return error
 
 
 def is_library(value: Any) -> bool:
@@ -190,6 +218,7 @@ WRITERS: Final[dict[type, Callable[[Any], Node]]] = {
     datetime.timedelta: lambda value: ["td", value.days, value.seconds, value.microseconds],
     datetime.timezone: lambda value: ["tz", value.utcoffset(None) // MICROSECOND],
     uuid.UUID: lambda value: ["u", value.hex],
+    zoneinfo.ZoneInfo: lambda value: ["zi", value.key] if value.key else None,
     **{getattr(pathlib, name): lambda value: ["p", type(value).__name__, str(value)] for name in PATHS},
 }
 """None from one of these: this value is not one that can be told."""
@@ -210,6 +239,7 @@ READERS: Final[dict[object, Callable[..., object]]] = {
     "da": datetime.date.fromisoformat,
     "td": _integers(datetime.timedelta),
     "tz": _timezone,
+    "zi": zoneinfo.ZoneInfo,
     "u": lambda text: uuid.UUID(hex=text),
     "p": _read_path,
     "T": TYPES.__getitem__,

@@ -1,6 +1,6 @@
 """What does the submission say of its classes, objects and exceptions, and how is it given them back?"""
 
-import contextlib
+import abc
 import dataclasses
 import enum
 import types
@@ -9,31 +9,31 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from earnest.verification.unit_tests.channel import CHANNEL
+from earnest.verification.unit_tests.claims import CLAIMS
 from earnest.verification.unit_tests.library import (
+    ABSTRACT,
     NAME_CHARACTERS_MAX,
     Malformed,
     Node,
     exception_named,
+    exception_of,
     is_library,
     known_exception,
     plain_base,
     plain_view,
 )
+from earnest.verification.unit_tests.members import KINDS
 from earnest.verification.unit_tests.objects import (
-    MEMBERS,
-    OPERATIONS,
     BoundCall,
     Handle,
-    IntMember,
-    Member,
     Method,
     Remote,
     StandInClass,
     StandInException,
-    StrMember,
-    is_handle,
 )
+from earnest.verification.unit_tests.operations import GENERATOR, OPERATIONS
 from earnest.verification.unit_tests.ours import Ours
+from earnest.verification.unit_tests.owned import Owned
 from earnest.verification.unit_tests.values import Reader, Writer
 
 OBJECTS_MAX: Final = 1_000_000
@@ -53,16 +53,18 @@ class Theirs:
         self._delegates: weakref.WeakKeyDictionary[object, int] = weakref.WeakKeyDictionary()
         self._classes: dict[int, Any] = {}
         self._specials: dict[int, str] = {}
-        self._members: dict[tuple[int, str], Any] = {}
+        self._offered: dict[int, dict[str, object]] = {}
+        self._members: dict[int, Any] = {}
+        self._member_kinds: dict[tuple[int, str], Any] = {}
 
     def learn(self, classes: Any) -> None:
         """See `channel.Meaning`. Each: number, name, bases (number, or module and name of an exception), whether it
-        is an exception, operations, methods, fields, plain base, special kind, docstring.
+        is an exception, operations, methods, fields, plain base, special kind, docstring, abstract classes above it.
         """
         if type(classes) is not list or len(self._classes) + len(classes) > CLASSES_MAX:
             raise Malformed("too many classes")
         for each in classes:
-            number, name, bases, is_exception, operations, methods, fields, plain, special, doc = each
+            number, name, bases, is_exception, operations, methods, fields, plain, special, doc, likewise = each
             if type(number) is not int or number in self._classes or type(name) is not str:
                 raise Malformed("no class")
             _check_names(name, [*operations, *methods, *(fields or [])])
@@ -75,12 +77,14 @@ class Theirs:
             if is_exception is True:
                 self._classes[number] = _exception_class(name, above, namespace)
                 continue
-            namespace |= {operation: OPERATIONS[operation] for operation in operations if operation in OPERATIONS}
+            offered = {name: OPERATIONS[name] for name in operations if name in OPERATIONS}
+            namespace |= offered
             namespace |= {method: Method(method) for method in methods if not method.startswith("__")}
             namespace |= _special_namespace(special)
             if fields is not None:
                 namespace["__dataclass_fields__"] = _dataclass_fields(fields)
-            self._classes[number] = _handle_class(name, above, namespace)
+            self._classes[number] = _handle_class(name, above, namespace, likewise)
+            self._offered[number] = offered
             if special in {"generator", "coroutine"}:
                 self._specials[number] = special
 
@@ -123,11 +127,9 @@ class Theirs:
     def _given_back(self, value: Any) -> Node:
         """The node of something that the submission told about, or has itself, or None."""
         kind = type(value)
-        if kind in MEMBERS:
-            return ["e", value.__class_number__, value.name]
         if kind is BoundCall:
-            return ["m", value.__number__, value.__name__]
-        if is_handle(value) or issubclass(kind, StandIn):
+            return ["m", value.__owner__.__number__, value.__name__]
+        if issubclass(kind, Owned | StandIn):
             return ["h", value.__number__]
         if issubclass(kind, StandInClass | StandInException):
             return ["h", value.__class_id__]
@@ -140,6 +142,7 @@ class Theirs:
         number = vars(error).get("__number__")
         if number is not None:
             return ["h", number]
+        CHANNEL.failures.told(error)
         try:
             arguments = writer.node(error.args, depth + 1)
         except (TypeError, Malformed):
@@ -163,22 +166,33 @@ class Theirs:
         if special is not None:
             made = _generate(made) if special == "generator" else _wait(made)
             self._delegates[made] = number
+        else:
+            CLAIMS.meet(made)
         if special != "coroutine":  # an awaitable is awaited once; keeping it would only make it complain
             self._objects[number] = made
         return made
 
-    def _member(self, reader: Reader, number: int, name: object, plain: Node, mixin: object) -> object:
-        if type(name) is not str or type(mixin) is not str:
+    def _member(self, reader: Reader, number: Any, class_number: Any, *said: Any) -> object:
+        """`said` are the name, the value as a node, and the name of the plain type that is mixed in."""
+        name, plain, mixin = said
+        if number not in self._members:
+            self._members[number] = self._new_member(number, class_number, name, reader.value(plain), mixin)
+        found = self._members[number]
+        if type(number) is not int or found.name != name or found.kind is not self._classes[class_number]:
             raise Malformed("no member")
-        if (number, name) not in self._members:
-            value: Any = reader.value(plain)
-            base, kind = {"": (None, Member), "int": (int, IntMember), "str": (str, StrMember)}[mixin]
-            if base is not None and type(value) is not base:
-                raise Malformed("no member")
-            made: Any = object.__new__(kind) if base is None else base.__new__(kind, value)
-            made.__dict__.update(name=name, value=value, kind=self._classes[number], __class_number__=number)
-            self._members[number, name] = made
-        return self._members[number, name]
+        return found
+
+    def _new_member(self, number: int, class_number: int, name: object, value: Any, mixin: str) -> Any:
+        base, above = KINDS[mixin]
+        if base is not None and type(value) is not base:
+            raise Malformed("no member")
+        kind: Any = self._member_kinds.setdefault(
+            (class_number, mixin), type(above.__name__, (above,), {} if base else dict(self._offered[class_number]))
+        )
+        made: Any = base.__new__(kind, value) if base else object.__new__(kind)
+        vars(made).update(__number__=number, name=name, value=value, kind=self._classes[class_number])
+        CLAIMS.meet(made)
+        return made
 
     def _exception(self, reader: Reader, parts: Sequence[Any]) -> BaseException:
         kind_node, arguments, text, attributes, cause, number, grouped = parts
@@ -191,11 +205,7 @@ class Theirs:
         else:
             values = reader.value(arguments)
             values = values if type(values) is tuple else ()
-            error = kind.__new__(kind, *values)
-            error.args = values
-            if kind.__module__ == "builtins":
-                with contextlib.suppress(TypeError):
-                    error.__init__(*values)  # type: ignore[misc]
+            error = exception_of(kind, values)
         for name, value_node in attributes:
             if type(name) is str and not name.startswith("_"):
                 vars(error)[name] = reader.value(value_node)
@@ -225,19 +235,25 @@ def _nearest(kind: type) -> list[str]:
 
 def _special_namespace(special: object) -> dict[str, object]:
     if special == "generator":
-        return {"__iter__": lambda self: self}
+        return dict(GENERATOR)
     if special == "function":
         return {"__doc__": property(lambda self: CHANNEL.request("get", self.__number__, "__doc__"))}
     return {}
 
 
-def _handle_class(name: str, above: list[type], namespace: dict[str, object]) -> type:
+def _handle_class(name: str, above: list[type], namespace: dict[str, object], likewise: list[str]) -> type:
+    abstract = [ABSTRACT[each] for each in likewise]
     namespace["__slots__"] = ()
+    namespace["__likewise__"] = tuple(each for each in abstract if not isinstance(each, abc.ABCMeta))
     bases = tuple(base for base in above if issubclass(base, Handle))
     try:
-        return StandInClass(name, bases or (Handle,), namespace)
+        made = StandInClass(name, bases or (Handle,), namespace)
     except TypeError:  # an order of bases that cannot be
-        return StandInClass(name, (Handle,), namespace)
+        made = StandInClass(name, (Handle,), namespace)
+    for each in abstract:
+        if isinstance(each, abc.ABCMeta):
+            each.register(made)
+    return made
 
 
 def _exception_class(name: str, above: list[type], namespace: dict[str, object]) -> type:

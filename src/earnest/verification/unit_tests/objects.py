@@ -1,31 +1,18 @@
 """What do the tests hold in place of objects and classes of the submission? Stand-ins: each use is a request."""
 
 import inspect
-from collections.abc import Callable, Generator
 from typing import Any, Final, NoReturn
 
 from earnest.verification.unit_tests.channel import CHANNEL
+from earnest.verification.unit_tests.claims import CLAIMS, PREFIXES
+from earnest.verification.unit_tests.members import Member
+from earnest.verification.unit_tests.owned import Owned, is_private
 
-BLAND: Final = frozenset(
-    {
-        *("__name__", "__qualname__", "__doc__", "__module__", "__annotations__", "__wrapped__", "__all__"),
-        *("__version__", "__author__", "__members__", "__match_args__", "__self__", "__func__"),
-    }
-)
-"""Names with underscores that tests ask for; no other is asked of the submission."""
 INSEPARABLE: Final = frozenset({"__globals__", "__closure__"})
-JUDGING: Final = frozenset({"__lt__", "__le__", "__gt__", "__ge__"})
 PLAIN: Final = (list, dict, set, frozenset, str, int, float, bytes, tuple)
-OWN_COMPARISON: Final = "a test compares two objects of the submission, which proves nothing"
-OWN_JUDGEMENT: Final = "a test lets an object of the submission compare itself, which proves nothing"
 SAME_OBJECT: Final = "a class of the submission answered with an object that was there before"
 SAME_NAME: Final = "two names of the submission mean one object"
 SAME_MEMBER: Final = "two names of an enumeration of the submission mean one member"
-
-
-def is_private(name: str) -> bool:
-    """True for a name that is never asked of the submission."""
-    return name.startswith("__") and name.endswith("__") and name not in BLAND
 
 
 class StandInClass(type):
@@ -36,9 +23,14 @@ class StandInClass(type):
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, object]) -> type:
         """Only the submission's classes have stand-ins; a test cannot make one from another."""
-        if bases and "__class_id__" not in namespace:
+        if "__class_id__" not in namespace and any(isinstance(base, StandInClass) for base in bases):
             CHANNEL.refuse("a test makes a class of its own from a class of the submission")
         return super().__new__(cls, name, bases, namespace)
+
+    def mro(cls) -> list[type]:
+        """With the library's classes that it is one of, though it has nothing of theirs."""
+        likewise = vars(cls).get("__likewise__", ())
+        return list(dict.fromkeys([*super().mro()[:-1], *likewise, object]))
 
     def __call__(cls, *arguments: object, **keywords: object) -> object:
         """An object of the submission. One that was there before may stand for anything."""
@@ -52,7 +44,7 @@ class StandInClass(type):
         if is_private(name):
             raise AttributeError(name)
         value = CHANNEL.request("get", cls.__class_id__, name)
-        if type(value) in MEMBERS and value.name != name:
+        if issubclass(type(value), Member) and value.name != name:
             CHANNEL.flags.add(SAME_MEMBER)
         note_name(cls.__class_id__, name, value)
         return value
@@ -87,14 +79,13 @@ class StandInClass(type):
         return list(CHANNEL.request("operate", cls.__class_id__, "__dir__"))
 
 
-class Handle(metaclass=StandInClass):
-    """An object of the submission. It never equals a value of ours."""
+class Handle(Owned, metaclass=StandInClass):
+    """An object of the submission. It never equals a value of ours; see `claims`."""
 
     __slots__ = ("__born__", "__number__", "__weakref__")
     __test__ = False
     __plain__: str | None = None
     __seen__ = 0  # how many there are
-    __number__: int
     __born__: int
     """How many there were when this one was first seen, itself included."""
 
@@ -105,7 +96,8 @@ class Handle(metaclass=StandInClass):
             return signature(self.__number__)
         if is_private(name) and name != "__dict__":
             raise AttributeError(name)
-        return CHANNEL.request("get", self.__number__, name)
+        value = CHANNEL.request("get", self.__number__, name)
+        return BoundCall(self, name) if name in PREFIXES and is_handle(value) else value
 
     def __setattr__(self, name: str, value: object) -> None:
         CHANNEL.request("set", self.__number__, name, (value,))
@@ -114,10 +106,18 @@ class Handle(metaclass=StandInClass):
         CHANNEL.request("del", self.__number__, name)
 
     def __eq__(self, other: object) -> Any:
-        return compare(self, other, "__eq__")
+        if is_handle(other):
+            answer = CHANNEL.request("operate", self.__number__, "__eq__", (other,))
+            CLAIMS.heard(self, "__eq__", (other,), answer)
+            return answer
+        if type(self).__plain__ is not None and isinstance(other, PLAIN):
+            return CHANNEL.request("plain", self.__number__) == other
+        return NotImplemented
 
-    def __ne__(self, other: object) -> Any:
-        return compare(self, other, "__ne__")
+    def __bool__(self) -> bool:
+        CLAIMS.taken(self)
+        has_size = any("__len__" in vars(kind) for kind in type(self).__mro__)
+        return not has_size or len(self) > 0  # type: ignore[arg-type]
 
     def __hash__(self) -> int:
         return hash(self.__number__)
@@ -151,22 +151,25 @@ class BoundCall:
 
     __test__ = False
 
-    def __init__(self, number: int, name: str) -> None:
-        self.__number__ = number
+    def __init__(self, owner: Handle, name: str) -> None:
+        self.__owner__ = owner
         self.__name__ = name
 
     def __call__(self, *arguments: object, **keywords: object) -> object:
         """In one request, not two."""
-        return CHANNEL.request("method", self.__number__, self.__name__, arguments, keywords)
+        answer = CHANNEL.request("method", self.__owner__.__number__, self.__name__, arguments, keywords)
+        if self.__name__ in PREFIXES:
+            CLAIMS.heard(self.__owner__, self.__name__, arguments, answer)
+        return answer
 
     def __getattr__(self, name: str) -> object:
-        return getattr(CHANNEL.request("get", self.__number__, self.__name__), name)
+        return getattr(CHANNEL.request("get", self.__owner__.__number__, self.__name__), name)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is BoundCall and (self.__number__, self.__name__) == (other.__number__, other.__name__)
+        return type(other) is BoundCall and self.__owner__ is other.__owner__ and self.__name__ == other.__name__
 
     def __hash__(self) -> int:
-        return hash((self.__number__, self.__name__))
+        return hash((self.__owner__.__number__, self.__name__))
 
 
 class Method:
@@ -178,50 +181,7 @@ class Method:
     def __get__(self, instance: Handle | None, owner: Any) -> object:
         if instance is None:
             return CHANNEL.request("get", owner.__class_id__, self._name)
-        return BoundCall(instance.__number__, self._name)
-
-
-class Member:
-    """A member of an enumeration of the submission: its name, and the value that it is said to have."""
-
-    __test__ = False
-    __class_number__: int
-    name: str
-    value: object
-    kind: type
-
-    def __repr__(self) -> str:
-        return f"<{self.kind.__name__}.{self.name}: {self.value!r}>"
-
-    def __getattr__(self, name: str) -> object:
-        if is_private(name):
-            raise AttributeError(name)
-        return CHANNEL.request("member", self.__class_number__, self.name, (name,))
-
-    @property
-    def __class__(self) -> Any:
-        """As `isinstance` sees it."""
-        return self.__dict__.get("kind", Member)
-
-    @__class__.setter
-    def __class__(self, _: object) -> NoReturn:
-        raise TypeError("a member stays what it is")
-
-
-class IntMember(Member, int):
-    """Of an enumeration whose members are integers."""
-
-    __hash__ = int.__hash__
-
-
-class StrMember(Member, str):
-    """Of an enumeration whose members are texts."""
-
-    __hash__ = str.__hash__
-    __str__ = str.__str__
-
-
-MEMBERS: Final = (Member, IntMember, StrMember)
+        return BoundCall(instance, self._name)
 
 
 class Remote:
@@ -268,17 +228,6 @@ def note_name(owner: int, name: str, value: Any) -> None:
         CHANNEL.flags.add(SAME_NAME)
 
 
-def compare(mine: Handle, other: object, name: str) -> Any:
-    """Of two objects of the submission its own word, and a flag; of containers of its own classes the plain content."""
-    if is_handle(other):
-        CHANNEL.flags.add(OWN_COMPARISON)
-        return CHANNEL.request("operate", mine.__number__, name, (other,))
-    if type(mine).__plain__ is not None and isinstance(other, PLAIN):
-        same = CHANNEL.request("plain", mine.__number__) == other
-        return same if name == "__eq__" else not same
-    return NotImplemented
-
-
 def text(value: object) -> str:
     """What must be text."""
     if type(value) is not str:
@@ -299,62 +248,3 @@ def signature(number: int) -> inspect.Signature:
 
 def _every_kind(a: object, /, b: object, *c: object, d: object, **e: object) -> None:
     """Its parameters are of every kind, in the order of their numbers."""
-
-
-def _operation(name: str) -> Callable[..., object]:
-    def operation(self: Handle, *arguments: object) -> object:
-        if name in JUDGING:
-            CHANNEL.flags.add(OWN_JUDGEMENT)
-        return CHANNEL.request("operate", self.__number__, name, arguments)
-
-    operation.__name__ = name
-    return operation
-
-
-def _exact(name: str, kind: type) -> Callable[..., object]:
-    def operation(self: Handle) -> object:
-        value = CHANNEL.request("operate", self.__number__, name)
-        if type(value) is not kind:
-            raise TypeError(f"{name} answered no {kind.__name__}")
-        return value
-
-    operation.__name__ = name
-    return operation
-
-
-def _call(self: Handle, *arguments: object, **keywords: object) -> object:
-    return CHANNEL.request("call", self.__number__, "", arguments, keywords)
-
-
-def _contains(self: Handle, item: object) -> bool:
-    return CHANNEL.request("operate", self.__number__, "__contains__", (item,)) is True
-
-
-def _await(self: Handle) -> Generator[None, None, Any]:
-    yield from ()
-    return CHANNEL.request("await", self.__number__)
-
-
-FORWARDED: Final = frozenset(
-    {
-        *("__abs__", "__add__", "__aenter__", "__aexit__", "__aiter__", "__and__", "__anext__", "__ceil__"),
-        *("__delitem__", "__divmod__", "__enter__", "__exit__", "__floor__", "__floordiv__", "__ge__", "__getitem__"),
-        *("__gt__", "__iadd__", "__iand__", "__ifloordiv__", "__ilshift__", "__imod__", "__imul__", "__invert__"),
-        *("__ior__", "__ipow__", "__irshift__", "__isub__", "__iter__", "__itruediv__", "__ixor__", "__le__"),
-        *("__lshift__", "__lt__", "__matmul__", "__mod__", "__mul__", "__neg__", "__next__", "__or__", "__pos__"),
-        *("__pow__", "__radd__", "__rand__", "__rdivmod__", "__reversed__", "__rfloordiv__", "__rlshift__"),
-        *("__rmatmul__", "__rmod__", "__rmul__", "__ror__", "__round__", "__rpow__", "__rrshift__", "__rshift__"),
-        *("__rsub__", "__rtruediv__", "__rxor__", "__setitem__", "__sub__", "__truediv__", "__trunc__", "__xor__"),
-    }
-)
-OPERATIONS: Final[dict[str, object]] = {
-    **{name: _operation(name) for name in FORWARDED},
-    **{f"__{kind.__name__}__": _exact(f"__{kind.__name__}__", kind) for kind in (bool, int, float, complex, bytes)},
-    "__index__": _exact("__index__", int),
-    "__len__": _exact("__len__", int),
-    "__hash__": _exact("__hash__", int),
-    "__call__": _call,
-    "__contains__": _contains,
-    "__await__": _await,
-}
-"""What a stand-in class gets of what the submission's class offers."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 from unittest import mock
 
 from earnest.verification.unit_tests.library import Malformed, Node
-from earnest.verification.unit_tests.objects import FORWARDED
+from earnest.verification.unit_tests.operations import FORWARDED
 
 HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 SECRET: Final = frozenset(dir(mock.NonCallableMagicMock())) | {"call_args", "call_args_list", "call_count"}
@@ -21,7 +21,7 @@ UNARY: Final[dict[str, Any]] = {
     "__str__": str,
     "__repr__": repr,
 }
-BINARY: Final = FORWARDED | {"__contains__", "__eq__", "__float__", "__index__", "__int__"}
+BINARY: Final = FORWARDED | {"__contains__", "__exit__", "__aexit__", "__eq__", "__float__", "__index__", "__int__"}
 OPEN_MODULES: Final[set[str]] = set()
 """Names of the test modules: instances of their classes show what has no underscore."""
 

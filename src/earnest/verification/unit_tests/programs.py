@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.effects.sandbox.api import Program
-from earnest.foundation.errors import Broken
+from earnest.foundation.errors import Unavailable
 
 PACKAGE: Final = "earnest.verification.unit_tests"
 STDLIB: Final = (
@@ -34,6 +34,10 @@ STDLIB: Final = (
 )
 """What submissions and tests mostly import."""
 BOTH: Final = ("library", "values", "pipe", "held", "sharing")
+TESTS: Final = (
+    *("failures", "channel", "owned", "claims", "members", "objects", "operations", "ours", "meaning", "stand_in"),
+    "running",
+)
 PYTEST: Final = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging")
 PYGMENTS: Final = (
     *("", ".console", ".filter", ".filters", ".formatter", ".formatters", ".formatters._mapping"),
@@ -54,7 +58,7 @@ def submission_program() -> Program:
 @functools.cache
 def tests_program(runner: str) -> Program:
     """Runs tests with `unittest` or `pytest`."""
-    modules = _own(*BOTH, "channel", "objects", "ours", "meaning", "stand_in", "running")
+    modules = _own(*BOTH, *TESTS)
     imports: tuple[str, ...] = (*STDLIB, "unittest", "unittest.mock", f"{PACKAGE}.stand_in")
     if runner == "pytest":
         modules |= _own("ready_pytest") | _distribution()
@@ -92,7 +96,7 @@ def _distribution() -> Modules:
 def _root(package: str) -> Path:
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
-        raise Broken(f"{package}, which runs the tests, is not installed")
+        raise Unavailable(f"{package}, which runs the tests, is not installed: install 'earnest[pytest]'")
     return Path(spec.origin).parent
 
 

@@ -93,7 +93,7 @@ class Server:
             "operate": _operate,
             "plain": lambda thing, *_: _plain(thing),
             "names": lambda thing, *_: _public_names(thing),
-            "member": lambda thing, name, given, _: getattr(thing[name], *given),
+            "member": lambda thing, name, *_: getattr(thing, name),
             "signature": lambda thing, *_: _signature(thing),
             "await": lambda thing, *_: self._run(thing),
         }
@@ -132,9 +132,9 @@ class Server:
 
     def _answer(self, message: list[Any]) -> None:
         """Do what one message asks and say what came of it."""
-        number, operation, target, name, arguments, keywords, table, setting, held = message
+        number, operation, target, name, arguments, keywords, handed_over, setting, held = message
         self._set_up(setting)
-        reader = self._take_over(table, *held)
+        reader = self._take_over(handed_over, *held)
         writer = Writer(self._telling.write, self._held.numbers)
         try:
             given = reader.values(arguments)
@@ -149,15 +149,17 @@ class Server:
         changes = self._held.changes(writer)
         files = self._shelf.changes() if self._shelf.is_used else None
         warned, self._warned = self._warned, []
-        begin: list[Any] = [number, "answer", succeeded, node, writer.finish(), changes]
+        table = writer.finish()
+        begin: list[Any] = [number, "answer", succeeded, node, table, changes]
+        self._held.hold_answer(writer.containers, table)
         pipe.send([*begin, self._out.drain(), self._err.drain(), self._telling.new_classes(), files, warned])
 
-    def _take_over(self, table: Node, first: int, dropped: list[int], changes: Node) -> Reader:
+    def _take_over(self, table: Node, dropped: list[int], changes: Node) -> Reader:
         """Make what is held as the test's side holds it, and hold what it hands over now."""
-        self._held.drop(dropped)
         reader = Reader(table, self._telling.read, self._held.containers)
         self._held.apply(reader, changes)
-        self._held.hold(first, reader.containers)
+        self._held.drop(dropped)
+        self._held.hold(reader.containers)
         self._held.agree()
         return reader
 
@@ -177,7 +179,7 @@ class Server:
         """One operation; on an object, but for those that concern modules."""
         if operation == "load":
             module = importlib.import_module(name)
-            return self._telling.number(module), hasattr(module, "__path__")
+            return self._telling.number(module), hasattr(module, "__path__"), module.__doc__
         if operation == "fresh":
             _forget_submission()
             return None

@@ -1,6 +1,6 @@
 """How do files of a test's temporary folder reach the submission, and what it wrote there the test? (Both sides.)
 
-What was named in a call is shared: a file, a folder with all below it, or the folder of a path that does not exist yet.
+What a call names is shared: a file, a folder with all below it, or the folder in which a path would have to be made.
 What the submission changes there comes back. Only regular files and folders below /tmp, never through a link.
 """
 
@@ -41,12 +41,15 @@ class Shelf:
         return [sorted(self.folders), sorted(self.files)]
 
     def add(self, path: str) -> None:
-        """Share a path that a call names, if it is one below /tmp."""
+        """Share a path that a call names, if it is one below /tmp: of one that is not there, the folder that is."""
         path = os.path.normpath(path)
         if not path.startswith(PREFIX) or "\0" in path:
             return
-        if os.path.isdir(path) and not os.path.islink(path):
-            self.folders.add(path)
+        there = path
+        while not os.path.lexists(there):
+            there = os.path.dirname(there)
+        if os.path.isdir(there) and not os.path.islink(there) and there.startswith(PREFIX):
+            self.folders.add(there)
         else:
             self.files.add(path)
 
@@ -104,17 +107,18 @@ class Shelf:
             raise Malformed("no content")
 
     def _is_shared(self, path: str) -> bool:
-        beside = {os.path.dirname(file) for file in self.files}
-        return any(path == place or path.startswith(place + "/") for place in self.folders | beside if place != "/tmp")  # noqa: S108
+        beside = {folder for file in self.files if (folder := os.path.dirname(file)) + "/" != PREFIX}
+        return any(path == place or path.startswith(place + "/") for place in self.folders | self.files | beside)
 
     def _look(self) -> State:
         state: State = {}
         for path in sorted(self.files):
             parent = os.path.dirname(path)
-            if parent + "/" != PREFIX:
+            if parent + "/" != PREFIX and os.path.isdir(parent):
                 state[parent] = (0, FOLDER)
             _note(path, state)
-        for folder in sorted(self.folders):
+        made = {path for path in self.files if os.path.isdir(path) and not os.path.islink(path)}
+        for folder in sorted(self.folders | made):
             if os.path.isdir(folder):
                 state[folder] = (0, FOLDER)
             for place, folders, files in os.walk(folder):

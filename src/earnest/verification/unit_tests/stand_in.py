@@ -8,7 +8,8 @@ from types import ModuleType
 from earnest.verification.unit_tests.channel import CHANNEL
 from earnest.verification.unit_tests.library import Malformed
 from earnest.verification.unit_tests.meaning import StandIn, Theirs
-from earnest.verification.unit_tests.objects import is_private, note_name
+from earnest.verification.unit_tests.objects import note_name
+from earnest.verification.unit_tests.owned import is_private
 
 
 class StandInModule(StandIn):
@@ -69,12 +70,12 @@ class Finder:
         if "__number__" in vars(module):
             CHANNEL.request("fresh", 0)
         try:
-            number, is_package = CHANNEL.request("load", 0, module.__name__)
+            number, is_package, doc = CHANNEL.request("load", 0, module.__name__)
         except (SystemExit, KeyboardInterrupt) as error:
             raise ImportError(f"{module.__name__} raised {type(error).__name__}") from error
         if type(number) is not int or number < 0:
             raise Malformed("no module")
-        vars(module)["__number__"] = number
+        vars(module).update(__number__=number, __doc__=doc if type(doc) is str else None)
         if is_package is not True:
             del module.__path__
 

@@ -9,9 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from earnest.verification.unit_tests.library import (
+    ABSTRACT,
     Malformed,
     Node,
     exception_named,
+    exception_of,
     known_exception,
     plain_base,
     plain_view,
@@ -133,6 +135,7 @@ class Telling:
                 next((base.__name__ for base in PLAIN_VIEWS if issubclass(kind, base)), None),
                 next((name for base, name in SPECIAL.items() if issubclass(kind, base)), None),
                 doc if type(doc) is str else None,
+                [name for base in kind.__mro__ if ABSTRACT.get(name := f"{base.__module__}.{base.__name__}") is base],
             ]
         )
         return number
@@ -146,7 +149,7 @@ class Telling:
         if isinstance(value, type):
             known = known_exception(value)
             return ["K", *known] if known else ["c", self.describe(value)]
-        if isinstance(value, enum.Enum) and type(value.name) is str:
+        if isinstance(value, enum.Enum):
             return self._write_member(writer, value, depth)
         base = plain_base(value)
         if base in BY_VALUE:
@@ -181,14 +184,10 @@ class Telling:
                 return getattr(self.objects[node[1]], node[2])
             case "o":
                 return Theirs(self._ask, *node[1:4])
-            case "e":
-                return self.objects[node[1]][node[2]]
             case "K" | "L":
                 return getattr(importlib.import_module(node[1]), node[2])
             case "X":
-                kind: Any = exception_named(*node[1])
-                error = kind.__new__(kind)
-                error.args = reader.value(node[2])
+                error = exception_of(exception_named(*node[1]), reader.value(node[2]))
                 vars(error)[THEIRS] = node[3]
                 return error
         raise Malformed("an unknown tag")
@@ -196,7 +195,14 @@ class Telling:
     def _write_member(self, writer: Writer, member: enum.Enum, depth: int) -> Node:
         mixin = next((kind for kind in (int, str) if issubclass(type(member), kind)), None)
         plain = writer.node(plain_view(member, mixin) if mixin else member.value, depth + 1)
-        return ["e", self.describe(type(member)), member.name, plain, mixin.__name__ if mixin else ""]
+        return [
+            "e",
+            self.number(member),
+            self.describe(type(member)),
+            member.name,
+            plain,
+            mixin.__name__ if mixin else "",
+        ]
 
     def _if_possible(self, writer: Writer, value: object, depth: int) -> Node:
         """A part of an exception; what cannot be told is left out."""

@@ -29,7 +29,6 @@ class Plan:
     min_tests: int = 1
     runner: str = ""
     shared: bool = False
-    repeat: int = 1
     killed_percent: int = 0
     files: Mapping[str, bytes] = field(default_factory=dict)
 

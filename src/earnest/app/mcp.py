@@ -35,11 +35,7 @@ def read_servers(home: Path, environment: Mapping[str, str], faults: list[Diagno
         faults.append(Diagnostic(source=str(path), line=0, message=message))
 
     try:
-        with path.open("rb") as file:
-            text = file.read(FILE_BYTES_MAX + 1)
-        if len(text) > FILE_BYTES_MAX:
-            raise ValueError(f"larger than {FILE_BYTES_MAX} bytes")
-        content = json.loads(text, object_pairs_hook=_once)
+        content = _content(path)
     except FileNotFoundError:
         return ()
     except OSError as error:
@@ -48,8 +44,8 @@ def read_servers(home: Path, environment: Mapping[str, str], faults: list[Diagno
     except (ValueError, RecursionError) as error:
         fault(f"not JSON: {error}")
         return ()
-    servers = content.get("mcpServers") if isinstance(content, dict) else None
-    if not isinstance(servers, dict) or len(content) > 1 or len(servers) > SERVERS_MAX:
+    servers = content.get("mcpServers") if isinstance(content, dict) and len(content) == 1 else None
+    if not isinstance(servers, dict) or len(servers) > SERVERS_MAX:
         fault(f'must be {{"mcpServers": {{NAME: …}}}} with at most {SERVERS_MAX} servers')
         return ()
     read = [_Entry(name, value, environment, fault).server() for name, value in servers.items()]
@@ -116,7 +112,7 @@ class _Entry:
         kind = given.get("type")
         if ("command" in given) == ("url" in given) or (kind is not None and KINDS.get(str(kind)) not in given):
             self._fault("needs either command or url, and a type that goes with it: stdio or http")
-        if {"args", "env"} & given.keys() and "url" in given or "headers" in given and "command" in given:
+        if given.keys() & ({"headers"} if "command" in given else {"args", "env"}):
             self._fault("has args and env with command, headers with url")
         server = ServerSpec(
             name=self._name,
@@ -159,11 +155,20 @@ class _Entry:
         try:
             parts = urlsplit(url)
             good = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+            good = good and "@" not in parts.netloc
         except ValueError:
             good = False
-        if url and (not good or "@" in parts.netloc):
+        if url and not good:
             self._fault("url must be http(s)://HOST[:PORT]/PATH without a user's name")
         return url
+
+
+def _content(path: Path) -> object:
+    with path.open("rb") as file:
+        text: bytes = file.read(FILE_BYTES_MAX + 1)
+    if len(text) > FILE_BYTES_MAX:
+        raise ValueError(f"larger than {FILE_BYTES_MAX} bytes")
+    return json.loads(text, object_pairs_hook=_once)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

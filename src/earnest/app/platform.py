@@ -69,16 +69,11 @@ async def open_platform(
     clock, chance = SystemClock(), SystemChance()
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with contextlib.AsyncExitStack() as stack:
-        database = Database.open(places.books(settings.home), clock)
-        stack.callback(database.close)
+        database = stack.enter_context(contextlib.closing(Database.open(places.books(settings.home), clock)))
         bus = LocalBus()
-        auditor = _open_auditor(settings, bus, clock, on_report)
-        stack.callback(auditor.close)
+        auditor = stack.enter_context(contextlib.closing(_open_auditor(settings, bus, clock, on_report)))
         _trace(stack, bus)
-        sandbox = await open_for(settings, clock)
-        stack.push_async_callback(sandbox.close)
-        _keep_running(stack, _keep_testing(sandbox, clock))
-        await asyncio.sleep(0)  # the self-test begins now, beside all that follows
+        sandbox = await _open_sandbox(stack, settings, clock)
         memory = open_memory(places.memory(settings.home))
         stack.push_async_callback(memory.close)
         await catch_up(memory, database)
@@ -128,12 +123,22 @@ async def open_platform(
         )
 
 
+async def _open_sandbox(stack: contextlib.AsyncExitStack, settings: Settings, clock: Clock) -> Sandbox:
+    sandbox = await open_for(settings, clock)
+    stack.push_async_callback(sandbox.close)
+    _keep_running(stack, _keep_testing(sandbox, clock))
+    await asyncio.sleep(0)  # the self-test begins now, beside all that follows
+    return sandbox
+
+
 def _limits(settings: Settings) -> RunLimits:
     return RunLimits(parallel_subtasks=settings.parallel_subtasks, silence_ms=settings.silence_s * 1000)
 
 
 def _redaction(settings: Settings) -> Redaction:
-    return Redaction((settings.models.api_key, settings.judge.api_key, *secrets_in(os.environ)))
+    keys = (settings.models.api_key, settings.judge.api_key, settings.web.api_key)
+    servers = (given for server in settings.mcp_servers for given in (server.env, server.headers))
+    return Redaction((*keys, *(secret for given in (os.environ, *servers) for secret in secrets_in(given))))
 
 
 def _trace(stack: contextlib.AsyncExitStack, bus: Bus) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from earnest.app import places
 from earnest.app.judges import reviews_beside
 from earnest.app.sandboxes import open_for
-from earnest.app.settings import Settings
+from earnest.app.settings import Settings, read_settings
 from earnest.app.toolboxes import toolbox_for
 from earnest.app.verifiers import bare_verifier, verdict_book, verifier_for
 from earnest.effects.clock import Clock, SystemChance, SystemClock
@@ -51,10 +51,10 @@ def audit_log(settings: Settings) -> Path:
     return path
 
 
-def order_of(playbook: Path, grants: Grants, settings: Settings) -> Order:
-    """The order that a playbook makes; nothing is opened for it. Raises `Faulty`."""
+def order_of(playbook: Path, grants: Grants, settings: Settings | None = None) -> Order:
+    """The order that a playbook makes, by default under the settings in force; nothing is opened. Raises `Faulty`."""
     clock = SystemClock()
-    return read_order(playbook, toolbox_for(settings, clock), bare_verifier(clock), grants)
+    return read_order(playbook, toolbox_for(settings or read_settings(), clock), bare_verifier(clock), grants)
 
 
 def submission_of(spec: Path, work: Path) -> Submission:

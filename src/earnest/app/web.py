@@ -44,7 +44,7 @@ def read_web(given: object, environment: Mapping[str, str], fault: Fault) -> Web
         elif name in {"api_key", "cx"} and isinstance(value, str) and len(value) <= TEXT_CHARACTERS_MAX:
             values[name] = value.strip()
         else:
-            fault(f"[web] {_WANTED.get(name, f'{name} is not one of {", ".join(_WANTED)}')}", name)
+            fault("[web] " + _WANTED.get(name, f"{name} is not one of {', '.join(_WANTED)}"), name)
     if key := environment.get(KEY_VARIABLE, "").strip():
         values["api_key"] = key
     settings = WebSettings(**values)

@@ -97,6 +97,14 @@ async def test_many_calls_at_once_share_no_bound_and_no_answer() -> None:
     ]
 
 
+async def test_what_an_endpoint_wants_remembered_is_not() -> None:
+    async with ModelServer(Reply(text="x", headers={"Set-Cookie": "who=you"})) as server:
+        async with model_at(server.base_url) as model:
+            for call in ("c1", "c2"):
+                await model.complete(MESSAGES, call_id=call)
+        assert all("cookie" not in chat.headers for chat in server.chats)
+
+
 async def test_a_kept_connection_that_the_endpoint_closed_is_replaced() -> None:
     async with ModelServer(Reply(text="x", headers={"Connection": "close"})) as server:
         async with model_at(server.base_url) as model:

@@ -2,9 +2,11 @@
 
 import contextlib
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from earnest.effects.clock import SystemClock
 from earnest.effects.web.fetching import Web
@@ -12,6 +14,13 @@ from earnest.effects.web.fetching import Web
 PUBLIC = "93.184.216.34"
 Answer = Callable[[str, socket.socket], None]
 """Request line and connection."""
+
+
+class InTheClear(ssl.SSLContext):
+    """Trusts everybody and hides nothing."""
+
+    def wrap_socket(self, sock: socket.socket, *_: Any, **__: Any) -> Any:
+        return sock
 
 
 @dataclass(slots=True)
@@ -23,8 +32,10 @@ class Internet:
     dialled: list[tuple[str, int]] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
-    def web(self) -> Web:
-        return Web(SystemClock(), resolve=self._resolve, dial=self._dial)
+    def web(self, *, tls: bool = True) -> Web:
+        """Without `tls`, https is spoken in the clear."""
+        trust = None if tls else InTheClear(ssl.PROTOCOL_TLS_CLIENT)
+        return Web(SystemClock(), resolve=self._resolve, dial=self._dial, trust=trust)
 
     def _resolve(self, host: str, port: int) -> list[str]:
         answers = self.names.get(host, [[PUBLIC]])

@@ -4,13 +4,14 @@ Of that library only the request is used: it reads keys, addresses and headers f
 reach an endpoint they were not meant for, retries in its own way, bounds nothing, and builds a value for every token.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from ssl import SSLContext
 from typing import Any, Final
 
 import httpx2
 import openai
+from openai.types.chat import ChatCompletionChunk
 
 from earnest.effects.llm.api import Completion, CompletionLimits, Endpoint
 from earnest.effects.llm.exchange import Declined, Interrupted, Useless
@@ -78,24 +79,27 @@ class Client:
             raise Useless(f"sent what is no answer ({type(error).__name__}: {_shown(str(error))})") from None
 
     async def _exchange(self, request: Mapping[str, object], call_id: str, limits: CompletionLimits) -> Completion:
-        stream = await self._library.chat.completions.create(
-            messages=[],
-            model=self._endpoint.model,
+        stream = await self._library.post(
+            "/chat/completions",
+            cast_to=ChatCompletionChunk,
+            body={**request, "model": self._endpoint.model, "stream": True},
+            options={
+                "headers": {"x-client-request-id": call_id},
+                "timeout": httpx2.Timeout(limits.silence_ms / 1000, connect=limits.connect_ms / 1000),
+            },
             stream=True,
-            extra_body=request,  # it wins: the library's types would have every dict spelt out
-            extra_headers={"x-client-request-id": call_id},
-            timeout=httpx2.Timeout(limits.silence_ms / 1000, connect=limits.connect_ms / 1000),
+            stream_cls=openai.AsyncStream[ChatCompletionChunk],
         )
         answer = Answer()
         async with stream:
             kind = stream.response.headers.get("content-type", "").partition(";")[0].strip().lower()
-            pieces = _bounded(stream.response.aiter_bytes(), limits.answer_bytes)
             if kind == "text/event-stream":
-                async for piece in pieces:
-                    answer.feed(piece)
+                await _read(stream.response, limits.answer_bytes, answer.feed)
                 answer.end()
             elif kind == "application/json":  # an endpoint that cannot stream answers in one piece
-                answer.take_whole(b"".join([piece async for piece in pieces]))
+                body = bytearray()
+                await _read(stream.response, limits.answer_bytes, body.extend)
+                answer.take_whole(bytes(body))
             else:
                 raise Useless(f"answered with {_shown(kind) or 'no content type'}: check the base URL")
         if answer.finish is None:
@@ -125,9 +129,12 @@ class _Guarded(httpx2.AsyncClient):
         try:
             _refuse_compression(response)
             if not response.is_success:
-                body = b"".join([piece async for piece in _bounded(response.aiter_raw(), ERROR_BYTES_MAX)])
+                body = bytearray()
+                await _read(response, ERROR_BYTES_MAX, body.extend)
                 await response.aclose()
-                return httpx2.Response(response.status_code, headers=response.headers, content=body, request=request)
+                response = httpx2.Response(
+                    response.status_code, headers=response.headers, content=bytes(body), request=request
+                )
         except BaseException:
             await response.aclose()
             raise
@@ -145,13 +152,13 @@ def _trusted() -> SSLContext:
     return httpx2.create_ssl_context()
 
 
-async def _bounded(pieces: AsyncIterator[bytes], bytes_max: int) -> AsyncIterator[bytes]:
+async def _read(response: httpx2.Response, bytes_max: int, take: Callable[[bytes], None]) -> None:
     received = 0
-    async for piece in pieces:
+    async for piece in response.aiter_raw():
         received += len(piece)
         if received > bytes_max:
             raise Useless(f"sent more than {bytes_max} bytes")
-        yield piece
+        take(piece)
 
 
 def _broken_off(cause: BaseException | None, limits: CompletionLimits) -> Interrupted | Useless:

@@ -1,1 +1,1 @@
-"""MCP servers that the operator named: programs outside the sandbox that bring tools. Only they are reached from here."""
+"""MCP servers that the operator named: programs outside the sandbox that bring tools. Nobody else reaches them."""

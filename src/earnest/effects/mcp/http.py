@@ -1,14 +1,11 @@
 """How is an MCP server at an address spoken to? No answer is larger than it may be, packed or not."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Final
 
 from httpx2 import AsyncByteStream, AsyncClient, AsyncHTTPTransport, ReadError, Request, Response, Timeout
-from mcp.client.streamable_http import streamable_http_client
 
 from earnest.effects.mcp.api import ServerSpec
-from earnest.effects.mcp.stdio import Streams
 
 ANSWER_BYTES_MAX: Final = 8 * 1024 * 1024
 CONNECT_S: Final = 30
@@ -16,15 +13,10 @@ SILENCE_S: Final = 3_600
 """Until the call's own timeout; as long as a call may take."""
 
 
-@asynccontextmanager
-async def address(spec: ServerSpec) -> AsyncIterator[Streams]:
-    """The streams of a conversation over streamable HTTP, with the headers that the operator named."""
+def bounded_client(spec: ServerSpec) -> AsyncClient:
+    """A client for this server alone: it sends the headers that the operator named, and follows no redirection."""
     headers = {"Accept-Encoding": "identity"} | dict(spec.headers)
-    async with (
-        AsyncClient(headers=headers, timeout=Timeout(CONNECT_S, read=SILENCE_S), transport=_Bounded()) as http,
-        streamable_http_client(spec.url, http_client=http) as streams,
-    ):
-        yield streams
+    return AsyncClient(headers=headers, timeout=Timeout(CONNECT_S, read=SILENCE_S), transport=_Bounded())
 
 
 class _Bounded(AsyncHTTPTransport):

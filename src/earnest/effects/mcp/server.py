@@ -10,10 +10,11 @@ from typing import Final
 
 import anyio
 from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, CallToolResult, Tool
 
 from earnest.effects.mcp.api import ServerSpec
-from earnest.effects.mcp.http import address
+from earnest.effects.mcp.http import bounded_client
 from earnest.effects.mcp.stdio import program
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
@@ -26,7 +27,7 @@ PAGES_MAX: Final = 8
 ERROR_CHARACTERS_MAX: Final = 300
 
 
-class CallTimeout(Exception):  # noqa: N818 - as the other kinds of failure
+class CallTimeout(Exception):
     """The server did not answer in the call's time. Whether it acted is not known."""
 
 
@@ -103,8 +104,7 @@ class Server:
         """Open the conversation, hold it until it is over, leave it."""
         try:
             with anyio.fail_after(OPEN_S) as patience:
-                streams = program(self.spec) if self.spec.command else address(self.spec)
-                async with Client(streams, cache=None) as client:
+                async with _conversation(self.spec) as client:
                     patience.deadline = float("inf")
                     if not ready.done():
                         ready.set_result(client)
@@ -124,6 +124,19 @@ class Server:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+
+
+@asynccontextmanager
+async def _conversation(spec: ServerSpec) -> AsyncIterator[Client]:
+    if spec.command:
+        async with Client(program(spec), cache=None) as client:
+            yield client
+        return
+    async with (
+        bounded_client(spec) as http,
+        Client(streamable_http_client(spec.url, http_client=http), cache=None) as client,
+    ):
+        yield client
 
 
 def _words(error: BaseException) -> str:

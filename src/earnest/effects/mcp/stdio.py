@@ -1,4 +1,4 @@
-"""How is an MCP server that is a program spoken to? In lines of bounded length, and it ends with all that it started."""
+"""How is an MCP server that is a program spoken to? In bounded lines, and it ends with all that it started."""
 
 import asyncio
 import os

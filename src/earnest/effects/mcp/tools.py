@@ -24,7 +24,7 @@ from earnest.effects.tools.failures import ToolFailure, environmental, logical
 from earnest.effects.tools.record import RawResult, ToolCall
 from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_of
 from earnest.foundation.errors import Unavailable
-from earnest.foundation.text import head_tail, printable
+from earnest.foundation.text import printable
 
 ARGS_BYTES_MAX: Final = 64 * 1024
 SCHEMA_BYTES_MAX: Final = 16 * 1024
@@ -45,7 +45,7 @@ class McpTools:
         self._tools: tuple[McpTool, ...] | None = None
 
     async def tools(self) -> tuple["McpTool", ...]:
-        """See `ToolSource`. Listed once; a name that cannot be used or comes twice, or a schema too large, is left out."""
+        """See `ToolSource`. Listed once; what has no usable name of its own, or too large a schema, is left out."""
         if self._tools is None:
             version, listed = await self._server.listed()
             spec = self._server.spec
@@ -64,13 +64,13 @@ class McpTools:
 
 
 class McpTool:
-    """`mcp:<server>/<tool>`. It acts outside the sandbox: a person confirms each call, unless a trusted one only reads."""
+    """`mcp:<server>/<tool>`. Acts outside the sandbox: each call is confirmed, unless a trusted one only reads."""
 
     def __init__(self, server: Server, name: str, listed: ListedTool, server_version: str) -> None:
         hints = listed.annotations
         self.name = name
         self.args_schema: JsonObject = listed.input_schema
-        self.purpose = printable(head_tail(listed.description or listed.title or "", PURPOSE_CHARACTERS_MAX))
+        self.purpose = printable(" ".join((listed.description or listed.title or "").split()))[:PURPOSE_CHARACTERS_MAX]
         self.version = f"{printable(server_version)[:100]} {digest_of(self.args_schema)}"
         self.reads_only = server.spec.trusted and hints is not None and hints.read_only_hint is True
         self.leave = Leave.NONE if self.reads_only else Leave.OUTSIDE

@@ -19,6 +19,17 @@ PARTS_MAX: Final = 200
 URL_SHOWN: Final = 300
 
 
+_SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "properties": {
+        "url": {"type": "string", "description": "https://…"},
+        "part": {"type": "integer", "minimum": 1, "maximum": PARTS_MAX},
+    },
+    "required": ["url"],
+    "additionalProperties": False,
+}
+
+
 class Fetch:
     """`fetch {url, part?}`: a page as text, in parts of `PART_CHARACTERS`; the first line says what it is."""
 
@@ -26,15 +37,7 @@ class Fetch:
     version = "1"
     reads_only = True
     purpose = "Read a page of the public web as text, in numbered parts; the first one without `part`."
-    args_schema: JsonObject = {
-        "type": "object",
-        "properties": {
-            "url": {"type": "string", "description": "https://…"},
-            "part": {"type": "integer", "minimum": 1, "maximum": PARTS_MAX},
-        },
-        "required": ["url"],
-        "additionalProperties": False,
-    }
+    args_schema = _SCHEMA
 
     def __init__(self, web: Web, *, leave: Leave = Leave.NETWORK) -> None:
         self.leave = leave

@@ -29,7 +29,7 @@ _SPACE: Final = re.compile(r"[^\S\0]+")
 
 
 def main() -> None:
-    """Answer `{"text": …}` for a page, or `{"results": [[title, url, snippet], …], "none": …}` for a list of results."""
+    """Answer `{"text": …}`, or of a list of results `{"results": [[title, url, snippet], …], "none": …}`."""
     asked = json.load(sys.stdin)
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))

@@ -48,6 +48,7 @@ class Terminal:
 
     async def _answer(self, question: Sequence[str], prompt: str) -> str:
         async with self._turn:
+            await asyncio.sleep(0)  # what happened before the question is shown before it
             with self.still():
                 say(*question)
                 sys.stdout.write(prompt)

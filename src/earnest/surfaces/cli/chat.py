@@ -25,11 +25,9 @@ def chat() -> None:
     Ctrl+C ends the run that is being worked, or clears the line; Ctrl+D leaves. `earnest` alone on a terminal does the
     same as `earnest chat`.
     """
-    from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.foundation.errors import Unavailable  # noqa: PLC0415
     from earnest.surfaces.cli.asking import is_terminal  # noqa: PLC0415
 
-    settings = read_settings()
     if not is_terminal():
         raise typer.BadParameter("to talk takes a terminal; `earnest run` works a single task without one")
     try:
@@ -38,18 +36,25 @@ def chat() -> None:
         raise Unavailable(f"{error.name} is not installed: install 'earnest[models]'") from error
     from earnest.surfaces.cli.conversation import COMMANDS  # noqa: PLC0415
 
-    prompt = Prompt(settings.home, [f"/{name}" for name in COMMANDS])
-    asyncio.run(talk(settings, prompt))
+    prompt = Prompt(lambda: _read_settings().home, [f"/{name}" for name in COMMANDS])
+    asyncio.run(talk(prompt))
 
 
-async def talk(settings: "Settings", prompt: "Prompt") -> None:
+def _read_settings() -> "Settings":
+    """Not before the prompt is there: it takes longer than the prompt."""
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+
+    return read_settings()
+
+
+async def talk(prompt: "Prompt") -> None:
     """Until there is nothing more to read. A signal ends it, and leaves the run to be resumed."""
     from earnest.surfaces.cli.asking import Terminal  # noqa: PLC0415
     from earnest.surfaces.cli.conversation import Conversation  # noqa: PLC0415
 
     warming = asyncio.get_running_loop().create_task(asyncio.to_thread(import_module, "earnest.surfaces.cli.task"))
     try:
-        async with Conversation(settings, Terminal()) as conversation:
+        async with Conversation(_read_settings, Terminal()) as conversation:
             with _signals(conversation.interrupt):
                 say(f"earnest {__version__}: say what is to be done, or /help")
                 while await conversation.answer(await prompt.read()):

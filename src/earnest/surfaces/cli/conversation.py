@@ -8,6 +8,7 @@ import contextlib
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
@@ -33,8 +34,8 @@ _COMMAND: Final = re.compile(r"/(?P<name>[a-z]*)(?:\s+(?P<rest>.*))?", re.DOTALL
 class Conversation:
     """Answers one line after the other. The data directory is taken when something is first worked, and then kept."""
 
-    def __init__(self, settings: "Settings", terminal: "Terminal") -> None:
-        self._settings = settings
+    def __init__(self, read_settings: "Callable[[], Settings]", terminal: "Terminal") -> None:
+        self._read_settings = read_settings
         self._terminal = terminal
         self._open = contextlib.AsyncExitStack()
         self._platform: Platform | None = None
@@ -77,6 +78,10 @@ class Conversation:
             self._platform.engine.stop(self._run_id, Cause.USER, "stopped by Ctrl+C")
         elif self._busy is not None:
             self._busy.cancel()
+
+    @cached_property
+    def _settings(self) -> "Settings":
+        return self._read_settings()
 
     async def _answer(self, text: str) -> bool:
         found = _COMMAND.fullmatch(text)

@@ -2,15 +2,19 @@
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
-from prompt_toolkit.history import FileHistory
+from prompt_toolkit.history import FileHistory, History, ThreadedHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
+
+from earnest.foundation.errors import EarnestError
 
 HISTORY_NAME: Final = "chat_history"
 HISTORY_BYTES_MAX: Final = 1024 * 1024
@@ -22,13 +26,13 @@ class Prompt:
     """Reads one request after the other. `commands` are completed at the beginning of a line.
 
     Enter hands in, also what was pasted with its line breaks; Alt+Enter breaks the line. Ctrl+C clears, Ctrl+D on an
-    empty line leaves.
+    empty line leaves. `home`, where the history is, is asked for in another thread, since it may take a while to know.
     """
 
-    def __init__(self, home: Path, commands: Sequence[str]) -> None:
+    def __init__(self, home: Callable[[], Path], commands: Sequence[str]) -> None:
         self._session: PromptSession[str] = PromptSession(
             "earnest> ",
-            history=FileHistory(_history(home)),
+            history=ThreadedHistory(_Kept(home)),
             completer=WordCompleter(list(commands), sentence=True),
             key_bindings=_keys(),
             prompt_continuation="       … ",
@@ -37,6 +41,28 @@ class Prompt:
     async def read(self) -> str:
         """The next request. Raises `EOFError` if there will be none."""
         return await self._session.prompt_async(handle_sigint=False)
+
+
+class _Kept(History):
+    """The history in a file of the data directory; none as long as there is no such directory to be had."""
+
+    def __init__(self, home: Callable[[], Path]) -> None:
+        super().__init__()
+        self._home = home
+
+    @cached_property
+    def _file(self) -> FileHistory:
+        return FileHistory(_history(self._home()))
+
+    def load_history_strings(self) -> Iterable[str]:
+        """The newest first."""
+        with suppress(OSError, EarnestError):
+            yield from self._file.load_history_strings()
+
+    def store_string(self, string: str) -> None:
+        """Append."""
+        with suppress(OSError, EarnestError):
+            self._file.store_string(string)
 
 
 def _keys() -> KeyBindings:

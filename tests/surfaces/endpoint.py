@@ -1,0 +1,62 @@
+"""Which model answers the commands of a test? One from a script, served by a thread of its own."""
+
+import asyncio
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from earnest.foundation.canonical import JsonObject
+from earnest.testing.model_server import Behaviour, ModelServer, Reply, answers, by_prompt
+
+GREETED = "good morning, harbour master\n"
+SPEC: JsonObject = {"kind": "task", "intent": "Write hello into a file", "task_class": "write_hello"}
+DONE = answers({"done": {"status": "completed", "output": "It is written."}})
+Script = Mapping[str, Behaviour | Sequence[Behaviour]]
+
+
+def criterion(*, judged: bool) -> JsonObject:
+    check = {"kind": "files", "required": [{"path": "a.txt", "exact": GREETED}]}
+    return {"text": "a.txt holds the greeting", "check": None if judged else check}
+
+
+def plan(*, judged: bool = False) -> Reply:
+    subtask = {"sequence": 1, "intent": "Greet in a.txt", "criteria": [criterion(judged=judged)]}
+    return answers({"task_criteria": [criterion(judged=judged)], "subtasks": [subtask], "rules": []})
+
+
+def calling(tool: str, **args: str) -> Reply:
+    return answers({"calls": [{"tool": tool, "args": args}]})
+
+
+def met_by(call: str) -> Reply:
+    evidence = [{"call": call, "quote": GREETED.strip()}]
+    return answers({"criteria": [{"id": "C1", "met": True, "evidence": evidence, "reason": "the record shows it"}]})
+
+
+GREETS: Script = {
+    "perceiver": answers(SPEC),
+    "planner": plan(),
+    "executor": [calling("write_file", path="a.txt", content=GREETED), DONE],
+}
+
+
+@contextmanager
+def serving(script: Script) -> Iterator[dict[str, str]]:
+    """The environment in which commands are answered by this script."""
+    serves, over = threading.Event(), threading.Event()
+    environment: dict[str, str] = {}
+
+    async def serve() -> None:
+        async with ModelServer(by_prompt(**script)) as server:
+            environment.update(EARNEST_BASE_URL=server.base_url, EARNEST_MODEL="scripted")
+            serves.set()
+            await asyncio.to_thread(over.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    try:
+        assert serves.wait(30)
+        yield environment
+    finally:
+        over.set()
+        thread.join()

@@ -1,0 +1,131 @@
+"""Is a task in words planned, worked and saved from the command line?"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import Earnest
+from .endpoint import DONE, GREETED, GREETS, calling, met_by, plan, serving
+
+WORDS = "please write hello into a file"
+
+
+@pytest.fixture(autouse=True)
+def _no_model_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("earnest.effects.llm.ollama.ADDRESS", ("127.0.0.1", 1))
+    for name in ("EARNEST_BASE_URL", "EARNEST_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_plan_alone_is_made_and_nothing_of_it_is_done(
+    earnest: Earnest, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(GREETS) as environment:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        person = earnest("run", WORDS, "--plan-only", "--quiet")
+        machine = earnest("run", WORDS, "--plan-only", "--json")
+    assert (person.code, machine.code) == (0, 0), person.err + machine.err
+    assert "1. s1: Greet in a.txt" in person.out
+    assert "a.txt holds the greeting  [files]" in person.out
+    assert "nothing was done; planning took 2 passes" in person.out
+    (subtask,) = machine.json["plan"]["subtasks"]
+    assert subtask["intent"] == "Greet in a.txt"
+    kinds = [message["kind"] for one in earnest("show", "--json").json["rounds"] for message in one["messages"]]
+    assert kinds == ["PlanReady"]
+    assert not list(home.glob("runs/*/workspace/*"))
+
+
+def test_a_saved_run_repeats_with_no_model_at_all(
+    earnest: Earnest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = {
+        **GREETS,
+        "planner": plan(judged=True),
+        "executor": [calling("write_file", path="a.txt", content=GREETED), calling("shell", command="cat a.txt"), DONE],
+        "judge": met_by("c1"),
+    }
+    saved = tmp_path / "saved.yaml"
+    with serving(script) as environment, monkeypatch.context() as with_model:
+        for name, value in environment.items():
+            with_model.setenv(name, value)
+        worked = earnest("run", WORDS, "--save", saved, "--json")
+    assert (worked.code, worked.err) == (0, "")
+    assert worked.json["usage"]["passes"] == 5
+    assert "sha256:" in saved.read_text() or "sha256: " in saved.read_text()
+    again = earnest("run", saved, "--json")
+    assert (again.code, again.err) == (0, "")
+    assert (again.json["directive"], again.json["usage"]["passes"]) == ("accept", 0)
+    assert (Path(again.json["workspace"]) / "a.txt").read_text() == GREETED
+
+
+def test_a_run_that_was_not_accepted_is_not_saved(
+    earnest: Earnest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = tmp_path / "saved.yaml"
+    with serving({"perceiver": GREETS["perceiver"]}) as environment:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        ended = earnest("run", WORDS, "--save", saved, "--quiet")
+    assert "only a run that was accepted can be repeated" in ended.err
+    assert ended.code == 1
+    assert not saved.exists()
+
+
+def test_inputs_are_shown_under_their_names(earnest: Earnest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "letter.txt").write_text(GREETED)
+    script = {**GREETS, "executor": [calling("shell", command="cp letter.txt a.txt"), DONE]}
+    saved = tmp_path / "saved.yml"
+    with serving(script) as environment:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        ended = earnest("run", WORDS, "--input", tmp_path / "letter.txt", "--save", saved, "--json")
+    assert ended.code == 0, ended.out + ended.err
+    assert f"letter.txt: {tmp_path / 'letter.txt'}" in saved.read_text()
+
+
+def test_without_a_model_it_says_what_to_set(earnest: Earnest) -> None:
+    ended = earnest("run", WORDS)
+    assert (ended.code, ended.out) == (3, "")
+    for word in ("EARNEST_BASE_URL", "EARNEST_MODEL", "playbooks work without a model"):
+        assert word in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "a task", "--save", "plan.txt"), "ends in .yaml or .yml"),
+        (("run", "a task", "--save", "nowhere/plan.yaml"), "has no folder to be in"),
+        (("run", "a task", "--input", "nowhere"), "there is no such file or folder"),
+        (("run", "a task", "--plan-only", "--save", "x.yaml"), "--plan-only does nothing"),
+        (("run", "small.yaml", "--save", "x.yaml"), "a playbook is one already"),
+        (("run", "small.yaml", "--input", "."), "are for a task in words"),
+        (("chat",), "takes a terminal"),
+    ],
+)
+def test_bad_usage_is_refused_before_anything_is_opened(
+    arguments: tuple[str, ...], words: str, earnest: Earnest, home: Path
+) -> None:
+    ended = earnest(*arguments)
+    assert (ended.code, ended.out) == (3, "")
+    assert words in ended.err
+    assert not home.exists()
+
+
+def test_a_saved_playbook_never_replaces_a_file(earnest: Earnest, playbook: Path, home: Path) -> None:
+    before = playbook.read_bytes()
+    assert "is there already" in earnest("run", WORDS, "--save", playbook).err
+    assert playbook.read_bytes() == before
+    assert not home.exists()
+
+
+def test_the_doctor_names_models_and_asks_them_only_online(earnest: Earnest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EARNEST_BASE_URL", "http://127.0.0.1:1/v1")
+    monkeypatch.setenv("EARNEST_MODEL", "small")
+    models = earnest("doctor", "--json").json["models"]
+    assert models["well"] is True
+    assert models["detail"].startswith("small at 127.0.0.1:1 for R1, R2")
+    online = earnest("doctor", "--json", "--online")
+    assert online.code == 1
+    assert "cannot be reached" in json.dumps(online.json["models"])

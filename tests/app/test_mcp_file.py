@@ -69,7 +69,7 @@ def test_programs_and_addresses_are_read_with_what_the_environment_keeps_secret(
         (of(command="x", args=["a\nb"]), "server 'one' args must be a text"),
         (of(command="x", env={"A": 1}), "server 'one' env must be a text"),
         (of(command="x", env={"A": "${MISSING}"}), "server 'one' env needs the environment variable MISSING"),
-        (of(command=""), "server 'one' command must be a text"),
+        (of(command=""), "server 'one' command and url must say something"),
         (of(url="ftp://a.org/"), "server 'one' url must be"),
         (of(url="http://user:word@a.org/"), "server 'one' url must be"),
         (of(url="http://[/"), "server 'one' url must be"),

@@ -34,7 +34,7 @@ def test_what_the_operator_leaves_to_agents_needs_no_more_leave(tmp_path: Path) 
         ("[web]\nengine = 'bing'", "settings.toml:2: [web] engine must be one of duckduckgo, google, serper"),
         ("[web]\nengine = 'serper'", "[web] the engine serper needs api_key (EARNEST_SEARCH_API_KEY)"),
         ("[web]\nengine = 'google'\napi_key = 'k'", "[web] the engine google needs cx"),
-        ("[web]\nengine = 'serper'\napi_key = 'a\\nb'", "api_key (EARNEST_SEARCH_API_KEY) must be printable ASCII"),
+        ("[web]\nengine = 'serper'\napi_key = \"a\\nb\"", "api_key (EARNEST_SEARCH_API_KEY) must be printable ASCII"),
         ("[web]\nserch = true", "[web] serch is not one of search, fetch, engine, api_key, cx"),
     ],
 )

@@ -27,13 +27,15 @@ class Disk:
         self.held = asyncio.Event()
         self.held.set()
         self.asked = asyncio.Event()
-        self.failures: list[Exception] = []
+        self.failures: list[Exception | None] = []
+        self.writes = 0
 
     async def write(self, fn: Callable[[Transaction], T]) -> T:
         self.asked.set()
         await self.held.wait()
-        if self.failures:
-            raise self.failures.pop(0)
+        self.writes += 1
+        if self.failures and (failure := self.failures.pop(0)):
+            raise failure
         return await self._database.write(fn)
 
 
@@ -92,6 +94,37 @@ async def test_a_message_that_comes_while_others_are_written_is_written_soon_as_
         while bench.recorded != ["a", "b"]:
             await bench.clock.advance_ms(BATCH_MS)
     assert list((await bench.kept()).messages) == ["a", "b"]
+
+
+async def test_those_who_wait_for_the_disk_share_the_next_write(bench: Bench) -> None:
+    bench.disk.held.clear()
+    first = asyncio.create_task(bench.book.intend("1", {}))
+    await bench.disk.asked.wait()
+    rest = [asyncio.create_task(bench.book.intend(key, {})) for key in "23456789"]
+    await asyncio.sleep(0)
+    bench.say("a")
+    bench.disk.held.set()
+    await asyncio.gather(first, *rest)
+    assert list((await bench.kept()).intents) == list("123456789")
+    assert bench.disk.writes == 2
+
+
+async def test_all_who_shared_a_write_that_failed_are_told(bench: Bench) -> None:
+    bench.disk.held.clear()
+    first = asyncio.create_task(bench.book.intend("1", {}))
+    await bench.disk.asked.wait()
+    bench.say("a")
+    rest = [asyncio.create_task(bench.book.intend(key, {})) for key in "23"]
+    await asyncio.sleep(0)
+    bench.disk.failures = [None, Broken("the disk is full")]
+    bench.disk.held.set()
+    await first
+    for task in rest:
+        with pytest.raises(Broken):
+            await task
+    await bench.book.close()
+    kept = await bench.kept()
+    assert (list(kept.messages), list(kept.intents)) == (["a"], ["1"])
 
 
 async def test_after_a_failed_write_no_later_message_is_kept_without_the_earlier_ones(bench: Bench) -> None:

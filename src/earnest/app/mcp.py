@@ -123,6 +123,8 @@ class _Entry:
             headers=self._named(given.get("headers", {}), "headers"),
             trusted=given.get("trusted") is True,
         )
+        if self._is_good and not (server.command or server.url):
+            self._fault("command and url must say something")
         return server if self._is_good else None
 
     def _fault(self, message: str) -> None:

@@ -5,7 +5,7 @@ durable before anybody hears of it (`docs/architecture.md`, "Durability").
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
 
@@ -13,7 +13,6 @@ from earnest.effects.bus.api import Envelope
 from earnest.effects.clock import Clock
 from earnest.effects.storage.database import Database
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.transaction import Transaction
 from earnest.engine.facts import INTENT, MESSAGES, OUTCOME, message_fact, message_of
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
@@ -49,6 +48,15 @@ def read_kept(reader: Reader, run_id: str) -> Kept:
     return Kept(messages=messages, intents=effects[INTENT], outcomes=effects[OUTCOME])
 
 
+@dataclass(slots=True)
+class _Waiting:
+    """Facts whose writer waits for them; `error` says why they were not written."""
+
+    facts: tuple[Fact, ...]
+    written: bool = False
+    error: Exception | None = None
+
+
 class RunBook:
     """Writes the facts of one run. It is the run's memory of what has already happened."""
 
@@ -68,7 +76,7 @@ class RunBook:
         self._kept = kept
         self._recorded = recorded
         self._failed = failed
-        self._waiting: list[Envelope] = []
+        self._waiting: list[Envelope | _Waiting] = []
         self._timer: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
 
@@ -123,23 +131,37 @@ class RunBook:
 
         Where the disk failed, messages wait on, so that no later one is ever kept without them.
         """
-        await to_the_end(self._commit_in_turn(facts))
+        await to_the_end(self._commit_in_turn(_Waiting(facts)))
 
-    async def _commit_in_turn(self, facts: tuple[Fact, ...]) -> None:
+    async def _commit_in_turn(self, own: _Waiting) -> None:
+        """Whoever has the turn writes for all who wait for it: parallel effects share their transactions."""
+        self._waiting.append(own)
         async with self._turn:
-            messages = tuple(self._waiting)
-            if not messages and not facts:
-                return
-            rows = (*(message_fact(envelope) for envelope in messages), *facts)
+            if own.error is not None:
+                raise own.error
+            if not own.written:
+                await self._write_waiting()
 
-            def record(transaction: Transaction) -> list[int]:
-                return [transaction.record(fact) for fact in rows]
+    async def _write_waiting(self) -> None:
+        taken = tuple(self._waiting)
+        batches = [one.facts if isinstance(one, _Waiting) else (message_fact(one),) for one in taken]
+        rows = [fact for batch in batches for fact in batch]
+        try:
+            seqs = iter(await self._record(rows) if rows else ())
+        except Exception as error:
+            kept = () if isinstance(error, Refused) else taken  # what is refused would fare no better later
+            self._waiting[: len(taken)] = [one for one in kept if isinstance(one, Envelope)]
+            for one in taken:
+                if isinstance(one, _Waiting):
+                    one.error = error
+            raise
+        del self._waiting[: len(taken)]
+        for one, batch in zip(taken, batches, strict=True):
+            numbers = [next(seqs) for _ in batch]
+            if isinstance(one, _Waiting):
+                one.written = True
+            else:
+                self._recorded(numbers[0], one)
 
-            try:
-                seqs = await self._database.write(record)
-            except Refused:  # no later attempt would fare better
-                del self._waiting[: len(messages)]
-                raise
-            del self._waiting[: len(messages)]
-            for seq, envelope in zip(seqs, messages, strict=False):
-                self._recorded(seq, envelope)
+    async def _record(self, rows: Sequence[Fact]) -> list[int]:
+        return await self._database.write(lambda transaction: [transaction.record(fact) for fact in rows])

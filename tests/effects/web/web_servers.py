@@ -65,7 +65,9 @@ def internet(answer: Answer) -> Iterator[Internet]:
         with connection, contextlib.suppress(OSError):
             head = b""
             while b"\r\n\r\n" not in head:
-                head += connection.recv(65536)
+                if not (part := connection.recv(65536)):
+                    return
+                head += part
             known.requests.append(head.decode())
             answer(head.decode().split("\r\n")[0], connection)
 

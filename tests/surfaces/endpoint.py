@@ -15,12 +15,12 @@ Script = Mapping[str, Behaviour | Sequence[Behaviour]]
 
 
 def criterion(*, judged: bool) -> JsonObject:
-    check = {"kind": "files", "required": [{"path": "a.txt", "exact": GREETED}]}
+    check: JsonObject = {"kind": "files", "required": [{"path": "a.txt", "exact": GREETED}]}
     return {"text": "a.txt holds the greeting", "check": None if judged else check}
 
 
 def plan(*, judged: bool = False) -> Reply:
-    subtask = {"sequence": 1, "intent": "Greet in a.txt", "criteria": [criterion(judged=judged)]}
+    subtask: JsonObject = {"sequence": 1, "intent": "Greet in a.txt", "criteria": [criterion(judged=judged)]}
     return answers({"task_criteria": [criterion(judged=judged)], "subtasks": [subtask], "rules": []})
 
 

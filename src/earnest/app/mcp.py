@@ -56,9 +56,7 @@ def read_servers(home: Path, environment: Mapping[str, str], faults: list[Diagno
 
 def sources_of(servers: tuple[ServerSpec, ...]) -> Mapping[str, ToolSource]:
     """What brings their tools, by the beginning of the names. Nothing is started."""
-    if servers and find_spec("mcp") is None:
-        return {f"{PREFIX}{server.name}/": _NotInstalled() for server in servers}
-    return {f"{PREFIX}{server.name}/": _source(server) for server in servers}
+    return {f"{PREFIX}{server.name}/": _Source(server) for server in servers}
 
 
 def described(servers: tuple[ServerSpec, ...]) -> str:
@@ -70,21 +68,27 @@ def described(servers: tuple[ServerSpec, ...]) -> str:
     )
 
 
-def _source(server: ServerSpec) -> ToolSource:
-    from earnest.effects.mcp.server import Server  # noqa: PLC0415 - the library is an extra, and large
-    from earnest.effects.mcp.tools import McpTools  # noqa: PLC0415
+class _Source:
+    """A server's tools; the library, an extra that takes a second to load, comes with the first that asks for them."""
 
-    return McpTools(Server(server))
-
-
-class _NotInstalled:
-    """What stands for a server where the library is missing."""
+    def __init__(self, server: ServerSpec) -> None:
+        self._server = server
+        self._source: ToolSource | None = None
 
     async def tools(self) -> tuple[Tool, ...]:
-        raise Unavailable("what speaks to MCP servers is not installed: install 'earnest[mcp]'")
+        """See `ToolSource`."""
+        if find_spec("mcp") is None:
+            raise Unavailable("what speaks to MCP servers is not installed: install 'earnest[mcp]'")
+        from earnest.effects.mcp.server import Server  # noqa: PLC0415
+        from earnest.effects.mcp.tools import McpTools  # noqa: PLC0415
+
+        self._source = self._source or McpTools(Server(self._server))
+        return await self._source.tools()
 
     async def close(self) -> None:
-        pass
+        """See `ToolSource`."""
+        if self._source is not None:
+            await self._source.close()
 
 
 class _Entry:

@@ -1,5 +1,6 @@
 """The story of a task: from a playbook to a result, and on from where a crash left it."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from earnest.foundation.facts import Fact
 from earnest.foundation.instants import rfc3339
 from earnest.runtime.approvals import Approvals, Person
 from earnest.runtime.hands import JournaledHands
+from earnest.runtime.inputs import refuse_private
 from earnest.runtime.judge import WorkspaceJudge
 from earnest.runtime.minds import Minds, model_minds, playbook_minds, within_reach
 from earnest.runtime.model_calls import JournaledModels, RoleModels
@@ -83,7 +85,12 @@ class TaskRuns:
         self._working: set[str] = set()
 
     async def begin(self, order: Order) -> str:
-        """Take an order on; the id of its run, which `work` then works. Raises `Unavailable` without a model."""
+        """Take an order on; the id of its run, which `work` then works.
+
+        Raises `Refused("input_private")`, and `Unavailable` without a model.
+        """
+        if (user_home := self._services.user_home) is not None:
+            await asyncio.to_thread(refuse_private, order.inputs.values(), user_home, self._services.home)
         if isinstance(order, RequestOrder):
             await self._services.models()
         run_id = f"run_{self._services.chance.new_id(self._services.clock.now_ms())}"

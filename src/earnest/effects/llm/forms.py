@@ -1,12 +1,12 @@
 """In which form is an answer asked for, and what is tried when an endpoint does not take it?"""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from earnest.effects.llm.api import Message
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import JsonObject, JsonValue
 
 
 class Structure(IntEnum):
@@ -56,7 +56,7 @@ def request_of(
     if schema is not None and form.structure is Structure.SCHEMA:
         request["response_format"] = {
             "type": "json_schema",
-            "json_schema": {"name": "answer", "strict": True, "schema": schema},
+            "json_schema": {"name": "answer", "strict": is_closed(schema), "schema": schema},
         }
     elif schema is not None:
         words = f"Answer with one JSON object and nothing else. Its JSON Schema: {json.dumps(schema)}"
@@ -64,3 +64,16 @@ def request_of(
         if form.structure is Structure.JSON:
             request["response_format"] = {"type": "json_object"}
     return request | {"messages": [{"role": message.role.value, "content": message.text} for message in told]}
+
+
+def is_closed(schema: JsonValue) -> bool:
+    """True if every object of the schema names all its keys and requires them: what endpoints call strict."""
+    if isinstance(schema, Mapping):
+        if schema.get("type") == "object":
+            keys, required = schema.get("properties"), schema.get("required")
+            if not (isinstance(keys, Mapping) and isinstance(required, Sequence) and set(keys) == set(required)):
+                return False
+            if schema.get("additionalProperties") is not False:
+                return False
+        return all(map(is_closed, schema.values()))
+    return not isinstance(schema, list | tuple) or all(map(is_closed, schema))

@@ -93,11 +93,14 @@ def run(  # noqa: PLR0917 - typer calls it by name
         tasks.print_plan(worked, worked.plan, as_json=as_json)
         return
     tasks.print_result(worked, as_json=as_json, output=isinstance(what, str))
-    if save is not None:
+    code = tasks.exit_code_of(worked.result)
+    if save is not None and code:
+        complain(["the run is not saved: only one that was accepted can be repeated"])
+    elif save is not None:
         from earnest.surfaces.cli.saving import save_run  # noqa: PLC0415
 
         complain(save_run(worked, request.inputs, save))
-    raise typer.Exit(tasks.exit_code_of(worked.result))
+    raise typer.Exit(code)
 
 
 def _check_target(playbook: Path, task: Path | str | None) -> None:

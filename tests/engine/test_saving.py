@@ -1,0 +1,245 @@
+"""Is a finished run saved as what repeats it, with every criterion that needs no model, and refused where it cannot be?"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from earnest.contracts.criterion import CheckSpec, Criterion, Mode
+from earnest.effects.tools.failures import ToolFailure
+from earnest.effects.tools.record import RawResult, ToolCall, ToolRecord
+from earnest.effects.workspace.changes import Change
+from earnest.effects.workspace.tree import Kind
+from earnest.engine.confirming import ConfirmationAsked
+from earnest.engine.gradient.cascade import Cause, State
+from earnest.engine.messages import (
+    Budget,
+    FinalResult,
+    Outcome,
+    PlannedSubTask,
+    PlanReady,
+    SubTaskOutcome,
+    TaskRequested,
+    TaskSpec,
+    ToolCalled,
+    Usage,
+)
+from earnest.engine.saving import Saved, playbook_of
+from earnest.foundation.canonical import digest_bytes
+from earnest.foundation.errors import Refused
+from earnest.foundation.failures import FailureClass
+from earnest.verification.verdict import Answer, CriterionVerdict
+
+CHECKED = Criterion(id="C1", text="a.txt is there", check=CheckSpec(kind="files", config={"required": ["a.txt"]}))
+JUDGED = Criterion(id="C2", text="it greets", mode=Mode.PLAUSIBLE)
+BAD = ToolFailure(failure_class=FailureClass.LOGICAL, code="exit_code", message="exit code 1")
+LOOK = ToolCall(tool="shell", args={"command": "cat a.txt"})
+
+
+def digest(call: ToolCall) -> str:
+    return call.digest("1")
+
+
+def write(path: str, content: str) -> tuple[ToolCall, Change]:
+    data = content.encode()
+    call = ToolCall(tool="write_file", args={"path": path, "content": content})
+    return call, Change(path=path, kind=Kind.FILE, digest=digest_bytes(data), size_bytes=len(data))
+
+
+def record(call: ToolCall, *changed: Change, output: str = "", failed: bool = False) -> ToolRecord:
+    raw = RawResult(stdout=output.encode(), exit_code=int(failed), failure=BAD if failed else None)
+    return ToolRecord(
+        tool=call.tool,
+        tool_ids=frozenset({call.tool}),
+        target="",
+        args=call.args,
+        call_digest=digest(call),
+        ok=not failed,
+        exit_code=raw.exit_code,
+        failure=raw.failure,
+        output_excerpt=output,
+        output_digest="",
+        output_bytes=len(output),
+        duration_ms=9_000,
+        started_at_ms=0,
+        changed=changed,
+        sandbox="",
+    )
+
+
+def saved(
+    *attempts: Sequence[ToolRecord],
+    criteria: tuple[Criterion, ...] = (CHECKED,),
+    evidence: tuple[str, ...] = (),
+    texts: dict[str, str] | None = None,
+    more: Sequence[object] = (),
+    state: State = State.ACCEPT,
+) -> Saved:
+    """Save a run of one subtask that took these attempts."""
+    called = [
+        ToolCalled(round=1, subtask_id="s1", attempt=attempt, number=number, record=one)
+        for attempt, records in enumerate(attempts, start=1)
+        for number, one in enumerate(records, start=1)
+    ]
+    verdicts = tuple(
+        CriterionVerdict(id=c.id, answer=Answer.VERIFIED, reason="", evidence=() if c.check else evidence)
+        for c in criteria
+    )
+    outcome = SubTaskOutcome(
+        round=1,
+        subtask_id="s1",
+        status=Outcome.MATCHED,
+        output="",
+        approach_id=None,
+        verdicts=verdicts,
+        trajectory=(),
+        calls=tuple(one.key for one in called),
+    )
+    subtask = PlannedSubTask(id="s1", sequence=1, intent="Greet", criteria=criteria)
+    result = FinalResult(
+        directive=state,
+        cause=None if state is State.ACCEPT else Cause.USER,
+        summary="",
+        output="",
+        loss=None,
+        gradient=0,
+        loss_gradient=0,
+        round=1,
+        replans=0,
+        previous="",
+        done=("s1",),
+        not_done=(),
+        unmet=(),
+        next_moves=(),
+        elapsed_ms=1,
+        usage=Usage(),
+    )
+    messages = [
+        TaskRequested(raw_input="greet", budget=Budget(time_ms=90_000)),
+        TaskSpec(task_class="greet", intent="Greet somebody", raw_input="greet"),
+        PlanReady(round=1, task_criteria=(), subtasks=(subtask,)),
+        *more,
+        *called,
+        outcome,
+        result,
+    ]
+    return playbook_of(messages, digest=digest, inputs={"src": "/home/me/src"}, texts=texts or {})
+
+
+def commands(of: Saved) -> list[object]:
+    (subtask,) = of.playbook.subtasks
+    (approach,) = subtask.approaches
+    return [step.args.get("command") or step.args.get("path") for step in approach.steps]
+
+
+def test_what_was_called_is_the_approach_and_what_was_wanted_stays() -> None:
+    playbook = saved([record(*write("a.txt", "hi")), record(LOOK)]).playbook
+    assert (playbook.intent, playbook.task_class, playbook.budget.time_s) == ("Greet somebody", "greet", 90)
+    assert dict(playbook.inputs) == {"src": "/home/me/src"}
+    (subtask,) = playbook.subtasks
+    assert subtask.criteria == (CHECKED,)
+    assert [(step.tool, step.timeout_s, step.may_fail) for step in subtask.approaches[0].steps] == [
+        ("write_file", 90, False),
+        ("shell", 90, False),
+    ]
+
+
+def test_a_correction_is_saved_with_what_it_goes_on_from() -> None:
+    first = [record(*write("a.txt", "hi")), record(LOOK), record(ToolCall(tool="shell", args={"command": "ls"}))]
+    second = [record(*write("b.txt", "ho")), record(LOOK)]
+    assert commands(saved(first, second)) == ["a.txt", "b.txt", "cat a.txt"]
+
+
+def test_a_failed_call_is_saved_only_for_what_it_left() -> None:
+    change = write("a.txt", "hi")[1]
+    broken = record(ToolCall(tool="shell", args={"command": "echo hi > a.txt; false"}), change, failed=True)
+    told = saved([record(LOOK, failed=True), broken, record(ToolCall(tool="shell", args={"command": "ls"}))])
+    assert commands(told) == ["echo hi > a.txt; false", "ls"]
+    assert [step.may_fail for step in told.playbook.subtasks[0].approaches[0].steps] == [True, False]
+
+
+def test_of_too_many_steps_those_that_only_looked_are_left_out() -> None:
+    looks = [record(ToolCall(tool="shell", args={"command": f"ls {number}"})) for number in range(9)]
+    assert commands(saved([record(*write("a.txt", "1")), *looks, record(*write("b.txt", "2"))])) == ["a.txt", "b.txt"]
+    writes = [record(*write(f"{number}.txt", "")) for number in range(11)]
+    with pytest.raises(Refused, match="11 steps that count"):
+        saved(writes)
+
+
+def evidence_of(one: ToolRecord, quote: str) -> tuple[str, ...]:
+    return (f"c1 {one.call_digest}: {quote}",)
+
+
+def check_of(told: Saved) -> CheckSpec | None:
+    return next((c.check for c in told.playbook.subtasks[0].criteria if c.id == "C2"), None)
+
+
+def test_a_quotation_from_a_file_that_a_step_states_becomes_its_hash() -> None:
+    made = record(*write("a.txt", "hello  there\n"))
+    told = saved(
+        [made], criteria=(JUDGED,), evidence=evidence_of(made, "hello there"), texts={"a.txt": "hello  there\n"}
+    )
+    wanted = {"path": "a.txt", "sha256": digest_bytes(b"hello  there\n").removeprefix("sha256:")}
+    assert check_of(told) == CheckSpec(kind="files", config={"required": [wanted]})
+    assert told.playbook.subtasks[0].criteria[0].mode is Mode.VERIFIABLE
+
+
+def test_a_quotation_from_a_file_that_was_computed_becomes_a_pattern() -> None:
+    text = "total: 42 (a+b)\n7\n"
+    made = record(ToolCall(tool="shell", args={"command": "count > a.txt"}), write("a.txt", text)[1])
+    for quote, pattern in (("42 (a+b)", r"42\s+\(a\+b\)"), ("7", r"(?m)^[ \t]*7[ \t]*$")):
+        told = saved([made], criteria=(JUDGED,), evidence=evidence_of(made, quote), texts={"a.txt": text})
+        assert check_of(told) == CheckSpec(kind="files", config={"required": [{"path": "a.txt", "regex": pattern}]})
+
+
+def test_a_quotation_from_what_a_call_put_out_becomes_the_same_call() -> None:
+    look = record(LOOK, output="hello there\n")
+    told = saved(
+        [record(*write("a.txt", "hello there\n")), look], criteria=(JUDGED,), evidence=evidence_of(look, "hello there")
+    )
+    check = check_of(told)
+    assert check is not None
+    assert check.config["command"] == ("/bin/bash", "-o", "pipefail", "-c", "cat a.txt")
+    assert check.config["stdout_regex"] == r"(?m)^[ \t]*hello\s+there[ \t]*$"
+
+
+def test_what_was_put_out_before_a_change_proves_nothing_about_the_end() -> None:
+    look = record(LOOK, output="hello there\n")
+    told = saved(
+        [look, record(*write("a.txt", "bye"))], criteria=(CHECKED, JUDGED), evidence=evidence_of(look, "hello there")
+    )
+    assert (check_of(told), told.left_out) == (None, ("s1: it greets",))
+
+
+def test_a_removed_path_must_be_gone_again() -> None:
+    gone = record(ToolCall(tool="shell", args={"command": "rm a"}), Change(path="a", kind=Kind.GONE, digest=None))
+    told = saved([gone], criteria=(JUDGED,), evidence=evidence_of(gone, "removed a"))
+    assert check_of(told) == CheckSpec(kind="command", config={"command": ["test", "!", "-e", "a"]})
+
+
+def test_a_subtask_that_only_a_model_can_judge_is_refused() -> None:
+    with pytest.raises(Refused, match="can be checked without a model"):
+        saved([record(LOOK)], criteria=(JUDGED,))
+
+
+def test_a_confirmed_effect_asks_again() -> None:
+    call = ToolCall(tool="shell", args={"command": "touch /home/me/x"}, writes=("/home/me",))
+    asked = ConfirmationAsked(
+        action="", tool="shell", args=call.args, wording="", paths=call.writes, network=False, expires_at_ms=0
+    )
+    told = saved([record(call)], more=[asked])
+    (step,) = told.playbook.subtasks[0].approaches[0].steps
+    assert (step.writes, step.network) == (("/home/me",), False)
+    (step,) = saved([record(replace(LOOK, network=True))]).playbook.subtasks[0].approaches[0].steps
+    assert step.network
+
+
+def test_an_effect_under_a_grant_for_the_whole_run_is_refused() -> None:
+    with pytest.raises(Refused, match="granted to write"):
+        saved([record(replace(LOOK, writes=("/home/me",)))])
+
+
+@pytest.mark.parametrize("state", [State.ABANDON, State.SUCCESS])
+def test_only_what_was_accepted_is_saved(state: State) -> None:
+    with pytest.raises(Refused, match="accepted"):
+        saved([record(LOOK)], state=state)

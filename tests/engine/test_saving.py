@@ -1,4 +1,4 @@
-"""Is a finished run saved as what repeats it, with every criterion that needs no model, and refused where it cannot be?"""
+"""Is an accepted run saved as what repeats it with no model, and refused where that cannot be?"""
 
 from collections.abc import Sequence
 from dataclasses import replace

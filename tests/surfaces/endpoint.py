@@ -5,6 +5,8 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+import pytest
+
 from earnest.foundation.canonical import JsonObject
 from earnest.testing.model_server import Behaviour, ModelServer, Reply, answers, by_prompt
 
@@ -60,3 +62,14 @@ def serving(script: Script) -> Iterator[dict[str, str]]:
     finally:
         over.set()
         thread.join()
+
+
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None is set up, and none is found on this machine."""
+
+    async def nobody(host: str, port: int) -> tuple[str, ...]:
+        return ()
+
+    monkeypatch.setattr("earnest.effects.llm.ollama.local_models", nobody)
+    for name in ("EARNEST_BASE_URL", "EARNEST_MODEL"):
+        monkeypatch.delenv(name, raising=False)

@@ -6,16 +6,14 @@ from pathlib import Path
 import pytest
 
 from .conftest import Earnest
-from .endpoint import DONE, GREETED, GREETS, calling, met_by, plan, serving
+from .endpoint import DONE, GREETED, GREETS, calling, met_by, no_model, plan, serving
 
 WORDS = "please write hello into a file"
 
 
 @pytest.fixture(autouse=True)
-def _no_model_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("earnest.effects.llm.ollama.ADDRESS", ("127.0.0.1", 1))
-    for name in ("EARNEST_BASE_URL", "EARNEST_MODEL"):
-        monkeypatch.delenv(name, raising=False)
+def _nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    no_model(monkeypatch)
 
 
 def test_a_plan_alone_is_made_and_nothing_of_it_is_done(

@@ -38,6 +38,11 @@ class ModelPool:
     async def __aexit__(self, *_: object) -> None:
         await self._open.aclose()
 
+    @property
+    def is_named(self) -> bool:
+        """True if an endpoint was set up, or found by now."""
+        return bool(self._settings.base_url)
+
     async def of_roles(self) -> RoleModels:
         """A model for each role; roles whose models have one name share it. Raises `Unavailable`: what to set up."""
         settings = self._settings = await self._complete(self._settings)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from earnest.app import places
+from earnest.app.distillers import distiller_for
 from earnest.app.judges import reviews_in
 from earnest.app.models import ModelPool
 from earnest.app.sandboxes import open_for
@@ -84,7 +85,8 @@ async def open_platform(
         reviews = reviews_in(database, clock)
         verifier = verifier_for(settings, sandbox, clock=clock, chance=chance, reviews=reviews)
         models = await stack.enter_async_context(ModelPool(settings.models, clock=clock, chance=chance))
-        dreaming = Dreaming(memory=memory, dreamer=Dreamer(memory, clock), database=database, bus=bus, clock=clock)
+        dreamer = Dreamer(memory, clock, distiller_for(models, clock, chance))
+        dreaming = Dreaming(memory=memory, dreamer=dreamer, database=database, bus=bus, clock=clock)
         remembering = Remembering(
             memory=memory, recall=recall, dreaming=dreaming, database=database, bus=bus, clock=clock, chance=chance
         )

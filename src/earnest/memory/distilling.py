@@ -6,11 +6,18 @@ from collections.abc import Awaitable, Callable
 from itertools import islice
 from typing import Final, Protocol
 
+from earnest.effects.llm import answers
+from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import EarnestError
 from earnest.memory.consolidation import RULE_CHARACTERS_MAX, Cluster, Distilled
 
 PROMPT: Final = "distil@1"
 ANSWER_CHARACTERS_MAX: Final = 8_192
+SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "properties": {"rule": {"type": "string", "pattern": "\\S"}, "hypothesis": {}},
+    "required": ["rule"],
+}
 _SHOWN_MAX: Final = 3
 _SHOWN_CHARACTERS_MAX: Final = 100
 _log = logging.getLogger(__name__)
@@ -87,19 +94,15 @@ def prompt_of(cluster: Cluster) -> str:
 
 def read_answer(answer: str) -> Distilled | None:
     """A model's answer, cut to what is allowed; None if it has no rule."""
-    begin, end = answer.find("{"), answer.rfind("}")
-    if len(answer) > ANSWER_CHARACTERS_MAX or begin < 0:
+    if len(answer) > ANSWER_CHARACTERS_MAX:
         return None
     try:
-        value = json.loads(answer[begin : end + 1])
-    except (ValueError, RecursionError):
+        value = answers.read_answer(answer, SCHEMA)
+    except answers.NoAnswer:
         return None
-    match value:
-        case {"rule": str(rule)} if rule.strip():
-            idea = value.get("hypothesis")
-            hypothesis = _line(idea, RULE_CHARACTERS_MAX) if isinstance(idea, str) else ""
-            return Distilled(rule=_line(rule, RULE_CHARACTERS_MAX), hypothesis=hypothesis)
-    return None
+    said = (value.get("rule"), value.get("hypothesis"))
+    rule, hypothesis = (_line(text, RULE_CHARACTERS_MAX) if isinstance(text, str) else "" for text in said)
+    return Distilled(rule=rule, hypothesis=hypothesis) if rule else None
 
 
 def _name(tag: str) -> str:

@@ -9,7 +9,7 @@ from earnest.effects.tools.api import Leave, Tool
 from earnest.engine.model.executor import ModelExecutor
 from earnest.engine.model.graceful import last_words
 from earnest.engine.model.judge import ModelJudge
-from earnest.engine.model.offers import offers_of
+from earnest.engine.model.offers import Offer
 from earnest.engine.model.perceiver import ModelPerceiver
 from earnest.engine.model.planner import ModelPlanner
 from earnest.engine.playbook.executor import PlaybookExecutor
@@ -42,6 +42,11 @@ def playbook_minds(playbook: Playbook, hands: Hands) -> Minds:
         models=NoModels(),
         last_words=None,
     )
+
+
+def offers_of(tools: Iterable[Tool]) -> tuple[Offer, ...]:
+    """What models are told of these tools, in their order: the first that fits is to be preferred (seed R3)."""
+    return tuple(Offer(name=tool.name, purpose=tool.purpose, args=tool.args_schema) for tool in tools)
 
 
 def within_reach(tools: Iterable[Tool], grants: Grants, *, attended: bool) -> Iterator[Tool]:

@@ -18,8 +18,8 @@ CLOSED: JsonObject = {
     "schema",
     [
         {"type": "object"},
-        CLOSED | {"required": []},
-        CLOSED | {"additionalProperties": True},
+        {**CLOSED, "required": []},
+        {**CLOSED, "additionalProperties": True},
         {**CLOSED, "properties": {"id": {"type": "object"}}},
         {"anyOf": [{"type": "null"}, {"type": "object"}]},
     ],

@@ -60,7 +60,7 @@ async def gone(pid: int) -> bool:
     for _ in range(1_000):
         if _state(pid) in {"", "Z", "X"}:
             return True
-        await asyncio.sleep(0.01)
+        await SystemClock().sleep_ms(10)
     return False
 
 
@@ -174,7 +174,7 @@ async def _listening(port: int) -> None:
                 _, writer = await asyncio.open_connection("127.0.0.1", port)
                 writer.close()
                 return
-            await asyncio.sleep(0.05)
+            await SystemClock().sleep_ms(50)
 
 
 @pytest.mark.parametrize(

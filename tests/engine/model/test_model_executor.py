@@ -14,9 +14,9 @@ from earnest.engine.gradient.blocking import Target
 from earnest.engine.guard import ExecutionOver
 from earnest.engine.messages import CorrectionSignal, PlannedSubTask, PriorOutput, Status, SubTask
 from earnest.engine.model.executor import ModelExecutor
-from earnest.engine.model.offers import offers_of
 from earnest.engine.ports import Assertion, Unanswered
 from earnest.engine.run import RunLimits
+from earnest.runtime.minds import offers_of
 
 ORDER = SubTask(
     round=1,

@@ -16,7 +16,6 @@ from earnest.engine.gradient.blocking import Target
 from earnest.engine.gradient.cascade import State, Urgency
 from earnest.engine.gradient.loss import Loss
 from earnest.engine.messages import PlanDirective, PlanningFailed, PlanReady, TaskSpec, UnmetCriterion
-from earnest.engine.model.offers import offers_of
 from earnest.engine.model.plan_reading import CHECK_KINDS, PLAN_SCHEMA
 from earnest.engine.model.planner import ModelPlanner
 from earnest.engine.model.prompting import prompt
@@ -24,6 +23,7 @@ from earnest.engine.ports import PlanningContext, Unanswered
 from earnest.engine.recollection import Recollection, Rule
 from earnest.memory.megram import NOTES, Tag, intent_tag
 from earnest.memory.potential import Potentials
+from earnest.runtime.minds import offers_of
 from earnest.verification.registry import Registry
 from earnest.verification.schema import schema_fault
 from earnest.verification.service import Verifier

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from earnest.effects.tools.api import Tool
 from earnest.foundation.canonical import JsonObject, canonical_bytes
 
 
@@ -14,11 +13,6 @@ class Offer:
     name: str
     purpose: str
     args: JsonObject
-
-
-def offers_of(tools: Iterable[Tool]) -> tuple[Offer, ...]:
-    """What models are told of these tools, in their order: the first that fits is to be preferred (seed R3)."""
-    return tuple(Offer(name=tool.name, purpose=tool.purpose, args=tool.args_schema) for tool in tools)
 
 
 def call_schema(offers: Iterable[Offer]) -> JsonObject:

@@ -24,7 +24,11 @@ class PerceiverRole(Participant[None]):
         return self._perceive(run, envelope, envelope.payload)
 
     async def _perceive(self, run: Run, envelope: Envelope, request: TaskRequested) -> None:
-        spec = await run.perceiver.perceive(request, Asking(run, Role.R1, envelope))
+        run.effects_in_flight += 1  # waiting for a person is not silence
+        try:
+            spec = await run.perceiver.perceive(request, Asking(run, Role.R1, envelope))
+        finally:
+            run.effects_in_flight -= 1
         if not is_slug(spec.task_class):
             raise Broken(f"R1 gave the task class {spec.task_class!r}, which is not a slug")
         run.post.send(Role.R1, "spec", spec, envelope)

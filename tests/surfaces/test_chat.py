@@ -1,0 +1,145 @@
+"""Does a conversation take what is typed and pasted, answer every command, and go on whatever goes wrong?"""
+
+import asyncio
+import stat
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from earnest.app.settings import read_settings
+from earnest.foundation.errors import Unavailable
+from earnest.surfaces.cli.asking import Terminal
+from earnest.surfaces.cli.conversation import COMMANDS, Conversation
+from earnest.surfaces.cli.prompt import HISTORY_BYTES_MAX, HISTORY_NAME, Prompt
+
+from .endpoint import no_model
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "chat.md"
+
+CTRL_C, CTRL_D, ALT_ENTER = "\x03", "\x04", "\x1b\r"
+
+
+@pytest.fixture
+def typing() -> Iterator[PipeInput]:
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        yield pipe
+
+
+async def typed(pipe: PipeInput, home: Path, text: str) -> str:
+    pipe.send_text(text)
+    return await asyncio.wait_for(Prompt(lambda: home, [f"/{name}" for name in COMMANDS]).read(), 10)
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ("count the files\r", "count the files"),
+        ("\x1b[200~one\r\ntwo\nthree\x1b[201~\r", "one\ntwo\nthree"),
+        (f"one{ALT_ENTER}two\r", "one\ntwo"),
+        (f"rm -rf{CTRL_C}ls\r", "ls"),
+        ("/aud\t\r", "/audit"),
+    ],
+)
+async def test_what_is_typed_is_handed_in(keys: str, text: str, typing: PipeInput, tmp_path: Path) -> None:
+    assert await typed(typing, tmp_path, keys) == text
+
+
+async def test_ctrl_d_leaves(typing: PipeInput, tmp_path: Path) -> None:
+    with pytest.raises(EOFError):
+        await typed(typing, tmp_path, CTRL_D)
+
+
+async def test_the_history_is_kept_bounded_and_private(typing: PipeInput, tmp_path: Path) -> None:
+    history = tmp_path / HISTORY_NAME
+    history.write_text("\n# then\n+an old one\n" * (HISTORY_BYTES_MAX // 18))
+    history.chmod(0o644)
+    await typed(typing, tmp_path, "a new one\r")
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600
+    assert history.stat().st_size < HISTORY_BYTES_MAX
+    assert history.read_text().endswith("+a new one\n")
+
+
+async def test_without_a_data_directory_there_is_a_prompt_all_the_same(typing: PipeInput, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert await typed(typing, tmp_path / "file", "hello\r") == "hello"
+
+
+@pytest.fixture
+async def conversation(home: Path) -> AsyncIterator[Conversation]:
+    async with Conversation(read_settings, Terminal()) as conversation:
+        yield conversation
+
+
+async def test_commands_answer_before_anything_was_run(
+    conversation: Conversation, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for line in ("", "/runs", "/memory", "/memory intent:nothing", "/cost", "/help"):
+        assert await conversation.answer(line)
+    told = capsys.readouterr()
+    assert told.out.startswith("no runs yet\nnothing is remembered yet\nnothing is remembered under intent:nothing\n")
+    assert "0 runs: no model" in told.out
+    assert all(command.usage in told.out for command in COMMANDS.values())
+    assert told.err == ""
+    assert not home.exists()  # noqa: ASYNC240 - of a test
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("/dance", "there is no command /dance"),
+        ("/audit", "there is no audit log"),
+        ("/run", "/run PLAYBOOK"),
+        ("/run nowhere.yaml", "nowhere.yaml: No such file"),
+        ("/forget nothing", "there is no entry nothing"),
+        ("/etc/hosts: count its lines", "EARNEST_BASE_URL"),
+    ],
+)
+async def test_what_goes_wrong_is_told_and_the_conversation_goes_on(
+    line: str,
+    words: str,
+    conversation: Conversation,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    no_model(monkeypatch)
+    assert await conversation.answer(line)
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [Unavailable("the disk is gone"), ValueError("surprise"), OSError("no space")])
+async def test_a_fault_does_not_end_the_conversation(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise error
+
+    async with Conversation(fail, Terminal()) as conversation:  # type: ignore[arg-type]  # it never gives anything
+        assert await conversation.answer("do this")
+        assert str(error) in capsys.readouterr().err
+        assert not await conversation.answer("/quit")
+
+
+async def test_a_playbook_is_worked_remembered_and_audited(
+    conversation: Conversation, playbook: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for line in (f"/run {playbook}", "/runs", "/memory", "/audit", "/audit 10m", "/audit soon", "/remember Be brief."):
+        assert await conversation.answer(line)
+    told = capsys.readouterr()
+    for words in ("ACCEPTED", "accept ", "intent:write_a_file", "runs observed: 1\n", "remembered: "):
+        assert words in told.out, words
+    assert told.out.count("runs observed: 1\n") == 2
+    assert "'soon' is no time such as" in told.err
+    note = told.out.rpartition("remembered: ")[2].strip()
+    await conversation.answer(f"/forget {note}")
+    assert capsys.readouterr().out == f"forgotten: {note}\n"
+
+
+def test_every_command_stands_in_its_page() -> None:
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    assert [line.split("`")[1] for line in lines if line.startswith("| `/")] == [
+        command.usage for command in COMMANDS.values()
+    ]

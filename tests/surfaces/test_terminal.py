@@ -1,0 +1,145 @@
+"""Is a person at a real terminal asked, believed only for a clear yes, and left with a prompt after Ctrl+C?"""
+
+import asyncio
+import os
+import pty
+import select
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from earnest.engine.confirming import ConfirmationAsked
+from earnest.surfaces.cli.asking import Terminal
+from earnest.testing.model_server import Fault, Reply, answers
+
+from .endpoint import DONE, GREETED, GREETS, SPEC, calling, serving
+
+CLI = "from earnest.surfaces.cli.main import main; main()"
+WAIT_S = 60
+ASKED = ConfirmationAsked(
+    action="sha256:1",
+    tool="shell",
+    args={"command": "rm -rf /home/me/x"},
+    wording="shell rm -rf /home/me/x needs leave to write to /home/me",
+    paths=("/home/me",),
+    network=False,
+    expires_at_ms=0,
+)
+
+
+@pytest.fixture
+def keyboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """What is written here is typed at the stdin of this process."""
+    keys, screen = pty.openpty()
+    with os.fdopen(screen) as stdin, os.fdopen(keys, "wb"):
+        monkeypatch.setattr(sys, "stdin", stdin)
+        yield keys
+
+
+async def _until_shown(capsys: pytest.CaptureFixture[str], words: str) -> str:
+    shown = ""
+    deadline = time.monotonic() + WAIT_S
+    while words not in shown and time.monotonic() < deadline:
+        await asyncio.sleep(0)
+        shown += capsys.readouterr().out
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("line", "allowed"), [("y\n", True), ("Yes\n", True), ("\n", False), ("yeah\n", False), ("no\n", False)]
+)
+async def test_only_a_clear_yes_is_one(
+    line: str, allowed: bool, keyboard: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.write(keyboard, b"y\n")  # typed before the question
+    asking = asyncio.create_task(Terminal().allows(ASKED))
+    shown = await _until_shown(capsys, "allow it? [y/N] ")
+    assert "shell rm -rf /home/me/x needs leave" in shown
+    assert "  write  /home/me\n" in shown
+    assert not asking.done()
+    os.write(keyboard, line.encode())
+    assert await asyncio.wait_for(asking, WAIT_S) is allowed
+
+
+async def test_a_question_that_is_withdrawn_leaves_the_keyboard_alone(
+    keyboard: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal = Terminal()
+    asking = asyncio.create_task(terminal.allows(ASKED))
+    await _until_shown(capsys, "[y/N]")
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    again = asyncio.create_task(terminal.ask(["Which one?", "How many?"]))
+    for answer in (b"that\n", b"\n"):
+        await _until_shown(capsys, "> ")
+        os.write(keyboard, answer)
+    assert await asyncio.wait_for(again, WAIT_S) == ["that", ""]
+
+
+class Talk:
+    """`earnest` alone, on a terminal of its own."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self.process, self._terminal = pty.fork()
+        if self.process == 0:
+            os.execve(sys.executable, [sys.executable, "-c", CLI], environment)
+        self._shown = b""
+
+    def type(self, keys: str) -> None:
+        self._shown = b""
+        os.write(self._terminal, keys.encode())
+
+    def shows(self, words: str) -> bool:
+        """True as soon as it has shown the words since the last keys."""
+        deadline = time.monotonic() + WAIT_S
+        while words.encode() not in self._shown and time.monotonic() < deadline:
+            if select.select([self._terminal], [], [], 0.1)[0]:
+                try:
+                    self._shown += os.read(self._terminal, 65_536)
+                except OSError:  # nobody is left at the other end
+                    break
+        return words.encode() in self._shown
+
+    def ended(self) -> int:
+        while not self.shows("\0") and self._is_open():
+            pass
+        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+
+    def _is_open(self) -> bool:
+        try:
+            return bool(os.read(self._terminal, 65_536))
+        except OSError:
+            return False
+
+
+@pytest.mark.slow  # a process with a terminal of its own
+def test_ctrl_c_ends_a_model_call_and_a_tool_call_and_the_prompt_stays(home: Path) -> None:
+    script = {
+        **GREETS,
+        "perceiver": [Reply(fault=Fault.HANG_BEFORE_HEADERS), answers(SPEC)],
+        "executor": [
+            calling("shell", command="sleep 86399"),
+            calling("write_file", path="a.txt", content=GREETED),
+            DONE,
+        ],
+    }
+    with serving(script) as endpoint:
+        environment = {**os.environ, **endpoint, "EARNEST_HOME": str(home), "PROMPT_TOOLKIT_NO_CPR": "1"}
+        talk = Talk({**environment, "TERM": "xterm", "COLUMNS": "150"})
+        assert talk.shows("earnest>")
+        for busy in ("R1: asking its model", "s1: working"):
+            talk.type("greet\r")
+            assert talk.shows(busy)
+            talk.type("\x03")
+            assert talk.shows("The user ended the run.")
+            assert talk.shows("earnest>")
+        talk.type("greet\r")
+        assert talk.shows("ACCEPTED")
+        assert talk.shows("earnest>")
+        talk.type("/cost\r")
+        assert talk.shows("3 runs: ")
+        talk.type("\x04")
+        assert talk.ended() == 0

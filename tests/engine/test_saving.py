@@ -123,7 +123,7 @@ def saved(
         outcome,
         result,
     ]
-    return playbook_of(messages, digest=digest, inputs={"src": "/home/me/src"}, texts=texts or {})
+    return playbook_of(messages, digest=digest, inputs={"src": "/srv/thing/src"}, texts=texts or {})
 
 
 def commands(of: Saved) -> list[object]:
@@ -135,7 +135,7 @@ def commands(of: Saved) -> list[object]:
 def test_what_was_called_is_the_approach_and_what_was_wanted_stays() -> None:
     playbook = saved([record(*write("a.txt", "hi")), record(LOOK)]).playbook
     assert (playbook.intent, playbook.task_class, playbook.budget.time_s) == ("Greet somebody", "greet", 90)
-    assert dict(playbook.inputs) == {"src": "/home/me/src"}
+    assert dict(playbook.inputs) == {"src": "/srv/thing/src"}
     (subtask,) = playbook.subtasks
     assert subtask.criteria == (CHECKED,)
     assert [(step.tool, step.timeout_s, step.may_fail) for step in subtask.approaches[0].steps] == [
@@ -223,20 +223,20 @@ def test_a_subtask_that_only_a_model_can_judge_is_refused() -> None:
 
 
 def test_a_confirmed_effect_asks_again() -> None:
-    call = ToolCall(tool="shell", args={"command": "touch /home/me/x"}, writes=("/home/me",))
+    call = ToolCall(tool="shell", args={"command": "touch /srv/thing/x"}, writes=("/srv/thing",))
     asked = ConfirmationAsked(
         action="", tool="shell", args=call.args, wording="", paths=call.writes, network=False, expires_at_ms=0
     )
     told = saved([record(call)], more=[asked])
     (step,) = told.playbook.subtasks[0].approaches[0].steps
-    assert (step.writes, step.network) == (("/home/me",), False)
+    assert (step.writes, step.network) == (("/srv/thing",), False)
     (step,) = saved([record(replace(LOOK, network=True))]).playbook.subtasks[0].approaches[0].steps
     assert step.network
 
 
 def test_an_effect_under_a_grant_for_the_whole_run_is_refused() -> None:
     with pytest.raises(Refused, match="granted to write"):
-        saved([record(replace(LOOK, writes=("/home/me",)))])
+        saved([record(replace(LOOK, writes=("/srv/thing",)))])
 
 
 @pytest.mark.parametrize("state", [State.ABANDON, State.SUCCESS])

@@ -43,14 +43,12 @@ GREETS: Script = {
 
 
 @contextmanager
-def serving(script: Script) -> Iterator[dict[str, str]]:
-    """The environment in which commands are answered by this script."""
-    serves, over = threading.Event(), threading.Event()
-    environment: dict[str, str] = {}
+def serving(script: Script) -> Iterator[ModelServer]:
+    """A model that answers by this script."""
+    server, serves, over = ModelServer(by_prompt(**script)), threading.Event(), threading.Event()
 
     async def serve() -> None:
-        async with ModelServer(by_prompt(**script)) as server:
-            environment.update(EARNEST_BASE_URL=server.base_url, EARNEST_MODEL="scripted")
+        async with server:
             serves.set()
             await asyncio.to_thread(over.wait)
 
@@ -58,10 +56,15 @@ def serving(script: Script) -> Iterator[dict[str, str]]:
     thread.start()
     try:
         assert serves.wait(30)
-        yield environment
+        yield server
     finally:
         over.set()
         thread.join()
+
+
+def environment_of(server: ModelServer) -> dict[str, str]:
+    """What makes commands ask it."""
+    return {"EARNEST_BASE_URL": server.base_url, "EARNEST_MODEL": "scripted"}
 
 
 def no_model(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,6 @@ async def typed(pipe: PipeInput, home: Path, text: str) -> str:
         ("\x1b[200~one\r\ntwo\nthree\x1b[201~\r", "one\ntwo\nthree"),
         (f"one{ALT_ENTER}two\r", "one\ntwo"),
         (f"rm -rf{CTRL_C}ls\r", "ls"),
-        ("/aud\t\r", "/audit"),
     ],
 )
 async def test_what_is_typed_is_handed_in(keys: str, text: str, typing: PipeInput, tmp_path: Path) -> None:
@@ -93,6 +92,7 @@ async def test_commands_answer_before_anything_was_run(
         ("/dance", "there is no command /dance"),
         ("/audit", "there is no audit log"),
         ("/run", "/run PLAYBOOK"),
+        ("/remember ", "/remember TEXT"),
         ("/run nowhere.yaml", "nowhere.yaml: No such file"),
         ("/forget nothing", "there is no entry nothing"),
         ("/etc/hosts: count its lines", "EARNEST_BASE_URL"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from .conftest import Earnest
-from .endpoint import DONE, GREETED, GREETS, calling, met_by, no_model, plan, serving
+from .endpoint import DONE, GREETED, GREETS, calling, environment_of, met_by, no_model, plan, serving
 
 WORDS = "please write hello into a file"
 
@@ -19,8 +19,8 @@ def _nobody(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_plan_alone_is_made_and_nothing_of_it_is_done(
     earnest: Earnest, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serving(GREETS) as environment:
-        for name, value in environment.items():
+    with serving(GREETS) as server:
+        for name, value in environment_of(server).items():
             monkeypatch.setenv(name, value)
         person = earnest("run", WORDS, "--plan-only", "--quiet")
         machine = earnest("run", WORDS, "--plan-only", "--json")
@@ -45,8 +45,8 @@ def test_a_saved_run_repeats_with_no_model_at_all(
         "judge": met_by("c1"),
     }
     saved = tmp_path / "saved.yaml"
-    with serving(script) as environment, monkeypatch.context() as with_model:
-        for name, value in environment.items():
+    with serving(script) as server, monkeypatch.context() as with_model:
+        for name, value in environment_of(server).items():
             with_model.setenv(name, value)
         worked = earnest("run", WORDS, "--save", saved, "--json")
     assert (worked.code, worked.err) == (0, "")
@@ -62,8 +62,8 @@ def test_a_run_that_was_not_accepted_is_not_saved(
     earnest: Earnest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved = tmp_path / "saved.yaml"
-    with serving({"perceiver": GREETS["perceiver"]}) as environment:
-        for name, value in environment.items():
+    with serving({"perceiver": GREETS["perceiver"]}) as server:
+        for name, value in environment_of(server).items():
             monkeypatch.setenv(name, value)
         ended = earnest("run", WORDS, "--save", saved, "--quiet")
     assert "only one that was accepted can be repeated" in ended.err
@@ -75,8 +75,8 @@ def test_inputs_are_shown_under_their_names(earnest: Earnest, tmp_path: Path, mo
     (tmp_path / "letter.txt").write_text(GREETED)
     script = {**GREETS, "executor": [calling("shell", command="cp letter.txt a.txt"), DONE]}
     saved = tmp_path / "saved.yml"
-    with serving(script) as environment:
-        for name, value in environment.items():
+    with serving(script) as server:
+        for name, value in environment_of(server).items():
             monkeypatch.setenv(name, value)
         ended = earnest("run", WORDS, "--input", tmp_path / "letter.txt", "--save", saved, "--json")
     assert ended.code == 0, ended.out + ended.err

@@ -6,7 +6,7 @@ import pty
 import select
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,16 +15,16 @@ from earnest.engine.confirming import ConfirmationAsked
 from earnest.surfaces.cli.asking import Terminal
 from earnest.testing.model_server import Fault, Reply, answers
 
-from .endpoint import DONE, GREETED, GREETS, SPEC, calling, serving
+from .endpoint import DONE, GREETED, GREETS, SPEC, calling, environment_of, serving
 
 CLI = "from earnest.surfaces.cli.main import main; main()"
 WAIT_S = 60
 ASKED = ConfirmationAsked(
     action="sha256:1",
     tool="shell",
-    args={"command": "rm -rf /home/me/x"},
-    wording="shell rm -rf /home/me/x needs leave to write to /home/me",
-    paths=("/home/me",),
+    args={"command": "rm -rf /srv/thing/x"},
+    wording="shell rm -rf /srv/thing/x needs leave to write to /srv/thing",
+    paths=("/srv/thing",),
     network=False,
     expires_at_ms=0,
 )
@@ -57,8 +57,8 @@ async def test_only_a_clear_yes_is_one(
     os.write(keyboard, b"y\n")  # typed before the question
     asking = asyncio.create_task(Terminal().allows(ASKED))
     shown = await _until_shown(capsys, "allow it? [y/N] ")
-    assert "shell rm -rf /home/me/x needs leave" in shown
-    assert "  write  /home/me\n" in shown
+    assert "shell rm -rf /srv/thing/x needs leave" in shown
+    assert "  write  /srv/thing\n" in shown
     assert not asking.done()
     os.write(keyboard, line.encode())
     assert await asyncio.wait_for(asking, WAIT_S) is allowed
@@ -93,7 +93,7 @@ class Talk:
         os.write(self._terminal, keys.encode())
 
     def shows(self, words: str) -> bool:
-        """True as soon as it has shown the words since the last keys."""
+        """True as soon as it has shown the words since the last keys, after the words that were looked for before."""
         deadline = time.monotonic() + WAIT_S
         while words.encode() not in self._shown and time.monotonic() < deadline:
             if select.select([self._terminal], [], [], 0.1)[0]:
@@ -101,18 +101,20 @@ class Talk:
                     self._shown += os.read(self._terminal, 65_536)
                 except OSError:  # nobody is left at the other end
                     break
-        return words.encode() in self._shown
+        before, found, after = self._shown.partition(words.encode())
+        self._shown = after if found else before
+        return bool(found)
 
     def ended(self) -> int:
-        while not self.shows("\0") and self._is_open():
-            pass
+        assert not self.shows("\0")  # until nobody is left at the other end
         return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
 
-    def _is_open(self) -> bool:
-        try:
-            return bool(os.read(self._terminal, 65_536))
-        except OSError:
-            return False
+
+def eventually(holds: Callable[[], object]) -> bool:
+    deadline = time.monotonic() + WAIT_S
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return bool(holds())
 
 
 @pytest.mark.slow  # a process with a terminal of its own
@@ -126,13 +128,14 @@ def test_ctrl_c_ends_a_model_call_and_a_tool_call_and_the_prompt_stays(home: Pat
             DONE,
         ],
     }
-    with serving(script) as endpoint:
-        environment = {**os.environ, **endpoint, "EARNEST_HOME": str(home), "PROMPT_TOOLKIT_NO_CPR": "1"}
+    with serving(script) as server:
+        environment = {**os.environ, **environment_of(server), "EARNEST_HOME": str(home), "PROMPT_TOOLKIT_NO_CPR": "1"}
         talk = Talk({**environment, "TERM": "xterm", "COLUMNS": "150"})
         assert talk.shows("earnest>")
         for busy in ("R1: asking its model", "s1: working"):
             talk.type("greet\r")
             assert talk.shows(busy)
+            assert eventually(lambda: server.chats)  # the first of them is under way
             talk.type("\x03")
             assert talk.shows("The user ended the run.")
             assert talk.shows("earnest>")
@@ -141,5 +144,6 @@ def test_ctrl_c_ends_a_model_call_and_a_tool_call_and_the_prompt_stays(home: Pat
         assert talk.shows("earnest>")
         talk.type("/cost\r")
         assert talk.shows("3 runs: ")
+        assert talk.shows("earnest>")
         talk.type("\x04")
         assert talk.ended() == 0

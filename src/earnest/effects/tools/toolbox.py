@@ -18,8 +18,10 @@ from earnest.effects.tools.write_file import WriteFile
 from earnest.effects.workspace.changes import Change
 from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_bytes
 from earnest.foundation.errors import Refused, Unavailable
+from earnest.foundation.text import printable
 
 TIMEOUT_MS_MAX: Final = 3_600_000
+FAULT_CHARACTERS_MAX: Final = 300
 WRITES_MAX: Final = 20
 """Paths that one call may ask to write to: a person must be able to read the question."""
 _SPACE_CODES: Final = frozenset({"workspace_too_large", "workspace_too_many_files"})
@@ -75,6 +77,8 @@ class Toolbox(Collection[str]):
             tools = await self._sources[beginning].tools()
         except Unavailable as error:
             self._missing[beginning] = str(error)
+        except Exception as error:  # others wrote what answered: it ends no run
+            self._missing[beginning] = printable(f"{type(error).__name__}: {error}")[:FAULT_CHARACTERS_MAX]
         else:
             self._missing[beginning] = "it has no such tool"
             self._tools.update((tool.name, tool) for tool in tools)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from earnest.engine.gradient.blocking import failed_targets, failures_of, logically_failing, passing
+from earnest.engine.gradient.blocking import Trial, failed_targets, failures_of, logically_failing, passing
 from earnest.engine.gradient.cascade import Decision, State, Trend
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.gradient.loss import failure_class_of
@@ -137,8 +137,9 @@ def _end(task_class: str, after: Trajectory, end: Decision, observation: Observa
 
 def _in_words(after: Trajectory, end: Decision, observation: Observation | None) -> str:
     trials = observation.trials if observation is not None else ()
-    worked = [_named(trial.subtask, trial.approach) for trial in trials if trial.subtask in after.passing]
+    worked = [_way(trial) for trial in trials if trial.subtask in after.passing]
     set_aside = [_named(tried.subtask, tried.approach) for tried in after.blocked.approaches]
+    set_aside += after.blocked.tools
     set_aside += (f"{target.tool} on {target.target}" for target in after.blocked.targets)
     parts = [f"{end.state} in round {len(after.rounds)}. {end.rationale}"]
     parts += [f"Worked: {'; '.join(worked)}."] if worked else []
@@ -146,8 +147,16 @@ def _in_words(after: Trajectory, end: Decision, observation: Observation | None)
     return " ".join(parts)
 
 
-def _named(subtask: str, approach: str | None) -> str:
-    return subtask if approach is None else f"{subtask} by {approach}"
+def _way(trial: Trial) -> str:
+    """Of a trial that worked; without an approach, the tools that did what they should."""
+    if trial.approach is not None:
+        return _named(trial.subtask, trial.approach)
+    tools = sorted({tool for call in trial.calls if call.ok for tool in call.tools})
+    return f"{trial.subtask} with {', '.join(tools)}" if tools else trial.subtask
+
+
+def _named(subtask: str, approach: str) -> str:
+    return f"{subtask} by {approach}"
 
 
 def _lesson(state: State, tag: Tag, content: str, level: Level = Level.M) -> Lesson:

@@ -95,7 +95,11 @@ class Conversation:
         if command is None:
             complain([f"there is no command /{found['name']}; see /help"])
             return True
-        await command.answer(self, (found["rest"] or "").strip())
+        rest = (found["rest"] or "").strip()
+        if command.wants and not rest:
+            complain([f"{command.usage}  {command.what}"])
+        else:
+            await command.answer(self, rest)
         return True
 
     async def _request(self, words: str) -> None:
@@ -215,6 +219,11 @@ class Command(NamedTuple):
     usage: str
     what: str
     answer: Callable[[Conversation, str], Awaitable[None]]
+
+    @property
+    def wants(self) -> bool:
+        """True if there must be a rest."""
+        return " " in self.usage and "[" not in self.usage
 
 
 async def _leave(_conversation: Conversation, _rest: str) -> None:

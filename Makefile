@@ -10,7 +10,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generat
 	--no-emit-index-url $(UPGRADE) pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench bench-peers model lock clean
+.PHONY: help demo test test-slow check bench bench-control bench-peers model lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +33,9 @@ check: $(VENV)/dev.stamp ## format, lint, types, import contracts, docs
 
 bench: $(VENV)/dev.stamp ## measure; RECORD=1 writes the table in docs/benchmarks.md
 	@$(BIN)/python -m benchmarks $(if $(RECORD),--record)
+
+bench-control: $(VENV)/dev.stamp ## measure the controller in simulation, beside simpler ones
+	@$(BIN)/python -m benchmarks controller
 
 bench-peers: $(VENV)/dev.stamp ## measure other runtimes beside this one, each in an environment of its own, in .peers
 	@$(BIN)/python benchmarks/peers/compare.py .peers

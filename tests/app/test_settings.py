@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from earnest.app.settings import CONSTANTS, LIMITS, read_settings
-from earnest.engine.gradient.constants import Signal
+from earnest.engine.gradient.constants import Signal, Tuning
 from earnest.foundation.errors import Faulty
 
 
@@ -26,6 +26,12 @@ def test_the_environment_comes_before_the_file_and_the_file_before_the_defaults(
     settings = read_settings({"EARNEST_HOME": str(tmp_path), "EARNEST_SILENCE_S": "60"})
     assert (settings.silence_s, settings.sandbox_slots, settings.parallel_subtasks) == (60, 2, 4)
     assert (settings.solver.lambda_, settings.solver.signal) == (0.2, Signal.LOSS)
+
+
+def test_a_class_of_tasks_may_have_its_own_rho_and_time(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text("[solver.tasks.count]\nrho = 0.4\n[solver.tasks.sum]\ntime_s = 600\n")
+    tuning = read_settings({"EARNEST_HOME": str(tmp_path)}).tuning
+    assert tuning == {"count": Tuning(rho=0.4), "sum": Tuning(time_budget_ms=600_000)}
 
 
 def test_the_home_may_begin_with_a_tilde_and_defaults_to_the_users(
@@ -64,6 +70,8 @@ def test_a_number_is_taken_up_to_its_bounds_and_not_beyond(name: str, tmp_path: 
             "[solver]\nsignal = ['loss']",
             "settings.toml:2: [solver] signal is ['loss']: it must be one of quality, loss",
         ),
+        ("[solver.tasks.count]\nrho = 2", "settings.toml:1: [solver.tasks.count] must be"),
+        ("[solver.tasks.count]\ntime = 2", "settings.toml:1: [solver.tasks.count] must be"),
         ("[solvers]\nalpha = 1", "settings.toml:1: unknown setting 'solvers'; did you mean 'solver'?"),
     ],
 )

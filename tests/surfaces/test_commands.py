@@ -12,6 +12,7 @@ from .conftest import EXAMPLES, PLAYBOOK, Earnest
 
 COMMANDS = [
     (),
+    ("chat",),
     ("run",),
     ("runs",),
     ("show",),

@@ -5,17 +5,18 @@ import os
 import pty
 import select
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from earnest.engine.confirming import ConfirmationAsked
 from earnest.surfaces.cli.asking import Terminal
-from earnest.testing.model_server import Fault, Reply, answers
+from earnest.testing.model_server import Fault, Reply, Request, answers
 
-from .endpoint import DONE, GREETED, GREETS, SPEC, calling, environment_of, serving
+from .endpoint import DONE, GREETED, GREETS, SPEC, Script, calling, environment_of, serving
 
 CLI = "from earnest.surfaces.cli.main import main; main()"
 WAIT_S = 60
@@ -110,18 +111,17 @@ class Talk:
         return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
 
 
-def eventually(holds: Callable[[], object]) -> bool:
-    deadline = time.monotonic() + WAIT_S
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return bool(holds())
-
-
 @pytest.mark.slow  # a process with a terminal of its own
 def test_ctrl_c_ends_a_model_call_and_a_tool_call_and_the_prompt_stays(home: Path) -> None:
-    script = {
+    asked = threading.Event()
+
+    def hang(_: Request) -> Reply:
+        asked.set()
+        return Reply(fault=Fault.HANG_BEFORE_HEADERS)
+
+    script: Script = {
         **GREETS,
-        "perceiver": [Reply(fault=Fault.HANG_BEFORE_HEADERS), answers(SPEC)],
+        "perceiver": [hang, answers(SPEC)],
         "executor": [
             calling("shell", command="sleep 86399"),
             calling("write_file", path="a.txt", content=GREETED),
@@ -135,7 +135,7 @@ def test_ctrl_c_ends_a_model_call_and_a_tool_call_and_the_prompt_stays(home: Pat
         for busy in ("R1: asking its model", "s1: working"):
             talk.type("greet\r")
             assert talk.shows(busy)
-            assert eventually(lambda: server.chats)  # the first of them is under way
+            assert asked.wait(WAIT_S)  # the first call of a model is under way
             talk.type("\x03")
             assert talk.shows("The user ended the run.")
             assert talk.shows("earnest>")

@@ -101,6 +101,7 @@ async def open_platform(
             sandbox=sandbox,
             toolbox=toolbox,
             constants=settings.solver,
+            tuning=settings.tuning,
             limits=_limits(settings),
             clock=clock,
             chance=chance,

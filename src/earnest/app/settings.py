@@ -15,13 +15,15 @@ from earnest.app.model_settings import ModelSettings, read_models
 from earnest.app.web import WebSettings, read_web
 from earnest.effects.mcp.api import ServerSpec
 from earnest.effects.probes.spec import ProbeSpec, read_probe
-from earnest.engine.gradient.constants import Constants, Signal
+from earnest.engine.gradient.constants import Constants, Signal, Tuning
 from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.foundation.names import is_slug
 
 HOME_VARIABLE: Final = "EARNEST_HOME"
 FILE_NAME: Final = "settings.toml"
 SOLVER: Final = "solver"
+TASKS: Final = "tasks"
+TUNABLE: Final = ("rho", "time_s")
 TABLES: Final = (SOLVER, "probes", "judge", "models", "web")
 
 
@@ -53,6 +55,8 @@ class Settings:
     """The servers of `mcp.json` in the data directory (docs/mcp.md)."""
     solver: Constants = field(default_factory=Constants)
     """The solver's constants; table `[solver]` of the file only."""
+    tuning: Mapping[str, Tuning] = field(default_factory=dict)
+    """What differs for a class of tasks; tables `[solver.tasks.CLASS]` of the file only."""
 
 
 LIMITS: Final = {
@@ -75,6 +79,7 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     home = _home(environment.get(HOME_VARIABLE) or "~/.earnest")
     source = _File(home / FILE_NAME)
     constants = _constants(source)
+    tuning = _tuning(source)
     probes = _probes(source)
     judge = _judge(source, environment)
     models = _models(source, environment)
@@ -84,7 +89,14 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     if source.faults:
         raise Faulty(source.faults)
     settings = Settings(
-        home=home, solver=constants, probes=probes, judge=judge, models=models, web=web, mcp_servers=servers
+        home=home,
+        solver=constants,
+        tuning=tuning,
+        probes=probes,
+        judge=judge,
+        models=models,
+        web=web,
+        mcp_servers=servers,
     )
     return replace(settings, **numbers)  # type: ignore[arg-type]  # all of these are int
 
@@ -198,6 +210,8 @@ def _constants(file: _File) -> Constants:
         return Constants()
     good: dict[str, Any] = {}
     for name, value in given.items():
+        if name == TASKS:
+            continue
         if name not in CONSTANTS:
             file.fault(f"[solver] has no constant {name!r}; {_hint(name, tuple(CONSTANTS))}", key=name)
         elif name == "signal":
@@ -213,6 +227,27 @@ def _constants(file: _File) -> Constants:
     for fault in constants.faults():
         file.fault(f"[solver] {fault}", key=fault.partition(" ")[0].rstrip("_"))
     return constants
+
+
+def _tuning(file: _File) -> dict[str, Tuning]:
+    solver = file.values.get(SOLVER)
+    tables = solver.get(TASKS, {}) if isinstance(solver, dict) else {}
+    good: dict[str, Tuning] = {}
+    for name, table in tables.items() if isinstance(tables, dict) else ():
+        rho, time_s = (table.get(key) for key in TUNABLE) if isinstance(table, dict) else (None, None)
+        known = isinstance(table, dict) and set(table) <= set(TUNABLE) and is_slug(name)
+        if not known or not _is_share(rho) or not (time_s is None or (type(time_s) is int and 0 < time_s <= 86_400)):
+            file.fault(
+                f"[solver.tasks.{name}] must be named by a slug and may hold rho (0 to 1) and time_s (1 to 86400)",
+                key=f"solver.tasks.{name}",
+            )
+        else:
+            good[name] = Tuning(rho=rho, time_budget_ms=None if time_s is None else time_s * 1000)
+    return good
+
+
+def _is_share(value: object) -> bool:
+    return value is None or (type(value) in {int, float} and 0 <= value <= 1)  # type: ignore[operator]
 
 
 def _hint(name: str, known: tuple[str, ...]) -> str:

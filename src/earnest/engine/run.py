@@ -1,12 +1,12 @@
 """One run as the roles see it: its minds, its hands, its limits, its post and its running work."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 
 from earnest.engine.confirming import Nobody
 from earnest.engine.gradient.cascade import Cause
-from earnest.engine.gradient.constants import Constants
+from earnest.engine.gradient.constants import Constants, Tuning, tuned
 from earnest.engine.messages import FinalResult, Role, StopRequested
 from earnest.engine.ports import (
     BudgetSpent,
@@ -49,6 +49,8 @@ class Run:
     models: Models
     last_words: LastWords | None = None
     constants: Constants
+    tuning: Mapping[str, Tuning] = field(default_factory=dict)
+    """By task class."""
     limits: RunLimits = field(default_factory=RunLimits)
     confirming: Confirming = field(default_factory=Nobody)
     result: asyncio.Future[FinalResult] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
@@ -61,6 +63,11 @@ class Run:
     def id(self) -> str:
         """The run's id."""
         return self.post.run_id
+
+    def tune(self, task_class: str) -> None:
+        """Take on what was set for this class of tasks."""
+        if task_class in self.tuning:
+            self.constants = tuned(self.constants, self.tuning[task_class])
 
     def spawn(self, work: Coroutine[None, None, None]) -> None:
         """Let `work` run beside the roles' inboxes. What it raises ends the run with a message, never in silence."""

@@ -19,9 +19,8 @@ async def watch(run: Run, clock: Clock, already_elapsed_ms: int) -> None:
     A run that does not end although it was stopped, by whomever, fails: nobody waits for ever.
     """
     started_ms = clock.now_ms() - already_elapsed_ms
-    budget_ms = run.constants.time_budget_ms
     while not run.stopping:
-        now_ms = clock.now_ms()
+        now_ms, budget_ms = clock.now_ms(), run.constants.time_budget_ms
         if now_ms - started_ms >= budget_ms:
             run.stop(Role.WATCHDOG, Cause.TIME, f"the time budget of {budget_ms / 1000:g} s is spent")
         elif not run.effects_in_flight and now_ms - run.post.last_ms >= run.limits.silence_ms:

@@ -1,7 +1,7 @@
 """The story of a task: from a playbook to a result, and on from where a crash left it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -17,7 +17,7 @@ from earnest.engine.codec import encode
 from earnest.engine.engine import Engine
 from earnest.engine.facts import FINISHED, RESUMED, STARTED
 from earnest.engine.gradient.cascade import Cause
-from earnest.engine.gradient.constants import Constants
+from earnest.engine.gradient.constants import Constants, Tuning
 from earnest.engine.messages import FinalResult, Role, TaskSpec
 from earnest.engine.post import Pause, Post, active_ms
 from earnest.engine.run import Run, RunLimits
@@ -54,6 +54,7 @@ class TaskServices:
     sandbox: Sandbox
     toolbox: Toolbox
     constants: Constants
+    tuning: Mapping[str, Tuning]
     limits: RunLimits
     clock: Clock
     chance: Chance
@@ -203,6 +204,7 @@ class TaskRuns:
             ),
             models=minds.models,
             last_words=minds.last_words,
+            tuning=services.tuning,
             constants=replace(services.constants, time_budget_ms=budget.time_ms, max_replans=order.replans),
             limits=services.limits,
         )

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from earnest.engine.gradient.constants import BOUNDS, Constants
+from earnest.engine.gradient.constants import BOUNDS, Constants, Tuning, tuned
 
 SEED = {
     "alpha": 0.6,
@@ -57,3 +57,10 @@ def test_comparisons_forgive_what_floating_point_costs() -> None:
     assert 0.1 + 0.2 > 0.3
     assert not constants.exceeds(0.1 + 0.2, 0.3)
     assert constants.exceeds(0.3001, 0.3)
+
+
+def test_a_class_of_tasks_has_its_own_rho_and_its_time_where_the_task_brings_none() -> None:
+    tuning = Tuning(rho=0.2, time_budget_ms=600_000)
+    assert tuned(Constants(), tuning) == Constants(rho=0.2, time_budget_ms=600_000)
+    assert tuned(Constants(time_budget_ms=5), tuning) == Constants(rho=0.2, time_budget_ms=5)
+    assert tuned(Constants(rho=0.9), Tuning()) == Constants(rho=0.9)

@@ -1,6 +1,6 @@
 """Which numbers steer the solver, and within which bounds?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -79,3 +79,18 @@ class Constants:
     def exceeds(self, value: float, limit: float) -> bool:
         """True for value > limit, by more than the tolerance."""
         return value > limit + self.tolerance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """What was set for one class of tasks, as calibration proposes it; None leaves a constant as it is."""
+
+    rho: float | None = None
+    time_budget_ms: int | None = None
+
+
+def tuned(constants: Constants, tuning: Tuning) -> Constants:
+    """The constants of a task of that class. A time budget that the task itself brought stands."""
+    own_time = constants.time_budget_ms != Constants().time_budget_ms
+    time_ms = constants.time_budget_ms if own_time or tuning.time_budget_ms is None else tuning.time_budget_ms
+    return replace(constants, rho=constants.rho if tuning.rho is None else tuning.rho, time_budget_ms=time_ms)

@@ -75,6 +75,7 @@ class SolverRole(Participant[SolverState]):
         match envelope.payload:
             case TaskSpec() as spec:
                 state.spec, state.started_ms = spec, envelope.at_ms
+                run.tune(spec.task_class)
                 if spec.reply:
                     state.trajectory = answered(spec.reply)
                     return self._end(run, state, envelope, "")

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from earnest.surfaces.cli.printing import complain
+
+if TYPE_CHECKING:
+    from earnest.surfaces.cli.task import Request
 
 COST_MAX_MICRO = 10**12
 PLAYBOOK_SUFFIXES = (".yaml", ".yml")
@@ -24,36 +27,51 @@ def _micro(text: str) -> int:
     return int(amount)
 
 
+Task = Annotated[
+    str | None, typer.Argument(metavar="TASK", help="A playbook (.yaml or .yml), or what is to be done, in words.")
+]
+Resume = Annotated[str | None, typer.Option(metavar="RUN", help="Go on with this interrupted run.")]
+New = Annotated[bool, typer.Option("--new", help="Start anew even if this task was interrupted.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result only.")]
+AllowWrite = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="PATH", help="Let steps that ask for it write below PATH, outside the workspace."),
+]
+AllowNetwork = Annotated[bool, typer.Option("--allow-network", help="Let steps that ask for it use the network.")]
+Yes = Annotated[
+    list[str] | None, typer.Option(metavar="ACTION", help="Say yes beforehand to exactly this action, once.")
+]
+Shown = Annotated[
+    list[Path] | None,
+    typer.Option("--input", metavar="PATH", help="Show this file or folder, read-only, to a task in words."),
+]
+PlanOnly = Annotated[bool, typer.Option("--plan-only", help="Make a plan, print it, do nothing of it.")]
+Save = Annotated[
+    Path | None, typer.Option(metavar="PLAYBOOK", help="Save the accepted run as a playbook that needs no model.")
+]
+MaxTokens = Annotated[int | None, typer.Option(min=0, help="Tokens that models may take.")]
+MaxCalls = Annotated[int | None, typer.Option(min=0, help="Calls of models.")]
+MaxCost = Annotated[int | None, typer.Option(metavar="AMOUNT", parser=_micro, help="Cost, as 0.50.")]
+MaxTime = Annotated[int | None, typer.Option(metavar="SECONDS", min=1, max=86_400, help="Time.")]
+
+
 def run(  # noqa: PLR0917 - typer calls it by name
-    task: Annotated[
-        str | None, typer.Argument(metavar="TASK", help="A playbook (.yaml or .yml), or what is to be done, in words.")
-    ] = None,
-    resume: Annotated[str | None, typer.Option(metavar="RUN", help="Go on with this interrupted run.")] = None,
-    new: Annotated[bool, typer.Option("--new", help="Start anew even if this task was interrupted.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the result only.")] = False,
-    allow_write: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="PATH", help="Let steps that ask for it write below PATH, outside the workspace."),
-    ] = None,
-    allow_network: Annotated[
-        bool, typer.Option("--allow-network", help="Let steps that ask for it use the network.")
-    ] = False,
-    yes: Annotated[
-        list[str] | None, typer.Option(metavar="ACTION", help="Say yes beforehand to exactly this action, once.")
-    ] = None,
-    read: Annotated[
-        list[Path] | None,
-        typer.Option("--input", metavar="PATH", help="Show this file or folder, read-only, to a task in words."),
-    ] = None,
-    plan_only: Annotated[bool, typer.Option("--plan-only", help="Make a plan, print it, do nothing of it.")] = False,
-    save: Annotated[
-        Path | None, typer.Option(metavar="PLAYBOOK", help="Save the accepted run as a playbook that needs no model.")
-    ] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=0, help="Tokens that models may take.")] = None,
-    max_calls: Annotated[int | None, typer.Option(min=0, help="Calls of models.")] = None,
-    max_cost: Annotated[int | None, typer.Option(metavar="AMOUNT", parser=_micro, help="Cost, as 0.50.")] = None,
-    max_time: Annotated[int | None, typer.Option(metavar="SECONDS", min=1, max=86_400, help="Time.")] = None,
+    task: Task = None,
+    resume: Resume = None,
+    new: New = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    allow_write: AllowWrite = None,
+    allow_network: AllowNetwork = False,
+    yes: Yes = None,
+    shown: Shown = None,
+    plan_only: PlanOnly = False,
+    save: Save = None,
+    max_tokens: MaxTokens = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    max_time: MaxTime = None,
 ) -> None:
     """Work a playbook, or a task in words, under contract.
 
@@ -61,39 +79,45 @@ def run(  # noqa: PLR0917 - typer calls it by name
     keeps what was done. An interrupted run of the same task is continued, unless --new is given. Inputs and bounds are
     for tasks in words: a playbook asks no model and states its own.
     """
-    import asyncio  # noqa: PLC0415
-
     from earnest.runtime.order import Grants  # noqa: PLC0415
-    from earnest.surfaces.cli import task as tasks  # noqa: PLC0415
+    from earnest.surfaces.cli.task import Bounds, Request  # noqa: PLC0415
 
     if (task is None) == (resume is None):
         raise typer.BadParameter("give either a TASK or --resume RUN")
     what = _task(task)
-    bounds = tasks.Bounds(tokens=max_tokens, model_calls=max_calls, cost_micro=max_cost, time_s=max_time)
-    if not isinstance(what, str) and (bounds != tasks.Bounds() or read):
+    bounds = Bounds(tokens=max_tokens, model_calls=max_calls, cost_micro=max_cost, time_s=max_time)
+    if not isinstance(what, str) and (bounds != Bounds() or shown):
         raise typer.BadParameter("--input, --max-tokens, --max-calls, --max-cost, --max-time are for a task in words")
     if plan_only and (resume or save):
         raise typer.BadParameter("--plan-only does nothing that could be resumed or saved")
-    if save is not None:
-        _check_target(save, what)
-    request = tasks.Request(
+    writable = tuple(path.absolute() for path in allow_write or ())
+    request = Request(
         task=what,
         resume=resume,
         new=new,
         live=not (as_json or quiet),
-        grants=Grants(
-            write=tuple(path.absolute() for path in allow_write or ()), network=allow_network, approved=tuple(yes or ())
-        ),
+        grants=Grants(write=writable, network=allow_network, approved=tuple(yes or ())),
         bounds=bounds,
-        inputs=_inputs(read or ()),
+        inputs=_inputs(shown or ()),
         plan_only=plan_only,
     )
-    worked = asyncio.run(tasks.work(request))
-    if plan_only and worked.plan is not None:
-        tasks.print_plan(worked, worked.plan, as_json=as_json)
+    _work(request, save, as_json=as_json)
+
+
+def _work(request: "Request", save: Path | None, *, as_json: bool) -> None:
+    """Work it, print what came of it, save it if that is wanted, and end with its exit code."""
+    import asyncio  # noqa: PLC0415
+
+    from earnest.surfaces.cli.task import exit_code_of, print_plan, print_result, work  # noqa: PLC0415
+
+    if save is not None:
+        _check_target(save, request.task)
+    worked = asyncio.run(work(request))
+    if request.plan_only and worked.plan is not None:
+        print_plan(worked, worked.plan, as_json=as_json)
         return
-    tasks.print_result(worked, as_json=as_json, output=isinstance(what, str))
-    code = tasks.exit_code_of(worked.result)
+    print_result(worked, as_json=as_json, output=isinstance(request.task, str))
+    code = exit_code_of(worked.result)
     if save is not None and code:
         complain(["the run is not saved: only one that was accepted can be repeated"])
     elif save is not None:

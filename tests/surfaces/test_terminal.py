@@ -147,3 +147,16 @@ def test_ctrl_c_ends_a_model_call_and_a_tool_call_and_the_prompt_stays(home: Pat
         assert talk.shows("earnest>")
         talk.type("\x04")
         assert talk.ended() == 0
+
+
+@pytest.mark.slow  # processes with terminals of their own
+def test_what_is_typed_before_everything_is_loaded_is_answered(home: Path) -> None:
+    for _ in range(3):
+        talk = Talk({**os.environ, "EARNEST_HOME": str(home), "PROMPT_TOOLKIT_NO_CPR": "1", "TERM": "xterm"})
+        assert talk.shows("earnest>")
+        talk.type("/runs\r")
+        assert talk.shows("no runs yet")
+        assert talk.shows("earnest>")
+        talk.type("\x04")
+        assert talk.ended() == 0
+    assert (home / "chat_history").read_text().count("+/runs") == 3

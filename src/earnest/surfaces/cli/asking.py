@@ -51,6 +51,8 @@ class Terminal:
             await asyncio.sleep(0)  # what happened before the question is shown before it
             with self.still():
                 say(*question)
+                if sys.stdin.isatty():
+                    termios.tcflush(sys.stdin, termios.TCIFLUSH)
                 sys.stdout.write(prompt)
                 sys.stdout.flush()
                 return await _line(sys.stdin.fileno())
@@ -58,10 +60,7 @@ class Terminal:
 
 async def _line(descriptor: int) -> str:
     """The next line that is typed; empty at the end of input. The terminal itself lets people correct it."""
-    loop = asyncio.get_running_loop()
-    if os.isatty(descriptor):
-        termios.tcflush(descriptor, termios.TCIFLUSH)
-    ready = asyncio.Event()
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(descriptor, ready.set)
     try:
         await ready.wait()

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -36,33 +37,37 @@ def chat() -> None:
         raise Unavailable(f"{error.name} is not installed: install 'earnest[models]'") from error
     from earnest.surfaces.cli.conversation import COMMANDS  # noqa: PLC0415
 
-    prompt = Prompt(lambda: _read_settings().home, [f"/{name}" for name in COMMANDS])
-    asyncio.run(talk(prompt))
+    with ThreadPoolExecutor(1) as threads:
+        ready = threads.submit(_settings)
+        prompt = Prompt(lambda: ready.result().home, [f"/{name}" for name in COMMANDS])
+        asyncio.run(talk(prompt, ready))
 
 
-def _read_settings() -> "Settings":
-    """Not before the prompt is there: it takes longer than the prompt."""
+def _settings() -> "Settings":
+    """The settings, after all that runs need was imported, which takes longer than the prompt may.
+
+    Nothing is imported beside it: of two threads that meet in a module one may see half of it.
+    """
+    import_module("earnest.surfaces.cli.task")
     from earnest.app.settings import read_settings  # noqa: PLC0415
 
     return read_settings()
 
 
-async def talk(prompt: "Prompt") -> None:
+async def talk(prompt: "Prompt", ready: "Future[Settings]") -> None:
     """Until there is nothing more to read. A signal ends it, and leaves the run to be resumed."""
     from earnest.surfaces.cli.asking import Terminal  # noqa: PLC0415
     from earnest.surfaces.cli.conversation import Conversation  # noqa: PLC0415
 
-    warming = asyncio.get_running_loop().create_task(asyncio.to_thread(import_module, "earnest.surfaces.cli.task"))
-    try:
-        async with Conversation(_read_settings, Terminal()) as conversation:
+    with contextlib.suppress(EOFError, asyncio.CancelledError):
+        async with Conversation(ready.result, Terminal()) as conversation:
             with _signals(conversation.interrupt):
                 say(f"earnest {__version__}: say what is to be done, or /help")
-                while await conversation.answer(await prompt.read()):
-                    pass
-    except (EOFError, asyncio.CancelledError):
-        pass
-    finally:
-        await asyncio.gather(warming, return_exceptions=True)
+                while True:
+                    text = await prompt.read()
+                    await asyncio.wait((asyncio.wrap_future(ready),))
+                    if not await conversation.answer(text):
+                        return
 
 
 @contextlib.contextmanager

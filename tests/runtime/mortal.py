@@ -1,0 +1,106 @@
+"""A process that runs the command line in children, each of which may kill itself at its n-th boundary.
+
+Run as a script. A line of JSON on stdin is a `Life`; a line of JSON on stdout says how it ended. Children are forked,
+so that hundreds of them cost no imports. Nothing of this can be reached from the package.
+"""
+
+import itertools
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from earnest.effects.storage.database import Database
+from earnest.effects.workspace.staging import Workspace
+from earnest.surfaces.cli import live, main, task  # noqa: F401 - imported once, for all children
+
+Owners = tuple[tuple[Any, tuple[str, ...]], ...]
+DURABLE: Owners = (Database, ("write",)), (Workspace, ("commit", "restore", "checkpoint", "finish", "stage"))
+MOVES: Owners = (Path, ("rename", "replace", "unlink", "rmdir")), (os, ("link",))
+
+
+class Boundaries:
+    """Counts what a crash could come between; at the `kill_at`-th it comes."""
+
+    def __init__(self, kill_at: int) -> None:
+        self._kill_at = kill_at
+        self._numbers = itertools.count(1)
+        self.passed = 0
+
+    def watch(self) -> None:
+        for owner, names in DURABLE:
+            for name in names:
+                setattr(owner, name, self._around_async(getattr(owner, name)))
+        for place, names in MOVES:
+            for name in names:
+                setattr(place, name, self._before(getattr(place, name)))
+
+    def _cross(self) -> None:
+        self.passed = next(self._numbers)
+        if self.passed == self._kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def _around_async(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        async def watched(*args: Any, **kwargs: Any) -> Any:
+            self._cross()
+            result = await real(*args, **kwargs)
+            self._cross()
+            return result
+
+        return watched
+
+    def _before(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            self._cross()
+            return real(*args, **kwargs)
+
+        return watched
+
+
+def _live(arguments: list[str], home: str, kill_at: int, output: Path) -> None:
+    """The child: never returns."""
+    os.environ["EARNEST_HOME"] = home
+    with output.open("wb") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    boundaries = Boundaries(kill_at)
+    boundaries.watch()
+    sys.argv = ["earnest", *arguments]
+    code: object = 70
+    try:
+        main.main()
+    except SystemExit as ending:
+        code = ending.code
+    sys.stdout.flush()
+    output.with_suffix(".passed").write_text(str(boundaries.passed))
+    os._exit(code if isinstance(code, int) else 71)
+
+
+def _serve() -> None:
+    for line in sys.stdin:
+        life = json.loads(line)
+        output = Path(life["output"])
+        output.with_suffix(".passed").write_text("0")
+        began = time.monotonic()
+        child = os.fork()
+        if child == 0:
+            _live(life["arguments"], life["home"], life["kill_at"], output)
+        if life["kill_after_ms"] >= 0:
+            time.sleep(life["kill_after_ms"] / 1000)
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        ending = {
+            "code": os.waitstatus_to_exitcode(status),
+            "ms": int((time.monotonic() - began) * 1000),
+            "passed": int(output.with_suffix(".passed").read_text()),
+            "output": output.read_text(),
+        }
+        print(json.dumps(ending), flush=True)
+
+
+if __name__ == "__main__":
+    _serve()

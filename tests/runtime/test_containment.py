@@ -1,0 +1,207 @@
+"""Does whatever a tool does end as a failed attempt with a reason, while the run goes on?"""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from earnest.app.platform import Platform, open_platform
+from earnest.app.readers import order_of
+from earnest.app.settings import Settings
+from earnest.effects.storage.database import Database
+from earnest.engine.gradient.cascade import Cause, State
+from earnest.engine.messages import FinalResult, SubTaskOutcome
+from earnest.foundation.errors import Broken, Refused
+from earnest.runtime.order import Grants
+
+from .processes import any_with, eventually
+
+MARK = "MARK"
+
+
+def _step(command: str, timeout_s: int = 20) -> str:
+    return f"{{tool: shell, timeout_s: {timeout_s}, args: {{command: {json.dumps(command)}}}}}"
+
+
+def _subtask(name: str, sequence: int, path: str, *commands: str, timeout_s: int = 20) -> str:
+    """One approach a command, which is to leave `path`."""
+    approaches = ", ".join(
+        f"{{id: a{number}, steps: [{_step(command, timeout_s)}]}}" for number, command in enumerate(commands)
+    )
+    check = f"{{kind: files, required: [{{path: {path}}}], forbidden: [stale]}}"
+    return (
+        f"  - {{id: {name}, sequence: {sequence}, intent: i, approaches: [{approaches}],\n"
+        f"     criteria: [{{text: it is there, check: {check}}}]}}\n"
+    )
+
+
+def _playbook(*subtasks: str, name: str = "contained", time_s: int = 60) -> str:
+    head = f"format: earnest-playbook-v1\nintent: i\ntask_class: {name}\nbudget: {{time_s: {time_s}, replans: 2}}\n"
+    return head + "subtasks:\n" + "".join(subtasks)
+
+
+class House:
+    """A platform on a fresh data directory, and the outcomes that went over its bus."""
+
+    def __init__(self, platform: Platform, folder: Path) -> None:
+        self.platform = platform
+        self.folder = folder
+        self.outcomes: list[SubTaskOutcome] = []
+        platform.bus.tap(
+            "test", lambda e: self.outcomes.append(e.payload) if isinstance(e.payload, SubTaskOutcome) else None
+        )
+
+    async def begin(self, playbook: str) -> str:
+        path = self.folder / "playbook.yaml"
+        path.write_text(playbook)
+        return await self.platform.runs.begin(order_of(path, Grants()))
+
+    async def work(self, playbook: str) -> FinalResult:
+        return await self.platform.runs.work(await self.begin(playbook))
+
+    def reasons(self) -> list[str]:
+        """Why attempts failed, in order."""
+        return [outcome.failure_reason for outcome in self.outcomes if outcome.failure_reason]
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    async with open_platform(Settings(home=tmp_path / "home")) as platform:
+        yield House(platform, tmp_path)
+
+
+@pytest.fixture
+def mark() -> str:
+    """An argument that no other process has."""
+    return f"86400.{time.time_ns()}"
+
+
+HOSTILE = {
+    "a tool that hangs": ("sleep MARK", "time"),
+    "a fork bomb": ("touch MARK; bomb() { bomb | bomb & wait; }; bomb; false", "exit status 1|process|time"),
+    "a gigabyte of output": ("head -c 1G /dev/zero; false", "output"),
+    "a workspace that is full": ("for i in $(seq 20); do head -c 30M /dev/zero > f$i || exit; done", "disk"),
+    "a file that grows and grows": ("head -c 1G /dev/zero > result", "limit of its size"),
+    "a program that is not there": ("no-such-program", "could not be started"),
+}
+
+
+@pytest.mark.slow  # floods, bombs and time-outs
+@pytest.mark.parametrize("what", HOSTILE)
+async def test_a_hostile_approach_fails_with_a_reason_and_the_next_one_is_taken(
+    what: str, house: House, mark: str
+) -> None:
+    command, reason = HOSTILE[what]
+    hostile = command.replace(MARK, mark)
+    result = await house.work(_playbook(_subtask("only", 1, "result", hostile, "touch result", timeout_s=5)))
+    assert (result.directive, result.round) == (State.ACCEPT, 2), result
+    (said,) = house.reasons()
+    assert any(word in said for word in reason.split("|")), said
+    assert not any_with(mark)
+
+
+async def test_a_daemon_that_a_tool_leaves_is_gone_with_it(house: House, mark: str) -> None:
+    command = f"setsid sleep {mark} > /dev/null 2>&1 & touch result"
+    result = await house.work(_playbook(_subtask("only", 1, "result", command)))
+    assert result.directive is State.ACCEPT
+    assert eventually(lambda: not any_with(mark))
+
+
+async def test_the_time_budget_is_a_deadline_that_delivers_what_is_done(house: House, mark: str) -> None:
+    began = time.monotonic()
+    result = await house.work(
+        _playbook(_subtask("quick", 1, "kept", "touch kept"), _subtask("slow", 2, "x", f"sleep {mark}"), time_s=1)
+    )
+    assert (result.cause, result.done, result.not_done) == (Cause.TIME, ("quick",), ("slow",))
+    assert time.monotonic() - began < 3
+    assert not any_with(mark)
+
+
+async def test_of_two_parallel_subtasks_that_change_one_path_one_fails(house: House) -> None:
+    command = "sleep 0.3; echo NAME > shared"  # long enough for both to have their own copy of the workspace
+    run_id = await house.begin(
+        _playbook(*(_subtask(name, 1, "shared", command.replace("NAME", name)) for name in ("left", "right")))
+    )
+    await house.platform.runs.work(run_id)
+    first = [outcome for outcome in house.outcomes if outcome.round == 1]
+    assert sorted(outcome.status for outcome in first) == ["failed", "matched"]
+    (failed,) = [outcome for outcome in first if outcome.status == "failed"]
+    assert "another call changed shared" in failed.failure_reason
+
+
+async def test_a_failed_approach_leaves_no_file_for_the_next_and_takes_none_from_others(house: House) -> None:
+    run_id = await house.begin(
+        _playbook(
+            _subtask("other", 1, "other", "echo kept > other"),
+            _subtask("one", 2, "result", "touch stale result", "test ! -e result; touch result"),
+        )
+    )
+    result = await house.platform.runs.work(run_id)
+    assert (result.directive, result.round) == (State.ACCEPT, 2), result
+    workspace = house.platform.runs.workspace_of(run_id)
+    assert {path.name for path in workspace.iterdir()} == {"other", "result"}
+    assert [outcome.subtask_id for outcome in house.outcomes if outcome.round == 2] == ["one"]
+
+
+async def test_two_runs_at_once_have_nothing_in_common(house: House) -> None:
+    playbook = _playbook(
+        _subtask("one", 1, "result", "touch stale", 'echo "$(ls | wc -l)" > result; touch "$(date +%N)"'), name="two"
+    )
+    runs = [await house.begin(playbook), await house.begin(playbook)]
+    results = await asyncio.gather(*(house.platform.runs.work(run_id) for run_id in runs))
+    assert [(result.directive, result.round) for result in results] == [(State.ACCEPT, 2)] * 2
+    workspaces = [house.platform.runs.workspace_of(run_id) for run_id in runs]
+    assert [len(list(workspace.iterdir())) for workspace in workspaces] == [2, 2]
+    assert not any(role._states for role, _ in house.platform.engine._inboxes)
+    assert await house.platform.runs.interrupted(order_of(house.folder / "playbook.yaml", Grants())) is None
+
+
+async def test_a_run_is_not_worked_twice_at_once(house: House, mark: str) -> None:
+    run_id = await house.begin(_playbook(_subtask("one", 1, "x", f"sleep {mark}")))
+    working = asyncio.create_task(house.platform.runs.work(run_id))
+    assert await asyncio.to_thread(eventually, lambda: any_with(mark))
+    with pytest.raises(Refused, match="is being worked already"):
+        await house.platform.runs.work(run_id)
+    house.platform.engine.stop(run_id, Cause.USER, "enough")
+    assert (await working).cause is Cause.USER
+
+
+async def test_a_journal_that_cannot_be_written_ends_the_run_with_its_reason_wherever_it_fails(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, left = Database.write, 0
+
+    async def failing(database: Database, fn: object) -> object:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise Broken("the disk is full")
+        return await write(database, fn)  # type: ignore[arg-type]
+
+    ends: list[str] = []
+    while not ends or ends[-1] != "accept":
+        run_id = await house.begin(_playbook(_subtask("one", 1, "x", "touch x")))
+        with monkeypatch.context() as patched:
+            patched.setattr(Database, "write", failing)
+            left = len(ends)
+            async with asyncio.timeout(20):
+                ends.append(await _end_of(house, run_id))
+        if ends[-1] != "accept":
+            assert (await house.platform.runs.work(run_id)).directive is State.ACCEPT, "it can be resumed"
+    assert ends[0] == "fault"
+    assert len(ends) > 3
+    assert set(ends[1:-1]) <= {"fault", "end not kept"}
+
+
+async def _end_of(house: House, run_id: str) -> str:
+    try:
+        result = await house.platform.runs.work(run_id)
+    except Broken as error:
+        return "end not kept" if "could not be kept, it can be resumed: the disk is full" in str(error) else str(error)
+    if result.cause is Cause.FAULT:
+        assert "the disk is full" in result.summary
+        return "fault"
+    return result.directive

@@ -1,0 +1,140 @@
+"""Does a run's book keep every message in order, whatever becomes of the disk and of those who wait for it?"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from earnest.effects.bus.api import Envelope
+from earnest.effects.clock import VirtualClock
+from earnest.effects.storage.database import Database
+from earnest.effects.storage.transaction import Transaction
+from earnest.engine.facts import OUTCOME
+from earnest.engine.messages import Role, RunResumed
+from earnest.foundation.errors import Broken, Refused
+from earnest.runtime.run_book import BATCH_MS, Kept, RunBook, read_kept
+
+T = TypeVar("T")
+
+
+class Disk:
+    """A database that waits while `held` is clear, and fails with what `failures` holds, one a write."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.held = asyncio.Event()
+        self.held.set()
+        self.asked = asyncio.Event()
+        self.failures: list[Exception] = []
+
+    async def write(self, fn: Callable[[Transaction], T]) -> T:
+        self.asked.set()
+        await self.held.wait()
+        if self.failures:
+            raise self.failures.pop(0)
+        return await self._database.write(fn)
+
+
+class Bench:
+    """A book over a disk that can be troubled."""
+
+    def __init__(self, database: Database) -> None:
+        self.clock = VirtualClock()
+        self.database = database
+        self.disk = Disk(database)
+        self.recorded: list[str] = []
+        self.failed: list[str] = []
+        self.book = RunBook(
+            run_id="run",
+            database=self.disk,  # type: ignore[arg-type]
+            clock=self.clock,
+            kept=Kept(),
+            recorded=lambda _, envelope: self.recorded.append(envelope.id),
+            failed=self.failed.append,
+        )
+
+    def say(self, message_id: str) -> None:
+        payload = RunResumed(downtime_ms=0)
+        self.book.see(
+            Envelope(id=message_id, run_id="run", sender=Role.RUNTIME, causation_id=None, at_ms=1, payload=payload)
+        )
+
+    async def kept(self) -> Kept:
+        return await self.database.read(lambda reader: read_kept(reader, "run"))
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    database = Database.open(tmp_path / "books.sqlite3", VirtualClock())
+    yield Bench(database)
+    database.close()
+
+
+async def test_messages_are_kept_in_order_in_small_batches(bench: Bench) -> None:
+    for name in "abc":
+        bench.say(name)
+    await bench.book.intend("key", {})
+    assert list((await bench.kept()).messages) == ["a", "b", "c"]
+    assert bench.recorded == ["a", "b", "c"]
+
+
+async def test_a_message_that_comes_while_others_are_written_is_written_soon_as_well(bench: Bench) -> None:
+    bench.disk.held.clear()
+    bench.say("a")
+    await bench.clock.advance_ms(0)
+    await bench.clock.advance_ms(BATCH_MS)
+    await bench.disk.asked.wait()
+    bench.say("b")
+    bench.disk.held.set()
+    async with asyncio.timeout(5):
+        while bench.recorded != ["a", "b"]:
+            await bench.clock.advance_ms(BATCH_MS)
+    assert list((await bench.kept()).messages) == ["a", "b"]
+
+
+async def test_after_a_failed_write_no_later_message_is_kept_without_the_earlier_ones(bench: Bench) -> None:
+    bench.disk.failures.append(Broken("the disk is full"))
+    bench.say("a")
+    with pytest.raises(Broken):
+        await bench.book.intend("key", {})
+    bench.say("b")
+    await bench.book.close()
+    assert list((await bench.kept()).messages) == ["a", "b"]
+    assert not (await bench.kept()).intents
+
+
+async def test_a_disk_that_fails_in_the_background_is_reported(bench: Bench) -> None:
+    bench.disk.failures.append(Broken("the disk is full"))
+    bench.say("a")
+    await bench.clock.advance_ms(0)
+    await bench.clock.advance_ms(BATCH_MS)
+    assert bench.failed == ["the run's messages could not be kept: the disk is full"]
+
+
+async def test_a_message_that_can_never_be_written_does_not_keep_the_run_from_its_end(bench: Bench) -> None:
+    bench.disk.failures.append(Refused("fact_not_recordable", "too large"))
+    bench.say("a")
+    with pytest.raises(Refused):
+        await bench.book.conclude("key", {})
+    bench.say("b")
+    await bench.book.close()
+    assert list((await bench.kept()).messages) == ["b"]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_an_outcome_is_written_even_if_whoever_waits_for_it_is_cancelled(bench: Bench, times: int) -> None:
+    bench.disk.held.clear()
+    concluding = asyncio.create_task(bench.book.conclude("key", {"record": {}}))
+    await bench.disk.asked.wait()
+    for _ in range(times):
+        concluding.cancel()
+        await asyncio.sleep(0)
+    assert not concluding.done(), "the caller does not go on before the book is written"
+    bench.disk.held.set()
+    with pytest.raises(asyncio.CancelledError):
+        await concluding
+    assert list((await bench.kept()).outcomes) == ["key"]
+    facts = await bench.database.read(lambda reader: [fact.kind for fact in reader.facts()])
+    assert facts == [OUTCOME]

@@ -1,5 +1,6 @@
 """Which processes are there? Asked of /proc, so that those in the sandbox show as well."""
 
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,9 +24,9 @@ def _command_line(place: Path) -> str:
 
 def eventually(holds: Callable[[], bool]) -> bool:
     """Look again and again until it holds; False if it never does."""
-    deadline = time.monotonic() + DEADLINE_S
+    deadline, pause = time.monotonic() + DEADLINE_S, threading.Event()
     while not holds():
         if time.monotonic() > deadline:
             return False
-        time.sleep(0.01)
+        pause.wait(0.01)
     return True

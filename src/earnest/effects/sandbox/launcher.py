@@ -19,7 +19,9 @@ from earnest.effects.sandbox.host import Host
 from earnest.effects.sandbox.seccomp import filter_bytes
 from earnest.foundation.errors import Refused, Unavailable
 
-UID_FIRST: Final = 60_600  # as root; a range that neither Debian nor systemd hands out
+UID_FIRST: Final = 1_900_000_000  # as root; from here on neither Debian nor systemd hands any out
+UIDS_PER_PROCESS: Final = 128
+PROCESSES: Final = 65_536
 CANARY_VARIABLE: Final = "EARNEST_CANARY"
 SETUP_MS: Final = 10_000
 END_MS: Final = 10_000
@@ -47,6 +49,8 @@ class Launcher:
         self._candidates = tuple(candidates)
         self._root = os.geteuid() == 0
         self._free = list(range(slots))
+        # Limits count per uid, so two platforms on one machine must not share any.
+        self._uid_first = UID_FIRST + UIDS_PER_PROCESS * (os.getpid() % PROCESSES)
         self._boxes: dict[int, Box] = {}
         self._freed = asyncio.Condition()
         self._next = 0
@@ -142,7 +146,7 @@ class Launcher:
         ours.setblocking(False)
         box = Box(number=self._next, slot=slot, channel=ours, ended=asyncio.get_running_loop().create_future())
         self._boxes[box.number] = box
-        order = {"start": box.number, "uid": UID_FIRST + slot, "argv": list(argv), "sources": list(sources)}
+        order = {"start": box.number, "uid": self._uid_first + slot, "argv": list(argv), "sources": list(sources)}
         with theirs:
             try:
                 await self._send(order, theirs.fileno())

@@ -181,7 +181,11 @@ class BubblewrapSandbox:
     async def _converse(self, box: Box, execution: Execution, copied: tuple[wire.Entry, ...]) -> Report:
         loop = asyncio.get_running_loop()
         environment = _environment(execution, self._host)
-        with contextlib.closing(wire.job_parts(execution, copied, environment)) as parts:
+        # A pid 1 that cannot take the work says so and ends before it has read everything: then its report is there.
+        with (
+            contextlib.suppress(BrokenPipeError, ConnectionResetError),
+            contextlib.closing(wire.job_parts(execution, copied, environment)) as parts,
+        ):
             for part in parts:
                 await loop.sock_sendall(box.channel, part)
         reader = _Reader(box)

@@ -50,9 +50,21 @@ def _amount(value: float) -> str:
 
 TARGETS = (
     Target(
-        program="sandbox", key="warm_ratio", what="sandboxed `python -I -c pass`, warm", bound=1.5, unit="times plain"
+        program="sandbox",
+        key="pass.warm_ratio",
+        what="sandboxed `python -I -c pass`, warm",
+        bound=1.5,
+        unit="times plain",
     ),
-    Target(program="sandbox", key="cold_ratio", what="the same, cold", bound=3.0, unit="times plain"),
+    Target(program="sandbox", key="pass.cold_ratio", what="the same, cold", bound=3.0, unit="times plain"),
+    Target(
+        program="sandbox",
+        key="pass_without_site.warm_ratio",
+        what="sandboxed `python -I -S -c pass`, warm",
+        bound=1.5,
+        unit="times plain",
+    ),
+    Target(program="sandbox", key="pass_without_site.cold_ratio", what="the same, cold", bound=3.0, unit="times plain"),
     Target(
         program="bus",
         key="messages_per_s",

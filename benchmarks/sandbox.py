@@ -14,7 +14,7 @@ from earnest.effects.sandbox.host import read_host
 from earnest.effects.sandbox.provider import BubblewrapSandbox
 
 ROUNDS = 50
-COMMANDS = {"python -I -c pass": ("-I", "-c", "pass"), "python -I -S -c pass": ("-I", "-S", "-c", "pass")}
+COMMANDS = {"pass": ("-I", "-c", "pass"), "pass_without_site": ("-I", "-S", "-c", "pass")}
 FULL_WAIT_S = 0.005
 
 

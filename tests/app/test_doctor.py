@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from earnest.app.doctor import Finding, examine
+from earnest.app.judges import JudgeSettings
 from earnest.app.settings import Settings
+from earnest.effects.probes.spec import read_probe
 
 Usage = namedtuple("Usage", ["total", "used", "free"])
 
@@ -35,3 +37,20 @@ def test_books_of_somebody_else_are_told(tmp_path: Path) -> None:
     (tmp_path / "books.sqlite3").write_bytes(b"somebody else's" * 100)
     (finding,) = _ill(tmp_path)
     assert (finding.name, "no database of earnest" in finding.detail) == ("books", True)
+
+
+def test_a_judge_is_named_without_its_password_and_probes_by_name(tmp_path: Path) -> None:
+    probe = read_probe({"kind": "file", "path": "/backup", "at_most": 1}, [])
+    assert probe is not None
+    judge = JudgeSettings(base_url="https://me:secret@models.example:8443/v1", model="large")
+    settings = Settings(home=tmp_path, judge=judge, probes={"backup": probe, "a": probe})
+    told = {finding.name: finding.detail for finding in asyncio.run(examine(settings))}
+    assert (told["judge"], told["probes"]) == ("large at models.example:8443", "a, backup")
+    assert _ill(tmp_path) == []  # without either
+
+
+def test_a_judge_without_its_client_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("earnest.app.doctor.find_spec", lambda _: None)
+    judge = JudgeSettings(base_url="http://127.0.0.1/v1", model="m")
+    findings = asyncio.run(examine(Settings(home=tmp_path, judge=judge)))
+    assert [finding.name for finding in findings if not finding.well] == ["judge"]

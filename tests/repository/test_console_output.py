@@ -15,6 +15,7 @@ from .source import ROOT
 MASKS = (
     (r"run_[0-9A-HJKMNP-TV-Z]{26}", "RUN"),
     (r"(sha256:)?\b[0-9a-f]{64}\b", "DIGEST"),
+    (r"\b[0-9a-f]{32}\b", "VERDICT"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "INSTANT"),
     (r'("\w+_ms": )\d+', r"\1MS"),
     (r"\b\d+\.\d s\b|\b\d+ ms\b", "TIME"),
@@ -46,6 +47,21 @@ def _scenes(document: Path) -> Iterator[tuple[str, list[str]]]:
             yield command, shown.splitlines()
 
 
+def _verdicts(text: str) -> list[str]:
+    """The ids of kept verdicts."""
+    return re.findall(r"(?<=kept as )[0-9a-f]{32}", text)
+
+
+def _with_real_ids(command: str, verdicts: dict[str, str]) -> str:
+    """A command that names a verdict, or its beginning, as the document shows it, with what it is called here."""
+
+    def real(found: re.Match[str]) -> str:
+        name = found[0]
+        return next((real[: len(name)] for shown, real in verdicts.items() if shown.startswith(name)), name)
+
+    return re.sub(r"\b[0-9a-f]{8,32}\b", real, command)
+
+
 def _as_pattern(shown: list[str]) -> str:
     """Shown lines as a pattern; a line of one `…` stands for any lines."""
     return "".join("(?:.*\n)*?" if line.strip() == "…" else f"{re.escape(_masked(line))}\n" for line in shown)
@@ -65,19 +81,22 @@ def _replay(document: Path, place: Path) -> None:
         (place / (name[1] if name else f"unnamed{number}.yaml")).write_text(text, encoding="utf-8")
     home = place / "home"
     environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("EARNEST_")},
+        **{name: value for name, value in os.environ.items() if not name.startswith(("EARNEST_", "VERIFY_"))},
         "EARNEST_HOME": str(home),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     scenes = list(_scenes(document))
     assert scenes, f"{document.name} shows nothing"
+    verdicts: dict[str, str] = {}
     for command, shown in scenes:
+        real_command = _with_real_ids(command, verdicts)
         done = subprocess.run(
-            ["sh", "-c", command], cwd=place, env=environment, capture_output=True, text=True, check=False
+            ["sh", "-c", real_command], cwd=place, env=environment, capture_output=True, text=True, check=False
         )
-        real = "".join(
-            f"{_masked(line.replace(str(home), '~/.earnest'))}\n" for line in (done.stdout + done.stderr).splitlines()
-        )
+        told = done.stdout + done.stderr
+        verdicts |= zip(_verdicts("\n".join(shown)), _verdicts(told), strict=False)
+        told = told.replace(str(home), "~/.earnest").replace(str(place), "~/earnest")
+        real = "".join(f"{_masked(line)}\n" for line in told.splitlines())
         assert re.fullmatch(_as_pattern(shown), real), f"$ {command}\n{real}\nis shown as\n" + "\n".join(shown)
 
 

@@ -21,6 +21,9 @@ CLOCK_READERS = {
     "src/earnest/effects/sandbox/launcher.py": "its token must be a secret under any seed; it polls a process's birth",
     "src/earnest/effects/sandbox/pid1.py": "one file that runs inside the sandbox, where the package is not",
     "src/earnest/effects/sandbox/selftest.py": "its canary's name must be a secret under any seed",
+    "src/earnest/verification/unit_tests/library.py": "it carries UUIDs across, and makes none",
+    "src/earnest/verification/unit_tests/running.py": "it gives the tests' chance the verdict's seed",
+    "src/earnest/verification/unit_tests/serving.py": "it gives the submission's the same",
 }
 
 EMPTY_WORDS = {"utils", "util", "helpers", "helper", "common", "base", "manager", "misc"}

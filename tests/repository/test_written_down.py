@@ -53,6 +53,17 @@ def test_every_check_kind_has_a_page_and_every_page_a_kind() -> None:
     expect_none(kinds ^ {path.stem for path in (DOCS / "checks").glob("*.md")}, "a kind or a page in docs/checks only")
 
 
+def test_every_key_that_a_check_reads_stands_in_its_page() -> None:
+    read = {
+        (path.stem, key)
+        for path in modules("src/earnest/verification/checks")
+        for key in re.findall(r'\bentries(?:\.get\(|\[)"(\w+)"', path.read_text(encoding="utf-8"))
+    }
+    assert len(read) > 40
+    unexplained = (f"{kind}: {key}" for kind, key in read if not re.search(rf"`{key}[`:]", page(f"checks/{kind}.md")))
+    expect_none(unexplained, "missing in docs/checks")
+
+
 def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, set[str]]]:
     """Each command that does something, in full, with its long options; `--help` goes without saying."""
     children = getattr(command, "commands", {})
@@ -94,7 +105,9 @@ def test_every_setting_stands_in_its_page() -> None:
 
 def test_every_environment_variable_of_ours_stands_in_the_page_of_settings() -> None:
     used = {
-        name for path in modules("src") for name in re.findall(r"\bEARNEST_[A-Z_]+", path.read_text(encoding="utf-8"))
+        name
+        for path in modules("src")
+        for name in re.findall(r"\b(?:EARNEST|VERIFY_LLM)_[A-Z_]+", path.read_text(encoding="utf-8"))
     }
     text = page("settings.md")
     expect_none((name for name in used if name not in text), "missing in docs/settings.md")

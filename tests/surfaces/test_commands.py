@@ -16,6 +16,7 @@ COMMANDS = [
     ("runs",),
     ("show",),
     ("verify",),
+    ("replay",),
     ("doctor",),
     ("audit",),
     ("audit", "report"),
@@ -24,6 +25,10 @@ COMMANDS = [
     ("memory", "show"),
     ("memory", "query"),
     ("memory", "forget"),
+    ("review",),
+    ("review", "list"),
+    ("review", "show"),
+    ("review", "decide"),
     ("journal",),
     ("journal", "verify"),
 ]
@@ -159,23 +164,6 @@ def test_an_entry_is_forgotten_for_good(earnest: Earnest, worked: Path) -> None:
 def test_a_space_in_which_nothing_is_remembered_says_so(earnest: Earnest, worked: Path) -> None:
     assert earnest("memory", "show", "intent:nothing").out == "nothing is remembered under intent:nothing\n"
     assert earnest("memory", "query", "intent:nothing").out.startswith("ignore")
-
-
-def test_a_submission_is_verified_refuted_or_left_unclear(earnest: Earnest, tmp_path: Path) -> None:
-    spec = EXAMPLES / "verify" / "spec.yaml"
-    good, bad = earnest("verify", spec, spec.parent / "good"), earnest("verify", spec, spec.parent / "bad")
-    assert (good.code, bad.code) == (0, 1)
-    assert "VERIFIED  sha256:" in good.out
-    assert "NOTES.md has no heading 'Upgrading'" in bad.out
-    (tmp_path / "release.json").symlink_to("/etc/passwd")
-    unclear = earnest("verify", spec, tmp_path, "--json")
-    assert (unclear.code, unclear.json["verdict"]) == (2, "unclear")
-
-
-def test_verifying_needs_no_data_directory(earnest: Earnest, home: Path) -> None:
-    spec = EXAMPLES / "verify" / "spec.yaml"
-    earnest("verify", spec, spec.parent / "good")
-    assert not home.exists()
 
 
 def test_without_bubblewrap_the_doctor_says_so_and_what_runs_code_is_unclear(

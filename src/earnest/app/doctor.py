@@ -5,9 +5,12 @@ import platform
 import shutil
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from typing import Final
+from urllib.parse import urlsplit
 
 from earnest.app import places
+from earnest.app.judges import JudgeSettings
 from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings
 from earnest.effects.clock import SystemClock
@@ -37,6 +40,8 @@ async def examine(settings: Settings) -> tuple[Finding, ...]:
         Finding(name="packages", well=True, detail=f"{versions}, sqlite {SQLITE_VERSION}"),
         await _sandbox(settings),
         Finding(name="checks", well=True, detail=", ".join(Registry().kinds())),
+        _judge(settings.judge),
+        Finding(name="probes", well=True, detail=", ".join(sorted(settings.probes)) or "none"),
         _home(settings),
         _books(settings),
     )
@@ -51,6 +56,17 @@ async def _sandbox(settings: Settings) -> Finding:
     held = sum(probe.held for probe in test.probes)
     detail = f"{test.provider}: held against {held} of {len(test.probes)} attacks"
     return Finding(name="sandbox", well=test.green, detail=detail if test.green else test.reason)
+
+
+def _judge(judge: JudgeSettings) -> Finding:
+    """Whether there is a judge; it is not asked. An address may hold a password, so only the host is told."""
+    if not judge.model:
+        return Finding(name="judge", well=True, detail="none: what only a model can judge waits for a person")
+    if find_spec("openai") is None:
+        return Finding(name="judge", well=False, detail="the model client is not installed: install 'earnest[models]'")
+    return Finding(
+        name="judge", well=True, detail=f"{judge.model} at {urlsplit(judge.base_url).netloc.rpartition('@')[2]}"
+    )
 
 
 def _home(settings: Settings) -> Finding:

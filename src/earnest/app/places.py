@@ -13,6 +13,11 @@ def memory(home: Path) -> Path:
     return home / "memory"
 
 
+def verdicts(home: Path) -> Path:
+    """The kept verdicts, and the work they are about."""
+    return home / "verdicts"
+
+
 def audit_log(home: Path) -> Path:
     """The auditor's own log."""
     return home / "audit" / "audit.jsonl"

@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 
 from earnest.app import places
+from earnest.app.judges import reviews_in
 from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings
+from earnest.app.verifiers import verifier_for
 from earnest.audit.log import AuditLog
 from earnest.audit.report import AuditReport, AuditSettings
 from earnest.audit.tap import Auditor
@@ -27,9 +29,9 @@ from earnest.memory.dreamer import Dreamer
 from earnest.memory.service import Memory, open_memory
 from earnest.runtime.forgetting import Forgetting
 from earnest.runtime.recall import MemoryRecall, catch_up
+from earnest.runtime.review_book import ReviewBook
 from earnest.runtime.task_run import TaskRuns, TaskServices
 from earnest.runtime.tree_heads import TREE_HEAD_SENDERS, TreeHead, announcing
-from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
 
 
@@ -46,6 +48,7 @@ class Platform:
     memory: Memory
     forgetting: Forgetting
     verifier: Verifier
+    reviews: ReviewBook
     sandbox: Sandbox
     toolbox: Toolbox
 
@@ -75,7 +78,8 @@ async def open_platform(
         stack.push_async_callback(sealer.close)
         recall = MemoryRecall(memory, clock)
         engine = await stack.enter_async_context(Engine(bus=bus, clock=clock, recall=recall))
-        verifier = Verifier(registry=Registry(), sandbox=sandbox, clock=clock)
+        reviews = reviews_in(database, clock)
+        verifier = verifier_for(settings, sandbox, clock=clock, chance=chance, reviews=reviews)
         toolbox = Toolbox(clock)
         forgetting = Forgetting(memory=memory, dreamer=Dreamer(memory, clock), database=database, clock=clock)
         _keep_running(stack, auditor.watch(), forgetting.watch())
@@ -103,6 +107,7 @@ async def open_platform(
             memory=memory,
             forgetting=forgetting,
             verifier=verifier,
+            reviews=reviews,
             sandbox=sandbox,
             toolbox=toolbox,
         )

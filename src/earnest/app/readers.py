@@ -1,22 +1,26 @@
 """What surfaces may ask without taking the data directory: books, memory and verification, beside any writer."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from earnest.app import places
+from earnest.app.judges import reviews_beside
 from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings
-from earnest.effects.clock import SystemClock
+from earnest.app.verifiers import bare_verifier, verdict_book, verifier_for
+from earnest.effects.clock import Clock, SystemChance, SystemClock
+from earnest.effects.sandbox.api import Sandbox
 from earnest.effects.storage.reader import ReadPool
 from earnest.effects.tools.toolbox import Toolbox
 from earnest.foundation.errors import Refused
 from earnest.memory.service import MemoryReader, open_memory_reader
+from earnest.runtime.judging import Judged, Keeping, Replayed, judged, linted, replayed
 from earnest.runtime.order import Grants, Order, read_order
-from earnest.runtime.submission import Submission, read_submission
+from earnest.runtime.submission import Submission, read_spec, read_submission
+from earnest.verification.lint import Complaint
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
-from earnest.verification.verdict import Verdict
 
 
 @contextlib.contextmanager
@@ -49,26 +53,55 @@ def audit_log(settings: Settings) -> Path:
 
 def order_of(playbook: Path, grants: Grants) -> Order:
     """The order that a playbook makes; nothing is opened for it. Raises `Faulty`."""
-    return read_order(playbook, Toolbox(SystemClock()), _reading_verifier(), grants)
-
-
-def submission_of(spec: Path, folder: Path) -> Submission:
-    """What is to be judged; nothing is opened for it. Raises `Faulty`."""
-    return read_submission(spec, folder, _reading_verifier())
-
-
-async def verdict_on(submission: Submission, settings: Settings) -> Verdict:
-    """Judge it, in a sandbox of its own."""
     clock = SystemClock()
+    return read_order(playbook, Toolbox(clock), bare_verifier(clock), grants)
+
+
+def submission_of(spec: Path, work: Path) -> Submission:
+    """What is to be judged; nothing is opened for it. Raises `Faulty`."""
+    return read_submission(spec, work, bare_verifier(SystemClock()))
+
+
+async def verdict_on(submission: Submission, settings: Settings, *, keep: bool | None = None) -> Judged:
+    """Judge it, in a sandbox of its own. The verdict is kept for a replay, by default if there is a data directory."""
+    clock = SystemClock()
+    if keep is None:
+        keep = settings.home.is_dir()
+    if keep:
+        with contextlib.suppress(OSError):  # told when the verdict cannot be kept
+            settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    keeping = Keeping(book=verdict_book(settings), clock=clock) if keep else None
+    async with _verifying(settings, clock) as verifier:
+        return await judged(verifier, submission.spec, submission.base_folder, submission.work, keep_in=keeping)
+
+
+async def replay_of(name: str, settings: Settings) -> Replayed:
+    """Judge a kept verdict again. Raises `Refused("verdict_unknown")` and `Refused("evidence_gone")`."""
+    async with _verifying(settings, SystemClock()) as verifier:
+        return await replayed(verifier, Registry(), verdict_book(settings), name)
+
+
+async def lint_of(spec_path: Path, settings: Settings) -> list[Complaint]:
+    """Try a specification on worthless work. Raises `Faulty` for a faulty one."""
+    clock = SystemClock()
+    spec = read_spec(spec_path, bare_verifier(clock))
+    path = spec_path.absolute()  # noqa: ASYNC240 - nothing is looked up
+    async with _sandbox(settings, clock) as sandbox:
+        return await linted(bare_verifier(clock, sandbox), Registry(), spec, path)
+
+
+@contextlib.asynccontextmanager
+async def _verifying(settings: Settings, clock: Clock) -> AsyncIterator[Verifier]:
+    """A verifier with a sandbox of its own, which asks people in the books of whoever writes them."""
+    async with _sandbox(settings, clock) as sandbox:
+        reviews = reviews_beside(places.books(settings.home), clock)
+        yield verifier_for(settings, sandbox, clock=clock, chance=SystemChance(), reviews=reviews)
+
+
+@contextlib.asynccontextmanager
+async def _sandbox(settings: Settings, clock: Clock) -> AsyncIterator[Sandbox]:
     sandbox = await open_for(settings, clock)
     try:
-        verifier = Verifier(registry=Registry(), sandbox=sandbox, clock=clock)
-        criteria = submission.spec.criteria
-        return await verifier.verify(criteria, submission.folder, base_folder=submission.base_folder)
+        yield sandbox
     finally:
         await sandbox.close()
-
-
-def _reading_verifier() -> Verifier:
-    """One that knows the kinds of checks and runs none."""
-    return Verifier(registry=Registry(), sandbox=None, clock=SystemClock())

@@ -9,12 +9,16 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
+from earnest.app.judges import JudgeSettings, read_judge
+from earnest.effects.probes.spec import ProbeSpec, read_probe
 from earnest.engine.gradient.constants import Constants, Signal
 from earnest.foundation.errors import Diagnostic, Faulty
+from earnest.foundation.names import is_slug
 
 HOME_VARIABLE: Final = "EARNEST_HOME"
 FILE_NAME: Final = "settings.toml"
 SOLVER: Final = "solver"
+TABLES: Final = (SOLVER, "probes", "judge")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +35,12 @@ class Settings:
     """How many sandboxes run at once; 1 to 64."""
     audit_report_s: int = 300
     """How often the auditor reports; 10 to 86400."""
+    verdicts_mb: int = 1024
+    """How much content of judged work is kept for a replay, in MiB; 0 to 1048576."""
+    probes: Mapping[str, ProbeSpec] = field(default_factory=dict)
+    """What measures the world, by name; tables `[probes.NAME]` of the file only (docs/checks/probe.md)."""
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
+    """The model that judges; table `[judge]` of the file, or `VERIFY_LLM_BASE_URL` and the like."""
     solver: Constants = field(default_factory=Constants)
     """The solver's constants; table `[solver]` of the file only."""
 
@@ -40,6 +50,7 @@ LIMITS: Final = {
     "silence_s": (5, 3_600),
     "sandbox_slots": (1, 64),
     "audit_report_s": (10, 86_400),
+    "verdicts_mb": (0, 1_048_576),
 }
 PER_RUN: Final = frozenset({"time_budget_ms", "max_replans", "tolerance"})
 """Constants that a task sets for itself, or nobody does."""
@@ -54,17 +65,20 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     home = _home(environment.get(HOME_VARIABLE) or "~/.earnest")
     source = _File(home / FILE_NAME)
     constants = _constants(source)
+    probes = _probes(source)
+    judge = _judge(source, environment)
     numbers = _file_numbers(source) | _environment_numbers(environment, source.faults)
     if source.faults:
         raise Faulty(source.faults)
-    return replace(Settings(home=home, solver=constants), **numbers)  # type: ignore[arg-type]  # all of these are int
+    settings = Settings(home=home, solver=constants, probes=probes, judge=judge)
+    return replace(settings, **numbers)  # type: ignore[arg-type]  # all of these are int
 
 
 class _File:
     """The settings file: what it says (nothing, if it cannot be read), and what is wrong with it so far."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._text = ""
         self.values: dict[str, Any] = {}
         self.faults: list[Diagnostic] = []
@@ -86,7 +100,7 @@ class _File:
         found = re.search(rf"^[ \t]*\[?[ \t]*{re.escape(key)}\b", self._text, re.MULTILINE) if key else None
         if found:
             line = self._text.count("\n", 0, found.start()) + 1
-        self.faults.append(Diagnostic(source=str(self._path), line=line, message=message))
+        self.faults.append(Diagnostic(source=str(self.path), line=line, message=message))
 
 
 def _home(text: str) -> Path:
@@ -103,15 +117,35 @@ def _home(text: str) -> Path:
 def _file_numbers(file: _File) -> dict[str, int]:
     good: dict[str, int] = {}
     for name, value in file.values.items():
-        if name == SOLVER:
+        if name in TABLES:
             continue
         if name not in LIMITS:
-            file.fault(f"unknown setting {name!r}; {_hint(name, (*LIMITS, SOLVER))}", key=name)
+            file.fault(f"unknown setting {name!r}; {_hint(name, (*LIMITS, *TABLES))}", key=name)
         elif message := _number_fault(name, value):
             file.fault(message, key=name)
         else:
             good[name] = value
     return good
+
+
+def _probes(file: _File) -> dict[str, ProbeSpec]:
+    good: dict[str, ProbeSpec] = {}
+    tables = file.values.get("probes", {})
+    if not isinstance(tables, dict):
+        file.fault("probes must be tables, [probes.NAME]", key="probes")
+        return good
+    for name, table in tables.items():
+        wrong: list[str] = [] if is_slug(name) else ["a name is 1 to 64 of a-z, 0-9 and _"]
+        probe = read_probe(table, wrong) if isinstance(table, dict) else None
+        if probe is not None and not wrong:
+            good[name] = probe
+        for fault in wrong:
+            file.fault(f"[probes.{name}] {fault}", key=f"probes.{name}")
+    return good
+
+
+def _judge(file: _File, environment: Mapping[str, str]) -> JudgeSettings:
+    return read_judge(file.values.get("judge", {}), environment, str(file.path), file.faults)
 
 
 def _environment_numbers(environment: Mapping[str, str], faults: list[Diagnostic]) -> dict[str, int]:

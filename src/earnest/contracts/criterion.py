@@ -14,6 +14,8 @@ from earnest.foundation.errors import Diagnostic
 
 CRITERIA_MAX: Final = 50
 CRITERION_CHARACTERS_MAX: Final = 2_000
+REPEAT_MAX: Final = 10
+_BESIDE_CONFIG: Final = frozenset({"kind", "limits", "repeat"})
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 
 
@@ -26,11 +28,15 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckSpec:
-    """Which check, and how it is set up. `lines` gives the line of each key path of the config, where it is known."""
+    """Which check, and how it is set up. `lines` gives the line of each key path of the config, where it is known.
+
+    `repeat` (1 to `REPEAT_MAX`): how often it must pass, for checks whose answer may vary.
+    """
 
     kind: str
     config: JsonObject = field(default_factory=dict)
     limits: JsonObject | None = None
+    repeat: int = 1
     line: int = field(default=0, compare=False)
     lines: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
 
@@ -81,7 +87,9 @@ def read_criteria(reader: Reader, nodes: Iterable[Node], check_faults: CheckFaul
 def _criterion(reader: Reader, node: Node, position_id: str, check_faults: CheckFaults) -> Criterion:
     if isinstance(node.value, str):
         return Criterion(id=position_id, text=reader.text(node, at_most=CRITERION_CHARACTERS_MAX))
-    entries = reader.mapping(node, required=("text",), optional=("id", "mode", "check", "required"))
+    entries = reader.mapping(node, required=(), optional=("text", "id", "mode", "check", "required"))
+    if entries and "text" not in entries:
+        reader.fault(node, f"{'a check without a criterion: ' if 'check' in entries else ''}the key 'text' is missing")
     check = entries.get("check")
     identity = reader.text(entries.get("id"), at_most=64, default=position_id)
     if not _ID.fullmatch(identity):
@@ -107,8 +115,9 @@ def _check(reader: Reader, node: Node, check_faults: CheckFaults) -> CheckSpec |
     prefix = len(node.path) + 1
     check = CheckSpec(
         kind=kind,
-        config={key: child.json() for key, child in entries.items() if key not in {"kind", "limits"}},
+        config={key: child.json() for key, child in entries.items() if key not in _BESIDE_CONFIG},
         limits=reader.object(limits) if limits is not None else None,
+        repeat=reader.integer(entries.get("repeat"), low=1, high=REPEAT_MAX, default=1),
         line=node.line,
         lines={path[prefix:]: line for path, line in node.lines().items() if line},
     )
@@ -128,10 +137,15 @@ def criterion_to_json(criterion: Criterion) -> dict[str, JsonValue]:
     if not criterion.required:
         form["required"] = False
     if criterion.check is not None:
-        limits = criterion.check.limits
-        form["check"] = {
-            "kind": criterion.check.kind,
-            **plain_object(criterion.check.config),
-            **({} if limits is None else {"limits": plain_object(limits)}),
-        }
+        form["check"] = check_to_json(criterion.check)
     return form
+
+
+def check_to_json(check: CheckSpec) -> dict[str, JsonValue]:
+    """The check in the form of a playbook or spec. Its digest names it."""
+    return {
+        "kind": check.kind,
+        **plain_object(check.config),
+        **({} if check.limits is None else {"limits": plain_object(check.limits)}),
+        **({} if check.repeat == 1 else {"repeat": check.repeat}),
+    }

@@ -12,6 +12,7 @@ from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.staging import Workspace
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.run_book import RunBook
+from earnest.verification.plugin import Promise
 from earnest.verification.service import Verifier
 from earnest.verification.verdict import CriterionVerdict
 
@@ -50,6 +51,7 @@ class WorkspaceJudge:
             mounts=self._inputs,
             trusted_workspace=True,
             calls=calls,
+            promise=Promise(origin=self._book.run_id),
         )
         body = {
             "verdicts": _VERDICTS.dump_python(verdict.criteria, mode="json"),

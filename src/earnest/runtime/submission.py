@@ -1,28 +1,54 @@
 """What is handed in, and by what it is judged."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
-from earnest.contracts.spec import VerificationSpec, parse_spec
+from earnest.contracts.criterion import CheckSpec, Criterion
+from earnest.contracts.spec import Acceptance, VerificationSpec, parse_spec
 from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.runtime.order import text_of
 from earnest.verification.service import Verifier
 
+REVIEWED_BY: Final = {
+    Acceptance.BUYER: "proposer_review",
+    Acceptance.PROPOSER: "proposer_review",
+    Acceptance.HUMAN: "human",
+}
+"""The check that decides a criterion without one, by who accepts the work."""
+
+
+def reviewed_criteria(spec: VerificationSpec) -> tuple[Criterion, ...]:
+    """The criteria of a spec; those without a check wait for whoever accepts the work."""
+    kind = REVIEWED_BY.get(spec.acceptance)
+    if kind is None:
+        return spec.criteria
+    return tuple(one if one.check else replace(one, check=CheckSpec(kind=kind)) for one in spec.criteria)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """A folder to be judged by a spec, whose own files lie in `base_folder`. Both paths are absolute."""
+    """A folder or an archive to be judged by a spec, whose own files lie in `base_folder`. All paths are absolute."""
 
     spec: VerificationSpec
-    base_folder: Path
-    folder: Path
+    spec_path: Path
+    work: Path
+
+    @property
+    def base_folder(self) -> Path:
+        """Where the files that the spec names lie."""
+        return self.spec_path.parent
 
 
-def read_submission(spec_path: Path, folder: Path, verifier: Verifier) -> Submission:
-    """The submission that a spec's file and a folder make. Raises `Faulty` with every fault, with file and line."""
-    base_folder = spec_path.absolute().parent
-    text = text_of(spec_path)
-    spec = parse_spec(text, str(spec_path), check_faults=lambda check: verifier.check_faults(check, base_folder))
-    if not folder.is_dir():
-        raise Faulty([Diagnostic(source=str(folder), line=0, message="no such folder")])
-    return Submission(spec=spec, base_folder=base_folder, folder=folder.absolute())
+def read_spec(path: Path, verifier: Verifier) -> VerificationSpec:
+    """The spec in a file. Raises `Faulty` with every fault, with file and line."""
+    folder = path.absolute().parent
+    return parse_spec(text_of(path), str(path), check_faults=lambda check: verifier.check_faults(check, folder))
+
+
+def read_submission(spec_path: Path, work: Path, verifier: Verifier) -> Submission:
+    """The submission that a spec's file and a folder or an archive make. Raises `Faulty` with every fault."""
+    spec = read_spec(spec_path, verifier)
+    if not work.exists():
+        raise Faulty([Diagnostic(source=str(work), line=0, message="no such folder or archive")])
+    return Submission(spec=spec, spec_path=spec_path.absolute(), work=work.absolute())

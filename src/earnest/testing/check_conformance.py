@@ -7,10 +7,11 @@ from typing import Final
 
 from earnest.contracts.criterion import CheckSpec, Criterion
 from earnest.effects.clock import VirtualClock
+from earnest.effects.probes.api import Probes
 from earnest.effects.sandbox.api import Execution, Probe, Report, Sandbox, SelfTest, Status
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.names import is_slug
-from earnest.verification.plugin import Check
+from earnest.verification.plugin import Check, is_reproducible, lint_faults
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
 from earnest.verification.verdict import Answer, Cause, Verdict
@@ -49,7 +50,7 @@ class CheckCase:
     """A check with a config and a submission that satisfies it.
 
     `beside` are the files beside the spec; `answer` is what the sandbox says, given the execution. A check that can
-    never decide over a stranger's work says `trusted_only`.
+    never decide over a stranger's work says `trusted_only`; one that asks the world brings `probes`.
     """
 
     check: Check
@@ -58,6 +59,7 @@ class CheckCase:
     beside: Mapping[str, bytes] = field(default_factory=dict)
     answer: Callable[[Execution], Report] | None = None
     trusted_only: bool = False
+    probes: Probes | None = None
 
 
 class CheckConformance:
@@ -96,14 +98,49 @@ class CheckConformance:
 
     async def test_an_empty_submission_is_not_verified(self, case: CheckCase, tmp_path: Path) -> None:
         """Nothing is no work. Kinds that run code show it in the sandbox, which is scripted here."""
-        if not case.check.runs_code:
+        if not case.check.runs_code and is_reproducible(case.check):
             assert (await judged(case, tmp_path, {})).answer is not Answer.VERIFIED
 
     async def test_a_junk_submission_is_not_verified(self, case: CheckCase, tmp_path: Path) -> None:
         """The right names with the wrong content are no work."""
-        if not case.check.runs_code:
+        if not case.check.runs_code and is_reproducible(case.check):
             junk = dict.fromkeys(case.submission, b"\xff\x00junk")
             assert (await judged(case, tmp_path, junk)).answer is not Answer.VERIFIED
+
+    def test_a_good_config_leaves_lint_nothing_to_say(self, case: CheckCase, tmp_path: Path) -> None:
+        """What a kind knows about empty checks it says of empty checks only."""
+        write(tmp_path, case.beside)
+        assert list(lint_faults(case.check, case.config, tmp_path)) == []
+
+    def test_limits_are_for_what_runs_code(self, case: CheckCase) -> None:
+        """Elsewhere they would be a promise that nobody keeps."""
+        verifier = Verifier(registry=Registry({case.check.kind: case.check}), sandbox=None, clock=VirtualClock())
+        limited = CheckSpec(kind=case.check.kind, config=case.config, limits={"wall_s": 7})
+        assert bool(verifier.check_faults(limited)) is not case.check.runs_code
+
+    async def test_its_limits_reach_the_sandbox(self, case: CheckCase, tmp_path: Path) -> None:
+        """What the author bounds is bounded."""
+        sandbox = ScriptedSandbox(case.answer)
+        if case.check.runs_code:
+            await judged(case, tmp_path, case.submission, sandbox=sandbox, limits={"wall_s": 7})
+        assert all(asked.limits.wall_ms <= 7_000 for asked in sandbox.asked)
+
+    async def test_it_must_pass_each_time_it_is_repeated(self, case: CheckCase, tmp_path: Path) -> None:
+        """Three of three, and never two."""
+        once, thrice = ScriptedSandbox(case.answer), ScriptedSandbox(case.answer)
+        if not case.check.runs_code or case.answer is None:
+            return
+        answer = case.answer
+        await judged(case, tmp_path / "1", case.submission, sandbox=once, trusted=True)
+        verdict = await judged(case, tmp_path / "2", case.submission, sandbox=thrice, trusted=True, repeat=3)
+        assert (verdict.answer, len(thrice.asked)) == (Answer.VERIFIED, 3 * len(once.asked))
+        flaky = ScriptedSandbox(
+            lambda asked: (
+                answer(asked) if len(flaky.asked) <= 2 * len(once.asked) else Report(status=Status.DONE, exit_code=99)
+            )
+        )
+        verdict = await judged(case, tmp_path / "3", case.submission, sandbox=flaky, trusted=True, repeat=3)
+        assert verdict.answer is not Answer.VERIFIED
 
     async def test_it_answers_the_same_twice(self, case: CheckCase, tmp_path: Path) -> None:
         """A check that disagrees with itself cannot decide alone."""
@@ -157,14 +194,18 @@ async def judged(
     *,
     sandbox: Sandbox | None = None,
     trusted: bool | None = None,
+    limits: JsonObject | None = None,
+    repeat: int = 1,
 ) -> Verdict:
     """The verdict on a submission by this one check."""
     verifier = Verifier(
         registry=Registry({case.check.kind: case.check}),
         sandbox=sandbox or ScriptedSandbox(case.answer),
         clock=VirtualClock(),
+        probes=case.probes,
     )
-    criterion = Criterion(id="C1", text="it is right", check=CheckSpec(kind=case.check.kind, config=case.config))
+    check = CheckSpec(kind=case.check.kind, config=case.config, limits=limits, repeat=repeat)
+    criterion = Criterion(id="C1", text="it is right", check=check)
     return await verifier.verify(
         [criterion],
         write(folder / "submission", submission),

@@ -15,7 +15,8 @@ class Measured:
     """All that is known about one criterion after its check ended.
 
     `findings` is None if the check gave none; `problem` then says why. `self_test` is that of the sandbox at the time,
-    None if there is none. `snapshot_intact`: the copy still had its digest after the check.
+    None if there is none. `snapshot_intact`: the copy still had its digest after the check. `contradictions` are
+    assertions measured to be false, in words. `distrusted`: this check once disagreed with itself.
     """
 
     criterion: Criterion
@@ -27,6 +28,8 @@ class Measured:
     self_test: SelfTest | None = None
     snapshot_intact: bool = False
     calls: Sequence[ToolRecord] = ()
+    contradictions: Sequence[str] = ()
+    distrusted: bool = False
 
 
 def conclude(measured: Measured) -> CriterionVerdict:
@@ -72,6 +75,8 @@ def _against_the_setting(measured: Measured) -> CriterionVerdict | None:
         return _unclear(measured, "code cannot be run safely: there is no sandbox")
     if measured.runs_code and measured.self_test is not None and not measured.self_test.green:
         return _unclear(measured, f"code cannot be run safely: {measured.self_test.reason}")
+    if measured.distrusted:
+        return _unclear(measured, "this check once disagreed with itself and cannot decide alone: somebody has to look")
     return None
 
 
@@ -87,8 +92,13 @@ def _against_the_executions(measured: Measured, findings: Findings) -> Criterion
 
 
 def _against_the_result(measured: Measured, findings: Findings) -> CriterionVerdict | None:
-    if findings.passed is False or findings.contradiction:
-        return _not_verified(measured, findings.reason)
+    if findings.passed is False or findings.contradiction or measured.contradictions:
+        contradicted = findings.contradiction or bool(measured.contradictions)
+        reason = "; ".join([findings.reason, *measured.contradictions])
+        return _not_verified(measured, reason, contradiction=contradicted)
+    if findings.review is not None:
+        reason = "; ".join([findings.reason, *findings.flags])
+        return _unclear(measured, reason, Cause.EVIDENCE if findings.flags else Cause.VERIFIER)
     if findings.flags:
         return _unclear(measured, f"somebody has to look: {'; '.join(findings.flags)}", Cause.EVIDENCE)
     if findings.passed is not True:
@@ -102,12 +112,13 @@ def _first_broken_limit(reports: Sequence[Report]) -> str | None:
     return next((report.broken_limit for report in reports if report.broken_limit), None)
 
 
-def _not_verified(measured: Measured, reason: str) -> CriterionVerdict:
+def _not_verified(measured: Measured, reason: str, *, contradiction: bool = False) -> CriterionVerdict:
     return CriterionVerdict(
         id=measured.criterion.id,
         answer=Answer.NOT_VERIFIED,
         reason=reason,
         failure_class=failure_class(measured.calls),
+        contradiction=contradiction,
         evidence=measured.findings.evidence if measured.findings else (),
         check=measured.check,
         required=measured.criterion.required,

@@ -1,30 +1,109 @@
-"""Which headings does a Markdown text show? (CommonMark ATX and setext headings; not those in code or comments.)"""
+"""What does a Markdown text show? (CommonMark headings, GFM tables; not those in code, comments, collapsed parts.)"""
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")  # CommonMark knows no others; `splitlines` does
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
 _NO_PARAGRAPH: Final = ("    ", "\t")
 _BLOCK_MARKS: Final = frozenset(">-*+|")
+_TICKS: Final = re.compile("`+")
+_HIDING: Final = re.compile(
+    r"(?P<ticks>`+)|(?P<comment><!--)|(?P<uncomment>-->)"
+    r"|<(?P<end>/?)(?:details|template|script|style|noscript|textarea|title)\b[^<>]{0,200}>?",
+    re.I,
+)
+_CELL_END: Final = re.compile(r"(?<!\\)\|")
+_ALIGNMENT: Final = re.compile(r":?-+:?")
+
+
+class Heading(NamedTuple):
+    """`line` counts from 1; `level` is 1 to 6. The text has single spaces."""
+
+    text: str
+    level: int
+    line: int
+
+
+class Row(NamedTuple):
+    """One line of a table, its cells without surrounding spaces, `\\|` as `|`."""
+
+    line: int
+    cells: tuple[str, ...]
+
+
+class Table(NamedTuple):
+    """A table under the last heading above it (empty: none). `rows` have no header and no line of dashes."""
+
+    heading: str
+    header: Row
+    rows: tuple[Row, ...]
 
 
 def headings(text: str) -> list[str]:
     """The text of each heading, in order, with single spaces."""
-    found: list[str] = []
+    return [heading.text for heading in outline(text)]
+
+
+def outline(text: str) -> list[Heading]:
+    """Each heading, in order."""
+    return list(_outline(visible_lines(text)))
+
+
+def sections(text: str, title: str) -> list[Sequence[str]]:
+    """The visible lines below each heading of this title, in any case, up to the next one of its level or above."""
+    lines = visible_lines(text)
+    found = list(_outline(lines))
+    parts: list[Sequence[str]] = []
+    for at, heading in enumerate(found):
+        if heading.text.casefold() == _squeezed(title).casefold():
+            ends = [other.line - 1 for other in found[at + 1 :] if other.level <= heading.level]
+            parts.append(lines[heading.line : ends[0] if ends else None])
+    return parts
+
+
+def tables(text: str) -> list[Table]:
+    """Each table, in order. A header row and a line of as many dashes make one; it ends at the first empty line."""
+    lines = visible_lines(text)
+    titles = list(_outline(lines))
+    found: list[Table] = []
+    at = 1
+    while at < len(lines):
+        header = _cells(lines[at - 1])
+        if header is None or not _is_alignment(lines[at], len(header)):
+            at += 1
+            continue
+        first = at + 1
+        while at + 1 < len(lines) and lines[at + 1].strip() and not _begins_block(lines[at + 1]):
+            at += 1
+        rows = (Row(number + 1, _cells(lines[number]) or (lines[number].strip(),)) for number in range(first, at + 1))
+        above = [title.text for title in titles if title.line < first]
+        data = tuple(row for row in rows if not all(_ALIGNMENT.fullmatch(cell) for cell in row.cells))
+        found.append(Table(above[-1] if above else "", Row(first - 1, header), data))
+        at += 2
+    return found
+
+
+def visible_lines(text: str) -> list[str]:
+    """Every line, emptied where it is fenced code, and without comments and what is in collapsed or unseen elements."""
+    return list(_visible_lines(text))
+
+
+def _outline(lines: Sequence[str]) -> Iterator[Heading]:
     above = ""
-    for line in _visible_lines(text):
+    for number, line in enumerate(lines, start=1):
         atx = _atx(line)
         if atx is not None:
-            found.append(atx)
+            yield Heading(atx, len(line.strip()) - len(line.strip().lstrip("#")), number)
         elif above and _UNDERLINE.fullmatch(line):
-            found.append(above)
+            yield Heading(above, 1 if "=" in line else 2, number)
         elif not line.startswith(_NO_PARAGRAPH) and line.lstrip()[:1] not in _BLOCK_MARKS:
             above = _squeezed(line)
             continue
         above = ""
-    return found
 
 
 def _atx(line: str) -> str | None:
@@ -39,34 +118,85 @@ def _atx(line: str) -> str | None:
 
 
 def _visible_lines(text: str) -> Iterator[str]:
-    """Lines outside fenced code and HTML comments."""
     fence = ""
-    in_comment = False
-    for line in text.splitlines():
-        opened = _FENCE.fullmatch(line) if not in_comment else None
+    hidden = _Hidden()
+    for line in _LINE_END.split(text):
+        opened = _FENCE.fullmatch(line) if not hidden else None
         if fence:
             if opened and opened[1].startswith(fence) and not opened[2].strip():
                 fence = ""
+            yield ""
             continue
         if opened and not (opened[1][0] == "`" and "`" in opened[2]):
             fence = opened[1]
             yield ""
             continue
-        shown, in_comment = _without_comments(line, in_comment=in_comment)
-        yield shown
+        yield hidden.shown(line)
 
 
-def _without_comments(line: str, *, in_comment: bool) -> tuple[str, bool]:
-    shown = ""
-    while line:
-        if in_comment:
-            _, end, line = line.partition("-->")
-            in_comment = not end
-        else:
-            before, start, line = line.partition("<!--")
-            shown += before
-            in_comment = bool(start)
-    return shown, in_comment
+class _Hidden:
+    """How deep a reader of lines is in comments and in elements that show nothing. True while there is any."""
+
+    def __init__(self) -> None:
+        self._in_comment = False
+        self._depth = 0
+
+    def __bool__(self) -> bool:
+        return self._in_comment or self._depth > 0
+
+    def shown(self, line: str) -> str:
+        """The part of the next line that is seen. Code begins no comment, and in a comment is no code."""
+        seen: list[str] = []
+        runs = _runs_of_ticks(line)
+        at = 0
+        while match := _HIDING.search(line, at):
+            end = match.end()
+            if match["ticks"] and not self._in_comment:
+                same = runs[len(match["ticks"])]
+                closing = bisect_right(same, match.start())
+                end = same[closing] + len(match["ticks"]) if closing < len(same) else end
+            if not self:
+                seen.append(line[at : end if match["ticks"] or match["uncomment"] else match.start()])
+            self._turn(match)
+            at = end
+        return "".join(seen) if self else "".join(seen) + line[at:]
+
+    def _turn(self, mark: re.Match[str]) -> None:
+        if self._in_comment:
+            self._in_comment = mark["uncomment"] is None
+        elif mark["comment"]:
+            self._in_comment = True
+        elif not mark["uncomment"] and not mark["ticks"]:
+            self._depth = max(0, self._depth + (-1 if mark["end"] else 1))
+
+
+def _runs_of_ticks(line: str) -> dict[int, list[int]]:
+    """Where runs of backticks begin, by their length: code ends at the next run as long as the one that began it."""
+    runs: dict[int, list[int]] = {}
+    for match in _TICKS.finditer(line):
+        runs.setdefault(len(match[0]), []).append(match.start())
+    return runs
+
+
+def _cells(line: str) -> tuple[str, ...] | None:
+    """The cells of a table's line, or None if it can be none."""
+    if line.startswith(_NO_PARAGRAPH) or "|" not in line:
+        return None
+    body = line.strip()
+    cells = _CELL_END.split(body.removeprefix("|"))
+    if len(cells) > 1 and not cells[-1].strip():
+        cells.pop()
+    return tuple(cell.strip().replace("\\|", "|") for cell in cells)
+
+
+def _is_alignment(line: str, columns: int) -> bool:
+    cells = _cells(line) or ((line.strip(),) if columns == 1 else ())
+    return len(cells) == columns and all(_ALIGNMENT.fullmatch(cell) for cell in cells)
+
+
+def _begins_block(line: str) -> bool:
+    """True if a table ends before this line."""
+    return _atx(line) is not None or line.lstrip()[:1] == ">" or line.startswith(_NO_PARAGRAPH)
 
 
 def _squeezed(line: str) -> str:

@@ -1,16 +1,21 @@
 """Which files may a check's config name, and how are they read?"""
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from earnest.contracts.reader import Reader
+from earnest.contracts.yaml_source import Node
 from earnest.effects.workspace.snapshot import Snapshot, SnapshotEntry
-from earnest.foundation.canonical import digest_bytes
+from earnest.foundation.canonical import JsonValue, digest_bytes
 from earnest.foundation.errors import Broken, Refused
 
 BESIDE_BYTES_MAX: Final = 16 * 1024 * 1024
 GLOB_SEGMENTS_MAX: Final = 32
+PATH_CHARACTERS_MAX: Final = 1_024
+TEXT_BYTES_MAX: Final = 4 * 1024 * 1024
 
 
 def path_fault(path: str) -> str | None:
@@ -62,3 +67,37 @@ def read_beside(base_folder: Path | None, name: str) -> bytes:
     if len(data) > BESIDE_BYTES_MAX:
         raise Refused("bad_check_file", f"{name!r} has more than {BESIDE_BYTES_MAX} bytes")
     return data
+
+
+def read_path(reader: Reader, node: Node | None) -> str:
+    """A config's path of one file in the work; what is wrong with it is noted."""
+    path = reader.text(node, at_most=PATH_CHARACTERS_MAX)
+    fault = path_fault(path) if path else None
+    if node is not None and fault:
+        reader.fault(node, fault)
+    return path
+
+
+def read_text(snapshot: Snapshot, path: str) -> str:
+    """The text of a file that was taken in. Raises `ValueError` saying why there is none, as the end of a sentence."""
+    entry = next((entry for entry in snapshot.entries if entry.path == path), None)
+    if entry is None:
+        raise ValueError("is missing")
+    if entry.size_bytes > TEXT_BYTES_MAX:
+        raise ValueError(f"has more than {TEXT_BYTES_MAX} bytes and was not looked into")
+    try:
+        return read_entry(snapshot, entry).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("is not UTF-8 text") from None
+
+
+def texts_of(value: JsonValue) -> Iterator[str]:
+    """Every text in a config: whatever names a file is among them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for child in value.values():
+            yield from texts_of(child)
+    elif isinstance(value, Sequence):
+        for child in value:
+            yield from texts_of(child)

@@ -1,14 +1,20 @@
 """What is a check, what is it given and what does it answer? The contract of the entry point group `earnest.checks`."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
+from earnest.contracts.criterion import Criterion
+from earnest.effects.clock import Chance
+from earnest.effects.llm.api import ChatModel
+from earnest.effects.probes.api import Probes
 from earnest.effects.sandbox.api import Limits, Mount, Report, Sandbox
 from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonObject
+from earnest.verification.reviews.review import Decision, Review
+from earnest.verification.verdict import Verdict
 
 
 class ConfigFault(NamedTuple):
@@ -19,12 +25,25 @@ class ConfigFault(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """What the work was done for, in the words of whoever asked for it.
+
+    `origin`: where the work is, a folder or a run. `worker_model`: the model that did it, empty if none or unknown.
+    """
+
+    title: str = ""
+    text: str = ""
+    origin: str = ""
+    worker_model: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
     """What is judged.
 
     `base_folder` holds the spec or playbook and the files it names; a submission never sees it. `mounts` are a
     playbook's inputs, read-only. `trusted_workspace` is True for a user's own playbook only. `calls` are the recorded
-    tool calls that led to the work.
+    tool calls that led to the work. `criteria` are all that it is judged by, not only the one of this check.
     """
 
     snapshot: Snapshot
@@ -32,14 +51,50 @@ class Subject:
     mounts: tuple[Mount, ...] = ()
     trusted_workspace: bool = False
     calls: tuple[ToolRecord, ...] = ()
+    criteria: tuple[Criterion, ...] = ()
+    promise: Promise = Promise()
+
+
+class Reviews(Protocol):
+    """What people have decided, and are asked to decide."""
+
+    async def find(self, review_id: str, /) -> Decision | None:
+        """The decision of a review, or None as long as nobody has decided."""
+        ...
+
+    async def ask(self, verdict: Verdict, /) -> None:
+        """Put the reviews of a verdict where people see them, with its other answers as advice; known ones stay."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judges:
+    """Who decides what no machine can. None: there is nobody of that sort.
+
+    `chance` makes delimiters that the work cannot guess. `may_judge_itself`: the operator lets a model judge work of
+    the same model.
+    """
+
+    model: ChatModel | None = None
+    reviews: Reviews | None = None
+    chance: Chance | None = None
+    may_judge_itself: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckTools:
-    """What a check acts with; it reaches for nothing else."""
+    """What a check acts with; it reaches for nothing else.
+
+    `seed` is the only source of chance: the same for the same check and the same work, so that a replay is the same.
+    `probes` measure the world as the operator set them up; None if there are none. `criterion` is what is decided.
+    """
 
     sandbox: Sandbox
     limits: Limits
+    criterion: Criterion
+    judges: Judges = Judges()
+    seed: int = 0
+    probes: Probes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +104,8 @@ class Findings:
     `passed`: True only for a positive result of its own, False for a measured failure, None if the evidence does not
     tell. `reason` is one line for people and shows nothing that the submission must not see. `reports` are *all*
     executions that took place. `evidence` names what was looked at. `contradiction`: an assertion was measured to be
-    false. `flags`: what a person should look at.
+    false. `flags`: what a person should look at. `measured`: numbers, words and truth values by name, with which
+    assertions of the submission are compared. `review`: the question that waits for a person.
     """
 
     passed: bool | None
@@ -58,6 +114,8 @@ class Findings:
     evidence: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     contradiction: bool = False
+    measured: Mapping[str, bool | int | float | str] = field(default_factory=dict)
+    review: Review | None = None
 
 
 class Check(Protocol):
@@ -85,3 +143,25 @@ class Check(Protocol):
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools, /) -> Findings:
         """Measure. Called with a config without faults. Whatever it raises becomes an unclear answer."""
         ...
+
+
+@runtime_checkable
+class LintedCheck(Protocol):
+    """What a check has too that can tell when its config proves nothing, though it has no fault."""
+
+    def lint_faults(self, config: JsonObject, base_folder: Path | None, /) -> Sequence[ConfigFault]:
+        """Why worthless work could pass. Called with a config without faults, before anything is posted."""
+        ...
+
+
+def lint_faults(check: object, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
+    """What the check says about its own config, if it says anything."""
+    return check.lint_faults(config, base_folder) if isinstance(check, LintedCheck) else ()
+
+
+def is_reproducible(check: Check) -> bool:
+    """False for a check that says `reproducible = False`: it asks a model, a person or the world.
+
+    Nobody can expect such a check to answer the same tomorrow, so it is neither tried on junk nor replayed.
+    """
+    return getattr(check, "reproducible", True) is not False

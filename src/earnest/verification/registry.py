@@ -8,6 +8,8 @@ from earnest.foundation.errors import Refused
 from earnest.verification.plugin import Check
 
 GROUP: Final = "earnest.checks"
+ALIASES: Final = {"judge": "llm_judge", "judgment": "llm_judge"}
+"""Other names of kinds, from the tags of the seed behavior-and-purpose."""
 
 
 class Registry:
@@ -27,6 +29,8 @@ class Registry:
         Raises `Refused`: `unknown_check` (the message lists the kinds), `duplicate_check` if two packages offer it,
         `bad_check` if it cannot be loaded or is not what its name says.
         """
+        if kind not in self._loaded and kind not in self._found():
+            kind = ALIASES.get(kind, kind)
         if kind not in self._loaded:
             self._loaded[kind] = self._load(kind)
         return self._loaded[kind]

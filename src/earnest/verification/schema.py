@@ -1,4 +1,4 @@
-"""Does a value satisfy a JSON Schema (2020-12)? Nothing is fetched. Run as a program, it answers within bounds."""
+"""Does a value satisfy a JSON Schema (2020-12)? Nothing is fetched. `main` answers within bounds."""
 
 import json
 import resource
@@ -60,7 +60,3 @@ def _validator(schema: "JsonValue") -> Draft202012Validator:
 def _described(error: ValidationError) -> str:
     pointer = "".join(f"/{step}" for step in error.instance_path) or "the value"
     return f"{pointer}: {error.message}"[:PROBLEM_CHARACTERS_MAX]
-
-
-if __name__ == "__main__":
-    main()

@@ -8,12 +8,14 @@ import asyncio
 import json
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from earnest.foundation.canonical import JsonValue
 from earnest.foundation.errors import Unavailable
 
-WORKER: Final = "earnest.verification.schema"
+PROGRAM: Final = "import sys; sys.path[:] = sys.argv[1:]; from earnest.verification.schema import main; main()"
+"""Finds its modules where this process does: isolation alone would know of installed packages only."""
 SCHEMA_WALL_MS: Final = 10_000
 
 
@@ -25,8 +27,9 @@ async def schema_problems(schema: JsonValue, value: JsonValue, *, wall_ms: int =
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-I",
-        "-m",
-        WORKER,
+        "-c",
+        PROGRAM,
+        *(folder for folder in sys.path if Path(folder).is_absolute()),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

@@ -1,22 +1,29 @@
 """Judging: take in what was handed in, run the checks, conclude. Nothing a check does is raised."""
 
 import asyncio
+import contextlib
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from earnest.contracts.criterion import CheckSpec, Criterion, check_diagnostics
 from earnest.effects.clock import Clock
+from earnest.effects.probes.api import Probes
 from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Execution, Mount, Report, Sandbox, SelfTest, Status
 from earnest.effects.tools.record import ToolRecord
-from earnest.effects.workspace.snapshot import SnapshotLimits, is_intact, take_snapshot
-from earnest.foundation.errors import Diagnostic, Refused
+from earnest.effects.workspace.archive import take_submission
+from earnest.effects.workspace.snapshot import Snapshot, SnapshotLimits, is_intact
+from earnest.foundation.errors import Broken, Diagnostic, EarnestError, Refused, Unavailable
+from earnest.verification.assertions import Assertions, contradictions, read_assertions
 from earnest.verification.core import Measured, combine, conclude
 from earnest.verification.limits import read_limits
-from earnest.verification.plugin import Check, CheckTools, ConfigFault, Findings, Subject
+from earnest.verification.plugin import Check, CheckTools, ConfigFault, Findings, Judges, Promise, Subject
 from earnest.verification.registry import Registry
+from earnest.verification.repeat import all_of, passes_needed
+from earnest.verification.replay import seed_of, trust_key
+from earnest.verification.strict_json import NotStrictJson
 from earnest.verification.verdict import Cause, CriterionVerdict, Verdict
 
 CHECK_WALL_MS: Final = 3_600_000
@@ -32,6 +39,7 @@ class _Result:
     findings: Findings | None = None
     problem: str = ""
     self_test: SelfTest | None = None
+    distrusted: bool = False
 
 
 class _NoSandbox:
@@ -53,7 +61,8 @@ class _NoSandbox:
 class Verifier:
     """One for a process. `sandbox` None: kinds that run code answer `unclear`.
 
-    At most `parallel` checks run at once; one that takes longer than `check_wall_ms` in all is unclear.
+    `distrusted` are the `trust_key`s of checks that once disagreed with themselves: they decide nothing alone. At most
+    `parallel` checks run at once; one that takes longer than `check_wall_ms` in all is unclear.
     """
 
     def __init__(
@@ -62,6 +71,9 @@ class Verifier:
         registry: Registry,
         sandbox: Sandbox | None,
         clock: Clock,
+        probes: Probes | None = None,
+        judges: Judges | None = None,
+        distrusted: Collection[str] = (),
         snapshot_limits: SnapshotLimits | None = None,
         parallel: int = PARALLEL_CHECKS,
         check_wall_ms: int = CHECK_WALL_MS,
@@ -69,6 +81,9 @@ class Verifier:
         self._registry = registry
         self._sandbox = sandbox
         self._clock = clock
+        self._probes = probes
+        self._judges = judges or Judges()
+        self._distrusted = frozenset(distrusted)
         self._snapshot_limits = snapshot_limits or SnapshotLimits()
         self._slots = asyncio.Semaphore(parallel)
         self._check_wall_ms = check_wall_ms
@@ -82,17 +97,18 @@ class Verifier:
         mounts: Sequence[Mount] = (),
         trusted_workspace: bool = False,
         calls: Sequence[ToolRecord] = (),
+        promise: Promise | None = None,
+        keep: Callable[[Snapshot, Verdict], None] | None = None,
     ) -> Verdict:
-        """Take `folder` in once and judge the copy, which is removed afterwards. For the rest see `Subject`.
+        """Take `folder`, or an archive of one, in once and judge the copy. For the rest see `Subject`.
 
-        What cannot be taken in (links, devices, lookalike names, too much of it) leaves every criterion unclear for
-        want of evidence.
+        The copy is removed afterwards; `keep` is given it, with the verdict, before that, in a thread of its own. What
+        cannot be taken in (links, devices, lookalike names, too much of it) leaves every criterion unclear for want of
+        evidence.
         """
-        with tempfile.TemporaryDirectory(prefix="earnest-verify-") as scratch:
+        async with _scratch() as scratch:
             try:
-                snapshot = await asyncio.to_thread(
-                    take_snapshot, folder, Path(scratch) / "snapshot", self._snapshot_limits
-                )
+                snapshot = await asyncio.to_thread(take_submission, folder, scratch / "snapshot", self._snapshot_limits)
             except Refused as refused:
                 return self._not_taken_in(criteria, str(refused), Cause.EVIDENCE)
             except OSError as error:
@@ -103,24 +119,50 @@ class Verifier:
                 mounts=tuple(mounts),
                 trusted_workspace=trusted_workspace,
                 calls=tuple(calls),
+                promise=promise or Promise(),
             )
-            return await self.judge(criteria, subject)
+            verdict = await self._asked(await self.judge(criteria, subject))
+            if keep is not None:
+                await asyncio.to_thread(keep, snapshot, verdict)
+            return verdict
 
     async def judge(self, criteria: Sequence[Criterion], subject: Subject) -> Verdict:
         """The verdict on a snapshot. The checks run at the same time; afterwards the snapshot is hashed again."""
-        results = await asyncio.gather(*(self._measure(criterion, subject) for criterion in criteria))
+        subject = replace(subject, criteria=tuple(criteria))
+        asserted, flags = await asyncio.to_thread(_assertions, subject.snapshot)
+        seed = seed_of(criteria, subject.snapshot.digest)
+        results = await asyncio.gather(*(self._measure(criterion, subject, flags, seed) for criterion in criteria))
         intact = await asyncio.to_thread(is_intact, subject.snapshot, self._snapshot_limits)
-        verdicts = tuple(_concluded(result, subject, intact=intact) for result in results)
+        verdicts = tuple(_concluded(result, subject, asserted, intact=intact) for result in results)
         findings = [result.findings for result in results if result.findings is not None]
         return Verdict(
             answer=combine(verdicts),
             criteria=verdicts,
             snapshot=subject.snapshot.digest,
             sandbox=self._sandbox.description if self._sandbox else "",
-            contradiction=any(found.contradiction for found in findings),
+            contradiction=any(verdict.contradiction for verdict in verdicts),
             flags=tuple(dict.fromkeys(flag for found in findings for flag in found.flags)),
+            reviews=tuple(found.review for found in findings if found.review is not None),
             check_versions={result.check.kind: result.check.version for result in results if result.check},
         )
+
+    async def _asked(self, verdict: Verdict) -> Verdict:
+        """The verdict, its open questions put to people. One that could not be put says so in its reason."""
+        reviews = self._judges.reviews
+        if reviews is None or not verdict.reviews:
+            return verdict
+        try:
+            await reviews.ask(verdict)
+        except EarnestError as error:
+            asking = {review.criterion_id for review in verdict.reviews}
+            criteria = tuple(
+                replace(one, reason=f"{one.reason}, but it could not be put in the queue: {error}")
+                if one.id in asking
+                else one
+                for one in verdict.criteria
+            )
+            return replace(verdict, criteria=criteria)
+        return verdict
 
     def config_faults(
         self, criteria: Sequence[Criterion], source: str, base_folder: Path | None = None
@@ -152,8 +194,8 @@ class Verifier:
             ]
         return [*faults, *read_limits(spec.limits)[1]]
 
-    async def _measure(self, criterion: Criterion, subject: Subject) -> _Result:
-        """Run the check of one criterion; whatever goes wrong is a problem in words."""
+    async def _measure(self, criterion: Criterion, subject: Subject, flags: tuple[str, ...], seed: int) -> _Result:
+        """Run the check of one criterion; whatever goes wrong is a problem in words. `flags` are of the whole work."""
         spec = criterion.check
         if spec is None:
             return _Result(criterion=criterion, problem="no check decides it: somebody has to judge it")
@@ -165,18 +207,47 @@ class Verifier:
             why = self_test.reason if self_test else "there is no sandbox"
             return _Result(criterion=criterion, check=check, problem=f"code cannot be run safely: {why}")
         sandbox = self._sandbox if check.runs_code and self._sandbox else _NoSandbox()
-        tools = CheckTools(sandbox=sandbox, limits=read_limits(spec.limits)[0])
-        answer: object = None  # a plug-in's word: whatever it is, only findings count
-        problem = "the check answered no findings"
+        tools = CheckTools(
+            sandbox=sandbox,
+            limits=read_limits(spec.limits)[0],
+            criterion=criterion,
+            seed=seed,
+            probes=self._probes,
+            judges=self._judges,
+        )
+        findings, problem = await self._answer(check, spec, subject, tools)
+        if findings is not None:
+            findings = replace(findings, flags=(*findings.flags, *flags))
+        return _Result(
+            criterion=criterion,
+            check=check,
+            findings=findings,
+            problem=problem,
+            self_test=self_test,
+            distrusted=trust_key(check, spec) in self._distrusted,
+        )
+
+    async def _answer(
+        self, check: Check, spec: CheckSpec, subject: Subject, tools: CheckTools
+    ) -> tuple[Findings | None, str]:
+        """What the check finds, each time it must pass (`repeat.py`), or None and why there are no findings."""
+        rounds: list[Findings] = []
         try:
             async with self._slots, asyncio.timeout(self._check_wall_ms / 1000):
-                answer = await check.run(spec.config, subject, tools)
+                while not rounds or (
+                    rounds[-1].passed is True and len(rounds) < passes_needed(spec.repeat, rounds[0], tools.limits)
+                ):
+                    answer: object = await check.run(spec.config, subject, tools)  # whatever a plug-in answers
+                    if not isinstance(answer, Findings):
+                        return None, "the check answered no findings"
+                    rounds.append(answer)
         except TimeoutError:
-            problem = f"the check did not answer within {self._check_wall_ms} ms"
+            return None, f"the check did not answer within {self._check_wall_ms} ms"
+        except Unavailable as error:
+            return None, str(error)
         except (Exception, SystemExit) as error:  # the fail-closed rule: any exception is unclear
-            problem = f"the check failed: {type(error).__name__}: {error}"
-        findings = answer if isinstance(answer, Findings) else None
-        return _Result(criterion=criterion, check=check, findings=findings, problem=problem, self_test=self_test)
+            return None, f"the check failed: {type(error).__name__}: {error}"
+        return all_of(rounds), ""
 
     async def _tested(self) -> SelfTest | None:
         """The sandbox's self-test, at most `SELF_TEST_VALID_MS` old."""
@@ -196,7 +267,26 @@ class Verifier:
         return Verdict(answer=combine(verdicts), criteria=verdicts, snapshot="", sandbox=sandbox)
 
 
-def _concluded(result: _Result, subject: Subject, *, intact: bool) -> CriterionVerdict:
+@contextlib.asynccontextmanager
+async def _scratch() -> AsyncIterator[Path]:
+    """A folder for the copy. Removing it takes milliseconds, in which other checks go on."""
+    folder = tempfile.TemporaryDirectory(prefix="earnest-verify-")
+    try:
+        yield Path(folder.name)
+    finally:
+        await asyncio.to_thread(folder.cleanup)
+
+
+def _assertions(snapshot: Snapshot) -> tuple[Assertions, tuple[str, ...]]:
+    """What the submission asserts, and a flag if that cannot be told."""
+    try:
+        return read_assertions(snapshot), ()
+    except (NotStrictJson, Broken, OSError) as error:
+        return {}, (f"its assertions cannot be read: {error}",)
+
+
+def _concluded(result: _Result, subject: Subject, asserted: Assertions, *, intact: bool) -> CriterionVerdict:
+    measured = result.findings.measured if result.findings else {}
     return conclude(
         Measured(
             criterion=result.criterion,
@@ -207,5 +297,7 @@ def _concluded(result: _Result, subject: Subject, *, intact: bool) -> CriterionV
             self_test=result.self_test,
             snapshot_intact=intact,
             calls=subject.calls,
+            contradictions=contradictions(asserted.get(result.criterion.id, {}), measured),
+            distrusted=result.distrusted,
         )
     )

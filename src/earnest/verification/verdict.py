@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.failures import FailureClass
+from earnest.verification.reviews.review import Review
 
 __all__ = ["Answer", "Cause", "CriterionVerdict", "FailureClass", "Verdict", "not_verified", "verdict_to_json"]
 
@@ -27,7 +28,10 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriterionVerdict:
-    """`cause` stands with unclear, `failure_class` with not_verified. `check` is `kind/version`, empty if none ran."""
+    """`cause` stands with unclear, `failure_class` with not_verified. `check` is `kind/version`, empty if none ran.
+
+    `contradiction`: an assertion about it was measured to be false.
+    """
 
     id: str
     answer: Answer
@@ -37,6 +41,7 @@ class CriterionVerdict:
     evidence: tuple[str, ...] = ()
     check: str = ""
     required: bool = True
+    contradiction: bool = False
 
 
 def not_verified(identity: str, reason: str, failure_class: FailureClass | None) -> CriterionVerdict:
@@ -49,7 +54,8 @@ class Verdict:
     """The answer for the whole and for each criterion.
 
     `contradiction`: an assertion was measured to be false. `flags`: what a person should look at; while one is open,
-    nothing is verified. `snapshot` is the digest of what was judged, `sandbox` provider, version and mode.
+    nothing is verified. `snapshot` is the digest of what was judged, `sandbox` provider, version and mode. `reviews`:
+    the questions that wait for a person.
     """
 
     answer: Answer
@@ -58,6 +64,7 @@ class Verdict:
     sandbox: str = ""
     contradiction: bool = False
     flags: tuple[str, ...] = ()
+    reviews: tuple[Review, ...] = ()
     check_versions: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -216,7 +216,7 @@ async def test_pools_are_refilled_up_to_their_bound(sandbox: BubblewrapSandbox) 
 async def test_a_waiting_sandbox_that_died_is_passed_over(sandbox: BubblewrapSandbox) -> None:
     for pid in descendants(forker_pid(sandbox)):
         os.kill(pid, signal.SIGKILL)
-    await asyncio.wait([box.ended for box in sandbox._ready])
+    await asyncio.wait([box.ended for boxes in sandbox._ready.values() for box in boxes])
     assert (await sandbox.run(verify("print(1)"))).stdout == b"1\n"
 
 
@@ -227,6 +227,20 @@ async def test_a_killed_launcher_ends_all_and_is_said(sandbox: BubblewrapSandbox
     report = await running
     assert report.status is Status.KILLED
     assert (await sandbox.run(verify("print(1)"))).status in (Status.REFUSED, Status.KILLED)
+
+
+async def test_a_canary_ends_with_a_killed_launcher(sandbox: BubblewrapSandbox) -> None:
+    await sandbox.run(verify("pass"))
+    box = await sandbox._launcher.start_canary()
+    canary = os.pidfd_open(await box.started)
+    ended = asyncio.Event()
+    asyncio.get_running_loop().add_reader(canary, ended.set)
+    assert not ended.is_set()
+    os.kill(forker_pid(sandbox), signal.SIGKILL)
+    await ended.wait()
+    asyncio.get_running_loop().remove_reader(canary)
+    os.close(canary)
+    box.channel.close()
 
 
 async def test_pid_1_killed_from_outside_is_no_success(sandbox: BubblewrapSandbox, bell: Path) -> None:

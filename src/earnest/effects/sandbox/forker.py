@@ -37,6 +37,7 @@ MS_BIND, MS_REC, MS_PRIVATE, MS_NOSUID, MS_NODEV = 0x1000, 0x4000, 0x40000, 0x2,
 OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442  # the same number on every architecture
 OPEN_TREE_CLONE, AT_EMPTY_PATH, MOVE_MOUNT_F_EMPTY_PATH, MOUNT_ATTR_IDMAP = 1, 0x1000, 4, 0x00100000
 AT_FDCWD = -100
+PR_SET_PDEATHSIG = 1
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -63,6 +64,7 @@ class Forker:
 
     def __init__(self, control: socket.socket, setup: dict[str, object]) -> None:
         self.control = control
+        self.own_pid = os.getpid()
         self.root = os.geteuid() == 0
         self.data: list[bytes] = setup["data"]  # type: ignore[assignment]
         self.binaries: list[str] = setup["binaries"]  # type: ignore[assignment]
@@ -194,7 +196,7 @@ class Forker:
             if not argv:
                 os.closerange(3, 4096)
                 os.dup2(os.open("/dev/null", os.O_RDWR), 0)
-                signal.pause()
+                self.wait_for_its_end()
             os.dup2(descriptors[0], 0)
             os.dup2(os.open("/dev/null", os.O_RDWR), 1)
             os.closerange(3, 4096)
@@ -204,6 +206,12 @@ class Forker:
         except BaseException as error:
             os.write(2, f"cannot start: {error}".encode(errors="replace"))
         os._exit(1)
+
+    def wait_for_its_end(self) -> None:
+        """What is not bubblewrap ends with the forker too, however that ends. (A change of uid clears this.)"""
+        check(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL))
+        while os.getppid() == self.own_pid:
+            signal.pause()
 
     def drop(self, order: dict[str, object], maps: list[int]) -> None:
         """Attach the sources of this one start where the sandbox's uid can reach them, then become that uid."""

@@ -3,8 +3,10 @@
 A program of its own (`python -I -S`), and a quick one to start: it imports only what it cannot do without, hence
 `_signal` and `_ctypes` instead of the modules above them. The other side imports it for `FIELDS` alone.
 
-Channel (descriptor 0, a stream socket): `+` goes out when it waits. In comes the length of the job (8 bytes, little
-endian), the job (marshal, from the same interpreter), then the bytes of its files and of stdin. Out goes one line of
+Channel (descriptor 0, a stream socket): in comes the length (8 bytes, little endian) of the program to have ready (0:
+none) and the program (marshal, from the same interpreter). `+` goes out when it waits. In comes the length of the job,
+the job (marshal), then the bytes of its files and of stdin, and if the job is joined to another one byte with the two
+descriptors of its pipes. Out goes one line of
 integers, `FIELDS` and the size of each artifact (-1: not there or not acceptable), then stdout, stderr, the problem
 and the artifacts. A closed channel ends everything, because a pid namespace dies with its pid 1.
 
@@ -17,6 +19,7 @@ measured itself.
 # ruff: noqa: PTH103, PTH120, PTH123, PTH208, PTH211
 
 import _ctypes
+import _frozen_importlib
 import _signal  # type: ignore[import-not-found]
 import marshal
 import os
@@ -58,6 +61,8 @@ SIGKILL, SIGINT, SIGPIPE, SIGXFSZ = 9, 2, 13, 25
 DEFAULT_ACTION = 0
 PR_SET_DUMPABLE = 4
 COMMAND_NOT_RUN = 127
+DESCRIPTORS_MAX = 4096
+LIBRARY = "/run/earnest/library"
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 MEMORY_FOLDERS = ("/tmp", "/dev/shm")  # noqa: S108
@@ -66,16 +71,16 @@ MEMORY_FOLDERS = ("/tmp", "/dev/shm")  # noqa: S108
 def main() -> None:
     """Serve one job. Any failure of our own ends pid 1 without a report, which is never taken for success."""
     harden()
+    ready = load_program(receive_sized())
     os.write(CHANNEL, b"+")
-    size = receive(8)
-    job = marshal.loads(receive(int.from_bytes(size, "little")))  # noqa: S302
+    job = marshal.loads(receive_sized())  # noqa: S302
     try:
         place_files(job["files"])
         stdin = receive(job["stdin"])
     except OSError as error:
         send_report({}, b"", b"", f"the work does not fit: {error.strerror}".encode(), [])
         return
-    watch = Watch(job, stdin)
+    watch = Watch(job, stdin, ready if job["program"] else None)
     watch.start()
     watch.follow()
     watch.finish()
@@ -86,15 +91,78 @@ def main() -> None:
 
 def harden() -> None:
     """Become unreadable for what will run here, and deaf to its signals."""
-    library = _ctypes.dlopen(None, 2)  # type: ignore[arg-type]
-    function = _ctypes.dlsym(library, "prctl")
-    if _ctypes.call_function(function, (PR_SET_DUMPABLE, 0, 0, 0, 0)) != 0:
-        sys.exit("prctl failed")
+    dumpable(0)
     _signal.signal(SIGINT, DEFAULT_ACTION)
     null = os.open("/dev/null", os.O_RDWR)
     os.dup2(null, 1)
     os.dup2(null, 2)
     os.umask(0o022)
+
+
+def dumpable(value: int) -> None:
+    """May others of our uid look at this process? Also decides who owns its /proc."""
+    library = _ctypes.dlopen(None, 2)  # type: ignore[arg-type]
+    function = _ctypes.dlsym(library, "prctl")
+    if _ctypes.call_function(function, (PR_SET_DUMPABLE, value, 0, 0, 0)) != 0:
+        sys.exit("prctl failed")
+
+
+class Bundle:
+    """Imports the modules of a program from memory; their files are only names."""
+
+    def __init__(self, modules: dict[str, tuple[bool, bytes]]) -> None:
+        self.modules = modules
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> object:  # noqa: ARG002
+        """See `importlib.abc.MetaPathFinder`."""
+        found = self.modules.get(name)
+        if found is None:
+            return None
+        place = f"{LIBRARY}/{name.replace('.', '/')}" + ("/__init__.py" if found[0] else ".py")
+        spec = _frozen_importlib.ModuleSpec(
+            name,
+            self,  # type: ignore[arg-type]
+            origin=place,
+            is_package=found[0],
+        )
+        spec.has_location = True
+        return spec
+
+    def create_module(self, spec: object) -> None:
+        """See `importlib.abc.Loader`."""
+
+    def exec_module(self, module: object) -> None:
+        """See `importlib.abc.Loader`."""
+        exec(marshal.loads(self.modules[module.__name__][1]), vars(module))  # type: ignore[attr-defined]  # noqa: S102, S302
+
+
+def load_program(data: bytes) -> object:
+    """The `main` of the program that shall be ready, or None."""
+    if not data:
+        return None
+    program = marshal.loads(data)  # noqa: S302
+    sys.meta_path.insert(0, Bundle(program["modules"]))  # type: ignore[arg-type]
+    for name in (*program["imports"], program["entry"]):
+        __import__(name)
+    return sys.modules[program["entry"]].main
+
+
+def receive_sized() -> bytes:
+    """A length and so many bytes."""
+    return receive(int.from_bytes(receive(8), "little"))
+
+
+def receive_pipes() -> tuple[int, int]:
+    """What joins this job to another: a descriptor to read and one to write."""
+    import _socket  # noqa: PLC0415 - not every job pays for it
+
+    channel = _socket.socket(fileno=CHANNEL)
+    _, ancillary, _, _ = channel.recvmsg(1, _socket.CMSG_SPACE(8))
+    channel.detach()
+    if not ancillary:
+        os._exit(0)
+    data = ancillary[0][2]
+    return int.from_bytes(data[:4], sys.byteorder), int.from_bytes(data[4:8], sys.byteorder)
 
 
 def receive(size: int) -> bytes:
@@ -157,8 +225,9 @@ def place_content(place: str, mode: int, size: int, fault: OSError | None) -> OS
 class Watch:
     """One command and everything that comes of it."""
 
-    def __init__(self, job: dict[str, object], stdin: bytes) -> None:
+    def __init__(self, job: dict[str, object], stdin: bytes, program: object) -> None:
         self.job = job
+        self.program = program
         self.stdin = memoryview(stdin)
         self.limit: dict[str, int] = job["limits"]  # type: ignore[assignment]
         self.output = (bytearray(), bytearray())
@@ -177,12 +246,13 @@ class Watch:
         feed_child, feed = os.pipe() if self.stdin else (os.open("/dev/null", os.O_RDONLY), -1)
         if self.job["folder"]:
             self.folder_start_bytes = folder_bytes()
+        pipes = receive_pipes() if self.job["joined"] else ()
         self.began_ns = self.sampled_ns = time.monotonic_ns()
         self.folder_next_ns = self.began_ns + FOLDER_TICK_MS * 1_000_000
         self.pid = os.fork()
         if self.pid == 0:
-            become(self.job, self.limit, feed_child, out_child, err_child)
-        for descriptor in (feed_child, out_child, err_child):
+            become(self.job, self.limit, self.program, (feed_child, out_child, err_child, *pipes))
+        for descriptor in (feed_child, out_child, err_child, *pipes):
             os.close(descriptor)
         self.streams = {out: self.output[0], err: self.output[1]}
         for descriptor in self.streams:
@@ -338,13 +408,13 @@ class Watch:
             self.seen["disk_exceeded"] = 1
 
 
-def become(job: dict[str, object], limit: dict[str, int], stdin: int, stdout: int, stderr: int) -> None:
-    """In the child: three descriptors, the limits of the kernel, and the command. Never returns."""
+def become(job: dict[str, object], limit: dict[str, int], program: object, descriptors: tuple[int, ...]) -> None:
+    """In the child: its descriptors, the limits of the kernel, and the command or program. Never returns."""
     try:
         os.setsid()
-        os.dup2(stdin, 0)
-        os.dup2(stdout, 1)
-        os.dup2(stderr, 2)  # every other descriptor closes at exec
+        place_descriptors(descriptors)
+        if job["cpu"] is not None:
+            os.sched_setaffinity(0, {job["cpu"]})  # type: ignore[arg-type]
         for signal in (SIGPIPE, SIGXFSZ):
             _signal.signal(signal, DEFAULT_ACTION)
         cpu_s = limit["cpu_ms"] // 1000 + 2
@@ -362,10 +432,41 @@ def become(job: dict[str, object], limit: dict[str, int], stdin: int, stdout: in
             resource.setrlimit(name, (bound, bound))
         os.chdir(job["cwd"])  # type: ignore[arg-type]
         argv: list[bytes] = job["argv"]  # type: ignore[assignment]
+        if program is not None:
+            dumpable(1)
+            os._exit(run_program(program, argv, job["environment"]))  # type: ignore[arg-type]
         os.execvpe(argv[0], argv, job["environment"])  # type: ignore[arg-type]  # noqa: S606
     except BaseException as error:
         os.write(2, f"cannot run: {error}\n".encode(errors="replace"))
     os._exit(COMMAND_NOT_RUN)
+
+
+def place_descriptors(descriptors: tuple[int, ...]) -> None:
+    """Make them 0, 1, 2 and so on, and close every other."""
+    count = len(descriptors)
+    moved = []
+    for descriptor in descriptors:
+        at = descriptor
+        while at < count:
+            at = os.dup(at)
+        moved.append(at)
+    for number, descriptor in enumerate(moved):
+        os.dup2(descriptor, number)
+    os.closerange(count, DESCRIPTORS_MAX)
+
+
+def run_program(program: object, argv: list[bytes], environment: dict[str, str]) -> int:
+    """Its exit code. An exception ends it with 1 and a trace on stderr, like that of any program."""
+    os.environ.clear()
+    os.environ.update(environment)
+    try:
+        return int(program([os.fsdecode(argument) for argument in argv]))  # type: ignore[operator]
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        return 1
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
 
 
 def kill_all() -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import itertools
+import os
 from collections import deque
 from collections.abc import Coroutine, Mapping
 from dataclasses import replace
@@ -16,6 +18,7 @@ from earnest.effects.sandbox.api import (
     Execution,
     Limits,
     Profile,
+    Program,
     Report,
     SandboxSettings,
     SelfTest,
@@ -23,6 +26,7 @@ from earnest.effects.sandbox.api import (
 )
 from earnest.effects.sandbox.bubblewrap import Shape
 from earnest.effects.sandbox.host import Host
+from earnest.effects.sandbox.joining import Join, Pipe
 from earnest.effects.sandbox.launcher import Box, Launcher
 from earnest.effects.sandbox.selftest import attack
 from earnest.foundation.errors import EarnestError, Refused, Unavailable
@@ -31,15 +35,18 @@ START_MS: Final = 10_000
 OVERTIME_MS: Final = 5_000  # beyond the wall limit, for starting, copying and collecting
 REFILL_QUIET_MS: Final = 20
 WAITING: Final = b"+"
+KINDS_MAX: Final = 5  # of boxes that stand ready: plain ones, and one kind for each of the first programs asked for
 
 PLAIN: Final = Shape(disk_bytes=Limits().disk_bytes)
 
 
-async def begin(launcher: Launcher, binary: Path, shape: Shape) -> Box:
-    """A box whose pid 1 waits for its job. Raises `Unavailable` with what bubblewrap said."""
+async def begin(launcher: Launcher, binary: Path, shape: Shape, program: Program | None = None) -> Box:
+    """A box whose pid 1 waits for its job, with the program loaded. Raises `Unavailable` with what bubblewrap said."""
     box = await launcher.start(shape, binary)
     try:
         async with asyncio.timeout(START_MS / 1000):
+            with contextlib.suppress(ConnectionError):  # then it has said why on stderr
+                await asyncio.get_running_loop().sock_sendall(box.channel, wire.program_message(program))
             await _await_waiting(box)
     except BaseException:
         await launcher.end(box)
@@ -48,7 +55,10 @@ async def begin(launcher: Launcher, binary: Path, shape: Shape) -> Box:
 
 
 async def _await_waiting(box: Box) -> None:
-    if await asyncio.get_running_loop().sock_recv(box.channel, 1) != WAITING:
+    said = b""
+    with contextlib.suppress(ConnectionError):
+        said = await asyncio.get_running_loop().sock_recv(box.channel, 1)
+    if said != WAITING:
         raise Unavailable(await box.ended or "it ended at once")
 
 
@@ -61,7 +71,8 @@ class BubblewrapSandbox:
         self._host = host
         self._launcher = launcher
         self._binary = binary
-        self._ready: deque[Box] = deque()
+        self._ready: dict[Program | None, deque[Box]] = {None: deque()}
+        self._next_cpu = itertools.cycle(sorted(os.sched_getaffinity(0)))
         self._slots = asyncio.Semaphore(settings.slots)
         self._busy = 0
         self._refilling: asyncio.Task[None] | None = None
@@ -79,12 +90,12 @@ class BubblewrapSandbox:
 
     def keep(self, box: Box) -> None:
         """Have a waiting plain box ready for the next execution that fits it."""
-        self._ready.append(box)
+        self._ready[None].append(box)
 
     @property
     def ready(self) -> int:
-        """How many boxes stand ready."""
-        return len(self._ready)
+        """How many boxes stand ready, of the kind of which there are fewest."""
+        return min(map(len, self._ready.values()))
 
     async def run(self, execution: Execution) -> Report:
         """See `Sandbox`."""
@@ -108,8 +119,9 @@ class BubblewrapSandbox:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._refilling
         await self._launcher.close()
-        while self._ready:
-            self._ready.pop().channel.close()
+        for boxes in self._ready.values():
+            while boxes:
+                boxes.pop().channel.close()
 
     async def _test(self) -> SelfTest:
         probes, problem = await attack(self._admit, self._launcher)
@@ -120,6 +132,8 @@ class BubblewrapSandbox:
         async with self._slots:
             self._busy += 1
             try:
+                if execution.joined is not None:
+                    return await self._execute_joined(execution, execution.joined)
                 return await self._execute(execution)
             except (Refused, Unavailable) as error:
                 return self._refusal(str(error))
@@ -129,16 +143,29 @@ class BubblewrapSandbox:
                 self._busy -= 1
                 self._refill()
 
-    async def _execute(self, execution: Execution) -> Report:
+    async def _execute_joined(self, execution: Execution, other: Execution) -> Report:
+        """Both at once. When one of them cannot be run, the other is ended."""
+        cpu = next(self._next_cpu)
+        with contextlib.ExitStack() as stack:
+            there, back = Pipe(stack), Pipe(stack)
+            try:
+                async with asyncio.TaskGroup() as group:
+                    mine = group.create_task(self._execute(execution, Join(cpu=cpu, reads=back, writes=there)))
+                    theirs = group.create_task(self._execute(other, Join(cpu=cpu, reads=there, writes=back)))
+            except ExceptionGroup as errors:
+                raise errors.exceptions[0] from None
+        return replace(mine.result(), joined=theirs.result())
+
+    async def _execute(self, execution: Execution, join: Join | None = None) -> Report:
         checked = _checked(execution)
         shape = self._shape(checked)
         copied = wire.entries(checked.work, checked.limits) if checked.profile is Profile.VERIFY else ()
         mountpoints = _mountpoints(checked)
-        box = await self._take(shape)
+        box = await self._take(shape, checked.program)
         over = False
         try:
             async with asyncio.timeout((checked.limits.wall_ms + OVERTIME_MS) / 1000):
-                report = await self._converse(box, checked, copied)
+                report = await self._converse(box, checked, copied, join)
                 over = True
                 return report
         except TimeoutError:
@@ -169,25 +196,32 @@ class BubblewrapSandbox:
             network=execution.network,
         )
 
-    async def _take(self, shape: Shape) -> Box:
-        """A box for this shape: one that stands ready, or a new one that is perhaps not yet waiting."""
-        while shape is PLAIN and self._ready:
-            box = self._ready.popleft()
+    async def _take(self, shape: Shape, program: Program | None) -> Box:
+        """A box for this shape and program: one that stands ready, or a new one."""
+        if program not in self._ready and len(self._ready) < KINDS_MAX:
+            self._ready[program] = deque()
+        ready = self._ready.get(program)
+        while shape is PLAIN and ready:
+            box = ready.popleft()
             if not box.ended.done():
                 return box
             box.channel.close()
-        return await begin(self._launcher, self._binary, shape)
+        return await begin(self._launcher, self._binary, shape, program)
 
-    async def _converse(self, box: Box, execution: Execution, copied: tuple[wire.Entry, ...]) -> Report:
+    async def _converse(
+        self, box: Box, execution: Execution, copied: tuple[wire.Entry, ...], join: Join | None
+    ) -> Report:
         loop = asyncio.get_running_loop()
         environment = _environment(execution, self._host)
         # A pid 1 that cannot take the work says so and ends before it has read everything: then its report is there.
         with (
             contextlib.suppress(BrokenPipeError, ConnectionResetError),
-            contextlib.closing(wire.job_parts(execution, copied, environment)) as parts,
+            contextlib.closing(wire.job_parts(execution, copied, environment, join.cpu if join else None)) as parts,
         ):
             for part in parts:
                 await loop.sock_sendall(box.channel, part)
+        if join is not None:
+            await join.send(box.channel)
         reader = _Reader(box)
         numbers = wire.read_numbers(await reader.line(), execution)
         blobs = [await reader.exactly(max(size, 0)) for size in numbers.sizes]
@@ -201,17 +235,18 @@ class BubblewrapSandbox:
 
     def _refill(self) -> None:
         """After a quiet moment, so that making boxes ready does not slow down those that run."""
-        if len(self._ready) < self._settings.pool and (self._refilling is None or self._refilling.done()):
+        if self.ready < self._settings.pool and (self._refilling is None or self._refilling.done()):
             self._refilling = asyncio.ensure_future(self._refill_when_quiet())
 
     async def _refill_when_quiet(self) -> None:
-        while len(self._ready) < self._settings.pool:
+        while self.ready < self._settings.pool:
             await self._clock.sleep_ms(REFILL_QUIET_MS)
             if self._busy:
                 continue
+            program, boxes = min(self._ready.items(), key=lambda item: len(item[1]))
             try:
-                self.keep(await begin(self._launcher, self._binary, PLAIN))
-            except EarnestError:
+                boxes.append(await begin(self._launcher, self._binary, PLAIN, program))
+            except (EarnestError, TimeoutError):
                 return  # the next execution starts its own and says what is wrong
 
 

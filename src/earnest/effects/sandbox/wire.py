@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from earnest.effects.sandbox.api import Execution, Limits, Profile, Report, Status
+from earnest.effects.sandbox.api import Execution, Limits, Profile, Program, Report, Status
 from earnest.effects.sandbox.pid1 import FIELDS, NO_EXIT
 from earnest.foundation.errors import Refused
 
@@ -80,9 +80,12 @@ def _folder_entries(root: Path) -> Iterator[Entry]:
 
 
 def job_parts(
-    execution: Execution, copied: tuple[Entry, ...], environment: Mapping[str, str]
+    execution: Execution, copied: tuple[Entry, ...], environment: Mapping[str, str], cpu: int | None = None
 ) -> Generator[bytes, None, None]:
-    """The job, in pieces to be sent one after the other. Raises `Refused` if a file changes meanwhile."""
+    """The job, in pieces to be sent one after the other. Raises `Refused` if a file changes meanwhile.
+
+    `cpu` is given for executions that are joined: the processor that both run on.
+    """
     limits = execution.limits
     job = marshal.dumps(
         {
@@ -96,15 +99,30 @@ def job_parts(
             "file_bytes": limits.file_bytes,
             "disk_bytes": limits.disk_bytes,
             "limits": {name: getattr(limits, name) for name in Limits.__slots__},
+            "program": execution.program is not None,
+            "joined": cpu is not None,
+            "cpu": cpu,
         }
     )
-    yield len(job).to_bytes(8, "little") + job
+    yield sized(job)
     for entry in copied:
         if isinstance(entry.content, bytes):
             yield entry.content
         else:
             yield from _file_parts(entry.content, entry.size)
     yield execution.stdin
+
+
+def program_message(program: Program | None) -> bytes:
+    """What a box is told before it waits."""
+    if program is None:
+        return sized(b"")
+    return sized(marshal.dumps({"modules": dict(program.modules), "imports": program.imports, "entry": program.entry}))
+
+
+def sized(data: bytes) -> bytes:
+    """The data after its length."""
+    return len(data).to_bytes(8, "little") + data
 
 
 def _file_parts(path: Path, size: int) -> Iterator[bytes]:

@@ -127,7 +127,7 @@ class _Intake:
         for name in self._names(folder):
             path = prefix + name
             fault = _name_fault(name, path, self._limits.path_bytes)
-            twin = taken.setdefault(_folded(name), name)
+            twin = taken.setdefault(folded(name), name)
             if fault is None and twin != name:
                 fault = f"cannot be told from {prefix + twin!r}"
             if fault is None:
@@ -214,7 +214,8 @@ def _write_all(handle: int, data: bytes) -> None:
         view = view[os.write(handle, view) :]
 
 
-def _folded(name: str) -> str:
+def folded(name: str) -> str:
+    """What a name becomes for a file system that tells neither case nor forms of a character apart."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 

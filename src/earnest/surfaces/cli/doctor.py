@@ -6,7 +6,7 @@ import typer
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
-    """Attack the sandbox, look at versions and the data directory.
+    """Attack the sandbox, look at versions, judge and probes, and the data directory.
 
     Exit codes: 0 all is well, 1 something is missing or damaged, 3 bad usage or settings.
     """

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from earnest import __version__
-from earnest.surfaces.cli import audit, doctor, journal, memory, run, runs, verify
+from earnest.surfaces.cli import audit, doctor, journal, memory, review, run, runs, verify
 
 app = typer.Typer(
     name="earnest",
@@ -20,9 +20,11 @@ app.command(name="run")(run.run)
 app.command(name="runs")(runs.runs)
 app.command(name="show")(runs.show)
 app.command(name="verify")(verify.verify)
+app.command(name="replay")(verify.replay)
 app.command(name="doctor")(doctor.doctor)
 app.add_typer(audit.app, name="audit")
 app.add_typer(memory.app, name="memory")
+app.add_typer(review.app, name="review")
 app.add_typer(journal.app, name="journal")
 
 
@@ -50,6 +52,6 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
-    except (Exception, KeyboardInterrupt) as error:
+    except BaseException as error:  # Python's own exit code 1 would be read as an answer
         code = ending_of(error)
     sys.exit(code)

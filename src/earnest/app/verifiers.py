@@ -1,0 +1,34 @@
+"""How is a verifier set up: what may its checks ask, which of them is distrusted, and where are verdicts kept?"""
+
+from earnest.app import places
+from earnest.app.judges import judges_for
+from earnest.app.settings import Settings
+from earnest.effects.clock import Chance, Clock
+from earnest.effects.probes.measuring import OperatorProbes
+from earnest.effects.sandbox.api import MIB, Sandbox
+from earnest.runtime.verdict_book import VerdictBook
+from earnest.verification.plugin import Reviews
+from earnest.verification.registry import Registry
+from earnest.verification.service import Verifier
+
+
+def verifier_for(settings: Settings, sandbox: Sandbox, *, clock: Clock, chance: Chance, reviews: Reviews) -> Verifier:
+    """A verifier with the operator's probes and judge. What once disagreed with itself decides nothing alone."""
+    return Verifier(
+        registry=Registry(),
+        sandbox=sandbox,
+        clock=clock,
+        probes=OperatorProbes(settings.probes, clock),
+        judges=judges_for(settings.judge, clock, chance, reviews),
+        distrusted=verdict_book(settings).distrusted(),
+    )
+
+
+def bare_verifier(clock: Clock, sandbox: Sandbox | None = None) -> Verifier:
+    """One that asks nobody, and runs nothing without a sandbox."""
+    return Verifier(registry=Registry(), sandbox=sandbox, clock=clock)
+
+
+def verdict_book(settings: Settings) -> VerdictBook:
+    """Where verdicts are kept. Nothing is made before the first."""
+    return VerdictBook(places.verdicts(settings.home), settings.verdicts_mb * MIB)

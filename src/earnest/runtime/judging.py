@@ -1,0 +1,139 @@
+"""Judging by hand: how is a verdict reached, kept and reached again, and a spec tried on worthless work?"""
+
+import asyncio
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from earnest.contracts.criterion import Criterion
+from earnest.contracts.spec import VerificationSpec
+from earnest.effects.clock import Clock
+from earnest.effects.workspace.snapshot import Snapshot, take_snapshot
+from earnest.foundation.errors import Refused
+from earnest.runtime.submission import reviewed_criteria
+from earnest.runtime.verdict_book import KeptVerdict, VerdictBook
+from earnest.verification.lint import Complaint, Junk, complaints
+from earnest.verification.paths import path_fault, read_beside, texts_of
+from earnest.verification.plugin import Check, Promise, Subject, lint_faults
+from earnest.verification.registry import Registry
+from earnest.verification.replay import Agreement, Comparison, compared
+from earnest.verification.service import Verifier
+from earnest.verification.verdict import CriterionVerdict, Verdict
+
+NAME_CHARACTERS_MAX: Final = 1_024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A verdict, and where it is kept: `id` is empty and `unkept` says why if it is not."""
+
+    verdict: Verdict
+    id: str = ""
+    unkept: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeping:
+    """Where a verdict is kept, and by which clock."""
+
+    book: VerdictBook
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """A kept verdict beside the one reached now."""
+
+    kept: KeptVerdict
+    verdict: Verdict
+    comparisons: tuple[Comparison, ...]
+
+
+async def judged(
+    verifier: Verifier, spec: VerificationSpec, spec_folder: Path, submission: Path, *, keep_in: Keeping | None
+) -> Judged:
+    """Judge a submission, and keep the verdict. What the checks name beside the spec is read once, before."""
+    criteria = reviewed_criteria(spec)
+    promise = Promise(title=spec.title, text=spec.text, origin=str(submission))
+    ids: list[str] = []
+    problems: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="earnest-spec-") as scratch:
+        beside = copied_beside(criteria, spec_folder, Path(scratch))
+
+        def keep(snapshot: Snapshot, verdict: Verdict) -> None:
+            if keep_in is None:
+                return
+            at_ms = keep_in.clock.now_ms()
+            try:
+                kept = keep_in.book.keep(
+                    at_ms=at_ms, criteria=criteria, promise=promise, verdict=verdict, snapshot=snapshot, beside=beside
+                )
+                ids.append(kept)
+            except OSError as error:
+                problems.append(str(error))
+
+        verdict = await verifier.verify(criteria, submission, base_folder=beside.folder, promise=promise, keep=keep)
+    return Judged(verdict=verdict, id="".join(ids), unkept="".join(problems))
+
+
+async def replayed(verifier: Verifier, registry: Registry, book: VerdictBook, name: str) -> Replayed:
+    """Judge again what a kept verdict was about. A check that disagrees with itself is distrusted from then on."""
+    kept = book.find(name)
+    with tempfile.TemporaryDirectory(prefix="earnest-replay-") as scratch:
+        work, beside = book.restore(kept, Path(scratch))
+        subject = Subject(snapshot=work, base_folder=beside.folder, promise=kept.promise)
+        verdict = await verifier.judge(kept.criteria, subject)
+    checks = [_check(registry, criterion) for criterion in kept.criteria]
+    same_place = kept.sandbox == verdict.sandbox
+    comparisons = tuple(compared(kept.criteria, checks, kept.answers, verdict.criteria, same_place=same_place))
+    for comparison in comparisons:
+        if comparison.agreement is Agreement.DISAGREES:
+            book.distrust(comparison.key, kept.id)
+    return Replayed(kept=kept, verdict=verdict, comparisons=comparisons)
+
+
+async def linted(verifier: Verifier, registry: Registry, spec: VerificationSpec, spec_path: Path) -> list[Complaint]:
+    """Everything that lets worthless work pass, and what nobody can try."""
+
+    async def judge(criterion: Criterion, junk: Junk) -> CriterionVerdict:
+        with tempfile.TemporaryDirectory(prefix="earnest-junk-") as folder:
+            for name, data in junk.files.items():
+                path = Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+            verdict = await verifier.verify([criterion], Path(folder), base_folder=spec_path.parent)
+        return verdict.criteria[0]
+
+    pairs = [(criterion, _check(registry, criterion)) for criterion in spec.criteria]
+    spec_text = await asyncio.to_thread(spec_path.read_bytes)
+    return [*_config_complaints(pairs, spec_path.parent), *await complaints(pairs, spec_text, judge)]
+
+
+def copied_beside(criteria: Sequence[Criterion], base_folder: Path, scratch: Path) -> Snapshot:
+    """A copy of every file below `base_folder` that a check's config names: nobody changes it while work is judged."""
+    source = scratch / "named"
+    source.mkdir()
+    for name in {text for one in criteria if one.check for text in texts_of(one.check.config)}:
+        if len(name) > NAME_CHARACTERS_MAX or path_fault(name) is not None or not name.isprintable():
+            continue
+        try:
+            data = read_beside(base_folder, name)
+        except (Refused, OSError):
+            continue  # not the name of a file: if it should be one, its check says so
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_bytes(data)
+    return take_snapshot(source, scratch / "beside")
+
+
+def _config_complaints(pairs: Sequence[tuple[Criterion, Check | None]], base_folder: Path) -> Iterator[Complaint]:
+    """What kinds say about their own configs."""
+    for criterion, check in pairs:
+        if criterion.check is not None and check is not None:
+            for path, message in lint_faults(check, criterion.check.config, base_folder):
+                yield Complaint(criterion=criterion.id, message=message, line=criterion.check.line_of(path))
+
+
+def _check(registry: Registry, criterion: Criterion) -> Check | None:
+    return registry.check(criterion.check.kind) if criterion.check is not None else None

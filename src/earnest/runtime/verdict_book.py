@@ -1,0 +1,174 @@
+"""Where are verdicts kept, so that they can be reached again?
+
+Each with the work, the criteria and what the checks name beside the spec.
+
+Files of their own, not facts: judging by hand runs beside whoever writes the books.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from earnest.contracts.criterion import CheckSpec, Criterion, criterion_to_json, no_check_faults, read_criteria
+from earnest.contracts.reader import Reader
+from earnest.contracts.yaml_source import node_of
+from earnest.effects.workspace.kept import KeptFiles, entries_from_json, entries_to_json
+from earnest.effects.workspace.snapshot import Snapshot, SnapshotEntry
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
+from earnest.foundation.errors import Broken, Refused
+from earnest.verification.limits import read_limits
+from earnest.verification.plugin import Promise
+from earnest.verification.replay import FORMAT, criteria_digest, seed_of, verdict_id
+from earnest.verification.verdict import CriterionVerdict, Verdict
+
+_CRITERIA_VERDICTS: Final = TypeAdapter(tuple[CriterionVerdict, ...])
+_DISTRUSTED: Final = "distrusted.json"
+_CONTENT: Final = "content"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptVerdict:
+    """The answers of a verdict and what led to them. `beside` are the files beside the spec that its checks name."""
+
+    id: str
+    at_ms: int
+    criteria: tuple[Criterion, ...]
+    promise: Promise
+    answers: tuple[CriterionVerdict, ...]
+    sandbox: str
+    files: tuple[SnapshotEntry, ...]
+    beside: tuple[SnapshotEntry, ...]
+
+
+class VerdictBook:
+    """The kept verdicts in one folder. Several processes may use it at the same time."""
+
+    def __init__(self, folder: Path, size_bytes_max: int) -> None:
+        self._folder = folder
+        self._size_bytes_max = size_bytes_max
+
+    def keep(
+        self,
+        *,
+        at_ms: int,
+        criteria: Sequence[Criterion],
+        promise: Promise,
+        verdict: Verdict,
+        snapshot: Snapshot,
+        beside: Snapshot,
+    ) -> str:
+        """Keep it; gives its id. Raises `OSError` where nothing can be written."""
+        content = KeptFiles(self._folder / _CONTENT, self._size_bytes_max)
+        content.keep(snapshot)
+        content.keep(beside)
+        record: JsonObject = {
+            **_record(at_ms, criteria, promise, verdict),
+            "files": entries_to_json(snapshot.entries),
+            "beside": entries_to_json(beside.entries),
+        }
+        identity = verdict_id(record)
+        _write(self._folder / f"{identity}.json", record)
+        content.tidy(self._listings())
+        return identity
+
+    def find(self, name: str) -> KeptVerdict:
+        """The verdict with this id, or whose id alone begins so. Raises `Refused("verdict_unknown")`."""
+        paths = [
+            path
+            for path in self._folder.glob("*.json")
+            if name and path.name != _DISTRUSTED and path.stem.startswith(name)
+        ]
+        if len(paths) != 1:
+            why = "no verdict is kept under" if not paths else "more than one verdict begins with"
+            raise Refused("verdict_unknown", f"{why} {name[:80]!r}")
+        record = json.loads(paths[0].read_bytes())
+        if verdict_id(record) != paths[0].stem:
+            raise Broken(f"the kept verdict {paths[0].stem} is not what was kept")
+        return _kept(paths[0].stem, record)
+
+    def restore(self, kept: KeptVerdict, folder: Path) -> tuple[Snapshot, Snapshot]:
+        """The work, and what stood beside the spec, laid out below `folder`."""
+        content = KeptFiles(self._folder / _CONTENT, self._size_bytes_max)
+        return content.restore(kept.files, folder / "work"), content.restore(kept.beside, folder / "beside")
+
+    def distrusted(self) -> Mapping[str, str]:
+        """The `trust_key`s of checks that disagreed with themselves, each with the id of the verdict that showed it."""
+        try:
+            found = json.loads((self._folder / _DISTRUSTED).read_bytes())
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            raise Broken(f"the list of distrusted checks cannot be read: {error}") from None
+        return {str(key): str(value) for key, value in found.items()}
+
+    def distrust(self, key: str, identity: str) -> None:
+        """From now on the check of this `trust_key` decides nothing alone."""
+        _write(self._folder / _DISTRUSTED, {**self.distrusted(), key: identity})
+
+    def _listings(self) -> Iterator[Sequence[SnapshotEntry]]:
+        """The listings of all verdicts, newest first."""
+        paths = [path for path in self._folder.glob("*.json") if path.name != _DISTRUSTED]
+        for path in sorted(paths, key=lambda path: path.stat().st_mtime_ns, reverse=True):
+            record = json.loads(path.read_bytes())
+            yield entries_from_json(record["files"]) + entries_from_json(record["beside"])
+
+
+def _record(at_ms: int, criteria: Sequence[Criterion], promise: Promise, verdict: Verdict) -> dict[str, JsonValue]:
+    return {
+        "format": FORMAT,
+        "at_ms": at_ms,
+        "promise": {"title": promise.title, "text": promise.text, "origin": promise.origin},
+        "criteria": [criterion_to_json(criterion) for criterion in criteria],
+        "criteria_digest": criteria_digest(criteria),
+        "seed": seed_of(criteria, verdict.snapshot),
+        "limits": {one.id: _limits(one.check) for one in criteria if one.check is not None},
+        "verdict": verdict.answer.value,
+        "contradiction": verdict.contradiction,
+        "flags": list(verdict.flags),
+        "answers": _CRITERIA_VERDICTS.dump_python(verdict.criteria, mode="json"),
+        "check_versions": dict(verdict.check_versions),
+        "sandbox": verdict.sandbox,
+        "snapshot": verdict.snapshot,
+    }
+
+
+def _limits(check: CheckSpec) -> JsonObject:
+    limits = read_limits(check.limits)[0]
+    return {one.name: getattr(limits, one.name) for one in fields(limits)}
+
+
+def _kept(identity: str, record: dict[str, Any]) -> KeptVerdict:
+    if record.get("format") != FORMAT:
+        raise Refused("verdict_format", f"the verdict {identity} was kept by another version of earnest")
+    reader = Reader()
+    criteria = read_criteria(reader, [node_of(one) for one in record["criteria"]], no_check_faults)
+    if reader.faults or criteria_digest(criteria) != record["criteria_digest"]:
+        raise Broken(f"the criteria of the kept verdict {identity} cannot be read")
+    try:
+        answers = _CRITERIA_VERDICTS.validate_python(record["answers"])
+        promise = Promise(**record["promise"])
+    except (ValidationError, ValueError, TypeError) as error:
+        raise Broken(f"the kept verdict {identity} cannot be read: {error}") from None
+    return KeptVerdict(
+        id=identity,
+        at_ms=record["at_ms"],
+        criteria=criteria,
+        promise=promise,
+        answers=answers,
+        sandbox=record["sandbox"],
+        files=entries_from_json(record["files"]),
+        beside=entries_from_json(record["beside"]),
+    )
+
+
+def _write(path: Path, value: JsonObject) -> None:
+    handle, half = tempfile.mkstemp(dir=path.parent, prefix=".")
+    with os.fdopen(handle, "wb") as file:
+        file.write(canonical_bytes(value))
+    Path(half).replace(path)

@@ -1,0 +1,177 @@
+"""Check kind `llm_judge`: does a model find that the work meets its criteria? For what no machine can decide.
+
+The model's word counts only where it is in perfect form and nothing in the work asks for a person. A judge that is
+missing, silent or unreadable decides nothing: that is our failure and never the work's.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from earnest.contracts.reader import Reader
+from earnest.contracts.yaml_source import Node, node_of
+from earnest.effects.clock import Chance
+from earnest.effects.llm.api import ChatModel, Finish
+from earnest.effects.workspace.snapshot import Snapshot, SnapshotEntry
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Unavailable
+from earnest.foundation.text import printable
+from earnest.verification.judging.flags import flags_of
+from earnest.verification.judging.prompt import ShownFile, answer_schema, judge_messages
+from earnest.verification.judging.reply import JudgeReply, UnreadableReply, read_reply
+from earnest.verification.paths import is_match, path_fault, read_entry
+from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject
+from earnest.verification.reviews.asking import decided, decision_on, review_about, waiting
+from earnest.verification.reviews.review import Decider, Rubric
+
+FILES_MAX: Final = 50
+CRITERIA_MAX: Final = 20
+CRITERION_CHARACTERS_MAX: Final = 2_000
+SHOWN_BYTES_MAX: Final = 100_000
+PROBLEMS_SHOWN_MAX: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Config:
+    files: tuple[str, ...]
+    criteria: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    """What the judge sees of the work, and what a person should see of it."""
+
+    files: tuple[ShownFile, ...]
+    flags: tuple[str, ...]
+
+
+class LlmJudgeCheck:
+    """See docs/checks/llm_judge.md."""
+
+    kind = "llm_judge"
+    version = 1
+    runs_code = False
+    reproducible = False
+
+    def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
+        """See `Check`."""
+        reader = Reader()
+        _read(reader, node_of(config))
+        return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+
+    async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
+        """See `Check`. Raises `Unavailable` where there is a judge and it does not judge."""
+        wanted = _read(Reader(), node_of(config))
+        missing = _missing(wanted, subject.snapshot)
+        if missing:
+            return Findings(passed=False, reason=f"{', '.join(missing[:PROBLEMS_SHOWN_MAX])}: not in the work")
+        shown = await asyncio.to_thread(_shown, wanted, subject.snapshot)
+        no_judge = _no_judge(subject, tools)
+        why = no_judge or "a model's yes is not enough here"
+        flags = shown.flags
+        review = review_about(subject, tools.criterion, decider=Decider.PERSON, rubric=Rubric(), why=why, flags=flags)
+        decision = await decision_on(review, tools)
+        if decision is not None:
+            return decided(decision)
+        model, chance = tools.judges.model, tools.judges.chance
+        if no_judge or model is None or chance is None:
+            return waiting(review)
+        criteria = _numbered(wanted.criteria or (tools.criterion.text,))
+        reply = await _ask(model, chance, subject, criteria, shown.files)
+        evidence = tuple(file.path for file in shown.files)
+        if reply.unmet:
+            reasons = "; ".join(f"{identity}: {reason}" for identity, reason in reply.unmet)
+            return Findings(passed=False, reason=f"the judge finds not met {reasons}", evidence=evidence)
+        if flags:
+            return waiting(review, passed=True)
+        return Findings(passed=True, reason="the judge finds every criterion met", evidence=evidence)
+
+
+def _read(reader: Reader, node: Node) -> _Config:
+    entries = reader.mapping(node, required=("files",), optional=("criteria",))
+    files = reader.texts(entries.get("files"), at_least=1, at_most=FILES_MAX, characters_max=1_024)
+    for path in files:
+        if path and (fault := path_fault(path)):
+            reader.fault(entries["files"], fault)
+    criteria = entries.get("criteria")
+    return _Config(
+        files=files,
+        criteria=reader.texts(criteria, at_least=1, at_most=CRITERIA_MAX, characters_max=CRITERION_CHARACTERS_MAX),
+    )
+
+
+def _missing(wanted: _Config, snapshot: Snapshot) -> list[str]:
+    return [path for path in wanted.files if not any(is_match(entry.path, path) for entry in snapshot.entries)]
+
+
+def _shown(wanted: _Config, snapshot: Snapshot) -> _Shown:
+    """The texts, whole ones only: half a file could be read as something else."""
+    files: list[ShownFile] = []
+    left_out: list[str] = []
+    left_bytes = SHOWN_BYTES_MAX
+    for entry in snapshot.entries:
+        if not any(is_match(entry.path, path) for path in wanted.files):
+            continue
+        text = _text(snapshot, entry) if entry.size_bytes <= left_bytes else None
+        if text is None:
+            why = "is not text" if entry.size_bytes <= left_bytes else "is too long to be shown"
+            left_out.append(f"{entry.path!a} {why}")
+        else:
+            left_bytes -= entry.size_bytes
+            files.append(ShownFile(path=entry.path, text=text))
+    return _Shown(files=tuple(files), flags=(*flags_of(files), *left_out[:PROBLEMS_SHOWN_MAX]))
+
+
+def _text(snapshot: Snapshot, entry: SnapshotEntry) -> str | None:
+    try:
+        return read_entry(snapshot, entry).decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _no_judge(subject: Subject, tools: CheckTools) -> str:
+    """Why no model can be asked; empty if one can."""
+    model = tools.judges.model
+    if model is None or tools.judges.chance is None:
+        return "no judge is set up (VERIFY_LLM_BASE_URL, VERIFY_LLM_MODEL)"
+    if not tools.judges.may_judge_itself and is_same_model(model.endpoint.model, subject.promise.worker_model):
+        return "the judge would be the model that did the work"
+    return ""
+
+
+def is_same_model(one: str, other: str) -> bool:
+    """True if two names mean the same model: who serves it, capitals and a tag `latest` make no difference."""
+
+    def plain(name: str) -> str:
+        return name.strip().rpartition("/")[2].casefold().removesuffix(":latest")
+
+    return bool(plain(one)) and plain(one) == plain(other)
+
+
+def _numbered(criteria: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((f"C{at}", text) for at, text in enumerate(criteria, start=1))
+
+
+async def _ask(
+    model: ChatModel,
+    chance: Chance,
+    subject: Subject,
+    criteria: Sequence[tuple[str, str]],
+    files: Sequence[ShownFile],
+) -> JudgeReply:
+    """What the model answers. The time part of the delimiter is guessable, its 80 random bits are not."""
+    delimiter, call_id = chance.new_id(0), chance.new_id(0)
+    ids = [identity for identity, _ in criteria]
+    messages = judge_messages(subject.promise.text, criteria, files, delimiter)
+    answer = await model.complete(messages, call_id=call_id, schema=answer_schema(ids))
+    if answer.finish is not Finish.STOP:
+        raise Unavailable(f"the judge {answer.model} did not finish its answer ({answer.finish})")
+    try:
+        return read_reply(answer.text, ids)
+    except UnreadableReply as problem:
+        raise Unavailable(f"the judge's answer does not count: {printable(str(problem))}") from None
+
+
+CHECK = LlmJudgeCheck()

@@ -1,0 +1,122 @@
+"""Check kind `unit_tests`: do hidden tests pass, with the submission behind a plain-data pipe?"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from earnest.contracts.reader import Reader
+from earnest.contracts.yaml_source import Node, node_of
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Refused
+from earnest.verification.paths import path_fault, read_beside, read_entry
+from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject
+from earnest.verification.unit_tests.judging import judge
+from earnest.verification.unit_tests.linting import complaints
+from earnest.verification.unit_tests.mutants import judge_own_tests
+from earnest.verification.unit_tests.trial import Plan, run_trial
+
+FILES_MAX: Final = 100
+MODULES_MAX: Final = 20
+TESTS_MAX: Final = 10_000
+KILLED_PERCENT: Final = 70
+_MODULE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+_PYTEST: Final = re.compile(rb"^\s*(?:import|from)\s+pytest\b|^(?:async\s+)?def\s+test", re.M)
+
+
+class UnitTestsCheck:
+    """See docs/checks/unit_tests.md."""
+
+    kind = "unit_tests"
+    version = 1
+    runs_code = True
+
+    def config_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
+        """See `Check`."""
+        reader = Reader()
+        _read(reader, node_of(config), base_folder)
+        return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+
+    def lint_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
+        """See `LintedCheck`."""
+        wanted = _read(Reader(), node_of(config), None)
+        if wanted.in_work or base_folder is None:
+            return ()
+        files = {name: read_beside(base_folder, name) for name in wanted.tests}
+        return [ConfigFault("tests", text) for text in complaints(files, wanted.modules, wanted.min_tests)]
+
+    async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
+        """See `Check`. Every run has a pair of sandboxes of its own."""
+        wanted = _read(Reader(), node_of(config), None)
+        files = {entry.path: entry for entry in subject.snapshot.entries}
+        if wanted.in_work:
+            missing = next((name for name in wanted.tests if name not in files), None)
+            if missing is not None:
+                return Findings(passed=False, reason=f"the submission brought no {missing}")
+            sources = {path: read_entry(subject.snapshot, entry) for path, entry in files.items()}
+            return await judge_own_tests(_with_tests(wanted, sources), sources, tools, wanted.killed_percent)
+        plan = _with_tests(wanted, {name: read_beside(subject.base_folder, name) for name in wanted.tests})
+        trial = await run_trial(plan, subject.snapshot.folder, tools)
+        return judge(plan, trial, trial.reports)
+
+
+def _with_tests(plan: Plan, contents: Mapping[str, bytes]) -> Plan:
+    """The plan with the content of its tests, and a runner that fits it."""
+    files = {name: contents[name] for name in plan.tests}
+    python = b"\n".join(content for name, content in files.items() if name.endswith(".py"))
+    runner = plan.runner or ("pytest" if _PYTEST.search(python) else "unittest")
+    return plan.with_files(files, runner)
+
+
+def _read(reader: Reader, node: Node, base_folder: Path | None) -> Plan:
+    optional = ("module", "modules", "tests", "tests_in_work", "min_tests", "runner", "isolation")
+    entries = reader.mapping(node, required=(), optional=(*optional, "killed_percent"))
+    if ("module" in entries) == ("modules" in entries):
+        reader.fault(node, "give exactly one of module and modules")
+    if ("tests" in entries) == ("tests_in_work" in entries):
+        reader.fault(node, "give exactly one of tests and tests_in_work")
+    in_work = "tests_in_work" in entries
+    runner = reader.choice(entries.get("runner"), ["unittest", "pytest"], default="")
+    isolation = reader.choice(entries.get("isolation"), ["split", "shared"], default="split")
+    if in_work and isolation == "shared":
+        reader.fault(node, "tests that the submission brought are always split from it")
+    if "killed_percent" in entries and not in_work:
+        reader.fault(node, "killed_percent belongs to tests_in_work")
+    return Plan(
+        modules=_modules(reader, entries.get("modules", entries.get("module"))),
+        tests=_tests(reader, entries.get("tests", entries.get("tests_in_work")), None if in_work else base_folder),
+        in_work=in_work,
+        min_tests=reader.integer(entries.get("min_tests"), low=1, high=TESTS_MAX, default=1),
+        runner=runner,
+        shared=isolation == "shared",
+        killed_percent=reader.integer(entries.get("killed_percent"), low=1, high=100, default=KILLED_PERCENT),
+    )
+
+
+def _modules(reader: Reader, node: Node | None) -> tuple[str, ...]:
+    names = reader.texts(node, at_least=1, at_most=MODULES_MAX, characters_max=200)
+    for name in names:
+        if node is not None and name and not _MODULE.fullmatch(name):
+            reader.fault(node, f"{name!r} is not the name of a module")
+    return names
+
+
+def _tests(reader: Reader, node: Node | None, base_folder: Path | None) -> tuple[str, ...]:
+    names = reader.texts(node, at_least=1, at_most=FILES_MAX, characters_max=1_024)
+    if node is None or not all(names):
+        return names
+    for name in names:
+        fault = path_fault(name)
+        if fault is None and base_folder is not None:
+            try:
+                read_beside(base_folder, name)
+            except Refused as refused:
+                fault = str(refused)
+        if fault:
+            reader.fault(node, fault)
+    if names and not any(name.endswith(".py") for name in names):
+        reader.fault(node, "none of them is a file of Python")
+    return names
+
+
+CHECK = UnitTestsCheck()

@@ -1,0 +1,1 @@
+"""What a model that judges is shown, and what its answer must look like. Pure: nothing here asks anybody."""

@@ -1,0 +1,93 @@
+"""What does a verdict keep so that it can be reached again, and do two verdicts on the same work agree?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from earnest.contracts.criterion import CheckSpec, Criterion, check_to_json, criterion_to_json
+from earnest.foundation.canonical import INTEGER_MAX, JsonObject, digest_of
+from earnest.verification.plugin import Check, is_reproducible
+from earnest.verification.verdict import Answer, Cause, CriterionVerdict
+
+FORMAT: Final = "earnest-verdict-v1"
+
+
+class Agreement(StrEnum):
+    """Of one criterion judged twice. DIFFERENT_NOW: the check, its version or the sandbox is not what it was."""
+
+    AGREES = "agrees"
+    DISAGREES = "disagrees"
+    NOT_COMPARABLE = "not_comparable"
+    DIFFERENT_NOW = "different_now"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What became of one criterion the second time, and the `trust_key` of its check."""
+
+    id: str
+    agreement: Agreement
+    detail: str
+    key: str
+
+
+def criteria_digest(criteria: Sequence[Criterion]) -> str:
+    """The digest of what work is judged by."""
+    return digest_of([criterion_to_json(criterion) for criterion in criteria])
+
+
+def seed_of(criteria: Sequence[Criterion], snapshot: str) -> int:
+    """The only source of chance of a verdict: equal for equal work and equal criteria."""
+    return int(digest_of([criteria_digest(criteria), snapshot])[-14:], 16) & INTEGER_MAX
+
+
+def trust_key(check: Check, spec: CheckSpec) -> str:
+    """What loses trust if this check disagrees with itself, until its version changes.
+
+    A check that runs nothing has only itself to blame: its kind and version. One that runs code may have met a program
+    that answers by chance: the check as it is set up here loses it, so that a flaky program cannot cripple a kind.
+    """
+    kind = f"{check.kind}/{check.version}"
+    return f"{kind}@{digest_of(check_to_json(spec))}" if check.runs_code else kind
+
+
+def verdict_id(record: JsonObject) -> str:
+    """The name of a kept verdict: the first 32 hexadecimal digits of its digest."""
+    return digest_of(record)[len("sha256:") :][:32]
+
+
+def compared(
+    criteria: Sequence[Criterion],
+    checks: Sequence[Check | None],
+    before: Sequence[CriterionVerdict],
+    after: Sequence[CriterionVerdict],
+    *,
+    same_place: bool,
+) -> list[Comparison]:
+    """Each criterion's first answer beside its second. `same_place`: both in the same kind of sandbox."""
+    rows = zip(criteria, checks, before, after, strict=True)
+    return [_compared(criterion, check, old, new, same_place=same_place) for criterion, check, old, new in rows]
+
+
+def _compared(
+    criterion: Criterion, check: Check | None, old: CriterionVerdict, new: CriterionVerdict, *, same_place: bool
+) -> Comparison:
+    def result(agreement: Agreement, detail: str) -> Comparison:
+        key = trust_key(check, criterion.check) if check and criterion.check else ""
+        return Comparison(id=criterion.id, agreement=agreement, detail=detail, key=key)
+
+    was = f"{old.answer}, and again {new.answer}: {new.reason}"
+    if check is None or not is_reproducible(check):
+        return result(Agreement.NOT_COMPARABLE, "it rests on a model, a person or the world, which may have changed")
+    if old.check != new.check and old.check and new.check:
+        return result(Agreement.DIFFERENT_NOW, f"judged by {old.check} then and by {new.check} now")
+    if check.runs_code and not same_place:
+        return result(Agreement.DIFFERENT_NOW, "judged in another sandbox")
+    if _is_our_failure(old) or _is_our_failure(new):
+        return result(Agreement.NOT_COMPARABLE, f"our side failed: {was}")
+    return result(Agreement.AGREES if old.answer is new.answer else Agreement.DISAGREES, was)
+
+
+def _is_our_failure(verdict: CriterionVerdict) -> bool:
+    return verdict.answer is Answer.UNCLEAR and verdict.cause is Cause.VERIFIER

@@ -1,0 +1,270 @@
+"""How do the tests talk to the submission? One message there, one back; what is theirs is served in between.
+
+Runs with the tests, in a sandbox that the submission never enters. Nothing that comes over the pipe is believed: it is
+plain data, or an object of the submission known by a number. What does not fit is a fault: it ends all further use, and
+a run with a fault proves nothing.
+"""
+
+import contextlib
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn, Protocol
+
+from earnest.verification.unit_tests import pipe
+from earnest.verification.unit_tests.failures import Failures
+from earnest.verification.unit_tests.held import Held
+from earnest.verification.unit_tests.library import Malformed, Node, exception_named
+from earnest.verification.unit_tests.sharing import PREFIX, Shelf
+from earnest.verification.unit_tests.values import Reader, Writer
+
+DEPTH_MAX: Final = 150  # of calls within calls, back and forth
+ANSWER_PARTS: Final = 11
+USING: Final = frozenset({"call", "method", "operate", "member", "await"})
+ENDING: Final = {"operate": frozenset({"__next__", "send", "throw", "close"}), "await": frozenset({""})}
+"""Operations that may say that there is no more. From any other it would end a loop of the test, unheard."""
+
+HOSTILE: Final = (
+    *(pipe.Closed, pipe.BadMessage, Malformed, TypeError, ValueError, LookupError, AttributeError, ArithmeticError),
+    *(RecursionError, ImportError, OSError),
+)
+"""What taking in a message may raise: each of them means that no writer of ours made it."""
+
+
+class Lost(BaseException):
+    """The submission cannot be used any more: it ended, or answered what no answer can be."""
+
+
+class Inseparable(Exception):
+    """The test needs the submission itself, which a stand-in is not."""
+
+
+class Meaning(Protocol):
+    """What nodes mean that are no plain data, and what the submission may do with what is the test's."""
+
+    def learn(self, classes: Any) -> None:
+        """Take note of classes that the submission tells about."""
+
+    def read(self, reader: Reader, node: Sequence[Any]) -> object:
+        """Of a node."""
+
+    def write(self, writer: Writer, value: object, depth: int) -> Node:
+        """A node."""
+
+    def serve(self, operation: str, target: object, name: str, given: list[object], named: dict[str, object]) -> object:
+        """Do what the submission asks for."""
+
+
+class Environment:
+    """Notices when a test changes a variable."""
+
+    def __init__(self) -> None:
+        self._last = self._now()
+
+    def changed(self) -> dict[str, str] | None:
+        """All of it if something is other than last time, without what pytest puts there: that names the test."""
+        now, before = self._now(), self._last
+        self._last = now
+        if now == before:
+            return None
+        return {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+
+    def _now(self) -> dict[bytes, bytes]:
+        raw: dict[bytes, bytes] = os.environ._data  # type: ignore[attr-defined]  # noqa: SLF001 - decoding it is slow
+        return {name: value for name, value in raw.items() if name[:6] != b"PYTEST"}
+
+
+class Channel:
+    """The test's end of the pipe. What happened on the way is for the count."""
+
+    meaning: Meaning
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.raised = 0
+        self.fault = ""
+        self.inseparable = ""
+        self.flags: set[str] = set()
+        self.failures = Failures()
+        self._lock = threading.RLock()
+        self._incoming = pipe.Incoming(pipe.ANSWER_BYTES_MAX)
+        self._number = 0
+        self._depth = 0
+        self._held = Held(self._write)
+        self._dropped: list[int] = []
+        self._originals: dict[tuple[int, str], object] = {}
+        self._shelf = Shelf()
+        self._environment = Environment()
+        self._has_told = False
+
+    def request(
+        self,
+        operation: str,
+        target: int,
+        name: str = "",
+        arguments: Sequence[object] = (),
+        keywords: dict[str, object] | None = None,
+    ) -> Any:
+        """Have the submission do something. Raises what it raised, or `Lost`."""
+        with self._lock:
+            if self.fault:
+                raise Lost(self.fault)
+            if self._depth >= DEPTH_MAX:
+                raise RecursionError("too many calls within calls")
+            message = self._message(operation, target, name, arguments, keywords or {})
+            self.calls += operation in USING
+            self._depth += 1
+            try:
+                pipe.send(message)
+                value, succeeded, warned = self._conclude(self._await_answer(self._number))
+            except HOSTILE as error:
+                self._lose(error)
+            finally:
+                self._depth -= 1
+            if not self._depth:
+                self.failures.returned(succeeded=succeeded)
+        for text, category in warned:
+            warnings.warn(text, category, stacklevel=3)
+        if succeeded:
+            return value
+        self.raised += 1
+        if isinstance(value, KeyboardInterrupt) or (
+            isinstance(value, StopIteration | StopAsyncIteration | GeneratorExit)
+            and name not in ENDING.get(operation, ())
+        ):
+            raise RuntimeError(f"the submission raised {type(value).__name__}") from value
+        raise value
+
+    def replace(self, number: int, name: str, value: object) -> None:
+        """Set an attribute of a module or class, for the submission too. What was there first is kept."""
+        if (number, name) not in self._originals:
+            with contextlib.suppress(AttributeError):
+                self._originals[number, name] = self.request("get", number, name)
+        self.request("set", number, name, (value,))
+
+    def put_back(self, number: int, name: str) -> None:
+        """What deleting an attribute of a module or class means: the original comes back if there was one."""
+        if (number, name) in self._originals:
+            self.request("set", number, name, (self._originals.pop((number, name)),))
+        else:
+            self.request("del", number, name)
+
+    def refuse(self, why: str) -> NoReturn:
+        """The tests cannot be split from the submission."""
+        self.inseparable = self.inseparable or why
+        raise Inseparable(why)
+
+    def _message(
+        self, operation: str, target: int, name: str, arguments: Sequence[object], keywords: dict[str, object]
+    ) -> list[Node]:
+        writer = Writer(self._write, self._held.numbers, PREFIX)
+        superfluous = self._held.superfluous()
+        changes = self._held.changes(writer)
+        self._held.drop(superfluous)
+        self._dropped += superfluous
+        nodes = [writer.node(argument) for argument in arguments]
+        named = {key: writer.node(value) for key, value in keywords.items()}
+        table = writer.finish()
+        setting = self._setting(writer)
+        held = [self._dropped, changes]
+        self._held.hold(writer.containers)
+        self._dropped = []
+        self._number += 1
+        return [self._number, operation, target, name, nodes, named, table, setting, held]
+
+    def _setting(self, writer: Writer) -> Node:
+        """Files, folder and environment, once anything of them was used."""
+        folder = os.getcwd()  # noqa: PTH109 - asked at each call
+        named = writer.noted | ({folder} if folder.startswith(PREFIX) else set())
+        for path in named:
+            self._shelf.add(path)
+        environment = self._environment.changed()
+        if not self._has_told and environment is None and not self._shelf.is_used:
+            return None
+        self._has_told = True
+        try:
+            files = self._shelf.changes()
+        except Malformed as error:
+            self.refuse(f"a test gives it {error}")
+        return [files, self._shelf.shared(), folder if folder.startswith(PREFIX) else None, environment]
+
+    def _lose(self, error: Exception) -> NoReturn:
+        gone = isinstance(error, pipe.Closed)
+        self.fault = "the submission ended" if gone else f"the submission broke the protocol: {error}"[:300]
+        raise Lost(self.fault) from None
+
+    def _await_answer(self, number: int) -> list[Any]:
+        while True:
+            message: list[Any] = self._incoming.receive()
+            kind = message[1] if len(message) == ANSWER_PARTS else None
+            if kind == "ask":
+                self._serve(message)
+            elif kind == "answer" and type(message[0]) is int and message[0] == number:
+                return message
+            else:
+                raise Malformed("an answer out of turn")
+
+    def _conclude(self, message: list[Any]) -> tuple[Any, bool, list[tuple[str, type[Warning]]]]:
+        """The value or exception, whether it is a value, and warnings."""
+        _, _, succeeded, node, table, changes, out, err, classes, files, warned = message
+        _print(out, err)
+        self.meaning.learn(classes)
+        reader = Reader(table, self.meaning.read, self._held.containers)
+        self._held.apply(reader, changes)
+        self._held.hold_answer(reader.containers, table)
+        self._held.agree()
+        value = reader.value(node)
+        if files is not None:
+            self._shelf.apply(files, anywhere=False)
+        if succeeded is not True and not isinstance(value, BaseException):
+            raise Malformed("no exception")
+        return value, succeeded is True, [_warning(text, category) for text, category in warned]
+
+    def _serve(self, message: list[Any]) -> None:
+        """One request of the submission about what is the test's."""
+        number, _, operation, target, name, arguments, keywords, table, out, err, classes = message
+        _print(out, err)
+        self.meaning.learn(classes)
+        if type(operation) is not str or type(name) is not str or type(keywords) is not dict:
+            raise Malformed("no request")
+        reader = Reader(table, self.meaning.read)
+        given = reader.values(arguments)
+        named = {key: reader.value(node) for key, node in keywords.items()}
+        writer = Writer(self._write, prefix=PREFIX)
+        self._depth += 1
+        try:
+            if self._depth >= DEPTH_MAX:
+                raise RecursionError("too many calls within calls")  # noqa: TRY301 - told to the submission like any
+            node, succeeded = writer.node(self.meaning.serve(operation, target, name, given, named)), True
+        except (Lost, Malformed):
+            raise
+        except BaseException as error:
+            self.failures.left(error)
+            node, succeeded = self._write(writer, error, 0), False
+        finally:
+            self._depth -= 1
+        pipe.send([number, "reply", succeeded, node, writer.finish()])
+
+    def _write(self, writer: Writer, value: object, depth: int) -> Node:
+        return self.meaning.write(writer, value, depth)
+
+
+def _print(out: object, err: object) -> None:
+    if type(out) is not str or type(err) is not str:
+        raise Malformed("no text")
+    if out:
+        sys.stdout.write(out)
+    if err:
+        sys.stderr.write(err)
+
+
+def _warning(text: object, category: Any) -> tuple[str, type[Warning]]:
+    kind = exception_named(*category) if category else UserWarning
+    if not issubclass(kind, Warning) or type(text) is not str:
+        raise Malformed("no warning")
+    return text, kind
+
+
+CHANNEL: Final = Channel()

@@ -1,0 +1,108 @@
+"""What do the counted results of a run mean? Only all of them passed, and enough of them, is a success."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from earnest.effects.sandbox.api import Report
+from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.verification.plugin import Findings
+from earnest.verification.unit_tests.trial import Plan, Trial
+
+WHY_SPLIT: Final = "the tests cannot be split from the submission: "
+
+Judgement = tuple[bool | None, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Counted:
+    """What the tests' side wrote. A number that is missing is negative, a text that is missing stands for trouble."""
+
+    run: int
+    passed: int
+    skipped: int
+    collected: int
+    deselected: int
+    calls: int
+    fault: str
+    inseparable: str
+    broken: str
+    reason: str
+    blame: bool
+    finished: bool
+    flags: tuple[str, ...]
+
+
+def judge(plan: Plan, trial: Trial, reports: tuple[Report, ...]) -> Findings:
+    """The findings of one run; nothing in the reason tells what a test expects."""
+    count = None if trial.count is None else _counted(trial.count)
+    if count is None:
+        passed, reason = None, "the tests did not come to their end"
+    else:
+        passed, reason = _unreadable(plan, count) or _failed(count) or _proves_nothing(plan, count) or (True, "")
+    if passed is True and trial.reports[0].exit_code != 0:
+        passed, reason = False, f"the submission's process ended with exit code {trial.reports[0].exit_code}"
+    return Findings(
+        passed=passed,
+        reason=reason or (f"{count.run} of {count.run} tests passed" if count else ""),
+        reports=reports,
+        evidence=plan.tests,
+        flags=count.flags if count and passed is True else (),
+    )
+
+
+def _unreadable(plan: Plan, count: _Counted) -> Judgement | None:
+    if count.fault:
+        return False, count.fault
+    if count.inseparable:
+        return None, f"{WHY_SPLIT}{count.inseparable}; isolation: shared runs them together"
+    if count.broken:
+        return (False if count.blame or plan.shared else None), f"the tests could not be read: {count.broken}"
+    return None
+
+
+def _failed(count: _Counted) -> Judgement | None:
+    failed = count.run - count.passed - count.skipped
+    if failed <= 0:
+        return None
+    return False, f"{failed} of {count.run} tests failed" + (f"; the first: {count.reason}" if count.reason else "")
+
+
+def _proves_nothing(plan: Plan, count: _Counted) -> Judgement | None:
+    if not count.finished or count.run != count.collected or count.deselected:
+        return None, f"{count.run} of {count.collected} tests ran"
+    if count.skipped or count.passed != count.run:
+        return None, f"{count.skipped} of {count.run} tests were skipped or expected to fail"
+    if count.run < plan.min_tests:
+        return None, f"{count.run} tests ran, and at least {plan.min_tests} must"
+    if plan.shared:
+        return None, "all tests passed, but together with the submission, which can fake that: somebody has to look"
+    if count.calls <= 0:
+        return None, "the tests passed without asking the submission anything"
+    return None
+
+
+def _counted(count: JsonObject) -> _Counted:
+    flags = count.get("flags")
+    return _Counted(
+        run=_number(count.get("run")),
+        passed=_number(count.get("passed")),
+        skipped=_number(count.get("skipped")),
+        collected=_number(count.get("collected")),
+        deselected=_number(count.get("deselected")),
+        calls=_number(count.get("calls")),
+        fault=_text(count.get("fault")),
+        inseparable=_text(count.get("inseparable")),
+        broken=_text(count.get("broken")),
+        reason=_text(count.get("reason")),
+        blame=count.get("blame") is True,
+        finished=count.get("finished") is True,
+        flags=tuple(map(str, flags)) if isinstance(flags, list | tuple) else ("no flags were written",),
+    )
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else "no result was written"
+
+
+def _number(value: JsonValue) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else -1

@@ -1,0 +1,163 @@
+"""Do tests that the submission brought prove anything? They must tell the solution from what is nearly the solution.
+
+They run, split from it like hidden ones, against the solution, against an equivalent rewrite of it (other local names,
+other layout, no comments) and against mutants: copies with one small change. Which mutants are equivalent to the
+solution nobody can tell, hence a share and not all of them.
+"""
+
+import ast
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from earnest.effects.sandbox.api import Report, Status
+from earnest.verification.plugin import CheckTools, Findings
+from earnest.verification.unit_tests.judging import judge
+from earnest.verification.unit_tests.trial import Plan, run_trial
+
+MUTANTS_MAX: Final = 20
+SOURCE_BYTES_MAX: Final = 256 * 1024
+
+COMPARISONS: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+ARITHMETIC: Final[dict[type[ast.operator], type[ast.operator]]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Add,
+    ast.Pow: ast.Mult,
+}
+
+
+async def judge_own_tests(plan: Plan, sources: Mapping[str, bytes], tools: CheckTools, killed_percent: int) -> Findings:
+    """Solution and rewrite must pass, and at least this share of the mutants fail."""
+    work = {name: content for name, content in sources.items() if name not in plan.tests}
+    place, tree = _solution(plan, work)
+    if tree is None:
+        return Findings(passed=False, reason=f"{plan.modules[0]} is no module of the submission that can be read")
+    reports: list[Report] = []
+    for what, variant in (("the solution", None), ("an equivalent rewrite of it", rewritten(tree))):
+        files = work if variant is None else work | {place: ast.unparse(variant).encode()}
+        trial = await run_trial(plan, files, tools)
+        reports += trial.reports
+        findings = judge(plan, trial, tuple(reports))
+        if findings.passed is not True or findings.flags:
+            reason = f"the submission's own tests on {what}: {findings.reason}"
+            return Findings(passed=findings.passed, reason=reason, reports=tuple(reports), flags=findings.flags)
+    killed = tried = 0
+    for mutant in spread(list(mutants(tree)), MUTANTS_MAX):
+        trial = await run_trial(plan, work | {place: ast.unparse(mutant).encode()}, tools)
+        refused = next((report for report in trial.reports if report.status is Status.REFUSED), None)
+        if refused is not None:
+            return Findings(passed=None, reason=refused.reason, reports=(*reports, refused))
+        tried += 1
+        killed += judge(plan, trial, trial.reports).passed is not True
+    if not tried:
+        return Findings(passed=None, reason="there is nothing in it to change", reports=tuple(reports))
+    passed = killed * 100 >= killed_percent * tried
+    reason = f"the submission's own tests noticed {killed} of {tried} changes to it"
+    return Findings(passed=passed, reason=reason, reports=tuple(reports), evidence=tuple(plan.tests))
+
+
+def _solution(plan: Plan, work: Mapping[str, bytes]) -> tuple[str, ast.Module | None]:
+    stem = plan.modules[0].replace(".", "/")
+    for place in (f"{stem}.py", f"{stem}/__init__.py"):
+        source = work.get(place)
+        if source is not None and len(source) <= SOURCE_BYTES_MAX:
+            try:
+                return place, ast.parse(source)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return place, None
+    return "", None
+
+
+def spread(found: list[ast.Module], at_most: int) -> list[ast.Module]:
+    """At most so many, evenly from the whole."""
+    if len(found) <= at_most:
+        return found
+    return [found[at * len(found) // at_most] for at in range(at_most)]
+
+
+def mutants(tree: ast.Module) -> Iterator[ast.Module]:
+    """Every copy of the module with one small change."""
+    for at, node in enumerate(ast.walk(tree)):
+        for which in range(_changes(node)):
+            mutant = copy.deepcopy(tree)
+            target = next(each for number, each in enumerate(ast.walk(mutant)) if number == at)
+            _change(target, which)
+            yield ast.fix_missing_locations(mutant)
+
+
+def _changes(node: ast.AST) -> int:
+    """In how many ways this node can be changed."""
+    if isinstance(node, ast.Compare):
+        return 1 if type(node.ops[0]) in COMPARISONS else 0
+    if isinstance(node, ast.BinOp | ast.AugAssign):
+        return 1 if type(node.op) in ARITHMETIC else 0
+    if isinstance(node, ast.Constant):
+        return 1 if type(node.value) in (int, float, bool) else 0
+    if isinstance(node, ast.Return):
+        return 1 if node.value is not None and not _is_none(node.value) else 0
+    return 1 if isinstance(node, ast.If | ast.While | ast.BoolOp) else 0
+
+
+def _change(node: ast.AST, _which: int) -> None:
+    if isinstance(node, ast.Compare):
+        node.ops[0] = COMPARISONS[type(node.ops[0])]()
+    elif isinstance(node, ast.BinOp | ast.AugAssign):
+        node.op = ARITHMETIC[type(node.op)]()
+    elif isinstance(node, ast.Constant):
+        node.value = not node.value if isinstance(node.value, bool) else node.value + 1  # type: ignore[operator]
+    elif isinstance(node, ast.Return):
+        node.value = ast.Constant(None)
+    elif isinstance(node, ast.If):
+        node.test = ast.UnaryOp(op=ast.Not(), operand=node.test)
+    elif isinstance(node, ast.While):
+        node.test = ast.Constant(value=False)
+    elif isinstance(node, ast.BoolOp):
+        node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def rewritten(tree: ast.Module) -> ast.Module:
+    """The same program with other names for the local variables of its functions."""
+    other = copy.deepcopy(tree)
+    for node in ast.walk(other):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            _rename_locals(node)
+    return ast.fix_missing_locations(other)
+
+
+def _rename_locals(function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    """Only in functions where a name can mean one thing: no inner scopes, `global`, `locals()` or `exec`."""
+    inner = [node for statement in function.body for node in ast.walk(statement)]
+    scopes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Global, ast.Nonlocal)
+    comprehensions = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Match, ast.Import, ast.ImportFrom)
+    if any(isinstance(node, (*scopes, *comprehensions)) for node in inner):
+        return
+    names = [node for node in inner if isinstance(node, ast.Name)]
+    if any(node.id in {"locals", "vars", "exec", "eval", "dir"} for node in names):
+        return
+    arguments = function.args
+    taken = {each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    taken |= {each.arg for each in (arguments.vararg, arguments.kwarg) if each is not None}
+    taken |= {node.name for node in inner if isinstance(node, ast.ExceptHandler) and node.name}
+    bound = dict.fromkeys(node.id for node in names if isinstance(node.ctx, ast.Store) and node.id not in taken)
+    fresh = {name: f"{name}_{number}_" for number, name in enumerate(bound)}
+    for node in names:
+        node.id = fresh.get(node.id, node.id)

@@ -1,0 +1,250 @@
+"""What do the tests hold in place of objects and classes of the submission? Stand-ins: each use is a request."""
+
+import inspect
+from typing import Any, Final, NoReturn
+
+from earnest.verification.unit_tests.channel import CHANNEL
+from earnest.verification.unit_tests.claims import CLAIMS, PREFIXES
+from earnest.verification.unit_tests.members import Member
+from earnest.verification.unit_tests.owned import Owned, is_private
+
+INSEPARABLE: Final = frozenset({"__globals__", "__closure__"})
+PLAIN: Final = (list, dict, set, frozenset, str, int, float, bytes, tuple)
+SAME_OBJECT: Final = "a class of the submission answered with an object that was there before"
+SAME_NAME: Final = "two names of the submission mean one object"
+SAME_MEMBER: Final = "two names of an enumeration of the submission mean one member"
+
+
+class StandInClass(type):
+    """The class of stand-in classes: what is asked of a class goes to the class of the submission."""
+
+    __class_id__: int
+    __test__ = False
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, object]) -> type:
+        """Only the submission's classes have stand-ins; a test cannot make one from another."""
+        if "__class_id__" not in namespace and any(isinstance(base, StandInClass) for base in bases):
+            CHANNEL.refuse("a test makes a class of its own from a class of the submission")
+        return super().__new__(cls, name, bases, namespace)
+
+    def mro(cls) -> list[type]:
+        """With the library's classes that it is one of, though it has nothing of theirs."""
+        likewise = vars(cls).get("__likewise__", ())
+        return list(dict.fromkeys([*super().mro()[:-1], *likewise, object]))
+
+    def __call__(cls, *arguments: object, **keywords: object) -> object:
+        """An object of the submission. One that was there before may stand for anything."""
+        before = Handle.__seen__
+        value: Any = CHANNEL.request("call", cls.__class_id__, "", arguments, keywords)
+        if is_handle(value) and value.__born__ <= before:
+            CHANNEL.flags.add(SAME_OBJECT)
+        return value
+
+    def __getattr__(cls, name: str) -> object:
+        if is_private(name):
+            raise AttributeError(name)
+        value = CHANNEL.request("get", cls.__class_id__, name)
+        if issubclass(type(value), Member) and value.name != name:
+            CHANNEL.flags.add(SAME_MEMBER)
+        note_name(cls.__class_id__, name, value)
+        return value
+
+    def __setattr__(cls, name: str, value: object) -> None:
+        if is_private(name):
+            type.__setattr__(cls, name, value)
+        elif isinstance(value, Method):
+            CHANNEL.put_back(cls.__class_id__, name)
+        else:
+            CHANNEL.replace(cls.__class_id__, name, value)
+
+    def __delattr__(cls, name: str) -> None:
+        CHANNEL.put_back(cls.__class_id__, name)
+
+    def __iter__(cls) -> Any:
+        return iter(CHANNEL.request("operate", cls.__class_id__, "__iter__"))
+
+    def __len__(cls) -> int:
+        return int(CHANNEL.request("operate", cls.__class_id__, "__len__"))
+
+    def __bool__(cls) -> bool:
+        return True
+
+    def __getitem__(cls, key: object) -> object:
+        return CHANNEL.request("operate", cls.__class_id__, "__getitem__", (key,))
+
+    def __contains__(cls, key: object) -> bool:
+        return CHANNEL.request("operate", cls.__class_id__, "__contains__", (key,)) is True
+
+    def __dir__(cls) -> list[str]:
+        return list(CHANNEL.request("operate", cls.__class_id__, "__dir__"))
+
+
+class Handle(Owned, metaclass=StandInClass):
+    """An object of the submission. It never equals a value of ours; see `claims`."""
+
+    __slots__ = ("__born__", "__number__", "__weakref__")
+    __test__ = False
+    __plain__: str | None = None
+    __seen__ = 0  # how many there are
+    __born__: int
+    """How many there were when this one was first seen, itself included."""
+
+    def __getattr__(self, name: str) -> object:
+        if name in INSEPARABLE:
+            CHANNEL.refuse(f"a test looks at {name} of the submission")
+        if name == "__signature__":
+            return signature(self.__number__)
+        if is_private(name) and name != "__dict__":
+            raise AttributeError(name)
+        value = CHANNEL.request("get", self.__number__, name)
+        return BoundCall(self, name) if name in PREFIXES and is_handle(value) else value
+
+    def __setattr__(self, name: str, value: object) -> None:
+        CHANNEL.request("set", self.__number__, name, (value,))
+
+    def __delattr__(self, name: str) -> None:
+        CHANNEL.request("del", self.__number__, name)
+
+    def __eq__(self, other: object) -> Any:
+        if is_handle(other):
+            answer = CHANNEL.request("operate", self.__number__, "__eq__", (other,))
+            CLAIMS.heard(self, "__eq__", (other,), answer)
+            return answer
+        if type(self).__plain__ is not None and isinstance(other, PLAIN):
+            return CHANNEL.request("plain", self.__number__) == other
+        return NotImplemented
+
+    def __bool__(self) -> bool:
+        CLAIMS.taken(self)
+        has_size = any("__len__" in vars(kind) for kind in type(self).__mro__)
+        return not has_size or len(self) > 0  # type: ignore[arg-type]
+
+    def __hash__(self) -> int:
+        return hash(self.__number__)
+
+    def __str__(self) -> str:
+        return text(CHANNEL.request("operate", self.__number__, "__str__"))
+
+    def __repr__(self) -> str:
+        if CHANNEL.fault:
+            return f"<{type(self).__name__} of the submission>"
+        return text(CHANNEL.request("operate", self.__number__, "__repr__"))
+
+    def __format__(self, spec: str) -> str:
+        return text(CHANNEL.request("operate", self.__number__, "__format__", (spec,)))
+
+    def __dir__(self) -> list[str]:
+        return list(CHANNEL.request("operate", self.__number__, "__dir__"))
+
+    def __copy__(self) -> object:
+        return CHANNEL.request("operate", self.__number__, "__copy__")
+
+    def __deepcopy__(self, _memo: object) -> object:
+        return CHANNEL.request("operate", self.__number__, "__deepcopy__")
+
+    def __reduce_ex__(self, _protocol: object) -> NoReturn:
+        raise TypeError("an object of the submission cannot be pickled")
+
+
+class BoundCall:
+    """A method of an object of the submission."""
+
+    __test__ = False
+
+    def __init__(self, owner: Handle, name: str) -> None:
+        self.__owner__ = owner
+        self.__name__ = name
+
+    def __call__(self, *arguments: object, **keywords: object) -> object:
+        """In one request, not two."""
+        answer = CHANNEL.request("method", self.__owner__.__number__, self.__name__, arguments, keywords)
+        if self.__name__ in PREFIXES:
+            CLAIMS.heard(self.__owner__, self.__name__, arguments, answer)
+        return answer
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(CHANNEL.request("get", self.__owner__.__number__, self.__name__), name)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is BoundCall and self.__owner__ is other.__owner__ and self.__name__ == other.__name__
+
+    def __hash__(self) -> int:
+        return hash((self.__owner__.__number__, self.__name__))
+
+
+class Method:
+    """In a stand-in class: a name that its instances call."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Handle | None, owner: Any) -> object:
+        if instance is None:
+            return CHANNEL.request("get", owner.__class_id__, self._name)
+        return BoundCall(instance, self._name)
+
+
+class Remote:
+    """Of an exception of the submission: what it could tell."""
+
+    __number__: int
+    __text__: str
+
+    def __str__(self) -> str:
+        return self.__text__
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return CHANNEL.request("get", self.__number__, name)
+
+
+class StandInException(type):
+    """The class of exception classes of the submission. A test that makes one has the submission make it."""
+
+    __class_id__: int
+
+    def __call__(cls, *arguments: object, **keywords: object) -> object:
+        """An exception of the submission, not raised."""
+        return CHANNEL.request("call", cls.__class_id__, "", arguments, keywords)
+
+    def __getattr__(cls, name: str) -> object:
+        if is_private(name):
+            raise AttributeError(name)
+        return CHANNEL.request("get", cls.__class_id__, name)
+
+
+def is_handle(value: object) -> bool:
+    """True for a stand-in of an object; what says so of itself does not count."""
+    return issubclass(type(value), Handle)
+
+
+_names: Final[dict[tuple[int, int], str]] = {}
+
+
+def note_name(owner: int, name: str, value: Any) -> None:
+    """An object found under two names may stand for anything. Functions and classes may well have two."""
+    if is_handle(value) and not callable(value) and _names.setdefault((owner, value.__number__), name) != name:
+        CHANNEL.flags.add(SAME_NAME)
+
+
+def text(value: object) -> str:
+    """What must be text."""
+    if type(value) is not str:
+        raise TypeError("the submission answered no text")
+    return value
+
+
+def signature(number: int) -> inspect.Signature:
+    """Of a function of the submission, as it says."""
+    kinds = list(inspect.signature(_every_kind).parameters.values())
+    return inspect.Signature(
+        [
+            inspect.Parameter(name, kinds[kind].kind, default=default if has else inspect.Parameter.empty)
+            for name, kind, has, default in CHANNEL.request("signature", number)
+        ]
+    )
+
+
+def _every_kind(a: object, /, b: object, *c: object, d: object, **e: object) -> None:
+    """Its parameters are of every kind, in the order of their numbers."""

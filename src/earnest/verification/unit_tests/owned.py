@@ -1,0 +1,23 @@
+"""What is an object of the submission to the tests? A number, and names that may be asked of it."""
+
+from typing import Final
+
+BLAND: Final = frozenset(
+    {
+        *("__name__", "__qualname__", "__doc__", "__module__", "__annotations__", "__wrapped__", "__all__"),
+        *("__version__", "__author__", "__members__", "__match_args__", "__self__", "__func__"),
+    }
+)
+"""Names with underscores that tests ask for; no other is asked of the submission."""
+
+
+class Owned:
+    """An object of the submission, known by its number."""
+
+    __slots__ = ()
+    __number__: int
+
+
+def is_private(name: str) -> bool:
+    """True for a name that is never asked of the submission."""
+    return name.startswith("__") and name.endswith("__") and name not in BLAND

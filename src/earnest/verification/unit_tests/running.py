@@ -1,0 +1,268 @@
+"""What runs hidden tests, and counts? A program in a sandbox of its own, joined to the submission's by a pipe.
+
+Called with one JSON object: `modules`, `tests` (paths below /work), `runner`, `shared` (the submission stands in
+/work/submission, in this very process), `seed` for chance, and `result`: the artifact to be written after the last
+test. Nothing that a test prints is read; a run that does not come to its end leaves no result.
+"""
+
+# Names and arguments are those that unittest and pytest call; paths are those of the sandbox, and need no objects.
+# ruff: noqa: ARG002, N802, N815, PTH103, PTH119, PTH120, PTH123
+
+import contextlib
+import importlib.util
+import json
+import os
+import random
+import re
+import sys
+import unittest
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from earnest.verification.unit_tests.channel import CHANNEL, Lost
+from earnest.verification.unit_tests.claims import CLAIMS
+from earnest.verification.unit_tests.ours import OPEN_MODULES
+from earnest.verification.unit_tests.stand_in import separate
+
+WORK: Final = "/work"
+SUBMISSION: Final = "/work/submission"
+TEMPORARY: Final = "/tmp/tests"  # noqa: S108 - in memory, of this run alone
+RECURSION: Final = 3_000  # 150 calls within calls; `mock.call` is unwrapped as often when pytest looks at it
+REASON_CHARACTERS_MAX: Final = 300
+
+
+@dataclass(slots=True)
+class Count:
+    """What happened to the tests.
+
+    `reason` tells of the first failure by its kind, `broken` why tests could not be read and `blame` whether the
+    submission is to blame for that.
+    """
+
+    run: int = 0
+    passed: int = 0
+    skipped: int = 0
+    collected: int = 0
+    deselected: int = 0
+    broken: str = ""
+    blame: bool = False
+    reason: str = ""
+    calls: int = 0
+    fault: str = ""
+    inseparable: str = ""
+    flags: list[str] = field(default_factory=list)
+    finished: bool = False
+
+    def ended(self, *, bad: bool) -> None:
+        """Count a test that ended; `bad` if it failed or was skipped as far as its runner heard."""
+        failed, skipped = CHANNEL.failures.take()
+        if failed and not bad:
+            self.reason = self.reason or "AssertionError"
+        self.skipped += skipped and not (bad or failed)
+        self.passed += not (bad or failed or skipped)
+
+    def failed(self, error: BaseException | type | None) -> None:
+        """Keep the kind of the first failure."""
+        if not self.reason and error is not None:
+            self.reason = _kind(error)
+
+
+def main(arguments: list[str]) -> int:
+    """Run, count, write."""
+    job: dict[str, Any] = json.loads(arguments[0])
+    sys.setrecursionlimit(RECURSION)
+    sys.dont_write_bytecode = True
+    sys.argv = ["tests"]
+    random.seed(job["seed"])
+    count = Count()
+    paths = [f"{WORK}/{name}" for name in job["tests"] if _is_test(name)]
+    folders = list(dict.fromkeys(os.path.dirname(path) for path in paths))
+    if job["shared"]:
+        sys.path[:0] = [SUBMISSION]
+        sys.path += folders
+        before = _nothing
+    else:
+        before = separate(job["modules"]).forget
+        OPEN_MODULES.update(os.path.basename(path).removesuffix(".py") for path in job["tests"])
+        sys.path[:0] = folders
+    os.makedirs(TEMPORARY, exist_ok=True)
+    try:
+        if job["runner"] == "pytest":
+            run_pytest(paths, count, before)
+        else:
+            run_unittest(paths, count, before)
+    finally:
+        if not job["shared"]:
+            CLAIMS.settle()
+            if any(CHANNEL.failures.take()):  # after the last test
+                count.run += 1
+            count.calls, count.fault, count.inseparable = CHANNEL.calls, CHANNEL.fault, CHANNEL.inseparable
+            count.flags = sorted(CHANNEL.flags)
+        with open(f"{WORK}/{job['result']}", "w", encoding="ascii") as file:
+            json.dump(asdict(count), file)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    os._exit(0)
+
+
+def run_unittest(paths: list[str], count: Count, before: Callable[[], None]) -> None:
+    """Every test case of the files, in order."""
+    result = Result(count)
+    suites = []
+    for path in paths:
+        try:
+            before()
+            suite = unittest.defaultTestLoader.loadTestsFromModule(_imported(path))
+        except (Exception, SystemExit, Lost) as error:
+            _broken(count, error)
+            return
+        suites.append(suite)
+        count.collected += suite.countTestCases()
+    for suite in suites:
+        suite.run(result)
+    count.finished = True
+
+
+class Result(unittest.TestResult):
+    """Counts; a test with a subtest that failed has failed."""
+
+    def __init__(self, count: Count) -> None:
+        super().__init__()
+        self._count = count
+        self._bad = False
+
+    def startTest(self, test: unittest.TestCase) -> None:
+        """See `unittest.TestResult`."""
+        super().startTest(test)
+        self._bad = False
+        self._count.run += 1
+
+    def stopTest(self, test: unittest.TestCase) -> None:
+        """See `unittest.TestResult`."""
+        super().stopTest(test)
+        self._count.ended(bad=self._bad)
+
+    def addError(self, test: unittest.TestCase, err: Any) -> None:
+        """Also for what goes wrong around tests."""
+        self._bad = True
+        self._count.failed(err[1])
+        if not hasattr(test, "_testMethodName"):  # what stands around the tests of a class or file
+            self._count.run += 1
+
+    addFailure = addError
+
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:
+        """See `unittest.TestResult`."""
+        if err is not None:
+            self.addError(test, err)
+
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
+        """A skipped test proves nothing."""
+        self._bad = True
+        self._count.skipped += 1
+
+    def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:
+        """Nor does one that is expected to fail."""
+        self.addSkip(test, "")
+
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
+        """Nor one that was."""
+        self.addSkip(test, "")
+
+
+def run_pytest(paths: list[str], count: Count, before: Callable[[], None]) -> None:
+    """What pytest finds in the files."""
+    from earnest.verification.unit_tests import ready_pytest  # noqa: PLC0415 - not there for unittest
+
+    status = ready_pytest.run(WORK, f"{TEMPORARY}/pytest", paths, Counter(count, before))
+    count.finished = status in {0, 1} or bool(count.broken)
+
+
+class Counter:
+    """A plug-in of pytest that counts by itself."""
+
+    def __init__(self, count: Count, before: Callable[[], None]) -> None:
+        self._count = count
+        self._before = before
+        self._bad = False
+
+    def pytest_collectstart(self, collector: Any) -> None:
+        """Before a file of tests is imported."""
+        if type(collector).__name__ == "Module":
+            self._before()
+
+    def pytest_pycollect_makeitem(self, collector: Any, name: str, obj: object) -> list[object] | None:
+        """Nothing of the submission is a test."""
+        return [] if getattr(type(obj), "__test__", True) is False else None
+
+    def pytest_exception_interact(self, node: Any, call: Any, report: Any) -> None:
+        """Of a test, and of a file that cannot be imported."""
+        error = call.excinfo.value
+        if report.when == "collect":
+            _broken(self._count, error.__cause__ or error)
+        else:
+            self._count.failed(error)
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """A file that cannot be imported, or skips itself."""
+        if report.outcome == "skipped":
+            self._count.skipped += 1
+        elif report.outcome != "passed" and not self._count.broken:
+            self._count.broken = "the tests cannot be read"
+
+    def pytest_deselected(self, items: list[Any]) -> None:
+        """What was left out."""
+        self._count.deselected += len(items)
+
+    def pytest_collection_finish(self, session: Any) -> None:
+        """How many there are."""
+        self._count.collected = len(session.items)
+
+    def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
+        """A test begins."""
+        self._bad = False
+        self._count.run += 1
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """One of the three parts of a test has ended."""
+        if report.outcome == "skipped" or hasattr(report, "wasxfail"):
+            self._count.skipped += 1
+            self._bad = True
+        elif report.outcome != "passed":
+            self._bad = True
+
+    def pytest_runtest_logfinish(self, nodeid: str, location: Any) -> None:
+        """A test has ended."""
+        self._count.ended(bad=self._bad)
+
+
+def _imported(path: str) -> Any:
+    name = os.path.basename(path).removesuffix(".py")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _is_test(name: str) -> bool:
+    return name.endswith(".py") and os.path.basename(name) not in {"conftest.py", "__init__.py"}
+
+
+def _broken(count: Count, error: BaseException) -> None:
+    """Tests that cannot be read. An error of the submission, or a name that it lacks, is its fault."""
+    count.blame = CHANNEL.raised > 0 or bool(CHANNEL.fault)
+    text = f"{_kind(error)}: {error}" if count.blame else _kind(error)
+    count.broken = re.sub(r"\s+", " ", text)[:REASON_CHARACTERS_MAX]
+
+
+def _kind(error: BaseException | type) -> str:
+    return (error if isinstance(error, type) else type(error)).__name__[:80]
+
+
+def _nothing() -> None:
+    """Before a file in the shared process."""

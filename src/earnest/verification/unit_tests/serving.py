@@ -1,0 +1,246 @@
+"""What answers for the submission? A program in its sandbox that does what the tests ask, one message at a time.
+
+Nothing here is trusted: the submission shares this process and may make it say anything. What it says is only data.
+
+Asked: `[number, operation, target, name, arguments, keywords, table, setting, held]`. Answered: `[number, "answer",
+succeeded, node, table, changes, out, err, classes, files, warnings]`. In between, about what is the test's: `[number,
+"ask", operation, target, name, arguments, keywords, table, out, err, classes]`, replied to by `[number, "reply",
+succeeded, node, table]`.
+"""
+
+import asyncio
+import builtins
+import contextlib
+import copy
+import importlib
+import inspect
+import os
+import random
+import sys
+import threading
+import types
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from earnest.verification.unit_tests import pipe
+from earnest.verification.unit_tests.held import Held
+from earnest.verification.unit_tests.library import Node, known_exception, plain_base, plain_view
+from earnest.verification.unit_tests.sharing import Shelf
+from earnest.verification.unit_tests.streams import Input, Output
+from earnest.verification.unit_tests.telling import Telling, is_made
+from earnest.verification.unit_tests.values import Reader, Writer
+
+WORK: Final = "/work"
+
+UNARY: Final[dict[str, Callable[..., object]]] = {
+    "__iter__": iter,
+    "__next__": next,
+    "__len__": len,
+    "__bool__": bool,
+    "__str__": str,
+    "__repr__": repr,
+    "__hash__": hash,
+    "__reversed__": reversed,
+    "__format__": format,
+    "__copy__": copy.copy,
+    "__deepcopy__": copy.deepcopy,
+    "__dir__": dir,
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Serve until the tests are gone, with chance that begins at the number that `arguments` holds.
+
+    The process ends there, whatever the submission left running in it.
+    """
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    sys.argv = ["solution"]
+    sys.path.insert(0, WORK)
+    random.seed(int(arguments[0]))
+    real = (sys.stdout, sys.stderr)
+    with contextlib.suppress(pipe.Closed, pipe.BadMessage):
+        Server().serve()
+    for stream in real:
+        stream.flush()
+    os._exit(0)
+
+
+class Server:
+    """Serves one test process."""
+
+    def __init__(self) -> None:
+        self._incoming = pipe.Incoming(pipe.REQUEST_BYTES_MAX)
+        self._telling = Telling(self.ask)
+        self._held = Held(self._telling.write)
+        self._shelf = Shelf()
+        self._warned: list[Node] = []
+        self._asking = threading.RLock()
+        self._asked = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._out = sys.stdout = Output(sys.stdout)
+        self._err = sys.stderr = Output(sys.stderr)
+        sys.stdin = Input(lambda operation: self.ask(operation, 0))
+        builtins.input = self._input
+        warnings.simplefilter("always")
+        warnings.showwarning = self._warn
+        self._operations: dict[str, Callable[[Any, str, list[Any], dict[str, Any]], object]] = {
+            "call": lambda thing, _, given, named: thing(*given, **named),
+            "method": lambda thing, name, given, named: getattr(thing, name)(*given, **named),
+            "get": lambda thing, name, *_: getattr(thing, name),
+            "set": lambda thing, name, given, _: setattr(thing, name, *given),
+            "del": lambda thing, name, *_: delattr(thing, name),
+            "operate": _operate,
+            "plain": lambda thing, *_: _plain(thing),
+            "names": lambda thing, *_: _public_names(thing),
+            "member": lambda thing, name, *_: getattr(thing, name),
+            "signature": lambda thing, *_: _signature(thing),
+            "await": lambda thing, *_: self._run(thing),
+        }
+
+    def serve(self) -> None:
+        """Until the pipe closes."""
+        while True:
+            self._answer(self._incoming.receive())
+
+    def ask(
+        self,
+        operation: str,
+        target: int,
+        name: str = "",
+        arguments: Sequence[object] = (),
+        keywords: dict[str, object] | None = None,
+    ) -> Any:
+        """Have the test's side do something. Raises what it raised."""
+        with self._asking:
+            writer = Writer(self._telling.write)
+            nodes = [writer.node(argument) for argument in arguments]
+            named = {key: writer.node(value) for key, value in (keywords or {}).items()}
+            self._asked += 1
+            begin: list[Any] = [self._asked, "ask", operation, target, name, nodes, named, writer.finish()]
+            pipe.send([*begin, self._out.drain(), self._err.drain(), self._telling.new_classes()])
+            while True:
+                message = self._incoming.receive()
+                if message[1] == "reply":
+                    break
+                self._answer(message)
+            _, _, succeeded, node, table = message
+            value = Reader(table, self._telling.read).value(node)
+        if not succeeded:
+            raise value
+        return value
+
+    def _answer(self, message: list[Any]) -> None:
+        """Do what one message asks and say what came of it."""
+        number, operation, target, name, arguments, keywords, handed_over, setting, held = message
+        self._set_up(setting)
+        reader = self._take_over(handed_over, *held)
+        writer = Writer(self._telling.write, self._held.numbers)
+        try:
+            given = reader.values(arguments)
+            named = {key: reader.value(node) for key, node in keywords.items()}
+            result = self._perform(operation, target, name, given, named)
+            made = operation == "call" and type(result) is self._telling.objects[target] and is_made(result)
+            node, succeeded = self._telling.handle(result) if made else writer.node(result), True
+            writer.finish()
+        except BaseException as error:
+            writer = Writer(self._telling.write, self._held.numbers)
+            node, succeeded = self._telling.write_exception(writer, error, 0), False
+        changes = self._held.changes(writer)
+        files = self._shelf.changes() if self._shelf.is_used else None
+        warned, self._warned = self._warned, []
+        table = writer.finish()
+        begin: list[Any] = [number, "answer", succeeded, node, table, changes]
+        self._held.hold_answer(writer.containers, table)
+        pipe.send([*begin, self._out.drain(), self._err.drain(), self._telling.new_classes(), files, warned])
+
+    def _take_over(self, table: Node, dropped: list[int], changes: Node) -> Reader:
+        """Make what is held as the test's side holds it, and hold what it hands over now."""
+        reader = Reader(table, self._telling.read, self._held.containers)
+        self._held.apply(reader, changes)
+        self._held.drop(dropped)
+        self._held.hold(reader.containers)
+        self._held.agree()
+        return reader
+
+    def _set_up(self, setting: Any) -> None:
+        """Files, folder and environment of the test, where they are not what they were."""
+        if setting is None:
+            return
+        files, (folders, single), folder, environment = setting
+        self._shelf.folders, self._shelf.files = set(folders), set(single)
+        self._shelf.apply(files, anywhere=True)
+        if environment is not None:
+            os.environ.clear()
+            os.environ.update(environment)
+        os.chdir(folder or WORK)
+
+    def _perform(self, operation: str, target: int, name: str, given: list[Any], named: dict[str, Any]) -> object:
+        """One operation; on an object, but for those that concern modules."""
+        if operation == "load":
+            module = importlib.import_module(name)
+            return self._telling.number(module), hasattr(module, "__path__"), module.__doc__
+        if operation == "fresh":
+            _forget_submission()
+            return None
+        return self._operations[operation](self._telling.objects[target], name, given, named)
+
+    def _run(self, awaitable: Any) -> object:
+        """To its end, on a loop of our own."""
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(self._loop)
+
+        async def wait() -> object:
+            return await awaitable
+
+        return self._loop.run_until_complete(wait())
+
+    def _input(self, prompt: object = "") -> str:
+        """See `input`."""
+        line = self.ask("input", 0, "", (str(prompt),))
+        if line is None:
+            raise EOFError("EOF when reading a line")
+        return str(line)
+
+    def _warn(self, message: object, category: type, *_: object, **__: object) -> None:
+        """Keep a warning for the test's side."""
+        self._warned.append([str(message), known_exception(category)])
+
+
+def _operate(thing: Any, name: str, given: list[Any], _named: dict[str, Any]) -> object:
+    unary = UNARY.get(name)
+    return unary(thing, *given) if unary else getattr(type(thing), name)(thing, *given)
+
+
+def _plain(thing: Any) -> object:
+    base = plain_base(thing)
+    return plain_view(thing, base) if base else list(thing)
+
+
+def _public_names(module: Any) -> list[str]:
+    """Without the modules that it imported: the test has its own."""
+    names = [name for name in dir(module) if not name.startswith("_")]
+    return [name for name in names if not isinstance(getattr(module, name, None), types.ModuleType)]
+
+
+def _forget_submission() -> None:
+    """Take every module of the submission out of the import system: the next import runs it anew."""
+    for name, module in list(sys.modules.items()):
+        place = getattr(module, "__file__", None)
+        if isinstance(place, str) and place.startswith(WORK + "/"):
+            del sys.modules[name]
+    importlib.invalidate_caches()
+
+
+def _signature(thing: Any) -> list[object]:
+    """Name, kind, has a default, default, of each parameter."""
+    return [
+        (
+            each.name,
+            int(each.kind),
+            each.default is not each.empty,
+            None if each.default is each.empty else each.default,
+        )
+        for each in inspect.signature(thing).parameters.values()
+    ]

@@ -1,0 +1,147 @@
+"""How do files of a test's temporary folder reach the submission, and what it wrote there the test? (Both sides.)
+
+What a call names is shared: a file, a folder with all below it, or the folder in which a path would have to be made.
+What the submission changes there comes back. Only regular files and folders below /tmp, never through a link.
+"""
+
+# Links must not be followed and modes must be known: os says so, pathlib does not.
+# ruff: noqa: PTH103, PTH106, PTH108, PTH112, PTH114, PTH120, PTH123, PTH208
+
+import base64
+import os
+import stat
+from typing import Final
+
+from earnest.verification.unit_tests.library import Malformed, Node
+
+PREFIX: Final = "/tmp/"  # noqa: S108 - each side has one of its own, in memory
+FILES_MAX: Final = 2_000
+BYTES_MAX: Final = 8 << 20
+FOLDER: Final = -1
+
+State = dict[str, tuple[int, int]]
+"""Path → (time of change in ns, size), or (0, FOLDER)."""
+
+
+class Shelf:
+    """One side's view of what is shared. `folders` are shared with all below them, `files` one by one."""
+
+    def __init__(self) -> None:
+        self.folders: set[str] = set()
+        self.files: set[str] = set()
+        self.known: State = {}
+
+    @property
+    def is_used(self) -> bool:
+        """True if anything is shared."""
+        return bool(self.folders or self.files)
+
+    def shared(self) -> list[Node]:
+        """What is shared, for the other side."""
+        return [sorted(self.folders), sorted(self.files)]
+
+    def add(self, path: str) -> None:
+        """Share a path that a call names, if it is one below /tmp: of one that is not there, the folder that is."""
+        path = os.path.normpath(path)
+        if not path.startswith(PREFIX) or "\0" in path:
+            return
+        there = path
+        while not os.path.lexists(there):
+            there = os.path.dirname(there)
+        if os.path.isdir(there) and not os.path.islink(there) and there.startswith(PREFIX):
+            self.folders.add(there)
+        else:
+            self.files.add(path)
+
+    def changes(self) -> list[Node]:
+        """What is new, other or gone since last time: [path, content in base64, or None for a folder, or False]."""
+        state = self._look()
+        found: list[Node] = []
+        total = 0
+        for path, mark in state.items():
+            if self.known.get(path) == mark:
+                continue
+            if mark[1] == FOLDER:
+                found.append([path, None])
+                continue
+            total += mark[1]
+            if total > BYTES_MAX:
+                raise Malformed(f"more than {BYTES_MAX} bytes of files to share")
+            found.append([path, base64.b64encode(_content(path)).decode()])
+        found += [[path, False] for path in self.known if path not in state]
+        self.known = state
+        return found
+
+    def apply(self, changes: Node, *, anywhere: bool) -> None:
+        """Do to our files what was done to the others'. Without `anywhere`, only where something is shared."""
+        if type(changes) is not list or len(changes) > FILES_MAX:
+            raise Malformed("too many files")
+        for change in changes:
+            path, content = change
+            self._apply(path, content, anywhere=anywhere)
+        self.known = self._look()
+
+    def _apply(self, path: Node, content: Node, *, anywhere: bool) -> None:
+        if type(path) is not str or os.path.normpath(path) != path or not path.startswith(PREFIX) or "\0" in path:
+            raise Malformed("a path that is none")
+        if not anywhere and not self._is_shared(path):
+            raise Malformed("a path that is not shared")
+        parent = os.path.dirname(path)
+        os.makedirs(parent, exist_ok=True)
+        if os.path.realpath(parent) != parent:
+            raise Malformed("a path through a link")
+        if content is None:
+            os.makedirs(path, exist_ok=True)
+        elif content is False:
+            if os.path.isdir(path) and not os.path.islink(path):
+                if not os.listdir(path):
+                    os.rmdir(path)
+            elif os.path.lexists(path):
+                os.unlink(path)
+        elif type(content) is str:
+            data = base64.b64decode(content, validate=True)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
+            with open(descriptor, "wb") as file:
+                file.write(data)
+        else:
+            raise Malformed("no content")
+
+    def _is_shared(self, path: str) -> bool:
+        beside = {folder for file in self.files if (folder := os.path.dirname(file)) + "/" != PREFIX}
+        return any(path == place or path.startswith(place + "/") for place in self.folders | self.files | beside)
+
+    def _look(self) -> State:
+        state: State = {}
+        for path in sorted(self.files):
+            parent = os.path.dirname(path)
+            if parent + "/" != PREFIX and os.path.isdir(parent):
+                state[parent] = (0, FOLDER)
+            _note(path, state)
+        made = {path for path in self.files if os.path.isdir(path) and not os.path.islink(path)}
+        for folder in sorted(self.folders | made):
+            if os.path.isdir(folder):
+                state[folder] = (0, FOLDER)
+            for place, folders, files in os.walk(folder):
+                for name in folders:
+                    if not os.path.islink(f"{place}/{name}"):
+                        state[f"{place}/{name}"] = (0, FOLDER)
+                for name in files:
+                    _note(f"{place}/{name}", state)
+                if len(state) > FILES_MAX:
+                    raise Malformed(f"more than {FILES_MAX} files to share")
+        return state
+
+
+def _note(path: str, state: State) -> None:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return
+    if stat.S_ISREG(status.st_mode):
+        state[path] = (status.st_mtime_ns, status.st_size)
+
+
+def _content(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with open(descriptor, "rb") as file:
+        return file.read(BYTES_MAX + 1)

@@ -1,0 +1,243 @@
+"""How does the submission's side tell about what is no plain data? Every object that it hands out has a number."""
+
+import dataclasses
+import enum
+import importlib
+import inspect
+import types
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from earnest.verification.unit_tests.library import (
+    ABSTRACT,
+    Malformed,
+    Node,
+    exception_named,
+    exception_of,
+    known_exception,
+    plain_base,
+    plain_view,
+)
+from earnest.verification.unit_tests.values import Reader, Writer
+
+CAUSES_MAX: Final = 5
+THEIRS: Final = "_theirs_number"
+BY_VALUE: Final = (str, int, float, bytes, tuple, frozenset)  # classes of these arrive as what they are made of
+PLAIN_VIEWS: Final[tuple[type, ...]] = (list, dict, set, *BY_VALUE, type({}.keys()), type({}.items()))
+SPECIAL: Final[dict[type, str]] = {
+    types.GeneratorType: "generator",
+    types.CoroutineType: "coroutine",
+    types.FunctionType: "function",
+}
+FORWARDED: Final = (
+    *("__abs__", "__add__", "__aenter__", "__aexit__", "__aiter__", "__and__", "__anext__", "__await__", "__bool__"),
+    *("__bytes__", "__call__", "__ceil__", "__complex__", "__contains__", "__delitem__", "__divmod__", "__enter__"),
+    *("__exit__", "__float__", "__floor__", "__floordiv__", "__ge__", "__getitem__", "__gt__", "__hash__"),
+    *("__iadd__", "__iand__", "__ifloordiv__", "__ilshift__", "__imod__", "__imul__", "__index__", "__int__"),
+    *("__invert__", "__ior__", "__ipow__", "__irshift__", "__isub__", "__iter__", "__itruediv__", "__ixor__"),
+    *("__le__", "__len__", "__lshift__", "__lt__", "__matmul__", "__mod__", "__mul__", "__neg__", "__next__"),
+    *("__or__", "__pos__", "__pow__", "__radd__", "__rand__", "__rdivmod__", "__reversed__", "__rfloordiv__"),
+    *("__rlshift__", "__rmatmul__", "__rmod__", "__rmul__", "__ror__", "__round__", "__rpow__", "__rrshift__"),
+    *("__rshift__", "__rsub__", "__rtruediv__", "__rxor__", "__setitem__", "__sub__", "__truediv__", "__trunc__"),
+    "__xor__",
+)
+
+
+Ask = Callable[..., Any]
+"""Has the test's side do something: see `serving.Server.ask`."""
+
+
+class Theirs:
+    """Something of the test in the submission's hands: what it may do, the test's side decides."""
+
+    def __init__(self, ask: Ask, number: int, name: str, doc: str) -> None:
+        vars(self).update(_ask=ask, _number=number, __name__=name, __qualname__=name, __doc__=doc)
+
+    def __call__(self, *arguments: object, **keywords: object) -> Any:
+        """Call the test's function."""
+        return vars(self)["_ask"]("call", vars(self)["_number"], "", arguments, keywords)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return vars(self)["_ask"]("get", vars(self)["_number"], name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name.startswith("_"):
+            vars(self)[name] = value
+        else:
+            vars(self)["_ask"]("set", vars(self)["_number"], name, (value,))
+
+    def __hash__(self) -> int:
+        return hash(vars(self)["_number"])
+
+
+def _operation(name: str) -> Any:
+    def operation(self: Theirs, *arguments: object) -> Any:
+        return vars(self)["_ask"]("operate", vars(self)["_number"], name, arguments)
+
+    return operation
+
+
+for _name in (
+    *("__add__", "__bool__", "__contains__", "__delitem__", "__enter__", "__eq__", "__exit__", "__float__", "__ge__"),
+    *("__getitem__", "__gt__", "__index__", "__int__", "__iter__", "__le__", "__len__", "__lt__", "__mul__"),
+    *("__next__", "__radd__", "__repr__", "__rmul__", "__setitem__", "__str__", "__sub__"),
+):
+    setattr(Theirs, _name, _operation(_name))
+
+
+class Telling:
+    """The objects that were handed out, and the classes told about since the last message."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self.objects: list[Any] = []
+        self._numbers: dict[int, int] = {}
+        self._described: set[int] = set()
+        self._classes: list[Node] = []
+
+    def new_classes(self) -> list[Node]:
+        """Those that were not told about yet."""
+        classes, self._classes = self._classes, []
+        return classes
+
+    def number(self, value: object) -> int:
+        """The number of an object that is handed out. It is kept, so that no other comes to have its place."""
+        number = self._numbers.get(id(value))
+        if number is None:
+            number = self._numbers[id(value)] = len(self.objects)
+            self.objects.append(value)
+        return number
+
+    def handle(self, value: object) -> Node:
+        """An object that stays here."""
+        return ["h", self.number(value), self.describe(type(value))]
+
+    def describe(self, kind: type) -> int:
+        """The number of a class; see `meaning.Theirs.learn` for what is told."""
+        number = self.number(kind)
+        if number in self._described:
+            return number
+        self._described.add(number)
+        bases = [known_exception(base) or self.describe(base) for base in kind.__bases__ if _is_telling(base)]
+        fields = [each.name for each in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else None
+        doc = vars(kind).get("__doc__")
+        self._classes.append(
+            [
+                number,
+                str(kind.__name__),
+                bases,
+                issubclass(kind, BaseException),
+                [name for name in FORWARDED if _offers(kind, name)],
+                [name for name in dir(kind) if not name.startswith("__") and is_method(kind, name)],
+                fields,
+                next((base.__name__ for base in PLAIN_VIEWS if issubclass(kind, base)), None),
+                next((name for base, name in SPECIAL.items() if issubclass(kind, base)), None),
+                doc if type(doc) is str else None,
+                [name for base in kind.__mro__ if ABSTRACT.get(name := f"{base.__module__}.{base.__name__}") is base],
+            ]
+        )
+        return number
+
+    def write(self, writer: Writer, value: Any, depth: int) -> Node:
+        """The node of what is no plain data."""
+        if type(value) is Theirs:
+            return ["o", vars(value)["_number"]]
+        if isinstance(value, BaseException):
+            return self.write_exception(writer, value, depth)
+        if isinstance(value, type):
+            known = known_exception(value)
+            return ["K", *known] if known else ["c", self.describe(value)]
+        if isinstance(value, enum.Enum):
+            return self._write_member(writer, value, depth)
+        base = plain_base(value)
+        if base in BY_VALUE:
+            return writer.node(plain_view(value, base), depth + 1)
+        return self.handle(value)
+
+    def write_exception(self, writer: Writer, error: BaseException, depth: int) -> Node:
+        """An exception with what can be told of it."""
+        if THEIRS in vars(error):
+            return ["o", vars(error)[THEIRS]]
+        kind = type(error)
+        known = known_exception(kind)
+        cause = error.__cause__ if depth < CAUSES_MAX else None
+        grouped = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+        return [
+            "X",
+            ["K", *known] if known else ["c", self.describe(kind)],
+            self._if_possible(writer, error.args, depth),
+            _text(error),
+            [[str(name), self._if_possible(writer, value, depth)] for name, value in vars(error).items()],
+            None if cause is None else self.write_exception(writer, cause, depth + 1),
+            self.number(error),
+            [self.write_exception(writer, each, depth + 1) for each in grouped],
+        ]
+
+    def read(self, reader: Reader, node: Sequence[Any]) -> object:
+        """What the test's side hands in besides plain data."""
+        match node[0]:
+            case "h":
+                return self.objects[node[1]]
+            case "m":
+                return getattr(self.objects[node[1]], node[2])
+            case "o":
+                return Theirs(self._ask, *node[1:4])
+            case "K" | "L":
+                return getattr(importlib.import_module(node[1]), node[2])
+            case "X":
+                error = exception_of(exception_named(*node[1]), reader.value(node[2]))
+                vars(error)[THEIRS] = node[3]
+                return error
+        raise Malformed("an unknown tag")
+
+    def _write_member(self, writer: Writer, member: enum.Enum, depth: int) -> Node:
+        mixin = next((kind for kind in (int, str) if issubclass(type(member), kind)), None)
+        plain = writer.node(plain_view(member, mixin) if mixin else member.value, depth + 1)
+        return [
+            "e",
+            self.number(member),
+            self.describe(type(member)),
+            member.name,
+            plain,
+            mixin.__name__ if mixin else "",
+        ]
+
+    def _if_possible(self, writer: Writer, value: object, depth: int) -> Node:
+        """A part of an exception; what cannot be told is left out."""
+        try:
+            return writer.node(value, depth + 1)
+        except Malformed:
+            return None
+
+
+def is_method(kind: type, name: str) -> bool:
+    """True for a function in a class, which an instance calls as its method."""
+    return isinstance(inspect.getattr_static(kind, name, None), types.FunctionType)
+
+
+def is_made(value: object) -> bool:
+    """True for what a test makes from a class in order to use it, and not for its value: it stays here, whole."""
+    kind = type(value)
+    if isinstance(value, enum.Enum | BaseException) or kind.__module__ == "builtins":
+        return False
+    named = isinstance(value, tuple) and hasattr(kind, "_fields")
+    return not named or any(is_method(kind, name) for name in vars(kind) if not name.startswith("_"))
+
+
+def _is_telling(kind: type) -> bool:
+    """True for a base that means something to a test: a class of the submission, or an exception."""
+    return kind.__module__ != "builtins" or issubclass(kind, BaseException)
+
+
+def _offers(kind: type, name: str) -> bool:
+    """True if the class itself offers an operation; what every object has does not count."""
+    return any(name in vars(base) and vars(base)[name] is not None for base in kind.__mro__[:-1])  # the last is object
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str.__add__(str(error), "")
+    except BaseException:  # its class is the submission's
+        return ""

@@ -1,0 +1,115 @@
+"""One run of tests against one submission: which executions are that, and what did they count?"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from earnest.effects.sandbox.api import MIB, Execution, Limits, Profile, Report, Status
+from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.errors import Unavailable
+from earnest.verification.plugin import CheckTools
+from earnest.verification.strict_json import NotStrictJson, strict_json
+from earnest.verification.unit_tests.programs import submission_program, tests_program
+
+TESTS_WALL_MS: Final = 2_000  # beyond that of the submission, so that who hangs is found out first
+TESTS_MEMORY_BYTES: Final = 512 * MIB
+TESTS_CPU_MS: Final = 10_000
+SUBMISSION: Final = "submission"  # where it stands if it shares the tests' sandbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a config asks for. `files` are the tests' contents by name; `runner` is empty until they are known."""
+
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+    in_work: bool = False
+    min_tests: int = 1
+    runner: str = ""
+    shared: bool = False
+    killed_percent: int = 0
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+    def with_files(self, files: Mapping[str, bytes], runner: str) -> "Plan":
+        """The plan, ready to be run."""
+        return replace(self, files=files, runner=runner)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What was counted, None if no count came; the executions, that of the submission first."""
+
+    count: JsonObject | None
+    reports: tuple[Report, ...]
+
+
+async def run_trial(plan: Plan, work: Path | Mapping[str, bytes], tools: CheckTools) -> Trial:
+    """Run the tests once. Raises `Unavailable` if their own side failed where the submission is not to blame."""
+    result = f"result-{tools.seed:x}.json"
+    job: dict[str, JsonValue] = {
+        "modules": list(plan.modules),
+        "tests": list(plan.tests),
+        "runner": plan.runner,
+        "shared": plan.shared,
+        "result": result,
+        "seed": tools.seed,
+    }
+    tests = Execution(
+        profile=Profile.VERIFY,
+        argv=(json.dumps(job),),
+        work=_together(plan.files, work) if plan.shared else dict(plan.files),
+        limits=tools.limits if plan.shared else _tests_limits(tools.limits),
+        artifacts=(result,),
+        program=tests_program(plan.runner),
+    )
+    if plan.shared:
+        report = await tools.sandbox.run(tests)
+        return Trial(count=_count(report, result), reports=(report,))
+    report = await tools.sandbox.run(
+        Execution(
+            profile=Profile.VERIFY,
+            argv=(str(tools.seed),),
+            work=work,
+            limits=tools.limits,
+            program=submission_program(),
+            joined=tests,
+        )
+    )
+    own, theirs = report.joined, replace(report, joined=None)
+    if own is None:
+        return Trial(count=None, reports=(theirs,))
+    if theirs.broken_limit in {None, "wall time"} and not theirs.leftovers and (own.broken_limit or own.leftovers):
+        raise Unavailable(f"the tests passed the limit of {own.broken_limit or 'processes left over'}")
+    return Trial(count=_count(own, result), reports=(theirs, own))
+
+
+def _tests_limits(limits: Limits) -> Limits:
+    return replace(
+        limits,
+        wall_ms=limits.wall_ms + TESTS_WALL_MS,
+        cpu_ms=max(limits.cpu_ms, TESTS_CPU_MS),
+        memory_bytes=max(limits.memory_bytes, TESTS_MEMORY_BYTES),
+        processes=max(limits.processes, Limits().processes),
+        output_bytes=max(limits.output_bytes, Limits().output_bytes),
+        file_bytes=max(limits.file_bytes, Limits().file_bytes),
+        disk_bytes=max(limits.disk_bytes, Limits().disk_bytes),
+    )
+
+
+def _together(tests: Mapping[str, bytes], work: Path | Mapping[str, bytes]) -> dict[str, bytes]:
+    if isinstance(work, Path):
+        work = {str(path.relative_to(work)): path.read_bytes() for path in work.rglob("*") if path.is_file()}
+    return dict(tests) | {f"{SUBMISSION}/{name}": content for name, content in work.items()}
+
+
+def _count(report: Report, result: str) -> JsonObject | None:
+    data = report.artifacts.get(result)
+    if data is None or report.status is not Status.DONE or report.exit_code != 0:
+        return None
+    try:
+        value = strict_json(data)
+    except NotStrictJson:
+        return None
+    return value if isinstance(value, Mapping) else None

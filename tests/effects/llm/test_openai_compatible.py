@@ -1,0 +1,220 @@
+"""Does the model client bring home whole answers, and end every other story with `Unavailable`, in time?"""
+
+import asyncio
+import json
+from email.utils import formatdate
+
+import pytest
+
+from earnest.effects.clock import SeededChance, SystemClock
+from earnest.effects.llm.api import Completion, CompletionLimits, Endpoint, Finish, Message, Role
+from earnest.effects.llm.openai_compatible import OpenAICompatible
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Unavailable
+from earnest.testing.model_server import (
+    Behaviour,
+    Fault,
+    ModelServer,
+    Reply,
+    calls_tool,
+    fails,
+    huge,
+    invalid_json,
+    invalid_utf8,
+    refused_url,
+    says,
+)
+
+SCHEMA: JsonObject = {"type": "object", "properties": {"a": {"type": "integer"}}}
+LIMITS = CompletionLimits(silence_ms=10_000, deadline_ms=20_000, answer_bytes=100_000)
+MESSAGES = (Message(role=Role.SYSTEM, text="Be short."), Message(role=Role.USER, text="Hello?"))
+
+
+class Unsleeping(SystemClock):
+    """Time passes, but nobody waits for it."""
+
+    def __init__(self) -> None:
+        self.slept: list[int] = []
+
+    async def sleep_ms(self, duration_ms: int) -> None:
+        self.slept.append(duration_ms)
+
+
+def model_at(base_url: str, clock: SystemClock | None = None, key: str = "") -> OpenAICompatible:
+    endpoint = Endpoint(base_url=base_url, model="scripted", api_key=key)
+    return OpenAICompatible(endpoint, clock=clock or Unsleeping(), chance=SeededChance())
+
+
+async def ask(server: ModelServer, limits: CompletionLimits = LIMITS, **options: object) -> Completion:
+    return await model_at(server.base_url).complete(MESSAGES, call_id="c1", limits=limits, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("streams", [True, False])
+async def test_an_answer_comes_home_streamed_or_in_one_piece(streams: bool) -> None:
+    async with ModelServer(Reply(text="Good day, and ü.", piece_characters=3, streams=streams)) as server:
+        answer = await ask(server)
+    assert (answer.text, answer.finish, answer.model) == ("Good day, and ü.", Finish.STOP, "scripted")
+    assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (7, 4)
+    assert (answer.call_id, answer.endpoint) == ("c1", server.base_url)
+
+
+async def test_an_answer_cut_at_its_length_says_so() -> None:
+    async with ModelServer(Reply(text="Good", finish="length")) as server:
+        assert (await ask(server)).finish is Finish.LENGTH
+
+
+async def test_a_tool_call_nobody_asked_for_is_no_whole_answer() -> None:
+    async with ModelServer(calls_tool("shell", {"command": "true"})) as server:
+        answer = await ask(server)
+    assert (answer.text, answer.finish) == ("", Finish.OTHER)
+
+
+async def test_keys_and_headers_of_the_environment_stay_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets = {
+        "OPENAI_API_KEY": "ambient-1",
+        "OPENAI_ADMIN_KEY": "ambient-2",
+        "OPENAI_ORG_ID": "ambient-3",
+        "OPENAI_PROJECT_ID": "ambient-4",
+        "OPENAI_CUSTOM_HEADERS": "X-Secret: ambient-5\nAuthorization: Bearer ambient-6",
+        "OPENAI_BASE_URL": "http://127.0.0.1:9/ambient-7",
+        "HTTP_PROXY": "http://127.0.0.1:9",
+    }
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+    async with ModelServer() as server:
+        await ask(server)
+        await model_at(server.base_url, key="ours").complete(MESSAGES, call_id="c2")
+    without, with_key = server.chats
+    assert "ambient" not in json.dumps([dict(without.headers), dict(with_key.headers)])
+    assert "authorization" not in without.headers
+    assert with_key.headers["authorization"] == "Bearer ours"
+    assert with_key.headers["x-client-request-id"] == "c2"
+
+
+@pytest.mark.parametrize(
+    ("formats", "kinds"),
+    [
+        ({"json_schema", "json_object"}, ["json_schema", "json_schema"]),
+        ({"json_object"}, ["json_schema", "json_object", "json_object"]),
+        (set[str](), ["json_schema", "json_object", None, None]),
+    ],
+)
+async def test_the_strictest_form_that_an_endpoint_takes_is_found_once(
+    formats: set[str], kinds: list[str | None]
+) -> None:
+    async with ModelServer(formats=frozenset(formats)) as server:
+        model = model_at(server.base_url)
+        for call in ("c1", "c2"):
+            await model.complete(MESSAGES, call_id=call, schema=SCHEMA)
+    asked = [chat.body.get("response_format") for chat in server.chats]
+    assert [wanted["type"] if isinstance(wanted, dict) else None for wanted in asked] == kinds
+    last = server.chats[-1]
+    assert ('"integer"' in last.prompt) is (kinds[-1] != "json_schema")
+    roles = [message["role"] for message in last.body["messages"]]  # type: ignore[index,union-attr,call-overload]
+    assert roles == ["system", "user"]
+
+
+async def test_an_endpoint_that_takes_no_temperature_is_not_given_one() -> None:
+    def picky(request: object) -> Reply:
+        return Reply(status=400, headers={}) if "temperature" in request.body else says("fine")  # type: ignore[attr-defined]
+
+    async with ModelServer(picky) as server:
+        assert (await ask(server)).text == "fine"
+
+
+async def test_a_busy_endpoint_is_asked_again_when_it_said() -> None:
+    clock = Unsleeping()
+    async with ModelServer(fails(429, retry_after="2"), fails(503), says("at last")) as server:
+        answer = await model_at(server.base_url, clock).complete(MESSAGES, call_id="c1", limits=LIMITS)
+    assert answer.text == "at last"
+    first, second = clock.slept
+    assert 2_000 <= first < 2_500
+    assert 500 <= second <= 1_000
+
+
+async def test_a_wait_longer_than_the_deadline_is_not_begun() -> None:
+    clock = Unsleeping()
+    date = formatdate((clock.now_ms() + 3_600_000) / 1000, usegmt=True)
+    async with ModelServer(fails(429, retry_after=date)) as server:
+        with pytest.raises(Unavailable) as caught:
+            await model_at(server.base_url, clock).complete(MESSAGES, call_id="c1", limits=LIMITS)
+    assert caught.value.retry_after_ms is not None
+    assert 3_500_000 < caught.value.retry_after_ms <= 3_600_000
+    assert clock.slept == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "asked", "part"),
+    [
+        (fails(500), 3, "status 500"),
+        (fails(429), 3, "busy"),
+        (fails(401), 1, "API key"),
+        (fails(302), 1, "status 302"),
+        (Reply(fault=Fault.RESET), 3, "broke off"),
+        (Reply(text="x" * 400, fault=Fault.TRUNCATED), 3, "broke off"),
+        (Reply(text="x" * 400, fault=Fault.UNFINISHED), 3, "in the middle"),
+        (Reply(text="x", content_type="text/html"), 1, "text/html"),
+        (Reply(text="x", headers={"Content-Encoding": "gzip"}), 1, "compressed"),
+        (huge(200_000), 1, "more than 100000 bytes"),
+        (invalid_utf8(), 1, "no answer"),
+        (invalid_json(), 1, "no answer"),
+        (Reply(raw=b"data: 7\n\n"), 1, "no answer"),
+        (Reply(raw=b'data: {"choices": 7}\n\n'), 1, "no answer"),
+        (Reply(raw=b'data: {"choices": [{"index": 0, "delta": {"content": [1]}}]}\n\n'), 1, "no answer"),
+        (Reply(raw=b'data: {"error": {"message": "out of \x1b[2J memory"}}\n\n'), 1, "no answer"),
+        (Reply(raw=b'data: {"error": {"message": "out of memory"}}\n\n'), 1, "out of memory"),
+        (Reply(raw=b"{}", streams=False), 1, "no answer"),
+        (Reply(raw=b'{"choices": []}', streams=False), 1, "no answer"),
+    ],
+)
+async def test_what_is_no_answer_is_unavailable(reply: Behaviour, asked: int, part: str) -> None:
+    async with ModelServer(reply) as server:
+        with pytest.raises(Unavailable, match=part):
+            await ask(server)
+    assert len(server.chats) == asked
+
+
+@pytest.mark.parametrize("fault", [Fault.HANG_BEFORE_HEADERS, Fault.HANG_AFTER_HEADERS])
+async def test_silence_is_waited_for_only_so_long(fault: Fault) -> None:
+    async with ModelServer(Reply(fault=fault)) as server:
+        with pytest.raises(Unavailable, match=r"said nothing for 0.2 s"):
+            await ask(server, CompletionLimits(silence_ms=200))
+        await asyncio.wait_for(server.disconnected.wait(), 10)
+
+
+async def test_an_endless_slow_answer_ends_at_the_deadline() -> None:
+    async with ModelServer(Reply(text="x" * 1_000, piece_characters=1, pause_ms=20)) as server:
+        with pytest.raises(Unavailable, match=r"within 0.5 s"):
+            await ask(server, CompletionLimits(silence_ms=10_000, deadline_ms=500))
+
+
+async def test_a_slow_answer_longer_than_the_silence_is_waited_for() -> None:
+    async with ModelServer(Reply(text="x" * 50, piece_characters=1, pause_ms=30)) as server:
+        assert (await ask(server, CompletionLimits(silence_ms=1_000))).text == "x" * 50
+
+
+async def test_cancelling_closes_the_connection() -> None:
+    async with ModelServer(Reply(fault=Fault.HANG_AFTER_HEADERS)) as server:
+        call = asyncio.create_task(ask(server))
+        await asyncio.wait_for(server.asked.wait(), 10)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await asyncio.wait_for(server.disconnected.wait(), 10)
+
+
+async def test_nobody_listening_is_said_plainly() -> None:
+    with pytest.raises(Unavailable, match=r"cannot be reached.*base URL"):
+        await model_at(refused_url()).complete(MESSAGES, call_id="c1", limits=LIMITS)
+
+
+@pytest.mark.parametrize("base_url", ["", "no address", "ftp://x/v1", "http://[::1", "http://127.0.0.1:99999/v1"])
+async def test_an_address_that_is_none_is_unavailable_too(base_url: str) -> None:
+    with pytest.raises(Unavailable):
+        await model_at(base_url).complete(MESSAGES, call_id="c1", limits=LIMITS)
+
+
+async def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "openai", None)
+    with pytest.raises(Unavailable, match=r"earnest\[models\]"):
+        await model_at(refused_url()).complete(MESSAGES, call_id="c1")

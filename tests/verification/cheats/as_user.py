@@ -1,0 +1,33 @@
+"""A part of the corpus, judged by whoever starts this program; prints the answers as JSON, by case."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from verification.cheats.case import Case, cheats, honest
+from verification.cheats.judging import judge_all
+
+
+def representative() -> list[Case]:
+    """The first two of each family, and every fifth honest one."""
+    seen: dict[str, int] = {}
+    chosen = []
+    for case in cheats():
+        family = case.name.partition("/")[0]
+        seen[family] = seen.get(family, 0) + 1
+        if seen[family] <= 2:
+            chosen.append(case)
+    return [*chosen, *honest()[::5]]
+
+
+def answers() -> dict[str, str]:
+    """The answer to each of them, and the reason where there is none."""
+    outcomes = asyncio.run(judge_all(representative()))
+    return {name: outcome.answer or outcome.reason for name, outcome in outcomes.items()}
+
+
+if __name__ == "__main__":
+    print(json.dumps(answers()))

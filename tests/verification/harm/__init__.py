@@ -1,0 +1,1 @@
+"""What hostile programs must not be able to touch, and the proof that touching it would be noticed."""

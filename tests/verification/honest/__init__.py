@@ -1,0 +1,1 @@
+"""Honest work of many shapes, one YAML file a case: all of it must be verified."""

@@ -1,0 +1,1 @@
+"""Tests of judges: models and people."""

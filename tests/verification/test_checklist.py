@@ -1,0 +1,116 @@
+"""Does a checklist take words that a reader sees, about each criterion once, with citations that hold?"""
+
+from pathlib import Path
+
+import pytest
+
+from earnest.foundation.canonical import JsonObject
+from earnest.testing.check_conformance import CheckCase, CheckConformance, judged
+from earnest.verification.checks.checklist import CHECK as CHECKLIST
+from earnest.verification.verdict import Answer
+
+CONFIG: JsonObject = {
+    "path": "R.md",
+    "criteria": {
+        "C1": "solution.py adds the decimal digits of negative numbers too",
+        "C2": "the log lists every run",
+    },
+}
+FILES = {
+    "solution.py": b"def digit_sum(n):\n    return sum(map(int, str(abs(n))))\n",
+    "out/run.log": b"run 1: ok\nrun 2: ok\n",
+}
+ONE = '- [x] **C1**: takes the absolute value before splitting it; `solution.py:2` has "str(abs(n))".\n'
+TWO = '- C2: captured both executions with tee into [log](out/run.log), which ends "run 2: ok".\n'
+
+
+def report(*entries: str, title: str = "## Evidence") -> bytes:
+    return "\n".join(["# Report", "Words.", "", title, "", *entries, "", "## Later", "C1 and C2, again.", ""]).encode()
+
+
+class TestChecklist(CheckConformance):
+    @pytest.fixture
+    def case(self) -> CheckCase:
+        return CheckCase(check=CHECKLIST, config=CONFIG, submission={**FILES, "R.md": report(ONE, TWO)})
+
+
+async def told(tmp_path: Path, text: bytes, config: JsonObject = CONFIG) -> tuple[Answer, str]:
+    files = {**FILES, "R.md": text}
+    verdict = await judged(CheckCase(check=CHECKLIST, config=config, submission=files), tmp_path, files)
+    return verdict.answer, verdict.criteria[0].reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        report(ONE, TWO),
+        report(TWO, ONE).replace(b"\n", b"\r\n"),
+        report(ONE, TWO, title="Evidence\n---"),
+        report("### C1", ONE.partition(": ")[2], "### C2", TWO.partition(": ")[2]),
+        report("| id | how |\n|---|---|", "|" + ONE[6:].strip() + " |", "|" + TWO[1:].strip() + " |"),
+        report(ONE, "  as C2 shows below, it was executed.", TWO),
+        report(
+            '- C1: \u5148\u53d6\u7edd\u5bf9\u503c\u518d\u62c6\u5206, `solution.py`: "str(abs(n))"',
+            "- C2: \u0417\u0430\u043f\u0443\u0441\u043a\u0438 \u0446\u0435\u043b\u0438\u043a\u043e\u043c "
+            "\u0441\u043e\u0445\u0440\u0430\u043d\u0435\u043d\u044b "
+            "\u0443\u0442\u0438\u043b\u0438\u0442\u043e\u0439 tee, out/run.log: \u00abrun 2: ok\u00bb",
+        ),
+    ],
+)
+async def test_honest_evidence_of_many_shapes_is_verified(tmp_path: Path, text: bytes) -> None:
+    found, reason = await told(tmp_path, text)
+    assert found is Answer.VERIFIED, reason
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (report(ONE, TWO, title="## Summary"), "no sections 'Evidence'"),
+        (report(ONE, TWO) + b"\n## Evidence\n", "2 sections"),
+        (report(ONE, TWO, title="## Evid\u0435nce"), "no sections"),
+        (report("<!--", ONE, TWO, "-->"), "C1 is not answered"),
+        (report("<details><summary>more</summary>", "", ONE, TWO, "</details>"), "C1 is not answered"),
+        (report("```", ONE, TWO, "```"), "C1 is not answered"),
+        (report('<div style="display:none">', "", ONE, TWO, "</div>"), "what it shows cannot be told"),
+        (report("<font color=white>", ONE, TWO), "what it shows cannot be told"),
+        (report('[C1]: # "takes the absolute value before splitting"', TWO), "C1 is not answered"),
+        (report(ONE), "C2 is not answered"),
+        (report(ONE, TWO, TWO), "C2 is answered more than once"),
+        (report(ONE.replace("[x]", "[ ]"), TWO), "C1 is not ticked"),
+        (report('- C1, C2: captured everything with tee; `solution.py` has "str(abs(n))"'), "C2 is not answered"),
+        (report(ONE, "- C2: the log lists every run"), "C2 has 0 telling words"),
+        (report(ONE, "- C2: lists digits of negative numbers, decimal, adds"), "C2 has 0 telling words"),
+        (report(ONE, "- C2: done, verified, all tests passed and everything works successfully"), "C2 has 0 telling"),
+        (report(ONE, "- C2: lorem ipsum dolor sit amet consectetur"), "C2 has 0 telling words"),
+        (report(ONE, "- C2: \u200bcaptured\u200b <!-- both executions with tee into it -->"), "C2 has 1 telling words"),
+        (report(ONE, "- C2: ![captured both executions with tee](x.png)"), "C2 has 0 telling words"),
+        (report(ONE, "- C2: https://captured.example/both/executions/with/tee"), "C2 has 0 telling words"),
+        (report(ONE, ONE.replace("C1", "C2")), "C2 says what C1 says"),
+        (report(ONE, TWO.replace("out/run.log", "out/other.log")), "C2 cites 'out/other.log', which is not there"),
+        (report(ONE, TWO.replace("run 2: ok", "run 3: ok")), "which is not in 'out/run.log'"),
+        (report(ONE, TWO.replace(', which ends "run 2: ok"', "")), "C2 quotes nothing"),
+        (report(ONE, TWO.replace("[log](out/run.log)", "it")), "C2 cites no file"),
+        (report(ONE, TWO.replace("out/run.log", "R.md")), "which is where it stands itself"),
+        (b"", "no sections"),
+        (b"\xff", "is not UTF-8 text"),
+    ],
+)
+async def test_pretended_evidence_is_not_verified(tmp_path: Path, text: bytes, says: str) -> None:
+    found, reason = await told(tmp_path, text)
+    assert found is Answer.NOT_VERIFIED
+    assert says in reason
+
+
+async def test_less_can_be_asked_for(tmp_path: Path) -> None:
+    text = report(
+        "- C1: takes the absolute value before splitting, see solution.py",
+        "- C2: captured each execution completely, tee",
+    )
+    assert (await told(tmp_path / "1", text))[0] is Answer.NOT_VERIFIED
+    assert (await told(tmp_path / "2", text, {**CONFIG, "evidence": "words"}))[0] is Answer.VERIFIED
+    assert (await told(tmp_path / "3", text, {**CONFIG, "evidence": "words", "words_min": 9}))[0] is Answer.NOT_VERIFIED
+
+
+async def test_without_criteria_of_its_own_it_asks_for_those_of_the_spec(tmp_path: Path) -> None:
+    found, reason = await told(tmp_path, report(ONE, TWO), {"path": "R.md"})
+    assert (found, reason) == (Answer.VERIFIED, "the section 'Evidence' of R.md answers C1")

@@ -151,7 +151,7 @@ TARGETS = (
     Target(
         program="verdicts",
         key="verdicts_per_s",
-        what="`stdout` verdicts, two at a time",
+        what="`stdout` verdicts, four at a time",
         bound=40,
         unit="verdicts/s",
         at_least=True,

@@ -3,7 +3,7 @@
 `stdout_ratio`: a verdict over the plain run of the same program by the same interpreter; `quick` leaves out what this
 machine adds to the start of Python.
 `pipe_call_us`: two runs of tests that differ in how often they call a function, one less the other, a call.
-`verdicts_per_s`: verdicts on the quick program, two at a time.
+`verdicts_per_s`: verdicts on the quick program, as many at a time as a verifier runs.
 """
 
 import asyncio
@@ -23,12 +23,12 @@ from earnest.effects.sandbox.host import read_host
 from earnest.effects.sandbox.provider import BubblewrapSandbox
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.registry import Registry
-from earnest.verification.service import Verifier
+from earnest.verification.service import PARALLEL_CHECKS, Verifier
 from earnest.verification.verdict import Answer
 
 ROUNDS = 30
 CALLS_FEW, CALLS_MANY = 1_000, 11_000
-AT_ONCE = 2
+AT_ONCE = PARALLEL_CHECKS
 BURST = 120
 FULL_WAIT_S = 0.005
 USUAL: tuple[str, ...] = ()

@@ -40,12 +40,6 @@ TRIALS = [
     ),
     Trial(name="shared and failed", solution="", tests=CASES["not_verified"]["a failed subtest"], config=SHARED),
     Trial(
-        name="repeated",
-        solution="def once(): return True",
-        tests="import pytest, solution\ndef test(): assert solution.once()\n",
-        config={"repeat": 3},
-    ),
-    Trial(
         name="several files, each with a module of its own",
         solution="seen = []\ndef see(x):\n    seen.append(x)\n    return len(seen)\n",
         tests=SEE,
@@ -65,7 +59,7 @@ TRIALS = [
         config={"module": "shop"},
     ),
 ]
-VERIFIED = ("repeated", "several files, each with a module of its own", "a package")
+VERIFIED = ("several files, each with a module of its own", "a package")
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -26,12 +26,14 @@ from earnest.effects.storage.database import Database
 from earnest.effects.tools.toolbox import Toolbox
 from earnest.engine.codec import encode
 from earnest.engine.engine import Engine
+from earnest.engine.ports import Clarifier
 from earnest.engine.run import RunLimits
 from earnest.engine.senders import SENDERS
 from earnest.foundation.canonical import JsonObject
 from earnest.journal.service import Sealer
 from earnest.memory.dreamer import Dreamer
 from earnest.memory.service import Memory, open_memory
+from earnest.runtime.approvals import Person
 from earnest.runtime.dreaming import Dreaming
 from earnest.runtime.recall import MemoryRecall, catch_up
 from earnest.runtime.redaction import Redaction, secrets_in
@@ -64,9 +66,16 @@ class Platform:
 
 @contextlib.asynccontextmanager
 async def open_platform(
-    settings: Settings, *, on_report: Callable[[AuditReport], None] = lambda _: None
+    settings: Settings,
+    *,
+    on_report: Callable[[AuditReport], None] = lambda _: None,
+    person: Person | None = None,
+    clarifier: Clarifier | None = None,
 ) -> AsyncIterator[Platform]:
-    """Take the data directory and start everything. Raises `Refused("data_directory_in_use")` beside another writer."""
+    """Take the data directory and start everything. Raises `Refused("data_directory_in_use")` beside another writer.
+
+    `person` is asked for leave, `clarifier` about requests; None: nobody is there.
+    """
     clock, chance = SystemClock(), SystemChance()
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with contextlib.AsyncExitStack() as stack:
@@ -75,9 +84,7 @@ async def open_platform(
         auditor = stack.enter_context(contextlib.closing(_open_auditor(settings, bus, clock, on_report)))
         _trace(stack, bus)
         sandbox = await _open_sandbox(stack, settings, clock)
-        memory = open_memory(places.memory(settings.home))
-        stack.push_async_callback(memory.close)
-        await catch_up(memory, database)
+        memory = await _open_memory(stack, settings, database)
         _keep_sealing(stack, database, bus, clock)
         recall, toolbox = MemoryRecall(memory, clock), toolbox_for(settings, clock)
         stack.push_async_callback(toolbox.close)
@@ -108,6 +115,8 @@ async def open_platform(
             models=models.of_roles,
             redaction=_redaction(settings),
             user_home=Path.home(),
+            person=person,
+            clarifier=clarifier,
         )
         yield Platform(
             settings=settings,
@@ -124,6 +133,13 @@ async def open_platform(
             sandbox=sandbox,
             toolbox=toolbox,
         )
+
+
+async def _open_memory(stack: contextlib.AsyncExitStack, settings: Settings, database: Database) -> Memory:
+    memory = open_memory(places.memory(settings.home))
+    stack.push_async_callback(memory.close)
+    await catch_up(memory, database)
+    return memory
 
 
 async def _open_sandbox(stack: contextlib.AsyncExitStack, settings: Settings, clock: Clock) -> Sandbox:

@@ -16,7 +16,7 @@ from earnest.engine.playbook.executor import PlaybookExecutor
 from earnest.engine.playbook.no_models import NoModels
 from earnest.engine.playbook.perceiver import PlaybookPerceiver
 from earnest.engine.playbook.planner import PlaybookPlanner
-from earnest.engine.ports import Executor, Hands, LastWords, Models, Perceiver, Planner
+from earnest.engine.ports import Clarifier, Executor, Hands, LastWords, Models, Perceiver, Planner
 from earnest.runtime.order import Grants
 
 
@@ -58,12 +58,18 @@ def within_reach(tools: Iterable[Tool], grants: Grants, *, attended: bool) -> It
 
 
 def model_minds(
-    models: Models, *, tools: Iterable[Tool], today: str, calls_max: int, check_faults: CheckFaults
+    models: Models,
+    *,
+    tools: Iterable[Tool],
+    today: str,
+    calls_max: int,
+    check_faults: CheckFaults,
+    clarifier: Clarifier | None,
 ) -> Minds:
     """They ask models. `today` is the ISO date on which the run began, in every process that works it."""
     offers = offers_of(tools)
     return Minds(
-        perceiver=ModelPerceiver(today=today),
+        perceiver=ModelPerceiver(today=today, clarifier=clarifier),
         planner=ModelPlanner(today=today, offers=offers, check_faults=check_faults),
         executor=ModelExecutor(offers=offers, calls_max=calls_max),
         judge=ModelJudge(today=today),

@@ -19,6 +19,7 @@ from earnest.engine.facts import FINISHED, RESUMED, STARTED
 from earnest.engine.gradient.cascade import Cause
 from earnest.engine.gradient.constants import Constants, Tuning
 from earnest.engine.messages import FinalResult, Role, TaskSpec
+from earnest.engine.ports import Clarifier
 from earnest.engine.post import Pause, Post, active_ms
 from earnest.engine.run import Run, RunLimits
 from earnest.foundation.canonical import JsonObject
@@ -65,6 +66,8 @@ class TaskServices:
     """What of the user's files tools may read."""
     person: Person | None = None
     """Who is asked for leave, if anybody is there."""
+    clarifier: Clarifier | None = None
+    """Who is asked about a request, if anybody is there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +229,7 @@ class TaskRuns:
             tools=within_reach(services.toolbox.tools.values(), order.grants, attended=services.person is not None),
             today=rfc3339(left.started_ms)[:10],
             calls_max=services.limits.calls_per_execution,
+            clarifier=services.clarifier,
             check_faults=lambda check: services.verifier.check_faults(check, order.folder),
         )
 

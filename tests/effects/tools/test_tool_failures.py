@@ -106,11 +106,11 @@ def test_a_file_tools_errno_gives_code_and_class(number: int) -> None:
 @pytest.mark.parametrize(
     ("stderr", "paths"),
     [
-        ("rm: cannot remove '/home/u/a b': Read-only file system", ("/home/u/a b",)),
-        ("find: cannot delete \u2018/home/u/a\u2019: Read-only file system", ("/home/u/a",)),
-        ("/bin/bash: line 1: /home/u/a: Read-only file system", ("/bin/bash", "/home/u/a")),
-        ("sed: couldn't open temporary file /home/u/sedX: Read-only file system", ("/home/u/sedX",)),
-        ("OSError: [Errno 30] Read-only file system: '/home/u/a' -> '/home/u/b'", ("/home/u/a", "/home/u/b")),
+        ("rm: cannot remove '/srv/u/a b': Read-only file system", ("/srv/u/a b",)),
+        ("find: cannot delete \u2018/srv/u/a\u2019: Read-only file system", ("/srv/u/a",)),
+        ("/bin/bash: line 1: /srv/u/a: Read-only file system", ("/bin/bash", "/srv/u/a")),
+        ("sed: couldn't open temporary file /srv/u/sedX: Read-only file system", ("/srv/u/sedX",)),
+        ("OSError: [Errno 30] Read-only file system: '/srv/u/a' -> '/srv/u/b'", ("/srv/u/a", "/srv/u/b")),
         ("rm: '/a/x': Read-only file system\nrm: '/a/y': Read-only file system", ("/a/x", "/a/y")),
         ("cat: '/a/x': Permission denied\nrm: cannot remove 'y': Read-only file system", ()),
         ("rm: cannot remove '/a/x': Read-only file system\ndone", ()),

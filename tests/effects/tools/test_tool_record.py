@@ -78,7 +78,7 @@ def test_a_call_has_one_digest_for_one_action() -> None:
 
 def test_output_within_the_limit_is_kept_whole() -> None:
     assert excerpt(b"x" * 4_000, b"") == "x" * 4_000
-    assert excerpt(b"", b"err") == "err"
+    assert excerpt(b"", b"err") == "[stderr]\nerr"
     assert excerpt(b"", b"") == ""
 
 

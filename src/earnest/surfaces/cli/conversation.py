@@ -209,7 +209,8 @@ class Conversation:
         from earnest.app.platform import open_platform  # noqa: PLC0415
 
         if self._platform is None:
-            self._platform = await self._open.enter_async_context(open_platform(self._settings))
+            opening = open_platform(self._settings, person=self._terminal, clarifier=self._terminal)
+            self._platform = await self._open.enter_async_context(opening)
         return self._platform
 
 

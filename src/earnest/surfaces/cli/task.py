@@ -19,7 +19,7 @@ from earnest.engine.messages import Budget, FinalResult, PlanReady, StopRequeste
 from earnest.foundation.instants import duration_text
 from earnest.foundation.text import head_tail
 from earnest.runtime.order import Grants, Order, request_order
-from earnest.surfaces.cli.asking import Terminal
+from earnest.surfaces.cli.asking import Terminal, is_terminal
 from earnest.surfaces.cli.endings import ExitCode
 from earnest.surfaces.cli.lines import ending_lines, plan_lines, usage_text
 from earnest.surfaces.cli.live import watching
@@ -85,7 +85,8 @@ async def work(request: Request) -> Worked:
     """Work it in a platform of its own. Bad input is found before anything is opened."""
     settings, terminal = read_settings(), Terminal()
     order = _read_order(request, settings)
-    async with open_platform(settings) as platform:
+    person = terminal if request.live and is_terminal() else None
+    async with open_platform(settings, person=person) as platform:
         run_id = await _run_id(platform, request, order)
         with _stopping(platform, run_id):
             worked = await work_run(platform, run_id, terminal=terminal, live=request.live, plan_only=request.plan_only)

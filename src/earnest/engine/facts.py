@@ -37,7 +37,7 @@ def message_fact(envelope: Envelope) -> Fact:
         body={
             "id": envelope.id,
             "kind": envelope.kind,
-            "sender": envelope.sender,
+            "sender": str(envelope.sender),  # a plain text is written several times faster than an enumeration
             "causation_id": envelope.causation_id,
             "payload": encode(payload),
         },

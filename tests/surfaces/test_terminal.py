@@ -160,3 +160,27 @@ def test_what_is_typed_before_everything_is_loaded_is_answered(home: Path) -> No
         talk.type("\x04")
         assert talk.ended() == 0
     assert (home / "chat_history").read_text().count("+/runs") == 3
+
+
+@pytest.mark.slow  # a process with a terminal of its own
+@pytest.mark.parametrize(("word", "ending"), [("y", "ACCEPTED"), ("n", "Law 1")])
+def test_what_is_not_granted_is_done_once_somebody_says_yes(word: str, ending: str, home: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    command = f"cp a.txt {outside}/b.txt"
+    leave = answers({"calls": [{"tool": "shell", "args": {"command": command}, "writes": [str(outside)]}]})
+    script: Script = {**GREETS, "executor": [calling("write_file", path="a.txt", content=GREETED), leave, DONE]}
+    with serving(script) as server:
+        environment = {**os.environ, **environment_of(server), "EARNEST_HOME": str(home), "PROMPT_TOOLKIT_NO_CPR": "1"}
+        talk = Talk({**environment, "TERM": "xterm", "COLUMNS": "250"})
+        assert talk.shows("earnest>")
+        talk.type("greet\r")
+        assert talk.shows(command)
+        assert talk.shows("allow it? [y/N] ")
+        assert not (outside / "b.txt").exists()
+        talk.type(f"{word}\r")
+        assert talk.shows(ending)
+        assert (outside / "b.txt").exists() is (word == "y")
+        assert talk.shows("earnest>")
+        talk.type("\x04")
+        assert talk.ended() == 0

@@ -6,7 +6,7 @@ reach an endpoint they were not meant for, retries in its own way, bounds nothin
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from ssl import SSLContext
+from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 from typing import Any, Final
 
 import httpx2
@@ -45,7 +45,7 @@ class Client:
         self._endpoint = endpoint
         http = _Guarded(
             endpoint.api_key,
-            verify=_trusted(),
+            verify=_trusted(is_read=endpoint.base_url.startswith("https:")),
             follow_redirects=False,
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=KEPT_MAX, keepalive_expiry=KEPT_S),
             mounts=dict.fromkeys(LOOPBACK),  # what runs here is not behind a proxy
@@ -147,9 +147,9 @@ def _refuse_compression(response: httpx2.Response) -> None:
 
 
 @cache
-def _trusted() -> SSLContext:
-    """The certificates of this machine: reading them costs more than a call."""
-    return httpx2.create_ssl_context()
+def _trusted(*, is_read: bool) -> SSLContext:
+    """The certificates of this machine, read where they are needed: that costs more than a call. Else nobody's."""
+    return httpx2.create_ssl_context() if is_read else SSLContext(PROTOCOL_TLS_CLIENT)
 
 
 async def _read(response: httpx2.Response, bytes_max: int, take: Callable[[bytes], None]) -> None:

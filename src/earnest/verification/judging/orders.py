@@ -8,6 +8,7 @@ import codecs
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Final
 
 NEAR_CHARACTERS: Final = 60
@@ -147,7 +148,9 @@ def _pattern(pairs: Iterable[tuple[str, str]]) -> re.Pattern[str]:
 
 def gives_orders(text: str) -> bool:
     """True if `text`, as it is or in one of the simple disguises, talks to a judge."""
-    return any(_ROLES.search(form) is not None or any(order.search(form) for order in _ORDERS) for form in _forms(text))
+    return any(
+        _ROLES.search(form) is not None or any(order.search(form) for order in _orders()) for form in _forms(text)
+    )
 
 
 def _forms(text: str) -> Iterator[str]:
@@ -168,8 +171,7 @@ def folded(text: str) -> str:
     return unicodedata.normalize("NFKC", "".join(kept))
 
 
-_ORDERS: Final = (
-    _pattern(_IGNORING.values()),
-    _pattern(_DICTATING.values()),
-    re.compile(_ENGLISH, re.DOTALL | re.MULTILINE),
-)
+@cache
+def _orders() -> tuple[re.Pattern[str], ...]:
+    """Made when they are first needed: that takes longer than most of what else is imported."""
+    return _pattern(_IGNORING.values()), _pattern(_DICTATING.values()), re.compile(_ENGLISH, re.DOTALL | re.MULTILINE)

@@ -198,7 +198,12 @@ def measure(program: str) -> Mapping[str, object]:
         return {}
     try:
         done = subprocess.run(
-            [sys.executable, str(path)], capture_output=True, text=True, timeout=PROGRAM_TIMEOUT_S, check=True
+            [sys.executable, str(path)],
+            capture_output=True,
+            text=True,
+            timeout=PROGRAM_TIMEOUT_S,
+            check=True,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},  # an installation has its bytecode
         )
         printed = done.stdout.strip()
         found: dict[str, object] = json.loads(printed[printed.index("{") :])

@@ -1,11 +1,13 @@
 """What is a check, what is it given and what does it answer? The contract of the entry point group `earnest.checks`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from earnest.contracts.criterion import Criterion
+from earnest.contracts.reader import Reader
+from earnest.contracts.yaml_source import Node, node_of
 from earnest.effects.clock import Chance
 from earnest.effects.llm.api import ChatModel
 from earnest.effects.probes.api import Probes
@@ -22,6 +24,13 @@ class ConfigFault(NamedTuple):
 
     path: str
     message: str
+
+
+def faults_of(config: JsonObject, read: Callable[[Reader, Node], object]) -> list[ConfigFault]:
+    """What `read` finds wrong in a config, for a check that reads its own with a `Reader`."""
+    reader = Reader()
+    read(reader, node_of(config))
+    return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

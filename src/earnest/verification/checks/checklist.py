@@ -19,7 +19,7 @@ from earnest.foundation.canonical import JsonObject
 from earnest.verification.citations import QUOTE_CHARACTERS_MIN, CitedFiles
 from earnest.verification.markdown import sections
 from earnest.verification.paths import read_path, read_text
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject
+from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 from earnest.verification.visible import squeezed, telling_words, without_unseen, words
 
 WORDS_MIN: Final = 4
@@ -88,9 +88,7 @@ class ChecklistCheck:
 
     def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
         """See `Check`."""
-        reader = Reader()
-        _read(reader, node_of(config))
-        return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+        return faults_of(config, _read)
 
     async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
         """See `Check`. Without `criteria` of its own it asks for all that no checklist decides."""

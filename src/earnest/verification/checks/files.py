@@ -14,7 +14,7 @@ from earnest.foundation.canonical import JsonObject
 from earnest.verification.markdown import headings
 from earnest.verification.paths import GLOB_SEGMENTS_MAX, is_match, path_fault, read_entry
 from earnest.verification.patterns import PATTERN_CHARACTERS_MAX, is_found, pattern_fault
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject
+from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 
 ITEMS_MAX: Final = 100
 PATH_CHARACTERS_MAX: Final = 1_024
@@ -57,9 +57,7 @@ class FilesCheck:
 
     def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
         """See `Check`."""
-        reader = Reader()
-        _read(reader, node_of(config))
-        return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+        return faults_of(config, _read)
 
     async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
         """See `Check`."""

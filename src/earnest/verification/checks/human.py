@@ -6,7 +6,7 @@ from pathlib import Path
 from earnest.contracts.reader import Reader
 from earnest.contracts.yaml_source import node_of
 from earnest.foundation.canonical import JsonObject
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject
+from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 from earnest.verification.reviews.asking import decided, decision_on, review_about, waiting
 from earnest.verification.reviews.review import Decider
 from earnest.verification.reviews.rubric import read_rubric
@@ -25,9 +25,7 @@ class PersonCheck:
 
     def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
         """See `Check`."""
-        reader = Reader()
-        read_rubric(reader, node_of(config))
-        return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+        return faults_of(config, read_rubric)
 
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
         """See `Check`. Without a decision the findings name the review that waits for one."""

@@ -12,7 +12,7 @@ from earnest.effects.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
 from earnest.verification.citations import CitedFiles
 from earnest.verification.paths import read_entry, read_path
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject
+from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 from earnest.verification.strict_json import JSON_BYTES_MAX, NotStrictJson, strict_json
 from earnest.verification.values import ValueRule, is_url, read_rule, value_fault
 from earnest.verification.visible import squeezed, without_unseen
@@ -54,9 +54,7 @@ class JsonListCheck:
 
     def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
         """See `Check`."""
-        reader = Reader()
-        _read(reader, node_of(config))
-        return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+        return faults_of(config, _read)
 
     async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
         """See `Check`. Every item is looked at, however many are wrong before it."""

@@ -13,7 +13,7 @@ from earnest.effects.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Refused
 from earnest.verification.paths import path_fault, read_beside, read_entry
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject
+from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 from earnest.verification.schema import schema_fault
 from earnest.verification.schema_process import schema_problems
 from earnest.verification.strict_json import JSON_BYTES_MAX, NotStrictJson, strict_json
@@ -37,9 +37,7 @@ class JsonSchemaCheck:
 
     def config_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
         """See `Check`."""
-        reader = Reader()
-        _read(reader, node_of(config), base_folder)
-        return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+        return faults_of(config, lambda reader, node: _read(reader, node, base_folder))
 
     async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
         """See `Check`."""

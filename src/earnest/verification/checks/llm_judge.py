@@ -22,7 +22,7 @@ from earnest.verification.judging.flags import flags_of
 from earnest.verification.judging.prompt import ShownFile, answer_schema, judge_messages
 from earnest.verification.judging.reply import JudgeReply, UnreadableReply, read_reply
 from earnest.verification.paths import is_match, path_fault, read_entry
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject
+from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 from earnest.verification.reviews.asking import decided, decision_on, review_about, waiting
 from earnest.verification.reviews.review import Decider, Rubric
 
@@ -57,9 +57,7 @@ class LlmJudgeCheck:
 
     def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
         """See `Check`."""
-        reader = Reader()
-        _read(reader, node_of(config))
-        return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+        return faults_of(config, _read)
 
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
         """See `Check`. Raises `Unavailable` where there is a judge and it does not judge."""

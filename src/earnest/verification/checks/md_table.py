@@ -12,7 +12,7 @@ from earnest.effects.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.markdown import Row, Table, tables
 from earnest.verification.paths import read_path, read_text
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject
+from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 from earnest.verification.values import ValueRule, cell_fault, read_rule
 from earnest.verification.visible import squeezed, without_unseen
 
@@ -46,9 +46,7 @@ class MdTableCheck:
 
     def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
         """See `Check`."""
-        reader = Reader()
-        _read(reader, node_of(config))
-        return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+        return faults_of(config, _read)
 
     async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
         """See `Check`."""

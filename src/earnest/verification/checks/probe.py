@@ -10,7 +10,7 @@ from earnest.contracts.reader import Reader
 from earnest.contracts.yaml_source import Node, node_of
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject
+from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 
 
 class ProbeCheck:
@@ -23,9 +23,7 @@ class ProbeCheck:
 
     def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
         """See `Check`."""
-        reader = Reader()
-        _name(reader, node_of(config))
-        return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+        return faults_of(config, _name)
 
     async def run(self, config: JsonObject, _subject: Subject, tools: CheckTools) -> Findings:
         """See `Check`. Raises `Unavailable` for whatever cannot be measured."""

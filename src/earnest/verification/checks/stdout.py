@@ -14,7 +14,7 @@ from earnest.effects.sandbox.api import Execution, Profile, Report
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.verification.paths import path_fault, read_beside
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject
+from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 
 CASES_MAX: Final = 100
 ARGUMENTS_MAX: Final = 100
@@ -45,9 +45,7 @@ class StdoutCheck:
 
     def config_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
         """See `Check`."""
-        reader = Reader()
-        _read(reader, node_of(config), base_folder)
-        return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+        return faults_of(config, lambda reader, node: _read(reader, node, base_folder))
 
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
         """See `Check`. Cases run one after another, each in a sandbox of its own; the first that fails ends them."""

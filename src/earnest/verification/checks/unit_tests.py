@@ -10,7 +10,7 @@ from earnest.contracts.yaml_source import Node, node_of
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.verification.paths import path_fault, read_beside, read_entry
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject
+from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 from earnest.verification.unit_tests.judging import judge
 from earnest.verification.unit_tests.linting import complaints
 from earnest.verification.unit_tests.mutants import judge_own_tests
@@ -33,9 +33,7 @@ class UnitTestsCheck:
 
     def config_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
         """See `Check`."""
-        reader = Reader()
-        _read(reader, node_of(config), base_folder)
-        return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+        return faults_of(config, lambda reader, node: _read(reader, node, base_folder))
 
     def lint_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
         """See `LintedCheck`."""

@@ -30,6 +30,8 @@ class TaskLog:
         self._path = folder / FILE_NAME
         self._redaction = redaction
         self._clock = clock
+        with suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._told: dict[Turn, tuple[Message, ...]] = {}
         """The messages of each conversation so far, by its first turn."""
 
@@ -57,7 +59,6 @@ class TaskLog:
         return head_tail(self._redaction.of(text), TEXT_CHARACTERS_MAX)
 
     def _append(self, line: str) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         log = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             if os.fstat(log).st_size + len(line) <= LOG_BYTES_MAX:

@@ -2,6 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from earnest.foundation.canonical import JsonObject, JsonValue
 
 
 class EarnestError(Exception):
@@ -9,11 +13,15 @@ class EarnestError(Exception):
 
 
 class Refused(EarnestError):
-    """The rules say no. `code` is stable and listed in docs/refusals.md; the message is for people."""
+    """The rules say no. `code` is stable and listed in docs/refusals.md; the message is for people.
 
-    def __init__(self, code: str, message: str) -> None:
+    `details` are further members for programs, of JSON.
+    """
+
+    def __init__(self, code: str, message: str, **details: "JsonValue") -> None:
         super().__init__(message)
         self.code = code
+        self.details: JsonObject = details
 
 
 class Unavailable(EarnestError):

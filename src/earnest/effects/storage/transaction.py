@@ -92,6 +92,11 @@ class Transaction(Reader):
         self._page.last_seq = row[0]
         return row[0]
 
+    @property
+    def has_recorded(self) -> bool:
+        """True once a fact stands in it."""
+        return self._page.last_seq != self._seq_before
+
     def finish(self) -> None:
         """Make it part of the commit. Raises `Refused("silent_write")` if rows changed and no fact says so."""
         self.end()
@@ -99,7 +104,7 @@ class Transaction(Reader):
         if self._changes_before is None:
             return
         driver = self._link.driver
-        if self._page.last_seq == self._seq_before and driver.total_changes != self._changes_before:
+        if not self.has_recorded and driver.total_changes != self._changes_before:
             raise Refused("silent_write", "a transaction changed rows without recording a fact")
         driver.execute("RELEASE part")
 

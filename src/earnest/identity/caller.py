@@ -1,0 +1,47 @@
+"""Who asks? What a key proved, and nothing that a body says."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from earnest.foundation.errors import Refused
+from earnest.identity.account import Account, Kind, Status
+
+
+class Scope(StrEnum):
+    """What a key may do (market ruling a.1). The word stands in the key: `ern_live_…`."""
+
+    REGISTERED = "reg"
+    LIVE = "live"
+    HEARTBEAT = "hb"
+    OPERATOR = "op"
+    AUDITOR = "aud"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """The account behind the key that was presented, and that key."""
+
+    account: Account
+    scope: Scope
+    key_id: str
+
+    @property
+    def id(self) -> str:
+        """The account's id."""
+        return self.account.id
+
+    def need(self, *scopes: Scope) -> None:
+        """Refuse a key without one of these scopes, and a suspended account.
+
+        Raises `Refused`: `heartbeat_scope_forbidden`, `scope_forbidden`, `account_suspended`.
+        """
+        if self.scope not in scopes:
+            code = "heartbeat_scope_forbidden" if self.scope is Scope.HEARTBEAT else "scope_forbidden"
+            raise Refused(code, f"a key of scope {self.scope} may not do this; it takes {' or '.join(scopes)}")
+        if self.account.status is Status.SUSPENDED:
+            raise Refused("account_suspended", "the account is suspended: its operator knows why")
+
+    @property
+    def is_operator(self) -> bool:
+        """True for the operator of the platform."""
+        return self.account.kind is Kind.OPERATOR

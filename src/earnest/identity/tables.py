@@ -1,0 +1,12 @@
+"""Which tables hold who somebody is?"""
+
+from earnest.effects.storage.tables import table_of
+from earnest.identity.account import Account
+from earnest.identity.key import Key, Link, Session
+from earnest.identity.presence import Presence
+
+ACCOUNTS = table_of(Account, "accounts", ("operator_id",), unique=("handle",))
+KEYS = table_of(Key, "keys", ("account_id",), unique=("digest",))
+LINKS = table_of(Link, "links", ("account_id",))
+SESSIONS = table_of(Session, "sessions", ("account_id",))
+PRESENCES = table_of(Presence, "presences", key="account_id")

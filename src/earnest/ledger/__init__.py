@@ -1,0 +1,1 @@
+"""Money: accounts, transfers, holds. Double entry, whole micro-units, append-only; who is owed is said by others."""

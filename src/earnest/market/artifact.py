@@ -1,0 +1,15 @@
+"""Which files lie in the store of artifacts, and who brought them?"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """One content of one owner. `id` is `<account>/<sha256:…>`; the bytes lie once, under their digest."""
+
+    id: str
+    account_id: str
+    sha256: str
+    size_bytes: int
+    media_type: str
+    kept_at_ms: int

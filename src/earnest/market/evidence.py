@@ -1,0 +1,22 @@
+"""What was handed in for a claim?"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """One revision of a claim's evidence. `id` is `evd_…`; `manifest` is the JSON list of its items, `root` their digest.
+
+    `verdict` (JSON, the form of `earnest verify --json`) is empty until one was given; `verdict_id` is `ver_…`.
+    """
+
+    id: str
+    claim_id: str
+    revision: int
+    manifest: str
+    root: str
+    submitted_at_ms: int
+    by_key: str
+    verdict: str = ""
+    verdict_id: str | None = None
+    judged_at_ms: int | None = None

@@ -1,0 +1,208 @@
+"""How does a request become one effect and one answer, however often it is sent?"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from earnest.effects.clock import Chance, Clock
+from earnest.effects.storage.database import Database
+from earnest.effects.storage.reader import Reader
+from earnest.effects.storage.replies import Reply, keep_reply, kept_reply
+from earnest.effects.storage.transaction import Transaction
+from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_of
+from earnest.foundation.errors import Refused
+from earnest.foundation.facts import Fact
+from earnest.identity.caller import Caller
+
+REQUEST_ANSWERED: Final = "request.answered"
+"""A request that changed nothing, or was refused, and whose answer is kept."""
+
+SECOND_MS: Final = 1_000
+TWIN_WAIT_S: Final = 30
+NOT_KEPT: Final = frozenset(
+    {
+        "missing_key",
+        "unknown_key",
+        "expired_key",
+        "quota_exceeded",
+        "decline_quota",
+        "attempt_limit",
+        "idempotency_in_progress",
+        "idempotency_key_conflict",
+    }
+)
+"""Refusals that another try may not meet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keyed:
+    """What an Idempotency-Key stands for: `route` is method and path template, `fingerprint` that of the request."""
+
+    route: str
+    key: str
+    fingerprint: str
+
+    def reply_id(self, actor: str) -> str:
+        """One text for actor, route and key."""
+        return digest_of([actor, self.route, self.key])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What is sent back. `refusal`: the code, where the rules said no; `replayed`: it was given before."""
+
+    status: int
+    body: JsonObject
+    refusal: str = ""
+    replayed: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Entry:
+    """What a story works with inside a transaction. `now_ms` is a whole second; `caller` None: nobody showed a key."""
+
+    transaction: Transaction
+    now_ms: int
+    caller: Caller | None
+    chance: Chance
+    shown: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def me(self) -> Caller:
+        """Who asks. Raises `Refused("missing_key")` where nobody showed a key."""
+        if self.caller is None:
+            raise Refused("missing_key", "this needs a key: send it as `Authorization: Bearer …`")
+        return self.caller
+
+    def new_id(self, prefix: str) -> str:
+        """`<prefix>_<ULID>`."""
+        return f"{prefix}_{self.chance.new_id(self.now_ms)}"
+
+    def show_once(self, name: str, secret: str) -> None:
+        """Put a secret into this answer, and into nothing that is kept: an answer given again holds null there."""
+        self.shown[name] = secret
+
+
+Act: TypeAlias = Callable[[Entry], JsonObject]
+"""The effect, in one transaction: a plain function that may run again. Its value is the body of the answer."""
+
+
+class Desk:
+    """Where every change of the platform's books is asked for."""
+
+    def __init__(self, database: Database, clock: Clock, chance: Chance) -> None:
+        self.database = database
+        self.clock = clock
+        self.chance = chance
+        self._running: dict[str, asyncio.Future[None]] = {}
+
+    def now_ms(self) -> int:
+        """The present second."""
+        return self.clock.now_ms() // SECOND_MS * SECOND_MS
+
+    async def perform(
+        self,
+        caller: Caller | None,
+        act: Act | None = None,
+        *,
+        keyed: Keyed | None = None,
+        prepare: Callable[[], Awaitable[Act]] | None = None,
+        status: int = 200,
+    ) -> Answer:
+        """Do it once and answer; a second request with the same key waits for the first and gets its answer.
+
+        `prepare` is what cannot be done in a transaction (models, sandboxes, networks); it gives the act. What the
+        rules refuse is raised as `Refused` where there is no key, else answered and kept. Raises `Refused`:
+        `idempotency_key_conflict`, `idempotency_in_progress`, and what is never kept (`NOT_KEPT`).
+        """
+        if keyed is None:
+            act = act if prepare is None else await prepare()
+            return await self._write(caller, act, None, status)
+        reply_id = keyed.reply_id(caller.id if caller else "")
+        await self._wait_for_twin(reply_id)
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._running[reply_id] = turn
+        try:
+            return await self._perform_keyed(caller, act, keyed, prepare, status)
+        finally:
+            if self._running.get(reply_id) is turn:
+                del self._running[reply_id]
+            turn.set_result(None)
+
+    async def tick(self, act: Act) -> JsonObject:
+        """What the clock does: in nobody's name, without a key."""
+        return (await self._write(None, act, None, 200)).body
+
+    async def _wait_for_twin(self, reply_id: str) -> None:
+        while (running := self._running.get(reply_id)) is not None:
+            await asyncio.wait([running], timeout=TWIN_WAIT_S)
+            if not running.done():
+                raise Refused("idempotency_in_progress", "the first request with this key is still at work")
+
+    async def _perform_keyed(
+        self,
+        caller: Caller | None,
+        act: Act | None,
+        keyed: Keyed,
+        prepare: Callable[[], Awaitable[Act]] | None,
+        status: int,
+    ) -> Answer:
+        try:
+            if prepare is not None:
+                kept = self.database.read_sync(lambda reader: _kept(reader, caller, keyed))
+                if kept is not None:
+                    return kept
+                act = await prepare()
+            return await self._write(caller, act, keyed, status)
+        except Refused as refused:
+            if refused.code in NOT_KEPT:
+                raise
+            return await self._keep_refusal(caller, keyed, refused)
+
+    async def _write(self, caller: Caller | None, act: Act | None, keyed: Keyed | None, status: int) -> Answer:
+        now_ms = self.now_ms()
+
+        def write(transaction: Transaction) -> Answer:
+            if keyed is not None and (kept := _kept(transaction, caller, keyed)) is not None:
+                return kept
+            entry = Entry(transaction=transaction, now_ms=now_ms, caller=caller, chance=self.chance)
+            body = act(entry) if act is not None else {}
+            if keyed is not None:
+                _keep(entry, keyed, status, {**body, **dict.fromkeys(entry.shown)})
+            return Answer(status=status, body={**body, **entry.shown})
+
+        return await self.database.write(write)
+
+    async def _keep_refusal(self, caller: Caller | None, keyed: Keyed, refused: Refused) -> Answer:
+        body: JsonObject = {"code": refused.code, "detail": str(refused), **refused.details}
+        now_ms = self.now_ms()
+
+        def write(transaction: Transaction) -> Answer:
+            entry = Entry(transaction=transaction, now_ms=now_ms, caller=caller, chance=self.chance)
+            _keep(entry, keyed, 0, body)
+            return Answer(status=0, body=body, refusal=refused.code)
+
+        return await self.database.write(write)
+
+
+def _kept(reader: Reader, caller: Caller | None, keyed: Keyed) -> Answer | None:
+    reply = kept_reply(reader, keyed.reply_id(caller.id if caller else ""))
+    if reply is None:
+        return None
+    if reply.fingerprint != keyed.fingerprint:
+        raise Refused("idempotency_key_conflict", "this Idempotency-Key was used for another request")
+    body = json.loads(reply.body)
+    return Answer(status=reply.status, body=body, refusal="" if reply.status else body["code"], replayed=True)
+
+
+def _keep(entry: Entry, keyed: Keyed, status: int, body: JsonObject) -> None:
+    """Keep the answer. Status 0 stands for a refusal, whose code says which status that is."""
+    actor = entry.caller.id if entry.caller else ""
+    if not entry.transaction.has_recorded:
+        kept = {"route": keyed.route, "code": str(body.get("code", "")) if status == 0 else ""}
+        entry.transaction.record(Fact(kind=REQUEST_ANSWERED, subject=actor, at_ms=entry.now_ms, body=kept))
+    text = canonical_bytes(body).decode()
+    reply = Reply(id=keyed.reply_id(actor), fingerprint=keyed.fingerprint, status=status, body=text, at_ms=entry.now_ms)
+    keep_reply(entry.transaction, reply)

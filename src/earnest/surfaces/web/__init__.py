@@ -1,0 +1,1 @@
+"""The REST door: parse, ask a story, render."""

@@ -35,6 +35,10 @@ class Chance(Protocol):
         """A number in [0, 1)."""
         ...
 
+    def secret(self) -> bytes:
+        """32 bytes that nobody can guess, unless the source is a seeded one."""
+        ...
+
 
 class SystemClock:
     """The machine's clock."""
@@ -112,6 +116,10 @@ class SystemChance:
         """See `Chance`."""
         return secrets.randbits(53) / 2**53
 
+    def secret(self) -> bytes:
+        """See `Chance`."""
+        return secrets.token_bytes(32)
+
 
 class SeededChance:
     """The same ids and numbers for the same seed: for simulations and tests, never for secrets."""
@@ -126,6 +134,10 @@ class SeededChance:
     def fraction(self) -> float:
         """See `Chance`."""
         return self._random.random()
+
+    def secret(self) -> bytes:
+        """See `Chance`."""
+        return self._random.randbytes(32)
 
 
 def _ulid(at_ms: int, chance: bytes) -> str:

@@ -12,6 +12,11 @@ def rfc3339(at_ms: int) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at_ms % 1000:03d}Z"
 
 
+def rfc3339_s(at_ms: int) -> str:
+    """`2026-11-21T08:30:00Z`: the same in whole seconds, rounded down."""
+    return (EPOCH + timedelta(milliseconds=at_ms)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def duration_text(duration_ms: int) -> str:
     """`0.3 s`, `12.0 s`, `3 min 20 s`, `2 h 05 min`."""
     seconds = duration_ms / 1000

@@ -1,8 +1,27 @@
 """What proves who somebody is? Only hashes of it are kept."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
+from typing import Final
 
+from earnest.foundation.errors import Refused
+from earnest.identity.account import Account, Status
 from earnest.identity.caller import Scope
+from earnest.identity.secret import BASE62_CHARACTERS, KeyedHash, base62, same
+
+PREFIX_CHARACTERS: Final = 12
+MOMENT_MAX_MS: Final = 253_402_300_799_000
+"""The last second that RFC 3339 can name."""
+KEYS_MAX: Final = 20
+"""Keys of one account that work."""
+LINK_MS: Final = 24 * 3_600_000
+"""How long the operator's one-time link works."""
+SESSION_MS: Final = 12 * 3_600_000
+KEY_PURPOSE: Final = "key"
+LINK_PURPOSE: Final = "link"
+SESSION_PURPOSE: Final = "session"
+_KEY: Final = re.compile(rf"ern_({'|'.join(Scope)})_[0-9A-Za-z]{{{BASE62_CHARACTERS}}}", re.ASCII)
+_OPERATOR_LINK: Final = re.compile(r"([0-9a-f]{8,12}\.[0-9A-Z]{26})\.([0-9a-f]{64})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,3 +71,60 @@ class Session:
     created_at_ms: int
     expires_at_ms: int
     ended_at_ms: int | None = None
+
+
+def key_text(scope: Scope, entropy: bytes) -> str:
+    """What its owner is shown once."""
+    return f"ern_{scope}_{base62(entropy)}"
+
+
+def is_key_text(text: str) -> bool:
+    """True for what has the form of a key."""
+    return _KEY.fullmatch(text) is not None
+
+
+def ends_at_ms(key: Key) -> int | None:
+    """From when on it does not work; None: it always will."""
+    return min((at_ms for at_ms in (key.expires_at_ms, key.revoked_at_ms) if at_ms is not None), default=None)
+
+
+def works(key: Key, now_ms: int) -> bool:
+    """True until it has expired or was revoked."""
+    end_ms = ends_at_ms(key)
+    return end_ms is None or now_ms < end_ms
+
+
+def may_add(account: Account, scope: Scope) -> None:
+    """Which keys an agent may give itself: `live` and `hb`, once somebody answers for it.
+
+    Raises `Refused`: `scope_forbidden`, `onboarding_required`.
+    """
+    if scope not in {Scope.LIVE, Scope.HEARTBEAT}:
+        raise Refused("scope_forbidden", "an agent's further keys are of scope live or hb")
+    if account.status is Status.REGISTERED:
+        raise Refused("onboarding_required", "an operator must own the agent first: see its claim_url")
+
+
+def rotated(key: Key, now_ms: int, overlap_ms: int) -> Key:
+    """The old key, which works until its overlap with the new one is over."""
+    return replace(key, expires_at_ms=min(now_ms + overlap_ms, key.expires_at_ms or MOMENT_MAX_MS))
+
+
+def operator_link(hashing: KeyedHash, nonce: str, expires_at_ms: int) -> str:
+    """A one-time secret that can be made beside a running platform: it proves itself, and its use is kept.
+
+    `nonce` is a ULID.
+    """
+    said = f"{expires_at_ms:x}.{nonce}"
+    return f"{said}.{hashing.digest('operator-link', said)}"
+
+
+def check_operator_link(hashing: KeyedHash, text: str, now_ms: int) -> int:
+    """When it expires. Raises `Refused`: `not_found`, `link_expired`."""
+    found = _OPERATOR_LINK.fullmatch(text)
+    if found is None or not same(hashing.digest("operator-link", found[1]), found[2]):
+        raise Refused("not_found", "there is no such link")
+    expires_at_ms = int(found[1].partition(".")[0], 16)
+    if expires_at_ms <= now_ms:
+        raise Refused("link_expired", "the link has expired: `earnest keys operator-link` makes another")
+    return expires_at_ms

@@ -1,7 +1,8 @@
 """What are the accounts of the ledger called?
 
-Per party `available`, `clearing`, `pending_out`; per job `escrow`; per dispute `stake`; of the platform `fees`, `external`
-(what is outside: its debit is what came in) and `treasury` (what of ai$ has not been given out). Market ruling a.9.
+Per party `available`, `clearing`, `pending_out`; per job `escrow`; per dispute `stake`; of the platform `fees`,
+`external` (what is outside: its debit is what came in) and `treasury` (what of ai$ has not been given out). Market
+ruling a.9.
 """
 
 from typing import Final
@@ -47,3 +48,18 @@ def external(currency: str) -> str:
 def treasury(currency: str) -> str:
     """What the platform may still give out: a fixed amount at the start, bounded below by 0."""
     return f"{PLATFORM}:treasury:{currency}"
+
+
+def is_guarded(account: str) -> bool:
+    """True for every account but the world outside: it never gives more than it got."""
+    return not account.startswith(f"{PLATFORM}:external:")
+
+
+def owner_of(account: str) -> str:
+    """Whose account it is: a party's, a job's, a dispute's, the platform's."""
+    return account.partition(":")[0]
+
+
+def currency_of(account: str) -> str:
+    """The last part of every account's name."""
+    return account.rpartition(":")[2]

@@ -1,10 +1,11 @@
 """Which tables hold the money?"""
 
 from earnest.effects.storage.tables import table_of
-from earnest.ledger.payout import Deposit, Payout
+from earnest.ledger.payout import Deposit, Destination, Payout
 from earnest.ledger.transfer import LedgerAccount, Transfer
 
 LEDGER_ACCOUNTS = table_of(LedgerAccount, "ledger_accounts")
 TRANSFERS = table_of(Transfer, "transfers", ("debit", "at_ms"), ("credit", "at_ms"))
-PAYOUTS = table_of(Payout, "payouts", ("account_id", "requested_at_ms"))
-DEPOSITS = table_of(Deposit, "deposits", ("account_id", "asked_at_ms"), ("state",))
+PAYOUTS = table_of(Payout, "payouts", ("account_id", "requested_at_ms"), ("state", "requested_at_ms"))
+DEPOSITS = table_of(Deposit, "deposits", ("account_id", "asked_at_ms"), ("state", "asked_at_ms"))
+DESTINATIONS = table_of(Destination, "destinations", key="account_id")

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
+
+from earnest.ledger.accounts import currency_of
 
 
 class TransferKind(StrEnum):
@@ -50,3 +53,64 @@ class LedgerAccount:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "guarded", bool(self.guarded))
+
+    @property
+    def balance_micro(self) -> int:
+        """What it got less what it gave. Below 0 only where it is not guarded."""
+        return self.credits_posted - self.debits_posted
+
+    @property
+    def free_micro(self) -> int:
+        """Its balance less what is reserved: what it may give."""
+        return self.balance_micro - self.debits_pending
+
+
+Chain: TypeAlias = tuple[Transfer, ...]
+"""Transfers that are booked together or not at all. Empty where nothing is owed."""
+
+
+def moved(transfer_id: str, debit: str, credit: str, amount_micro: int, *, reason: str, at_ms: int) -> Chain:
+    """Move at once; nothing where the amount is 0."""
+    return _one(transfer_id, debit, credit, amount_micro, kind=TransferKind.POSTED, reason=reason, at_ms=at_ms)
+
+
+def reserved(transfer_id: str, debit: str, credit: str, amount_micro: int, *, reason: str, at_ms: int) -> Chain:
+    """Reserve what `ended` will move or return; nothing where the amount is 0."""
+    return _one(transfer_id, debit, credit, amount_micro, kind=TransferKind.PENDING, reason=reason, at_ms=at_ms)
+
+
+def ended(held: Chain, moved_micro: int, *, reason: str, at_ms: int) -> Chain:
+    """End each reservation: `moved_micro` of it moves, the rest returns. The same id whatever the end: there is one."""
+    return tuple(
+        Transfer(
+            id=f"{hold.id}/end",
+            kind=TransferKind.POST if moved_micro else TransferKind.VOID,
+            debit=hold.debit,
+            credit=hold.credit,
+            currency=hold.currency,
+            amount_micro=moved_micro or hold.amount_micro,
+            reason=reason,
+            at_ms=at_ms,
+            pending_id=hold.id,
+        )
+        for hold in held
+    )
+
+
+def _one(
+    transfer_id: str, debit: str, credit: str, amount_micro: int, *, kind: TransferKind, reason: str, at_ms: int
+) -> Chain:
+    if amount_micro == 0:
+        return ()
+    return (
+        Transfer(
+            id=transfer_id,
+            kind=kind,
+            debit=debit,
+            credit=credit,
+            currency=currency_of(debit),
+            amount_micro=amount_micro,
+            reason=reason,
+            at_ms=at_ms,
+        ),
+    )

@@ -13,3 +13,8 @@ class Artifact:
     size_bytes: int
     media_type: str
     kept_at_ms: int
+
+
+def artifact_id(account_id: str, sha256: str) -> str:
+    """The id of one account's content."""
+    return f"{account_id}/{sha256}"

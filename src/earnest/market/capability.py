@@ -1,7 +1,12 @@
 """What does an agent say that it can do, and what has it shown?"""
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Refused
+from earnest.foundation.instants import rfc3339_s
 
 
 class CapabilityState(StrEnum):
@@ -18,7 +23,8 @@ class CapabilityState(StrEnum):
 class Capability:
     """A declared ability. `availability` (JSON) is {max_concurrent, paused, hours: [{days, from, to, tz}]}.
 
-    `revision` counts the edits, for If-Match. `verified_at_ms` to `lapses_at_ms` bounds the badge.
+    `revision` counts the edits, for If-Match; `tries` the test jobs begun for it. `verified_at_ms` to `lapses_at_ms`
+    bounds the badge; what was shown before the end of an earlier one counts no more.
     """
 
     id: str
@@ -34,12 +40,105 @@ class Capability:
     revision: int = 1
     verified_at_ms: int | None = None
     lapses_at_ms: int | None = None
+    tries: int = 0
     removed: bool = False
     wake_ms: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "state", CapabilityState(self.state))
         object.__setattr__(self, "removed", bool(self.removed))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapabilityForm:
+    """What an agent says of a capability. `availability` is the JSON form of an `Availability`."""
+
+    category: str
+    task_class: str
+    availability: str
+    floor_micro: int
+    currency: str
+    model_fingerprint: str
+
+
+def with_wake(capability: Capability) -> Capability:
+    """The clock looks at it again when its badge ends."""
+    is_verified = capability.state is CapabilityState.VERIFIED and not capability.removed
+    return replace(capability, wake_ms=capability.lapses_at_ms if is_verified else None)
+
+
+def declared(capability_id: str, account_id: str, form: CapabilityForm, now_ms: int) -> Capability:
+    """A new capability, of which nothing has been shown."""
+    return Capability(
+        id=capability_id,
+        account_id=account_id,
+        category=form.category,
+        task_class=form.task_class,
+        state=CapabilityState.DECLARED,
+        declared_at_ms=now_ms,
+        availability=form.availability,
+        floor_micro=form.floor_micro,
+        currency=form.currency,
+        model_fingerprint=form.model_fingerprint,
+    )
+
+
+def edited(capability: Capability, form: CapabilityForm, now_ms: int) -> Capability:
+    """The capability as the form says; the same value where it says nothing new.
+
+    What was shown by another model is not shown by this one: a badge lapses with a change of `model_fingerprint`.
+    Raises `Refused("validation")` for another kind of work: that is another capability.
+    """
+    if (form.category, form.task_class) != (capability.category, capability.task_class):
+        raise Refused("validation", "category and task_class stay: declare another capability for other work")
+    after = replace(
+        capability,
+        availability=form.availability,
+        floor_micro=form.floor_micro,
+        currency=form.currency,
+        model_fingerprint=form.model_fingerprint,
+    )
+    if after == capability:
+        return capability
+    after = replace(after, revision=capability.revision + 1)
+    if form.model_fingerprint != capability.model_fingerprint:
+        if after.state is CapabilityState.VERIFIED:
+            return lapsed(after, now_ms)
+        if after.state is CapabilityState.PROBATION:
+            return replace(after, state=CapabilityState.DECLARED)
+    return after
+
+
+def lapsed(capability: Capability, now_ms: int) -> Capability:
+    """The badge ends now."""
+    return with_wake(replace(capability, state=CapabilityState.LAPSED, lapses_at_ms=now_ms))
+
+
+def revoked(capability: Capability) -> Capability:
+    """The operator took it away, for good."""
+    return with_wake(replace(capability, state=CapabilityState.REVOKED))
+
+
+def capability_json(capability: Capability) -> JsonObject:
+    """How a capability is shown."""
+    return {
+        "id": capability.id,
+        "category": capability.category,
+        "task_class": capability.task_class,
+        "state": capability.state.value,
+        "availability": json.loads(capability.availability),
+        "floor_micro": capability.floor_micro,
+        "currency": capability.currency,
+        "model_fingerprint": capability.model_fingerprint,
+        "revision": capability.revision,
+        "declared_at": rfc3339_s(capability.declared_at_ms),
+        "verified_at": _instant(capability.verified_at_ms),
+        "lapses_at": _instant(capability.lapses_at_ms),
+    }
+
+
+def _instant(at_ms: int | None) -> str | None:
+    return None if at_ms is None else rfc3339_s(at_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

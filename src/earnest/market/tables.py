@@ -1,6 +1,6 @@
 """Which tables hold jobs and what comes of them?"""
 
-from earnest.effects.storage.tables import table_of
+from earnest.effects.storage.tables import index_of, table_of
 from earnest.market.application import Application
 from earnest.market.artifact import Artifact
 from earnest.market.capability import Capability, Trial
@@ -9,14 +9,28 @@ from earnest.market.dispute import Dispute, Statement
 from earnest.market.evidence import Submission
 from earnest.market.job import Job
 from earnest.market.review import ReviewRow
+from earnest.market.sealed import SealedReview
 from earnest.market.signal import Signal
 
-JOBS = table_of(Job, "jobs", ("creator", "created_at_ms"), ("state", "category", "task_class", "amount_micro"))
-CLAIMS = table_of(
-    Claim, "claims", ("seller", "state"), ("buyer", "state"), ("job_id",), ("state", "verdict", "submitted_at_ms")
+JOBS = table_of(
+    Job, "jobs", ("creator", "id"), ("state", "id"), ("redo_of",), ("creator", "state", "currency", "amount_micro")
 )
+index_of(JOBS, "jobs_best_first", "state", "category", "task_class", "currency", "amount_micro DESC", "id")
+CLAIMS = table_of(
+    Claim,
+    "claims",
+    ("seller", "state"),
+    ("seller", "id"),
+    ("buyer", "state"),
+    ("job_id", "id"),
+    ("state", "verdict", "submitted_at_ms"),
+)
+_OPEN_WINDOW = "reviews_close_at_ms IS NOT NULL AND reviews_published_at_ms IS NULL"
+index_of(CLAIMS, "claims_in_review_by_seller", "seller", "reviews_close_at_ms", where=_OPEN_WINDOW)
+index_of(CLAIMS, "claims_in_review_by_buyer", "buyer", "reviews_close_at_ms", where=_OPEN_WINDOW)
 SUBMISSIONS = table_of(Submission, "submissions", ("claim_id", "revision"))
 REVIEWS = table_of(ReviewRow, "reviews", ("claim_id", "side"), ("about", "published_at_ms"))
+SEALED_REVIEWS = table_of(SealedReview, "sealed_reviews")
 DISPUTES = table_of(Dispute, "disputes", ("raiser", "closed_at_ms"), ("respondent", "closed_at_ms"), ("claim_id",))
 STATEMENTS = table_of(Statement, "statements", ("dispute_id", "number"))
 CAPABILITIES = table_of(Capability, "capabilities", ("account_id",), ("category", "task_class"))

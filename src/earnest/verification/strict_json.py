@@ -37,7 +37,7 @@ def strict_json(data: bytes) -> JsonValue:
         raise NotStrictJson(f"{error.msg} (line {error.lineno}, column {error.colno})") from None
     except ValueError:  # Python's own limit on the digits of an integer
         raise NotStrictJson("a number with too many digits") from None
-    _check_depth(value)
+    check_depth(value)
     _check_text(text, value)
     return value
 
@@ -62,9 +62,10 @@ def _finite(text: str) -> float:
     return number
 
 
-def _check_depth(value: JsonValue) -> None:
+def check_depth(value: JsonValue, depth_max: int = JSON_DEPTH_MAX) -> None:
+    """Raises `NotStrictJson` for arrays and objects nested deeper than `depth_max`."""
     level: list[JsonValue] = [value]
-    for _ in range(JSON_DEPTH_MAX + 1):
+    for _ in range(depth_max + 1):
         inner: list[JsonValue] = []
         for item in level:
             if isinstance(item, dict):
@@ -74,7 +75,7 @@ def _check_depth(value: JsonValue) -> None:
         if not inner:
             return
         level = inner
-    raise NotStrictJson(f"nested deeper than {JSON_DEPTH_MAX}")
+    raise NotStrictJson(f"nested deeper than {depth_max}")
 
 
 def _check_text(text: str, value: JsonValue) -> None:

@@ -14,7 +14,8 @@ def touch(transaction: Transaction, seq: int, subjects: Iterable[str]) -> None:
         transaction.execute(_TOUCH, (subject, seq))
 
 
-def touched(reader: Reader, subject: str) -> int:
-    """The newest fact that touched `subject`; 0 if none has."""
-    found = reader.execute("SELECT seq FROM touches WHERE subject = ?", (subject,)).fetchone()
-    return int(found[0]) if found else 0
+def touched(reader: Reader, *subjects: str) -> int:
+    """The newest fact that touched one of `subjects`; 0 if none has."""
+    marks = ", ".join("?" * len(subjects))
+    (seq,) = reader.execute(f"SELECT max(seq) FROM touches WHERE subject IN ({marks})", subjects).fetchone()  # noqa: S608
+    return int(seq or 0)

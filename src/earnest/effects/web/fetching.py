@@ -33,11 +33,12 @@ Dial = Callable[[str, int, float], socket.socket]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchLimits:
-    """Bounds of one fetch, all its redirections included."""
+    """Bounds of one fetch, all its redirections included. `https_only`: on every hop."""
 
     deadline_ms: int = 30_000
     silence_ms: int = 10_000
     body_bytes: int = 4 * 1024 * 1024
+    https_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +151,8 @@ class _Visit:
     def follow(self, url: str) -> Page:
         for _ in range(REDIRECTS_MAX + 1):
             address = web_address(url)
+            if self._limits.https_only and address.scheme != "https":
+                raise Refused("url_refused", "only https:// is fetched here, also where it leads on")
             try:
                 page, location = self._ask(address)
             except (OSError, http.client.HTTPException) as error:

@@ -43,6 +43,7 @@ CREATE TABLE accounts (
   mail TEXT NOT NULL,
   expected_every_s INTEGER NOT NULL,
   model_fingerprint TEXT NOT NULL,
+  suspended_from TEXT,
   PRIMARY KEY (id)
 )
  STRICT;
@@ -85,6 +86,7 @@ CREATE TABLE capabilities (
   revision INTEGER NOT NULL,
   verified_at_ms INTEGER,
   lapses_at_ms INTEGER,
+  tries INTEGER NOT NULL,
   removed INTEGER NOT NULL,
   wake_ms INTEGER,
   PRIMARY KEY (id)
@@ -120,6 +122,7 @@ CREATE TABLE claims (
   revise_by_ms INTEGER,
   submitted_at_ms INTEGER,
   review_ends_at_ms INTEGER,
+  unjudged_at_ms INTEGER,
   appeal_ends_at_ms INTEGER,
   evidence_root TEXT NOT NULL,
   verdict TEXT NOT NULL,
@@ -137,6 +140,7 @@ CREATE TABLE claims (
   frozen TEXT NOT NULL,
   settlement_seller_micro INTEGER,
   settlement_buyer_micro INTEGER,
+  settle_at_ms INTEGER,
   settle_tries INTEGER NOT NULL,
   related INTEGER NOT NULL,
   ended_at_ms INTEGER,
@@ -149,10 +153,13 @@ CREATE TABLE claims (
 )
  STRICT;
 CREATE INDEX claims_by_buyer_state ON claims (buyer, state);
-CREATE INDEX claims_by_job_id ON claims (job_id);
+CREATE INDEX claims_by_job_id_id ON claims (job_id, id);
+CREATE INDEX claims_by_seller_id ON claims (seller, id);
 CREATE INDEX claims_by_seller_state ON claims (seller, state);
 CREATE INDEX claims_by_state_verdict_submitted_at_ms ON claims (state, verdict, submitted_at_ms);
 CREATE INDEX claims_by_wake_ms ON claims (wake_ms) WHERE wake_ms IS NOT NULL;
+CREATE INDEX claims_in_review_by_buyer ON claims (buyer, reviews_close_at_ms) WHERE reviews_close_at_ms IS NOT NULL AND reviews_published_at_ms IS NULL;
+CREATE INDEX claims_in_review_by_seller ON claims (seller, reviews_close_at_ms) WHERE reviews_close_at_ms IS NOT NULL AND reviews_published_at_ms IS NULL;
 CREATE TABLE deposits (
   id TEXT NOT NULL,
   account_id TEXT NOT NULL,
@@ -167,10 +174,20 @@ CREATE TABLE deposits (
 )
  STRICT;
 CREATE INDEX deposits_by_account_id_asked_at_ms ON deposits (account_id, asked_at_ms);
-CREATE INDEX deposits_by_state ON deposits (state);
+CREATE INDEX deposits_by_state_asked_at_ms ON deposits (state, asked_at_ms);
+CREATE TABLE destinations (
+  account_id TEXT NOT NULL,
+  rail TEXT NOT NULL,
+  address TEXT NOT NULL,
+  set_at_ms INTEGER NOT NULL,
+  set_by TEXT NOT NULL,
+  PRIMARY KEY (account_id)
+)
+ STRICT;
 CREATE TABLE disputes (
   id TEXT NOT NULL,
   claim_id TEXT NOT NULL,
+  revision INTEGER NOT NULL,
   raiser TEXT NOT NULL,
   respondent TEXT NOT NULL,
   state TEXT NOT NULL,
@@ -180,7 +197,9 @@ CREATE TABLE disputes (
   reason TEXT NOT NULL,
   criteria TEXT NOT NULL,
   opened_at_ms INTEGER NOT NULL,
+  stake_by_ms INTEGER NOT NULL,
   hard_limit_ms INTEGER NOT NULL,
+  stake_tried_at_ms INTEGER,
   respond_by_ms INTEGER,
   awaiting TEXT NOT NULL,
   raiser_unread INTEGER NOT NULL,
@@ -220,6 +239,7 @@ CREATE TABLE jobs (
   closes_at_ms INTEGER NOT NULL,
   created_at_ms INTEGER NOT NULL,
   tags TEXT NOT NULL,
+  files TEXT NOT NULL,
   deadline_at_ms INTEGER,
   apply_until_ms INTEGER,
   grace_s INTEGER NOT NULL,
@@ -234,8 +254,11 @@ CREATE TABLE jobs (
   PRIMARY KEY (id)
 )
  STRICT;
-CREATE INDEX jobs_by_creator_created_at_ms ON jobs (creator, created_at_ms);
-CREATE INDEX jobs_by_state_category_task_class_amount_micro ON jobs (state, category, task_class, amount_micro);
+CREATE INDEX jobs_best_first ON jobs (state, category, task_class, currency, amount_micro DESC, id);
+CREATE INDEX jobs_by_creator_id ON jobs (creator, id);
+CREATE INDEX jobs_by_creator_state_currency_amount_micro ON jobs (creator, state, currency, amount_micro);
+CREATE INDEX jobs_by_redo_of ON jobs (redo_of);
+CREATE INDEX jobs_by_state_id ON jobs (state, id);
 CREATE INDEX jobs_by_wake_ms ON jobs (wake_ms) WHERE wake_ms IS NOT NULL;
 CREATE TABLE keys (
   id TEXT NOT NULL,
@@ -283,6 +306,7 @@ CREATE TABLE payouts (
   amount_micro INTEGER NOT NULL,
   state TEXT NOT NULL,
   rail TEXT NOT NULL,
+  destination TEXT NOT NULL,
   requested_at_ms INTEGER NOT NULL,
   rail_ref TEXT NOT NULL,
   reason TEXT NOT NULL,
@@ -293,6 +317,7 @@ CREATE TABLE payouts (
 )
  STRICT;
 CREATE INDEX payouts_by_account_id_requested_at_ms ON payouts (account_id, requested_at_ms);
+CREATE INDEX payouts_by_state_requested_at_ms ON payouts (state, requested_at_ms);
 CREATE INDEX payouts_by_wake_ms ON payouts (wake_ms) WHERE wake_ms IS NOT NULL;
 CREATE TABLE presences (
   account_id TEXT NOT NULL,
@@ -322,14 +347,14 @@ CREATE TABLE reviews (
   side TEXT NOT NULL,
   author TEXT NOT NULL,
   about TEXT NOT NULL,
-  rating INTEGER NOT NULL,
-  parts TEXT NOT NULL,
-  text TEXT NOT NULL,
-  salt TEXT NOT NULL,
   commitment TEXT NOT NULL,
   sent_at_ms INTEGER NOT NULL,
   late INTEGER NOT NULL,
   weight INTEGER NOT NULL,
+  rating INTEGER NOT NULL,
+  parts TEXT NOT NULL,
+  text TEXT NOT NULL,
+  salt TEXT NOT NULL,
   published_at_ms INTEGER,
   reply TEXT NOT NULL,
   replied_at_ms INTEGER,
@@ -338,6 +363,13 @@ CREATE TABLE reviews (
  STRICT;
 CREATE INDEX reviews_by_about_published_at_ms ON reviews (about, published_at_ms);
 CREATE INDEX reviews_by_claim_id_side ON reviews (claim_id, side);
+CREATE TABLE sealed_reviews (
+  id TEXT NOT NULL,
+  content TEXT NOT NULL,
+  salt TEXT NOT NULL,
+  PRIMARY KEY (id)
+)
+ STRICT;
 CREATE TABLE sessions (
   id TEXT NOT NULL,
   account_id TEXT NOT NULL,

@@ -1,0 +1,114 @@
+"""How fast is the ledger, and does it stay so? Prints one JSON object; run with `python benchmarks/ledger.py`."""
+
+import asyncio
+import gc
+import json
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from earnest.effects.clock import SystemChance, SystemClock
+from earnest.effects.storage.database import Database
+from earnest.effects.storage.transaction import Transaction
+from earnest.foundation.facts import Fact
+from earnest.ledger.accounts import available, external
+from earnest.ledger.service import post
+from earnest.ledger.transfer import Chain, moved
+
+WRITERS = 32
+TRANSFERS = 8_000
+ROUNDS = 5
+PARTIES = 20_000
+OPENING_MICRO = 10**11
+MANY = 1_000_000
+FILL = """
+INSERT INTO transfers (id, kind, debit, credit, currency, amount_micro, reason, at_ms, pending_id, resolved)
+VALUES (?, 'posted', ?, ?, 'USD', 1, 'filled', ?, NULL, '')
+"""
+
+
+def _account(number: int) -> str:
+    return available(f"act_{number:026d}", "USD")
+
+
+def _chain(clock: SystemClock, chance: SystemChance, pick: random.Random) -> Chain:
+    now_ms = clock.now_ms()
+    debit, credit = pick.sample(range(PARTIES), 2)
+    transfer_id = f"clm_{chance.new_id(now_ms)}/cleared"
+    return moved(transfer_id, _account(debit), _account(credit), 1_000, reason="cleared", at_ms=now_ms)
+
+
+async def _transfers_per_s(database: Database, clock: SystemClock) -> float:
+    """One chain of one transfer a write, each durable before its writer goes on."""
+    pick = random.Random(0)
+    chains = [_chain(clock, SystemChance(), pick) for _ in range(TRANSFERS)]
+    queue = iter(chains)
+
+    async def work() -> None:
+        for chain in queue:
+
+            def book(transaction: Transaction, chain: Chain = chain) -> None:
+                post(transaction, chain)
+
+            await database.write(book)
+
+    gc.collect()
+    start_ns = clock.ticks_ns()
+    await asyncio.gather(*(work() for _ in range(WRITERS)))
+    return TRANSFERS / ((clock.ticks_ns() - start_ns) / 1e9)
+
+
+def _open_parties(transaction: Transaction) -> None:
+    for first in range(0, PARTIES, 50):
+        numbers = range(first, first + 50)
+        opened = [
+            moved(f"dep_{n:026d}/in", external("USD"), _account(n), OPENING_MICRO, reason="deposit", at_ms=0)
+            for n in numbers
+        ]
+        post(transaction, tuple(transfer for chain in opened for transfer in chain))
+
+
+def _fill(transaction: Transaction) -> None:
+    """A million further rows, written in bulk: their facts would take minutes and are not what is measured."""
+    chance, pick = SystemChance(), random.Random(1)
+
+    def rows() -> Iterator[tuple[str, str, str, int]]:
+        for number in range(MANY):
+            debit, credit = pick.sample(range(PARTIES), 2)
+            yield f"clm_{chance.new_id(number)}/cleared", _account(debit), _account(credit), number
+
+    for row in rows():
+        transaction.execute(FILL, row)
+    transaction.record(Fact(kind="ledger.filled", subject="benchmark", at_ms=0, body={}))
+
+
+async def _rate(folder: Path, fill: bool) -> list[float]:
+    clock = SystemClock()
+    database = Database.open(folder / "books.sqlite", clock)
+    try:
+        await database.write(_open_parties)
+        if fill:
+            await database.write(_fill)
+        await _transfers_per_s(database, clock)  # the first round loads what is loaded once
+        return [await _transfers_per_s(database, clock) for _ in range(ROUNDS)]
+    finally:
+        database.close()
+
+
+async def measure(folder: Path) -> dict[str, float]:
+    few, many = await _rate(folder / "few", fill=False), await _rate(folder / "many", fill=True)
+    return {
+        "transfers_per_s_32_writers": round(statistics.median(few)),
+        "transfers_per_s_with_1000000": round(statistics.median(many)),
+        "cost_ratio_with_1000000": round(statistics.median(few) / statistics.median(many), 2),
+    }
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as name:
+        started = time.perf_counter()
+        figures = asyncio.run(measure(Path(name)))
+        print(json.dumps(figures | {"seconds": round(time.perf_counter() - started, 1)}, indent=2))

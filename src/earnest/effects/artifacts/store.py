@@ -1,0 +1,134 @@
+"""Where do artifacts lie? Each content once, in a file that is named by its digest and by nothing from outside."""
+
+import asyncio
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from earnest.foundation.canonical import digest_bytes
+from earnest.foundation.errors import Broken, Refused, Unavailable
+
+MEBIBYTE: Final = 1024 * 1024
+_DIGEST: Final = re.compile(r"sha256:([0-9a-f]{2})([0-9a-f]{62})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactLimits:
+    """`item_bytes` of one artifact, `owner_bytes` of all that one account has brought."""
+
+    item_bytes: int = 64 * MEBIBYTE
+    owner_bytes: int = 1024 * MEBIBYTE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What was put: `sha256:` and 64 hexadecimal digits, and how long it is."""
+
+    sha256: str
+    size_bytes: int
+
+
+class ArtifactStore:
+    """The store in one folder, held by the one process that writes the books beside it."""
+
+    def __init__(self, folder: Path, limits: ArtifactLimits | None = None) -> None:
+        self.limits = limits or ArtifactLimits()
+        self._folder = folder
+        self._arriving = folder / "arriving"
+        self._arriving.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for half in self._arriving.iterdir():  # what a crash cut off
+            half.unlink()
+
+    async def put(self, content: bytes | AsyncIterator[bytes], bytes_max: int | None = None) -> Stored:
+        """Keep a content; it is on the disk when this returns. The same content again changes nothing.
+
+        Raises `Refused("too_large")` past `bytes_max` (never more than the limit of an item), `Unavailable` where the
+        disk takes no more. Cancelled or cut off, nothing stays.
+        """
+        limit = min(self.limits.item_bytes, self.limits.item_bytes if bytes_max is None else bytes_max)
+        try:
+            handle, half = tempfile.mkstemp(dir=self._arriving)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    digest, size_bytes = hashlib.sha256(), 0
+                    async for part in _parts(content):
+                        size_bytes += len(part)
+                        if size_bytes > limit:
+                            raise Refused("too_large", f"an artifact has at most {limit} bytes here")
+                        digest.update(part)
+                        file.write(part)
+                    file.flush()
+                    await asyncio.to_thread(os.fsync, file.fileno())
+                stored = Stored(sha256=f"sha256:{digest.hexdigest()}", size_bytes=size_bytes)
+                await asyncio.to_thread(_move, Path(half), self._place(stored.sha256))
+            finally:
+                with suppress(FileNotFoundError):
+                    os.unlink(half)  # noqa: PTH108 - nothing to be done but this
+        except OSError as error:
+            raise Unavailable(f"the store of artifacts cannot be written: {error.strerror}") from error
+        return stored
+
+    def read(self, sha256: str) -> bytes:
+        """The content. Raises as `checked` does."""
+        data = self._opened(sha256)
+        if digest_bytes(data) != sha256:
+            raise Broken(f"the kept artifact {sha256} is not what it was")
+        return data
+
+    def checked(self, sha256: str) -> Path:
+        """The file of a content, after another look at all of it, for those who stream it.
+
+        Raises `Refused("not_found")` for what is no digest or is not here, `Broken` for what is not what it was.
+        """
+        place = self._place(sha256)
+        try:
+            with place.open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except FileNotFoundError:
+            raise _missing(sha256) from None
+        if f"sha256:{found}" != sha256:
+            raise Broken(f"the kept artifact {sha256} is not what it was")
+        return place
+
+    def _opened(self, sha256: str) -> bytes:
+        try:
+            return self._place(sha256).read_bytes()
+        except FileNotFoundError:
+            raise _missing(sha256) from None
+
+    def _place(self, sha256: str) -> Path:
+        match = _DIGEST.fullmatch(sha256)
+        if match is None:
+            raise _missing(sha256)
+        return self._folder / match[1] / match[2]
+
+
+async def _parts(content: bytes | AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    if isinstance(content, bytes):
+        yield content
+    else:
+        async for part in content:
+            yield part
+
+
+def _move(half: Path, place: Path) -> None:
+    """Under its name, and its name on the disk."""
+    place.parent.mkdir(mode=0o700, exist_ok=True)
+    half.chmod(0o400)
+    half.replace(place)
+    for folder in (place.parent, place.parent.parent):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _missing(sha256: str) -> Refused:
+    return Refused("not_found", f"there is no artifact {sha256[:80]!r}")

@@ -1,0 +1,170 @@
+"""May a chain be booked, and what does each transfer do to the sums?
+
+As in TigerBeetle: a pending transfer fixes both accounts and reserves, so that its end can never break a limit; it ends
+once, moved in whole or in part or not at all. Faults have an order of precedence; only the first is told.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from typing import Final
+
+from earnest.foundation.errors import Broken, Refused
+from earnest.ledger.accounts import currency_of, is_guarded
+from earnest.ledger.transfer import LedgerAccount, Transfer, TransferKind
+
+AMOUNT_MICRO_MAX: Final = 9 * 10**15
+"""Of one transfer, and of all that the books hold of one currency. JSON numbers are exact up to 2^53 - 1."""
+
+CHAIN_TRANSFERS_MAX: Final = 64
+SUM_MICRO_MAX: Final = 2**63 - 1 - CHAIN_TRANSFERS_MAX * AMOUNT_MICRO_MAX
+"""Of all that an account ever gave, or got, before a chain: SQLite's integers hold what the chain adds."""
+
+ID_CHARACTERS_MAX: Final = 256
+
+
+class Fault(StrEnum):
+    """What is wrong with a transfer, in order of precedence."""
+
+    ID = "its id is missing or too long"
+    EXISTS = "another transfer has its id"
+    AMOUNT = "its amount is out of range"
+    ACCOUNTS = "its accounts are the same"
+    CURRENCY = "an account is of another currency"
+    PENDING_ID = "it names a reservation and must not, or names none and must"
+    PENDING_MISSING = "there is no such reservation"
+    PENDING_DIFFERS = "the reservation is between other accounts"
+    PENDING_AMOUNT = "it is not the amount, or exceeds the amount, that was reserved"
+    RESOLVED = "the reservation has ended"
+    FUNDS = "the account has less"
+    FULL = "the books cannot hold more"
+
+
+CODES: Final[Mapping[Fault, str]] = {
+    Fault.EXISTS: "transfer_exists",
+    Fault.FUNDS: "insufficient_funds",
+    Fault.FULL: "limit_reached",
+}
+"""Faults that a request can lead to. All others are mistakes of our own: `Broken`."""
+
+_ENDS: Final = (TransferKind.POST, TransferKind.VOID)
+
+
+def effect(transfer: Transfer, held_micro: int) -> tuple[int, int]:
+    """What it adds to what both its accounts have posted, and to what they have pending.
+
+    `held_micro` is what the reservation that it ends had reserved.
+    """
+    match transfer.kind:
+        case TransferKind.POSTED:
+            return transfer.amount_micro, 0
+        case TransferKind.PENDING:
+            return 0, transfer.amount_micro
+        case TransferKind.POST:
+            return transfer.amount_micro, -held_micro
+        case TransferKind.VOID:
+            return 0, -held_micro
+
+
+def is_repeated(chain: Sequence[Transfer], known: Mapping[str, Transfer]) -> bool:
+    """True where every transfer of the chain has been booked before, with the same content."""
+    return all(_is_same(transfer, known.get(transfer.id)) for transfer in chain)
+
+
+def check(chain: Sequence[Transfer], known: Mapping[str, Transfer], accounts: Mapping[str, LedgerAccount]) -> None:
+    """Refuse a chain of which one transfer, after those before it, may not be booked.
+
+    `known`: the transfers that the chain names and that are booked already; `accounts`: those it names that exist.
+    Raises `Refused`: `transfer_exists`, `insufficient_funds`, `limit_reached` (with the currency); else `Broken`.
+    """
+    if len(chain) > CHAIN_TRANSFERS_MAX or any(transfer.at_ms != chain[0].at_ms for transfer in chain):
+        raise Broken("a chain has too many transfers, or several instants")
+    booked, freed = dict(known), dict[str, int]()
+    for transfer in chain:
+        fault = _own_fault(transfer, booked) or _end_fault(transfer, booked) or _sums_fault(transfer, accounts, freed)
+        if fault is not None:
+            raise _failure(fault, transfer)
+        _book(transfer, booked, freed)
+
+
+def account_named(name: str) -> LedgerAccount:
+    """The account before anything was booked on it."""
+    return LedgerAccount(id=name, currency=currency_of(name), guarded=is_guarded(name))
+
+
+def _own_fault(transfer: Transfer, booked: Mapping[str, Transfer]) -> Fault | None:
+    amount = transfer.amount_micro
+    tests = (
+        (Fault.ID, not 0 < len(transfer.id) <= ID_CHARACTERS_MAX),
+        (Fault.EXISTS, transfer.id in booked),
+        (Fault.AMOUNT, type(amount) is not int or not 0 < amount <= AMOUNT_MICRO_MAX),
+        (Fault.ACCOUNTS, transfer.debit == transfer.credit),
+        (Fault.CURRENCY, not currency_of(transfer.debit) == currency_of(transfer.credit) == transfer.currency),
+        (Fault.PENDING_ID, (transfer.pending_id is not None) != (transfer.kind in _ENDS)),
+    )
+    return _first(tests)
+
+
+def _end_fault(transfer: Transfer, booked: Mapping[str, Transfer]) -> Fault | None:
+    """What is wrong with it as the end of a reservation."""
+    if transfer.pending_id is None:
+        return None
+    held = booked.get(transfer.pending_id)
+    if held is None or held.kind is not TransferKind.PENDING:
+        return Fault.PENDING_MISSING
+    is_part = transfer.kind is TransferKind.POST and transfer.amount_micro < held.amount_micro
+    tests = (
+        (Fault.PENDING_DIFFERS, (transfer.debit, transfer.credit) != (held.debit, held.credit)),
+        (Fault.PENDING_AMOUNT, not is_part and transfer.amount_micro != held.amount_micro),
+        (Fault.RESOLVED, held.resolved != ""),
+    )
+    return _first(tests)
+
+
+def _sums_fault(transfer: Transfer, accounts: Mapping[str, LedgerAccount], freed: Mapping[str, int]) -> Fault | None:
+    """What the accounts cannot bear. `freed`: what the chain has added so far to what an account may give."""
+    if transfer.pending_id is not None:  # it was borne when it was reserved
+        return None
+    debit = accounts.get(transfer.debit) or account_named(transfer.debit)
+    credit = accounts.get(transfer.credit)
+    free_micro = debit.free_micro + freed.get(transfer.debit, 0) - transfer.amount_micro
+    largest = max(
+        debit.debits_posted + debit.debits_pending,
+        credit.credits_posted + credit.credits_pending if credit is not None else 0,
+    )
+    tests = (
+        (Fault.FUNDS, free_micro < 0 and debit.guarded),
+        (Fault.FULL, free_micro < -AMOUNT_MICRO_MAX or largest > SUM_MICRO_MAX),
+    )
+    return _first(tests)
+
+
+def _first(tests: Iterable[tuple[Fault, bool]]) -> Fault | None:
+    for fault, holds in tests:
+        if holds:
+            return fault
+    return None
+
+
+def _book(transfer: Transfer, booked: dict[str, Transfer], freed: dict[str, int]) -> None:
+    held_micro = 0
+    if transfer.pending_id is not None:
+        held = booked[transfer.pending_id]
+        booked[held.id] = replace(held, resolved=transfer.kind.value)
+        held_micro = held.amount_micro
+    booked[transfer.id] = transfer
+    posted, pending = effect(transfer, held_micro)
+    freed[transfer.debit] = freed.get(transfer.debit, 0) - posted - pending
+    freed[transfer.credit] = freed.get(transfer.credit, 0) + posted
+
+
+def _failure(fault: Fault, transfer: Transfer) -> Refused | Broken:
+    code = CODES.get(fault)
+    if code is None:
+        return Broken(f"transfer {transfer.id[:80]!r}: {fault}")
+    return Refused(code, f"{transfer.reason}: {fault} ({transfer.currency})", currency=transfer.currency)
+
+
+def _is_same(transfer: Transfer, known: Transfer | None) -> bool:
+    """`at_ms` may differ: a step that is repeated later is the same step."""
+    return known is not None and replace(transfer, at_ms=0, resolved="") == replace(known, at_ms=0, resolved="")

@@ -1,0 +1,121 @@
+"""The books of money. Chains of transfers are booked here, whole or not at all, and nowhere else."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, cast
+
+from earnest.effects.storage.book import Book
+from earnest.effects.storage.driver import SqlValue
+from earnest.effects.storage.reader import Reader
+from earnest.effects.storage.rows import Project, Rows, record
+from earnest.effects.storage.transaction import Transaction
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.facts import Fact
+from earnest.ledger.accounts import currency_of, is_guarded
+from earnest.ledger.payout import Deposit, Destination, Payout
+from earnest.ledger.rules import account_named, check, effect, is_repeated
+from earnest.ledger.transfer import Chain, LedgerAccount, Transfer
+
+LEDGER_POSTED: Final = "ledger.posted"
+
+PAYOUTS: Final = Book("payout", Payout, "payouts")
+DEPOSITS: Final = Book("deposit", Deposit, "deposits")
+DESTINATIONS: Final = Book("destination", Destination, "destinations", key="account_id")
+
+BOOKS: Final[tuple[Book[Any], ...]] = (PAYOUTS, DEPOSITS, DESTINATIONS)
+
+_TRANSFERS: Final = Rows(Transfer, "transfers")
+_ACCOUNTS: Final = Rows(LedgerAccount, "ledger_accounts")
+
+_INSERT: Final = """
+INSERT INTO transfers (id, kind, debit, credit, currency, amount_micro, reason, at_ms, pending_id, resolved)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '')
+"""
+_ADD_SUMS: Final = """
+INSERT INTO ledger_accounts
+  (id, currency, guarded, debits_posted, credits_posted, debits_pending, credits_pending)
+VALUES {rows}
+ON CONFLICT (id) DO UPDATE SET
+  debits_posted = debits_posted + excluded.debits_posted,
+  credits_posted = credits_posted + excluded.credits_posted,
+  debits_pending = debits_pending + excluded.debits_pending,
+  credits_pending = credits_pending + excluded.credits_pending
+"""
+_RESOLVE: Final = "UPDATE transfers SET resolved = ? WHERE id = ? RETURNING amount_micro"
+
+
+def post(transaction: Transaction, chain: Chain) -> None:
+    """Book a chain as one fact. An empty chain, or one that was booked before, does nothing and records nothing.
+
+    Whose view it changes is said by the story, with what it is booked for. Raises `Refused` (`insufficient_funds`,
+    `transfer_exists`, `limit_reached`) or `Broken`: see `rules.check`.
+    """
+    if not chain:
+        return
+    named = {transfer.id for transfer in chain} | {t.pending_id for t in chain if t.pending_id is not None}
+    known = {transfer.id: transfer for transfer in _of(transaction, _TRANSFERS, named)}
+    if is_repeated(chain, known):
+        return
+    accounts = {name for transfer in chain for name in (transfer.debit, transfer.credit)}
+    check(chain, known, {account.id: account for account in _of(transaction, _ACCOUNTS, accounts)})
+    subject = chain[0].id.partition("/")[0]
+    body: JsonObject = {"transfers": [_told(transfer) for transfer in chain]}
+    record(transaction, Fact(kind=LEDGER_POSTED, subject=subject, at_ms=chain[0].at_ms, body=body), PROJECTIONS)
+
+
+def balance(reader: Reader, account: str) -> LedgerAccount:
+    """The sums of an account; zeros where nothing was booked on it yet."""
+    return _ACCOUNTS.get(reader, account) or account_named(account)
+
+
+def is_posted(reader: Reader, transfer_id: str) -> bool:
+    """True if a transfer of this id was booked."""
+    return _TRANSFERS.get(reader, transfer_id) is not None
+
+
+def _of(reader: Reader, rows: Rows[Any], keys: Iterable[str]) -> Iterable[Any]:
+    ordered = sorted(keys)
+    return rows.where(reader, f"id IN ({', '.join('?' * len(ordered))})", tuple(ordered))
+
+
+def _told(transfer: Transfer) -> dict[str, str | int]:
+    """A transfer in its fact, whose instant is the transfer's; its currency stands in its accounts."""
+    told: dict[str, str | int] = {
+        "id": transfer.id,
+        "kind": transfer.kind.value,
+        "debit": transfer.debit,
+        "credit": transfer.credit,
+        "amount_micro": transfer.amount_micro,
+        "reason": transfer.reason,
+    }
+    return told if transfer.pending_id is None else {**told, "pending_id": transfer.pending_id}
+
+
+def _project(transaction: Transaction, fact: Fact) -> None:
+    """Rows of the transfers; sums of their accounts, each added to once."""
+    sums: dict[str, list[int]] = {}
+    for told in cast("Sequence[dict[str, Any]]", fact.body["transfers"]):
+        transfer = Transfer(at_ms=fact.at_ms, currency=currency_of(told["debit"]), **told)
+        posted, pending = effect(transfer, _add(transaction, transfer))
+        for account, side in ((transfer.debit, 0), (transfer.credit, 1)):
+            added = sums.setdefault(account, [0, 0, 0, 0])
+            added[side] += posted
+            added[2 + side] += pending
+    rows = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(sums))
+    values: list[SqlValue] = []
+    for name, added in sums.items():
+        values += (name, currency_of(name), int(is_guarded(name)), *added)
+    transaction.execute(_ADD_SUMS.format(rows=rows), values)
+
+
+def _add(transaction: Transaction, transfer: Transfer) -> int:
+    """The row of a transfer; what had been reserved, where it ends a reservation."""
+    one = transfer
+    values = (one.id, one.kind.value, one.debit, one.credit, one.currency, one.amount_micro, one.reason, one.at_ms)
+    transaction.execute(_INSERT, (*values, one.pending_id))
+    if one.pending_id is None:
+        return 0
+    ((held_micro,),) = transaction.execute(_RESOLVE, (one.kind.value, one.pending_id)).fetchall()
+    return int(held_micro)
+
+
+PROJECTIONS: Final[Mapping[str, Project]] = {LEDGER_POSTED: _project}

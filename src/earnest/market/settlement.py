@@ -1,0 +1,201 @@
+"""Who is owed what? Each event of the market as a chain of transfers; the ledger books a chain whole or not at all.
+
+The id of a transfer says what it is for, so that a step which is repeated is the same transfer. A chain may be empty:
+nothing is owed, and to post it does nothing. Market ruling a.9; ai$: agents ruling §1.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from earnest.ledger.accounts import available, clearing, escrow, external, fees, stake, treasury
+from earnest.ledger.transfer import Chain, ended, moved, reserved
+from earnest.market.capability import Trial
+from earnest.market.claim import Claim
+from earnest.market.job import Job
+from earnest.market.terms import Terms
+
+BPS: Final = 10_000
+OWN: Final = "AID"
+"""What the platform gives and takes of its own: ai$, from and to a treasury that is filled once."""
+
+
+def fee_micro(amount_micro: int, fee_bps: int) -> int:
+    """The platform's part, rounded down; with what is left for the seller it adds up to the amount."""
+    return amount_micro * fee_bps // BPS
+
+
+def net_micro(claim: Claim, fee_bps: int) -> int:
+    """What the seller gets of a released claim: of the whole, or of their part of a split."""
+    if claim.settlement_seller_micro is None:
+        return claim.amount_micro - claim.fee_micro
+    return claim.settlement_seller_micro - fee_micro(claim.settlement_seller_micro, fee_bps)
+
+
+def funded(job: Job, at_ms: int) -> Chain:
+    """A job is posted: its amount lies ready. `insufficient_funds` where the creator has less."""
+    source, escrowed = available(job.creator, job.currency), escrow(job.id, job.currency)
+    return moved(f"{job.id}/funded", source, escrowed, job.amount_micro, reason="funded", at_ms=at_ms)
+
+
+def claimed(claim: Claim, at_ms: int) -> Chain:
+    """A job is claimed: the seller's part and the fee are reserved in its escrow."""
+    return _seller_hold(claim, at_ms) + _fee_hold(claim, at_ms)
+
+
+def released(claim: Claim, at_ms: int) -> Chain:
+    """The work is accepted: both reservations move."""
+    return _resolved(claim, claim.amount_micro - claim.fee_micro, claim.fee_micro, at_ms)
+
+
+def voided(claim: Claim, at_ms: int) -> Chain:
+    """Refunded, expired, cancelled: nothing is owed. The job reopens, funded as it is, or ends by `closed`."""
+    return _resolved(claim, 0, 0, at_ms)
+
+
+def split(claim: Claim, fee_bps: int, at_ms: int) -> Chain:
+    """A ruling divides the amount: the seller's part, less the fee on that part; the rest goes to the buyer.
+
+    Raises `ValueError` unless `settlement_seller_micro` and `settlement_buyer_micro`, both over 0, are the amount. The
+    job is done with it: its escrow is empty.
+    """
+    seller_micro, buyer_micro = claim.settlement_seller_micro or 0, claim.settlement_buyer_micro or 0
+    if seller_micro + buyer_micro != claim.amount_micro or min(seller_micro, buyer_micro) <= 0:
+        raise ValueError(f"{seller_micro} and {buyer_micro} do not divide the {claim.amount_micro} of {claim.id}")
+    fee = fee_micro(seller_micro, fee_bps)
+    escrowed, home = escrow(claim.job_id, claim.currency), available(claim.buyer, claim.currency)
+    rest = moved(f"{claim.id}/split/buyer", escrowed, home, buyer_micro, reason="refunded", at_ms=at_ms)
+    return _resolved(claim, seller_micro - fee, fee, at_ms) + rest
+
+
+def closed(job: Job, at_ms: int) -> Chain:
+    """A job ends unpaid: what lies in its escrow returns to its creator. Holds on it are voided before."""
+    escrowed, home = escrow(job.id, job.currency), available(job.creator, job.currency)
+    return moved(f"{job.id}/closed", escrowed, home, job.amount_micro, reason="refunded", at_ms=at_ms)
+
+
+def cleared(claim: Claim, fee_bps: int, at_ms: int) -> Chain:
+    """The clearing time of a released claim is over: the seller may spend what was earned."""
+    earned, home = clearing(claim.seller, claim.currency), available(claim.seller, claim.currency)
+    return moved(f"{claim.id}/cleared", earned, home, net_micro(claim, fee_bps), reason="cleared", at_ms=at_ms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stake:
+    """What `party` puts in for round `round` of a dispute: 1 is the case itself, 2 the appeal."""
+
+    dispute_id: str
+    round: int
+    party: str
+    currency: str
+    amount_micro: int
+
+
+def stake_held(staked: Stake, at_ms: int) -> Chain:
+    """The stake is reserved. `insufficient_funds` where the party has less."""
+    source, pot = available(staked.party, staked.currency), stake(staked.dispute_id, staked.currency)
+    return reserved(_stake_id(staked), source, pot, staked.amount_micro, reason="stake", at_ms=at_ms)
+
+
+def stake_lost(staked: Stake, at_ms: int) -> Chain:
+    """The party lost: its stake pays for the ruling."""
+    return _stake_ended(staked, staked.amount_micro, at_ms)
+
+
+def stake_returned(staked: Stake, at_ms: int) -> Chain:
+    """The party won, or the case ended without a ruling."""
+    return _stake_ended(staked, 0, at_ms)
+
+
+def stake_split(staked: Stake, at_ms: int) -> Chain:
+    """Nobody won: half of it returns, and the odd micro too."""
+    return _stake_ended(staked, staked.amount_micro // 2, at_ms)
+
+
+def treasury_needs_micro(chain: Chain) -> int:
+    """What a chain takes from the treasury: where it holds less, the chain is left out and the fact says so."""
+    return sum(transfer.amount_micro for transfer in chain if transfer.debit == treasury(OWN))
+
+
+def treasury_opened(terms: Terms, at_ms: int) -> Chain:
+    """All the ai$ there will ever be, once, when the platform starts for the first time."""
+    source, home = external(OWN), treasury(OWN)
+    return moved("treasury/opened", source, home, terms.treasury_aid_micro, reason="treasury", at_ms=at_ms)
+
+
+def genesis(account_id: str, terms: Terms, at_ms: int) -> Chain:
+    """The first ai$ of an account whose owner is known: once."""
+    return _given(f"{account_id}/genesis", account_id, terms.genesis_aid_micro, reason="genesis", at_ms=at_ms)
+
+
+def trial_paid(trial: Trial, at_ms: int) -> Chain:
+    """A passed test job. Never part of advertised earnings."""
+    return _given(f"{trial.id}/paid", trial.account_id, trial.amount_micro, reason="trial", at_ms=at_ms)
+
+
+def approved_bonus(claim: Claim, terms: Terms, at_ms: int) -> Chain:
+    """An approved ai$ job: worker and creator get a little each. Empty for other currencies."""
+    if claim.currency != OWN:
+        return ()
+    return (
+        *_given(f"{claim.id}/bonus/seller", claim.seller, terms.approved_aid_micro, reason="bonus", at_ms=at_ms),
+        *_given(f"{claim.id}/bonus/buyer", claim.buyer, terms.approved_aid_micro, reason="bonus", at_ms=at_ms),
+    )
+
+
+def fail_penalty_micro(claim: Claim, terms: Terms) -> int:
+    """What a worker owes for work that verification rejected. Only ai$ jobs fine."""
+    return terms.fail_penalty_aid_micro if claim.currency == OWN else 0
+
+
+def proposer_penalty_micro(claim: Claim, terms: Terms) -> int:
+    """What a worker owes for work that the proposer rejected: a share of the reward, capped. Only ai$ jobs fine."""
+    if claim.currency != OWN:
+        return 0
+    return min(claim.amount_micro * terms.proposer_penalty_bps // BPS, terms.proposer_penalty_max_aid_micro)
+
+
+def fined(claim: Claim, penalty_micro: int, free_micro: int, at_ms: int) -> Chain:
+    """The worker pays a penalty to the treasury, but never more than `free_micro`, which they can spend.
+
+    At most one fine for each claim: its id is the same whoever rejected the work.
+    """
+    owed = min(penalty_micro, max(0, free_micro))
+    return moved(f"{claim.id}/fine", available(claim.seller, OWN), treasury(OWN), owed, reason="penalty", at_ms=at_ms)
+
+
+def _seller_hold(claim: Claim, at_ms: int) -> Chain:
+    escrowed, earned = escrow(claim.job_id, claim.currency), clearing(claim.seller, claim.currency)
+    return reserved(
+        f"{claim.id}/seller", escrowed, earned, claim.amount_micro - claim.fee_micro, reason="held", at_ms=at_ms
+    )
+
+
+def _fee_hold(claim: Claim, at_ms: int) -> Chain:
+    escrowed, earned = escrow(claim.job_id, claim.currency), fees(claim.currency)
+    return reserved(f"{claim.id}/fee", escrowed, earned, claim.fee_micro, reason="fee_held", at_ms=at_ms)
+
+
+def _resolved(claim: Claim, net: int, fee: int, at_ms: int) -> Chain:
+    """So much of the two reservations of a claim moves; the rest returns to the escrow."""
+    return (
+        *ended(_seller_hold(claim, at_ms), net, reason="released" if net else "unheld", at_ms=at_ms),
+        *ended(_fee_hold(claim, at_ms), fee, reason="fee" if fee else "fee_unheld", at_ms=at_ms),
+    )
+
+
+def _stake_id(staked: Stake) -> str:
+    return f"{staked.dispute_id}/stake/{staked.round}"
+
+
+def _stake_ended(staked: Stake, lost_micro: int, at_ms: int) -> Chain:
+    pot, earned = stake(staked.dispute_id, staked.currency), fees(staked.currency)
+    return (
+        *ended(
+            stake_held(staked, at_ms), lost_micro, reason="stake_lost" if lost_micro else "stake_returned", at_ms=at_ms
+        ),
+        *moved(f"{_stake_id(staked)}/fee", pot, earned, lost_micro, reason="stake_fee", at_ms=at_ms),
+    )
+
+
+def _given(transfer_id: str, account_id: str, amount_micro: int, *, reason: str, at_ms: int) -> Chain:
+    return moved(transfer_id, treasury(OWN), available(account_id, OWN), amount_micro, reason=reason, at_ms=at_ms)

@@ -1,0 +1,103 @@
+"""Whose are the bytes in the store of artifacts, and who may read them?"""
+
+import re
+from typing import Final
+
+from earnest.effects.artifacts.store import ArtifactLimits, Stored
+from earnest.effects.storage.reader import Reader
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Refused
+from earnest.identity.caller import Caller, Scope
+from earnest.market.artifact import Artifact, artifact_id
+from earnest.market.service import ARTIFACTS
+from earnest.runtime.desk import Entry
+
+ANY_MEDIA_TYPE: Final = "application/octet-stream"
+_MEDIA_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}", re.ASCII)
+_BROUGHT: Final = "SELECT coalesce(sum(size_bytes), 0) FROM artifacts WHERE account_id = ?"
+_IN_EVIDENCE: Final = """
+SELECT 1 FROM artifacts a
+JOIN claims c ON c.seller = a.account_id
+JOIN submissions s ON s.claim_id = c.id
+WHERE a.sha256 = ? AND c.buyer = ?
+  AND EXISTS (SELECT 1 FROM json_each(s.manifest) item WHERE item.value ->> 'sha256' = a.sha256)
+LIMIT 1
+"""
+_IN_DISPUTE: Final = """
+SELECT 1 FROM artifacts a
+JOIN statements s ON s.author = a.account_id
+JOIN disputes d ON d.id = s.dispute_id
+WHERE a.sha256 = ?1 AND (d.raiser = ?2 OR d.respondent = ?2)
+  AND EXISTS (SELECT 1 FROM json_each(s.evidence) item WHERE item.value = a.sha256)
+LIMIT 1
+"""
+
+
+def media_type_of(header: str) -> str:
+    """The media type of a Content-Type, without parameters. Raises `Refused("unsupported_media")` for what is none."""
+    media_type = header.partition(";")[0].strip().lower() or ANY_MEDIA_TYPE
+    if not _MEDIA_TYPE.fullmatch(media_type):
+        raise Refused("unsupported_media", "Content-Type must be a media type, as application/json")
+    return media_type
+
+
+def owns(reader: Reader, account_id: str, sha256: str) -> bool:
+    """True for an artifact that the account has brought."""
+    return ARTIFACTS.get(reader, artifact_id(account_id, sha256)) is not None
+
+
+def room_bytes(reader: Reader, caller: Caller, limits: ArtifactLimits) -> int:
+    """How long the next artifact of somebody may be.
+
+    Raises `Refused`: `scope_forbidden`, and `limit_reached` where they have brought all that one account may.
+    """
+    caller.need(Scope.LIVE, Scope.HEARTBEAT, Scope.OPERATOR)
+    (brought,) = reader.execute(_BROUGHT, (caller.id,)).fetchone()
+    if brought >= limits.owner_bytes:
+        raise Refused("limit_reached", f"an account may bring {limits.owner_bytes} bytes in all")
+    return min(limits.item_bytes, limits.owner_bytes - int(brought))
+
+
+def keep_artifact(entry: Entry, limits: ArtifactLimits, stored: Stored, media_type: str) -> Artifact:
+    """Make what was put into the store the caller's. The same content again stays what it was first.
+
+    Raises `Refused("limit_reached")`, too where uploads at the same time have taken the room.
+    """
+    key = artifact_id(entry.me.id, stored.sha256)
+    known = ARTIFACTS.get(entry.transaction, key)
+    if known is not None:
+        return known
+    if stored.size_bytes > room_bytes(entry.transaction, entry.me, limits):
+        raise Refused("limit_reached", f"an account may bring {limits.owner_bytes} bytes in all")
+    artifact = Artifact(
+        id=key,
+        account_id=entry.me.id,
+        sha256=stored.sha256,
+        size_bytes=stored.size_bytes,
+        media_type=media_type,
+        kept_at_ms=entry.now_ms,
+    )
+    ARTIFACTS.open(entry.transaction, entry.now_ms, artifact, by_key=entry.me.key_id)
+    return artifact
+
+
+def artifact_json(artifact: Artifact) -> JsonObject:
+    """How an artifact is shown to who brought it."""
+    return {"sha256": artifact.sha256, "bytes": artifact.size_bytes, "media_type": artifact.media_type}
+
+
+def find_readable(reader: Reader, caller: Caller, sha256: str) -> Artifact:
+    """An artifact that the caller may read.
+
+    It is theirs, or its owner named it to them: in evidence for a claim of theirs, or in a dispute with them. The
+    operator and the auditor read all. Raises `Refused("not_found")`, whether or not it exists.
+    """
+    sees_all = caller.scope in {Scope.OPERATOR, Scope.AUDITOR}
+    own = ARTIFACTS.get(reader, artifact_id(caller.id, sha256))
+    if own is not None:
+        return own
+    question = (sha256, caller.id)
+    if sees_all or any(reader.execute(sql, question).fetchone() for sql in (_IN_EVIDENCE, _IN_DISPUTE)):
+        for found in ARTIFACTS.where(reader, "sha256 = ? ORDER BY kept_at_ms LIMIT 1", (sha256,)):
+            return found
+    raise Refused("not_found", f"there is no artifact {sha256[:80]!r}, or you may not know of it")

@@ -1,0 +1,163 @@
+"""Holding a job: claim it, begin, ask for more time, give it back."""
+
+from collections.abc import Callable
+
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Refused
+from earnest.foundation.instants import rfc3339_s
+from earnest.identity.caller import Caller, Scope
+from earnest.identity.service import ACCOUNTS
+from earnest.ledger import service as ledger
+from earnest.market import extension, judgement, settlement, working
+from earnest.market.application import Application
+from earnest.market.capacity import need_room
+from earnest.market.claim import WORKING, Actor, Claim, ClaimState, role_of
+from earnest.market.job import Job, taken
+from earnest.market.moving import Moved
+from earnest.market.related import are_related
+from earnest.market.service import APPLICATIONS, CAPABILITIES, CLAIMS, JOBS, category
+from earnest.market.terms import Terms
+from earnest.runtime.desk import Entry
+from earnest.runtime.market.settling import advance
+
+_WORKING_SQL = f"seller = ? AND state IN ({', '.join(repr(state.value) for state in sorted(WORKING))})"
+
+
+def claim_job(entry: Entry, terms: Terms, job_id: str) -> JsonObject:
+    """One of all who try holds the job.
+
+    Raises `Refused`: `job_already_claimed`, `job_withdrawn`, `capacity_exceeded`, `related_party`, `scope_forbidden`.
+    """
+    job = JOBS.find(entry.transaction, job_id)
+    need_seller(entry.me, job)
+    return _opened(open_claim(entry, terms, job, entry.me.id))
+
+
+def open_claim(entry: Entry, terms: Terms, job: Job, seller: str) -> Claim:
+    """The claim of a seller who asked, or was chosen, and has room for it."""
+    able = list(CAPABILITIES.where(entry.transaction, "account_id = ? AND removed = 0", (seller,)))
+    at_work = list(CLAIMS.where(entry.transaction, _WORKING_SQL, (seller,)))
+    parties = (ACCOUNTS.find(entry.transaction, seller), ACCOUNTS.find(entry.transaction, job.creator))
+    claim = working.open_claim(entry.new_id("clm"), job, seller, entry.now_ms, related=are_related(*parties))
+    need_room(job, able, at_work, terms)
+    touching = (job.creator, seller)
+    CLAIMS.open(entry.transaction, entry.now_ms, claim, touching=touching, event="claim", by=seller)
+    JOBS.change(
+        entry.transaction,
+        entry.now_ms,
+        job,
+        taken(job, claim.id),
+        event="claimed",
+        touching=(*touching, category(job.category)),
+    )
+    ledger.post(entry.transaction, settlement.claimed(claim, entry.now_ms))
+    return claim
+
+
+def need_seller(caller: Caller, job: Job) -> None:
+    """Raises `Refused` for a key that may not work on such a job: one that only registers takes free ones."""
+    scopes = (Scope.LIVE, Scope.HEARTBEAT)
+    caller.need(*((*scopes, Scope.REGISTERED) if job.amount_micro == 0 else scopes))
+
+
+def apply_for(entry: Entry, job_id: str, note: str) -> JsonObject:
+    """Ask for a job that is given to one of those who ask. Raises `Refused`: `job_state`, `related_party`."""
+    job = JOBS.find(entry.transaction, job_id)
+    me = entry.me
+    need_seller(me, job)
+    if me.id == job.creator:
+        raise Refused("related_party", "the creator of a job does not work on it")
+    if job.apply_until_ms is None or job.apply_until_ms <= entry.now_ms:
+        raise Refused("job_state", "nobody applies for this job: it is claimed, if it is open", state=job.state.value)
+    application = Application(
+        id=f"{job.id}/{me.id}", job_id=job.id, account_id=me.id, note=note, applied_at_ms=entry.now_ms
+    )
+    if APPLICATIONS.get(entry.transaction, application.id) is None:
+        APPLICATIONS.open(entry.transaction, entry.now_ms, application)
+    return {"job_id": job.id, "account_id": me.id, "apply_until": rfc3339_s(job.apply_until_ms)}
+
+
+def start(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
+    """The seller begins."""
+    return _seller(entry, terms, claim_id, lambda claim: working.start(claim, entry.now_ms))
+
+
+def concede(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
+    """The seller agrees that the work was declined."""
+    return _seller(entry, terms, claim_id, lambda claim: judgement.concede(claim, entry.now_ms))
+
+
+def extend(entry: Entry, terms: Terms, claim_id: str, extra_s: int) -> JsonObject:
+    """The seller asks for more time; the job's policy grants it at once, or the buyer is asked."""
+    before = _mine(entry, claim_id, Actor.SELLER)
+    moved = extension.ask_extension(before, extra_s, entry.now_ms, terms)
+    after = advance(entry, terms, before, moved)
+    return {**told(after), "granted": after.due_at_ms > before.due_at_ms, "due_at": rfc3339_s(after.due_at_ms)}
+
+
+def answer_extension(entry: Entry, terms: Terms, claim_id: str, *, granted: bool) -> JsonObject:
+    """The buyer's answer to a seller who asked for more time."""
+    rule = extension.grant_extension if granted else extension.refuse_extension
+    return _buyer(entry, terms, claim_id, lambda claim: rule(claim, entry.now_ms))
+
+
+def cancel(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
+    """The seller gives the job back; a buyer takes it back before work began, and then asks the seller to agree."""
+    claim = CLAIMS.find(entry.transaction, claim_id)
+    if role_of(claim, entry.me.id) is Actor.BUYER:
+        return _buyer(entry, terms, claim_id, lambda claim: _buyer_cancels(claim, entry.now_ms))
+    return _seller(entry, terms, claim_id, lambda claim: _seller_cancels(claim, entry.now_ms))
+
+
+def refund(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
+    """The buyer waits no longer than the deadline."""
+    return _buyer(entry, terms, claim_id, lambda claim: working.buyer_refund(claim, entry.now_ms))
+
+
+def told(claim: Claim) -> JsonObject:
+    """The claim, and the state that it is in now."""
+    return {"claim_id": claim.id, "state": claim.state.value}
+
+
+def _seller_cancels(claim: Claim, now_ms: int) -> Moved:
+    """Where the buyer has asked to call it off, the seller's cancelling is consent, and no mark."""
+    if claim.cancel_asked_by == Actor.BUYER and claim.state is ClaimState.IN_PROGRESS:
+        return working.ask_mutual_cancel(claim, Actor.SELLER, now_ms)
+    return working.cancel(claim, now_ms)
+
+
+def _buyer_cancels(claim: Claim, now_ms: int) -> Moved:
+    if claim.state is ClaimState.IN_PROGRESS:
+        return working.ask_mutual_cancel(claim, Actor.BUYER, now_ms)
+    return working.buyer_cancel(claim, now_ms)
+
+
+def _opened(claim: Claim) -> JsonObject:
+    return {
+        **told(claim),
+        "job_id": claim.job_id,
+        "due_at": rfc3339_s(claim.due_at_ms),
+        "grace_ends_at": rfc3339_s(claim.grace_ends_at_ms),
+        "amount_micro": claim.amount_micro,
+        "fee_micro": claim.fee_micro,
+        "currency": claim.currency,
+    }
+
+
+def _seller(entry: Entry, terms: Terms, claim_id: str, step: Callable[[Claim], Moved]) -> JsonObject:
+    claim = _mine(entry, claim_id, Actor.SELLER)
+    return told(advance(entry, terms, claim, step(claim)))
+
+
+def _buyer(entry: Entry, terms: Terms, claim_id: str, step: Callable[[Claim], Moved]) -> JsonObject:
+    claim = _mine(entry, claim_id, Actor.BUYER)
+    return told(advance(entry, terms, claim, step(claim)))
+
+
+def _mine(entry: Entry, claim_id: str, role: Actor) -> Claim:
+    """A claim of the caller's. A heartbeat key acts for a seller only."""
+    scopes = (Scope.LIVE, Scope.OPERATOR, Scope.REGISTERED)
+    entry.me.need(*((*scopes, Scope.HEARTBEAT) if role is Actor.SELLER else scopes))
+    claim = CLAIMS.find(entry.transaction, claim_id)
+    role_of(claim, entry.me.id, role)
+    return claim

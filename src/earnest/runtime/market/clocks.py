@@ -1,0 +1,76 @@
+"""What does time alone do to jobs and claims?"""
+
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Refused
+from earnest.ledger import service as ledger
+from earnest.market import settlement
+from earnest.market.claim import Claim, ClaimState
+from earnest.market.claim_clock import clock
+from earnest.market.deadlines import with_wake
+from earnest.market.ending import earnings_cleared
+from earnest.market.job import Job, due_event, lapsed, window_ended
+from earnest.market.service import APPLICATIONS, CLAIMS, JOBS
+from earnest.market.standing import standing
+from earnest.market.terms import Terms
+from earnest.runtime.desk import Entry
+from earnest.runtime.market.claiming import open_claim
+from earnest.runtime.market.reviewing import close_reviews
+from earnest.runtime.market.settling import advance, save_job, settle
+
+APPLICANTS_MAX = 100
+
+
+def claim_due(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
+    """Everything whose time has come for a claim: its clocks, another try to settle, clearing, the end of reviews."""
+    claim = CLAIMS.find(entry.transaction, claim_id)
+    for moved in clock(claim, entry.now_ms, terms):
+        claim = advance(entry, terms, claim, moved)
+    if claim.settle_at_ms is not None and claim.settle_at_ms <= entry.now_ms:
+        claim = settle(entry, terms, claim)
+    if claim.clears_at_ms is not None and not claim.cleared and claim.clears_at_ms <= entry.now_ms:
+        claim = _clear(entry, claim)
+    if claim.reviews_close_at_ms is not None and claim.reviews_close_at_ms <= entry.now_ms:
+        claim = close_reviews(entry, claim)
+    return {"claim_id": claim.id, "state": claim.state.value}
+
+
+def job_due(entry: Entry, terms: Terms, job_id: str) -> JsonObject:
+    """A job that nobody claimed in time lapses; one whose applicants have waited is given to the best of them."""
+    job = JOBS.find(entry.transaction, job_id)
+    match due_event(job, entry.now_ms):
+        case "lapsed":
+            job = save_job(entry, job, lapsed(job, entry.now_ms), "lapsed")
+        case "window_ended":
+            job = save_job(entry, job, window_ended(job), "window_ended")
+            _choose(entry, terms, job)
+        case _:
+            pass
+    return {"job_id": job.id, "state": job.state.value}
+
+
+def _choose(entry: Entry, terms: Terms, job: Job) -> None:
+    """The applicant with the best reputation who has room for it, the earlier of two that are alike."""
+    applicants = APPLICATIONS.where(
+        entry.transaction, "job_id = ? ORDER BY applied_at_ms, id LIMIT ?", (job.id, APPLICANTS_MAX)
+    )
+    ranked = sorted(
+        (one.account_id for one in applicants),
+        key=lambda account: standing(entry.transaction, account, entry.now_ms).lower_bound_ppm,
+        reverse=True,
+    )
+    for account in ranked:
+        try:
+            open_claim(entry, terms, job, account)
+        except Refused:  # no room now, or related: the next
+            continue
+        return
+
+
+def _clear(entry: Entry, claim: Claim) -> Claim:
+    """The seller may spend what the claim brought."""
+    job = JOBS.find(entry.transaction, claim.job_id)
+    if claim.state is ClaimState.RELEASED:
+        ledger.post(entry.transaction, settlement.cleared(claim, job.fee_bps, entry.now_ms))
+    cleared = with_wake(earnings_cleared(claim))
+    CLAIMS.change(entry.transaction, entry.now_ms, claim, cleared, event="cleared", touching=(claim.seller,))
+    return cleared

@@ -1,0 +1,104 @@
+"""Who takes or rejects work: its buyer, or the operator where nobody else can judge."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Refused
+from earnest.identity.caller import Scope
+from earnest.market import judgement
+from earnest.market.claim import Actor, Claim, ClaimState, role_of
+from earnest.market.declining import check_quota
+from earnest.market.job import Job
+from earnest.market.moving import Moved
+from earnest.market.service import CLAIMS, JOBS
+from earnest.market.terms import DAY_S, Terms
+from earnest.runtime.desk import Entry
+from earnest.runtime.market.claiming import told
+from earnest.runtime.market.settling import advance
+
+WEEK_MS: Final = 7 * DAY_S * 1_000
+_SUBMITTED: Final = frozenset({ClaimState.SUBMITTED, ClaimState.VERIFIED})
+
+
+def accept(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
+    """The buyer takes the work: it is paid in the same transaction."""
+    return _buyer(entry, terms, claim_id, lambda claim: judgement.accept(claim, entry.now_ms))
+
+
+def undecline(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
+    """The buyer takes declined work after all."""
+    return _buyer(entry, terms, claim_id, lambda claim: judgement.undecline(claim, entry.now_ms))
+
+
+def request_changes(entry: Entry, terms: Terms, claim_id: str, reason: str, cited: Sequence[str]) -> JsonObject:
+    """The buyer sends the work back. Raises `Refused("criterion_required")` for a criterion that the job has not."""
+
+    def step(claim: Claim) -> Moved:
+        criteria = criteria_of(JOBS.find(entry.transaction, claim.job_id))
+        return judgement.request_changes(claim, cited, reason, entry.now_ms, criteria=criteria)
+
+    return _buyer(entry, terms, claim_id, step)
+
+
+def decline(entry: Entry, terms: Terms, claim_id: str, reason: str, cited: Sequence[str]) -> JsonObject:
+    """The buyer rejects the work. Raises `Refused`: `criterion_required`, `decline_quota`."""
+
+    def step(claim: Claim) -> Moved:
+        criteria = criteria_of(JOBS.find(entry.transaction, claim.job_id))
+        moved = judgement.decline(claim, cited, reason, entry.now_ms, terms, criteria=criteria)
+        declined, judged = _judged(entry, terms)
+        check_quota(declined, judged, terms)
+        return moved
+
+    return _buyer(entry, terms, claim_id, step)
+
+
+def decide_job(
+    entry: Entry, terms: Terms, job_id: str, reason: str, cited: Sequence[str], *, approved: bool
+) -> JsonObject:
+    """Approve or reject the submitted work of a job, as whoever its acceptance names (`POST /jobs/{id}/review`).
+
+    Without `cited`, a rejection means every criterion. Raises `Refused`: `not_found`, `not_a_party`, `claim_state`.
+    """
+    job = JOBS.find(entry.transaction, job_id)
+    newest = CLAIMS.where(entry.transaction, "job_id = ? ORDER BY id DESC LIMIT 1", (job.id,))
+    claim = next(newest, None)
+    if claim is None:
+        raise Refused("claim_state", "nobody has claimed this job", state="open", allowed_events=[])
+    cited = cited or sorted(criteria_of(job))
+    if entry.me.is_operator and entry.me.id != claim.buyer:
+        entry.me.need(Scope.OPERATOR)
+        if approved:
+            moved = judgement.human_pass(claim, reason, entry.now_ms)
+        else:
+            moved = judgement.human_fail(claim, cited, reason, entry.now_ms, terms, criteria=criteria_of(job))
+        return told(advance(entry, terms, claim, moved))
+    if approved:
+        return accept(entry, terms, claim.id)
+    return decline(entry, terms, claim.id, reason, cited)
+
+
+def criteria_of(job: Job) -> frozenset[str]:
+    """The ids of a job's criteria."""
+    return frozenset(str(one["id"]) for one in json.loads(job.criteria))
+
+
+def _buyer(entry: Entry, terms: Terms, claim_id: str, step: Callable[[Claim], Moved]) -> JsonObject:
+    entry.me.need(Scope.LIVE, Scope.OPERATOR, Scope.REGISTERED)
+    claim = CLAIMS.find(entry.transaction, claim_id)
+    role_of(claim, entry.me.id, Actor.BUYER)
+    return told(advance(entry, terms, claim, step(claim)))
+
+
+def _judged(entry: Entry, terms: Terms) -> tuple[int, int]:
+    """How many claims the buyer declined, and judged at all, in the last week."""
+    since_ms = entry.now_ms - WEEK_MS
+    appeal_since_ms = since_ms + terms.appeal_s * 1_000
+    sql = (
+        "SELECT coalesce(sum(declined_by = 'buyer'), 0), count(*) FROM claims WHERE buyer = ? AND "
+        "(ended_at_ms >= ? OR appeal_ends_at_ms >= ?) AND state IN ('declined', 'refunding', 'refunded', 'released')"
+    )
+    declined, judged = entry.transaction.execute(sql, (entry.me.id, since_ms, appeal_since_ms)).fetchone()
+    return int(declined), int(judged)

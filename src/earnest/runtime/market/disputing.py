@@ -1,0 +1,273 @@
+"""Disputes: raised with a stake, argued in turns, ruled by an arbiter or at last by the clock."""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from earnest.effects.storage.reader import Reader
+from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.errors import Refused
+from earnest.identity.account import Account
+from earnest.identity.caller import Caller, Scope
+from earnest.identity.service import ACCOUNTS
+from earnest.ledger import service as ledger
+from earnest.market import claim as claims
+from earnest.market import dispute as rules
+from earnest.market import ruling as rulings
+from earnest.market import settlement
+from earnest.market.artifact import artifact_id
+from earnest.market.claim import Claim, ClaimState
+from earnest.market.dispute import CLOSED, Dispute, DisputeState, Statement
+from earnest.market.related import are_related
+from earnest.market.ruling import CLOCK, For, Ruling
+from earnest.market.service import ARTIFACTS, CLAIMS, DISPUTES, JOBS, STATEMENTS, SUBMISSIONS
+from earnest.market.terms import Terms
+from earnest.runtime.desk import Entry
+from earnest.runtime.market.settling import advance
+
+MAY_OPEN: Final = (Scope.LIVE, Scope.OPERATOR)
+MAY_ANSWER: Final = (*MAY_OPEN, Scope.HEARTBEAT)
+DISPUTES_OF_CLAIM_MAX: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plea:
+    """What somebody raises a dispute with. `stake_micro`: what they expect it to take; None: whatever it takes."""
+
+    reason: str
+    criteria: tuple[str, ...] = ()
+    stake_micro: int | None = None
+
+
+def raise_dispute(entry: Entry, terms: Terms, claim_id: str, plea: Plea) -> JsonObject:
+    """Open a case and lay down its stake; without the money for it the case waits for it, and falls if none comes.
+
+    Raises `Refused`: `heartbeat_scope_forbidden`, `not_found`, `not_a_party`, `claim_state`, `below_dispute_floor`,
+    `dispute_exists`, `criterion_required`, `stake_mismatch`.
+    """
+    entry.me.need(*MAY_OPEN)
+    claim = CLAIMS.find(entry.transaction, claim_id)
+    claims.role_of(claim, entry.me.id)
+    criteria = canonical_bytes(sorted(set(plea.criteria))).decode()
+    dispute_id = entry.new_id("dsp")
+    raised = rules.raised(
+        claim, entry.me.id, entry.now_ms, terms, dispute_id=dispute_id, reason=plea.reason, criteria=criteria
+    )
+    _confirmed(claim, raised, entry.now_ms)
+    _check_first(entry.transaction, raised)
+    if not set(plea.criteria) <= _criteria(entry.transaction, claim):
+        raise Refused("criterion_required", "criteria: some of these are none of the job's")
+    if plea.stake_micro not in {None, raised.stake_micro}:
+        message = f"the stake of this dispute is {raised.stake_micro} micro {raised.currency}"
+        raise Refused("stake_mismatch", message, stake_micro=raised.stake_micro, currency=raised.currency)
+    DISPUTES.open(entry.transaction, entry.now_ms, raised, touching=(raised.raiser,), by_key=entry.me.key_id)
+    return _shown(_try_stake(entry, terms, raised))
+
+
+def speak(entry: Entry, dispute_id: str, text: str, evidence: Sequence[str]) -> JsonObject:
+    """Add a statement; its evidence is what is stored under these digests, as it is now.
+
+    Raises `Refused`: `not_found`, `dispute_state`, `limit_reached`, `evidence_incomplete`.
+    """
+    entry.me.need(*MAY_ANSWER)
+    dispute = find_mine(entry.transaction, dispute_id, entry.me)
+    after = rules.read_by(rules.spoken(dispute, entry.me.id, entry.now_ms), entry.me.id)
+    if lacking := sorted(one for one in set(evidence) if not _is_known(entry, dispute, one)):
+        raise Refused("evidence_incomplete", "you have no such artifacts, nor has the claim", missing=lacking)
+    number = after.raiser_statements + after.respondent_statements
+    statement = Statement(
+        id=f"{dispute.id}/{number}",
+        dispute_id=dispute.id,
+        number=number,
+        author=entry.me.id,
+        text=text,
+        evidence=canonical_bytes(list(dict.fromkeys(evidence))).decode(),
+        said_at_ms=entry.now_ms,
+    )
+    STATEMENTS.open(entry.transaction, entry.now_ms, statement, by_key=entry.me.key_id)
+    _save(entry, dispute, after, "statement")
+    return {**_shown(after), "statement": number}
+
+
+def withdraw_dispute(entry: Entry, terms: Terms, dispute_id: str) -> JsonObject:
+    """Take a case back before it is deliberated: the stake returns and the claim goes on where it stood.
+
+    Raises `Refused`: `not_found`, `not_a_party`, `dispute_state`.
+    """
+    entry.me.need(*MAY_OPEN)
+    dispute = find_mine(entry.transaction, dispute_id, entry.me)
+    after = rules.withdrawn(dispute, entry.me.id, entry.now_ms)
+    _save(entry, dispute, after, "withdrawn")
+    if dispute.state is not DisputeState.STAKE_PENDING:
+        claim = CLAIMS.find(entry.transaction, dispute.claim_id)
+        ledger.post(entry.transaction, rulings.stakes_resolved(after, claim, entry.now_ms))
+        advance(entry, terms, claim, claims.dispute_withdrawn(claim, entry.now_ms, terms))
+    return _shown(after)
+
+
+def rule(entry: Entry, terms: Terms, dispute_id: str, ruling: Ruling) -> JsonObject:
+    """An arbiter's ruling; that of an appeal is carried out at once, a first one when nobody has appealed.
+
+    Raises `Refused`: `scope_forbidden`, `not_found`, `related_party`, `dispute_state`, `criterion_required`,
+    `validation`.
+    """
+    entry.me.need(Scope.OPERATOR)
+    dispute = DISPUTES.find(entry.transaction, dispute_id)
+    claim = CLAIMS.find(entry.transaction, dispute.claim_id)
+    _check_neutral(entry.transaction, claim, entry.me.account)
+    after = rulings.ruled(dispute, ruling, entry.now_ms, terms)
+    rulings.check_ruling(ruling, claim.amount_micro, _criteria(entry.transaction, claim))
+    _save(entry, dispute, after, "ruled")
+    if after.state is DisputeState.FINAL:
+        _carry_out(entry, terms, after, claim)
+    else:
+        lifted = rulings.limit_lifted(claim)
+        CLAIMS.change(entry.transaction, entry.now_ms, claim, lifted, event="ruled")
+    return _shown(after)
+
+
+def appeal(entry: Entry, dispute_id: str) -> JsonObject:
+    """Ask for a second ruling, once, with twice the stake.
+
+    Raises `Refused`: `not_found`, `dispute_state`, `insufficient_funds`.
+    """
+    entry.me.need(*MAY_OPEN)
+    dispute = find_mine(entry.transaction, dispute_id, entry.me)
+    claim = CLAIMS.find(entry.transaction, dispute.claim_id)
+    after = rules.read_by(rulings.appealed(dispute, claim, entry.me.id, entry.now_ms), entry.me.id)
+    ledger.post(entry.transaction, settlement.stake_held(after.stakes[-1], entry.now_ms))
+    _save(entry, dispute, after, "appealed")
+    return _shown(after)
+
+
+def mark_read(entry: Entry, dispute_id: str) -> JsonObject:
+    """Whoever looks at a case has read it."""
+    dispute = find_mine(entry.transaction, dispute_id, entry.me)
+    after = rules.read_by(dispute, entry.me.id)
+    if after != dispute:
+        _save(entry, dispute, after, "read")
+    return _shown(after)
+
+
+def due(entry: Entry, terms: Terms, key: str) -> JsonObject:
+    """Do to a case all that time does."""
+    dispute = DISPUTES.find(entry.transaction, key)
+    if dispute.state is DisputeState.STAKE_PENDING:
+        return _shown(_try_stake(entry, terms, dispute))
+    claim = CLAIMS.find(entry.transaction, dispute.claim_id)
+    while (past := rulings.clock(dispute, claim.last_verdict, entry.now_ms)) is not None:
+        event, after = past
+        _save(entry, dispute, after, event.value)
+        dispute = after
+        if dispute.state is DisputeState.FINAL:
+            _carry_out(entry, terms, dispute, claim)
+    return _shown(dispute)
+
+
+def find_mine(reader: Reader, dispute_id: str, caller: Caller) -> Dispute:
+    """A case that the caller is a side of. Raises `Refused("not_found")`, also for one of others."""
+    dispute = DISPUTES.find(reader, dispute_id)
+    if not dispute.role_of(caller.id):
+        raise Refused("not_found", f"there is no dispute {dispute_id[:80]!r}, or you may not know of it")
+    return dispute
+
+
+def _check_first(reader: Reader, raised: Dispute) -> None:
+    """One open case a claim, and of each side one a revision: whoever took theirs back cannot stall with another."""
+    parameters = (raised.claim_id, DISPUTES_OF_CLAIM_MAX)
+    for other in DISPUTES.where(reader, "claim_id = ? AND state != 'void' ORDER BY id DESC LIMIT ?", parameters):
+        is_mine = other.raiser == raised.raiser
+        if (is_mine and other.revision == raised.revision) or (other.closed_at_ms is None and is_mine):
+            message = "you have raised a dispute about this revision"
+            raise Refused("dispute_exists", message, dispute_id=other.id)
+
+
+def _try_stake(entry: Entry, terms: Terms, dispute: Dispute) -> Dispute:
+    """Lay down the stake if the raiser has it and the claim still stands where it did."""
+    claim = CLAIMS.find(entry.transaction, dispute.claim_id)
+    if claim.revision != dispute.revision:
+        return _save(entry, dispute, rules.stake_missed(dispute, entry.now_ms), "claim_went_on")
+    held = rules.stake_held(dispute, entry.now_ms, terms)
+    try:
+        moved = _confirmed(claim, held, entry.now_ms)
+        ledger.post(entry.transaction, settlement.stake_held(dispute.stakes[0], entry.now_ms))
+    except Refused as refused:
+        if refused.code == "insufficient_funds" and entry.now_ms < dispute.stake_by_ms:
+            return _save(entry, dispute, rules.stake_tried(dispute, entry.now_ms), "stake_tried")
+        return _save(entry, dispute, rules.stake_missed(dispute, entry.now_ms), refused.code)
+    _save(entry, dispute, held, "stake_held")
+    advance(entry, terms, claim, moved)
+    return held
+
+
+def _confirmed(claim: Claim, dispute: Dispute, now_ms: int) -> claims.Moved:
+    """The claim under this dispute. Raises `Refused`: `not_a_party`, `claim_state`, `claim_expired`."""
+    role = claims.role_of(claim, dispute.raiser)
+    return claims.dispute_confirmed(claim, role, dispute.id, dispute.hard_limit_ms, now_ms)
+
+
+def _carry_out(entry: Entry, terms: Terms, dispute: Dispute, claim: Claim) -> None:
+    """What a final ruling says: the stakes, then the claim and its money.
+
+    What the clock rules at the limit the claim's own clock rules alike, and may have done before.
+    """
+    ledger.post(entry.transaction, rulings.stakes_resolved(dispute, claim, entry.now_ms))
+    ruling = rulings.read_ruling(dispute.ruling)
+    if ruling.by == CLOCK:
+        if claim.state is ClaimState.DISPUTED:
+            advance(entry, terms, claim, claims.clock(claim, entry.now_ms, terms)[0])
+        return
+    match ruling.in_favour:
+        case For.SELLER:
+            moved = claims.ruled_seller(claim, entry.now_ms)
+        case For.BUYER:
+            moved = claims.ruled_buyer(claim, entry.now_ms)
+        case For.SPLIT:
+            moved = claims.ruled_split(claim, ruling.seller_micro, ruling.buyer_micro, entry.now_ms)
+    advance(entry, terms, claim, moved)
+
+
+def _check_neutral(reader: Reader, claim: Claim, arbiter: Account) -> None:
+    """Nobody rules in a case of their own, or of an agent of theirs against a stranger."""
+    sides = [are_related(arbiter, ACCOUNTS.find(reader, party)) for party in (claim.seller, claim.buyer)]
+    if arbiter.id in {claim.seller, claim.buyer} or sides.count(True) == 1:
+        raise Refused("related_party", "a side of this dispute is yours: somebody else rules, or at last the clock")
+
+
+def _criteria(reader: Reader, claim: Claim) -> frozenset[str]:
+    """The ids of the criteria that the claim's job is judged by."""
+    return frozenset(one["id"] for one in json.loads(JOBS.find(reader, claim.job_id).criteria))
+
+
+def _is_known(entry: Entry, dispute: Dispute, sha256: str) -> bool:
+    """True for an artifact of the caller, and for what was handed in for the claim or shown in the case."""
+    if ARTIFACTS.get(entry.transaction, artifact_id(entry.me.id, sha256)) is not None:
+        return True
+    return sha256 in _handed_in(entry.transaction, dispute)
+
+
+def _handed_in(reader: Reader, dispute: Dispute) -> Collection[str]:
+    submissions = SUBMISSIONS.where(reader, "claim_id = ?", (dispute.claim_id,))
+    statements = STATEMENTS.where(reader, "dispute_id = ?", (dispute.id,))
+    found = {item["sha256"] for submission in submissions for item in json.loads(submission.manifest)}
+    return found.union(*(json.loads(statement.evidence) for statement in statements))
+
+
+def _save(entry: Entry, before: Dispute, after: Dispute, event: str) -> Dispute:
+    touching = (before.raiser,) if after.state is DisputeState.STAKE_PENDING else (before.raiser, before.respondent)
+    actor = entry.caller.id if entry.caller else ""
+    DISPUTES.change(entry.transaction, entry.now_ms, before, after, event=event, actor=actor, touching=touching)
+    return after
+
+
+def _shown(dispute: Dispute) -> JsonObject:
+    return {
+        "dispute_id": dispute.id,
+        "claim_id": dispute.claim_id,
+        "state": dispute.state.value,
+        "stake_micro": dispute.stake_micro,
+        "currency": dispute.currency,
+        "awaiting": dispute.awaiting or None,
+        "closed": dispute.state in CLOSED,
+    }

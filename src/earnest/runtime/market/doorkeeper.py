@@ -1,0 +1,91 @@
+"""Who is behind this key, or this login?"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from earnest.effects.storage.database import Database
+from earnest.effects.storage.reader import Reader
+from earnest.effects.storage.touches import touched
+from earnest.foundation.errors import Refused
+from earnest.identity.caller import Caller, Scope
+from earnest.identity.key import KEY_PURPOSE, SESSION_PURPOSE, ends_at_ms, is_key_text
+from earnest.identity.secret import KeyedHash, same
+from earnest.identity.service import ACCOUNTS, KEYS, SESSIONS
+
+KNOWN_MAX: Final = 10_000
+SESSION_KEY_ID: Final = "session"
+"""The `key_id` of a caller who has logged in instead of showing a key."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """What was read of a secret. It holds until its account is touched; `seq` is the newest fact at the last look."""
+
+    caller: Caller
+    expires_at_ms: int | None
+    touched: int
+    seq: int
+
+
+class Doorkeeper:
+    """Reads who somebody is from the books, and remembers it until a fact concerns them.
+
+    What is remembered is found by a keyed hash, so that the time it takes says nothing about a key.
+    """
+
+    def __init__(self, database: Database, hashing: KeyedHash) -> None:
+        self._database = database
+        self.hashing = hashing
+        self._known: dict[str, _Known] = {}
+
+    def by_key(self, text: str, now_ms: int) -> Caller:
+        """The caller whose key this is. Raises `Refused`: `unknown_key`, `expired_key`."""
+        if not is_key_text(text):
+            raise Refused("unknown_key", "this is no key of this platform")
+        return self._caller(self.hashing.digest(KEY_PURPOSE, text), now_ms, self._read_key)
+
+    def by_session(self, cookie: str, now_ms: int) -> Caller:
+        """The operator who has logged in. Raises `Refused`: `unknown_key`, `expired_key`."""
+        return self._caller(self.hashing.digest(SESSION_PURPOSE, cookie), now_ms, self._read_session)
+
+    def _caller(self, digest: str, now_ms: int, look: Callable[[Reader, str, int], _Known]) -> Caller:
+        known = self._known.get(digest)
+        newest = self._database.last_seq
+        if known is None or (known.seq != newest and not self._still_holds(known, newest)):
+            known = self._database.read_sync(lambda reader: look(reader, digest, newest))
+            if len(self._known) >= KNOWN_MAX:
+                self._known.clear()
+            self._known[digest] = known
+        if known.expires_at_ms is not None and known.expires_at_ms <= now_ms:
+            raise Refused("expired_key", "the key has expired or was revoked")
+        return known.caller
+
+    def _still_holds(self, known: _Known, newest: int) -> bool:
+        """True if no fact has concerned the account since. `newest` was durable before the look."""
+        if self._database.read_sync(lambda reader: touched(reader, known.caller.id)) != known.touched:
+            return False
+        known.seq = newest
+        return True
+
+    def _read_key(self, reader: Reader, digest: str, seq: int) -> _Known:
+        key = next(KEYS.where(reader, "digest = ?", (digest,)), None)
+        if key is None or not same(key.digest, digest):
+            raise Refused("unknown_key", "nobody has this key")
+        caller = _caller(reader, key.account_id, key.scope, key.id)
+        return _known(reader, caller, ends_at_ms(key), seq)
+
+    def _read_session(self, reader: Reader, digest: str, seq: int) -> _Known:
+        session = SESSIONS.get(reader, digest)
+        if session is None or session.ended_at_ms is not None:
+            raise Refused("unknown_key", "this login has ended")
+        caller = _caller(reader, session.account_id, Scope.OPERATOR, SESSION_KEY_ID)
+        return _known(reader, caller, session.expires_at_ms, seq)
+
+
+def _caller(reader: Reader, account_id: str, scope: Scope, key_id: str) -> Caller:
+    return Caller(account=ACCOUNTS.find(reader, account_id), scope=scope, key_id=key_id)
+
+
+def _known(reader: Reader, caller: Caller, expires_at_ms: int | None, seq: int) -> _Known:
+    return _Known(caller=caller, expires_at_ms=expires_at_ms, touched=touched(reader, caller.id), seq=seq)

@@ -1,0 +1,178 @@
+"""Who judges what was handed in? Workers that find it in the books; what they are told of is only a hint."""
+
+import asyncio
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from earnest.contracts.criterion import Criterion, no_check_faults, read_criteria
+from earnest.contracts.reader import Reader as SpecReader
+from earnest.contracts.yaml_source import node_of
+from earnest.effects.storage.reader import Reader
+from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.errors import Broken, Unavailable
+from earnest.market.claim import Claim, ClaimState
+from earnest.market.evidence import Submission
+from earnest.market.job import Job
+from earnest.market.judgement import verdict_given
+from earnest.market.offer import WHOLE
+from earnest.market.service import CLAIMS, JOBS, SUBMISSIONS
+from earnest.market.terms import Terms
+from earnest.runtime.desk import Entry
+from earnest.runtime.market.market import Market
+from earnest.runtime.market.posting import lay_out
+from earnest.runtime.market.settling import advance
+from earnest.verification.plugin import Promise
+from earnest.verification.verdict import Answer, Verdict, verdict_to_json
+
+WORKERS: Final = 4
+TAKEN_AT_ONCE: Final = 64
+LOOK_AGAIN_MS: Final = 5_000
+REASON_CHARACTERS_MAX: Final = 2_000
+_BY_PEOPLE: Final = frozenset({"proposer_review", "human"})
+_NOBODY: Final = "no machine decides it: it waits for whoever accepts the work"
+
+
+class Judging:
+    """Judges submissions of claims, several at a time. One for a process."""
+
+    def __init__(self, market: Market) -> None:
+        self._market = market
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def under_way(self) -> int:
+        """How many submissions are being judged."""
+        return len(self._under_way)
+
+    async def run(self) -> None:
+        """Judge what waits, for ever; cancelled, it leaves what it was at to the next start."""
+        try:
+            while True:
+                self._market.handed_in.clear()
+                await self._take()
+                try:
+                    async with asyncio.timeout(LOOK_AGAIN_MS / 1000):
+                        await self._market.handed_in.wait()
+                except TimeoutError:
+                    continue
+        finally:
+            for task in self._under_way.values():
+                task.cancel()
+
+    async def drain(self) -> None:
+        """Judge everything that waits now."""
+        while await self._take() or self._under_way:
+            await asyncio.gather(*self._under_way.values())
+
+    async def _take(self) -> int:
+        """Begin what can be begun; how much."""
+        waiting = await self._market.desk.database.read(
+            lambda reader: [
+                claim.id
+                for claim in CLAIMS.where(
+                    reader, "state = 'submitted' AND verdict = '' ORDER BY submitted_at_ms LIMIT ?", (TAKEN_AT_ONCE,)
+                )
+            ]
+        )
+        free = [claim_id for claim_id in waiting if claim_id not in self._under_way]
+        taken = free[: WORKERS - len(self._under_way)]
+        for claim_id in taken:
+            task = asyncio.get_running_loop().create_task(self._judge(claim_id))
+            self._under_way[claim_id] = task
+            task.add_done_callback(partial(self._done, claim_id))
+        return len(taken)
+
+    def _done(self, claim_id: str, _: asyncio.Task[None]) -> None:
+        self._under_way.pop(claim_id, None)
+        self._market.handed_in.set()
+
+    async def _judge(self, claim_id: str) -> None:
+        market = self._market
+        claim, job, submission = await market.desk.database.read(
+            lambda reader: _what(CLAIMS.find(reader, claim_id), reader)
+        )
+        verdict = await _verdict(market, claim, job, submission)
+        await market.desk.tick(lambda entry: give_verdict(entry, market.terms, submission, verdict))
+
+
+def give_verdict(entry: Entry, terms: Terms, judged: Submission, verdict: Mapping[str, Any]) -> JsonObject:
+    """Record a verdict and all that follows from it. One on a revision that is no longer the newest changes nothing."""
+    submission = SUBMISSIONS.find(entry.transaction, judged.id)
+    claim = CLAIMS.find(entry.transaction, judged.claim_id)
+    is_newest = claim.state is ClaimState.SUBMITTED and claim.evidence_root == submission.root and not claim.verdict
+    if submission.verdict or not is_newest:
+        return {}
+    given = _with_verdict(entry, submission, verdict)
+    SUBMISSIONS.change(entry.transaction, entry.now_ms, submission, given)
+    failed = [one["id"] for one in verdict["criteria"] if one["verdict"] == Answer.NOT_VERIFIED]
+    moved = verdict_given(claim, verdict["verdict"], entry.now_ms, terms, failed=failed, reason=_why(verdict))
+    return {"claim_id": claim.id, "state": advance(entry, terms, claim, moved).state.value}
+
+
+def machine_criteria(job: Job) -> tuple[Criterion, ...]:
+    """The criteria of a job that a machine can try."""
+    reader = SpecReader()
+    criteria = read_criteria(reader, [node_of(one) for one in json.loads(job.criteria)], no_check_faults)
+    if reader.faults:
+        raise Broken(f"the criteria of {job.id} cannot be read")
+    return tuple(one for one in criteria if one.check is not None and one.check.kind not in _BY_PEOPLE)
+
+
+def _what(claim: Claim, reader: Reader) -> tuple[Claim, Job, Submission]:
+    newest = SUBMISSIONS.where(reader, "claim_id = ? ORDER BY revision DESC LIMIT 1", (claim.id,))
+    return claim, JOBS.find(reader, claim.job_id), next(newest)
+
+
+async def _verdict(market: Market, claim: Claim, job: Job, submission: Submission) -> Mapping[str, Any]:
+    """What the verifier says of the stored copy. What we cannot lay out is unclear, for reasons of ours."""
+    criteria = machine_criteria(job)
+    if not criteria:
+        return {"verdict": Answer.UNCLEAR.value, "criteria": [], "reason": _NOBODY}
+    with tempfile.TemporaryDirectory(prefix="earnest-claim-") as folder:
+        work, base = Path(folder) / "work", Path(folder) / "base"
+        base.mkdir()
+        try:
+            work = await asyncio.to_thread(_lay_out_work, market, submission, work)
+            files = {one["path"]: one["sha256"] for one in json.loads(job.files)}
+            await asyncio.to_thread(lay_out, market, job.creator, files, base)
+        except (OSError, Broken, Unavailable) as error:
+            return {"verdict": Answer.UNCLEAR.value, "criteria": [], "reason": f"it cannot be laid out: {error}"}
+        promise = Promise(title=job.title, text=job.text, origin=claim.id)
+        verdict = await market.verifier.verify(criteria, work, base_folder=base, promise=promise)
+    return _for_people(verdict, waits=len(criteria) < len(json.loads(job.criteria)))
+
+
+def _for_people(verdict: Verdict, *, waits: bool) -> Mapping[str, Any]:
+    """A machine's yes is not the last word where a criterion waits for people."""
+    form = dict(verdict_to_json(verdict))
+    if waits and verdict.answer is Answer.VERIFIED:
+        form |= {"verdict": Answer.UNCLEAR.value, "reason": _NOBODY}
+    return form
+
+
+def _why(verdict: Mapping[str, Any]) -> str:
+    """The reasons that speak against it, in a line."""
+    reasons = [f"{one['id']}: {one['reason']}" for one in verdict["criteria"] if one["verdict"] != Answer.VERIFIED]
+    return "; ".join([*filter(None, [verdict.get("reason", "")]), *reasons])[:REASON_CHARACTERS_MAX]
+
+
+def _lay_out_work(market: Market, submission: Submission, folder: Path) -> Path:
+    """What was handed in as files, or the archive that all of it is."""
+    folder.mkdir()
+    for item in json.loads(submission.manifest):
+        path = folder.with_name("work.archive") if item["path"] == WHOLE else folder / item["path"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(market.artifacts.read(item["sha256"]))
+        if item["path"] == WHOLE:
+            return path
+    return folder
+
+
+def _with_verdict(entry: Entry, submission: Submission, verdict: Mapping[str, Any]) -> Submission:
+    text = canonical_bytes(verdict).decode()
+    return replace(submission, verdict=text, verdict_id=entry.new_id("ver"), judged_at_ms=entry.now_ms)

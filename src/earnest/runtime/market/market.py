@@ -1,0 +1,27 @@
+"""What do the stories of the market work with? One of it for a process."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from earnest.effects.artifacts.store import ArtifactStore
+from earnest.effects.web.fetching import Web
+from earnest.market.terms import Terms
+from earnest.runtime.desk import Desk
+from earnest.verification.registry import Registry
+from earnest.verification.service import Verifier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Market:
+    """The desk, the operator's terms, and the effects that happen outside transactions."""
+
+    desk: Desk
+    terms: Terms
+    verifier: Verifier
+    registry: Registry
+    artifacts: ArtifactStore
+    web: Web
+    handed_in: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when something may wait to be judged: a hint, the books say what."""
+    linted: dict[str, None] = field(default_factory=dict)
+    """The digests of checks that were tried on worthless work and refused it, oldest first."""

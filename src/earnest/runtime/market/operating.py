@@ -1,0 +1,149 @@
+"""The operator: how do they come in, and what do they decide about accounts?"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from earnest.effects.storage.reader import Reader
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Refused
+from earnest.foundation.instants import rfc3339_s
+from earnest.identity.account import Account, Kind, Status, resumed, suspended, with_payouts
+from earnest.identity.caller import Scope
+from earnest.identity.key import (
+    LINK_PURPOSE,
+    SESSION_MS,
+    SESSION_PURPOSE,
+    Link,
+    Session,
+    check_operator_link,
+)
+from earnest.identity.secret import KeyedHash, base62
+from earnest.identity.service import ACCOUNTS, LINKS, SESSIONS
+from earnest.runtime.desk import Entry
+from earnest.runtime.market.keys import give_key
+from earnest.runtime.market.registering import open_account
+from earnest.views.accounts import account_json, key_json
+
+SETUP: Final = "setup"
+SESSION: Final = "session"
+"""What a login's secret is called in an answer; a surface makes a cookie of it."""
+
+
+def the_operator(reader: Reader) -> Account | None:
+    """The operator of the platform; None before the first setup."""
+    return next(ACCOUNTS.where(reader, "kind = ? ORDER BY created_at_ms, id LIMIT 1", (Kind.OPERATOR.value,)), None)
+
+
+def set_up(entry: Entry, hashing: KeyedHash, *, link: str, handle: str, mail: str) -> JsonObject:
+    """Use the operator's one-time link: the first time an account and its key are made, later it is a login.
+
+    Raises `Refused`: `not_found`, `link_expired`, `validation`, `handle_taken`.
+    """
+    expires_at_ms = check_operator_link(hashing, link, entry.now_ms)
+    digest = hashing.digest(LINK_PURPOSE, link)
+    if LINKS.get(entry.transaction, digest) is not None:
+        raise Refused("link_expired", "the link was used: `earnest keys operator-link` makes another")
+    operator = the_operator(entry.transaction)
+    shown: JsonObject = {}
+    if operator is None:
+        operator = Account(
+            id=entry.new_id("act"),
+            handle=handle,
+            kind=Kind.OPERATOR,
+            status=Status.IDENTITY_VERIFIED,
+            created_at_ms=entry.now_ms,
+            mail=mail,
+        )
+        open_account(entry, operator)
+        shown = key_json(give_key(entry, hashing, operator, Scope.OPERATOR))
+    used = Link(
+        id=digest,
+        purpose=SETUP,
+        account_id=operator.id,
+        created_at_ms=entry.now_ms,
+        expires_at_ms=expires_at_ms,
+        used_at_ms=entry.now_ms,
+        used_by=operator.id,
+    )
+    LINKS.open(entry.transaction, entry.now_ms, used, touching=(operator.id,))
+    return {**shown, **open_session(entry, hashing, operator), "handle": operator.handle}
+
+
+def log_in(entry: Entry, hashing: KeyedHash) -> JsonObject:
+    """A login in a browser for whoever shows an operator's key. Raises `Refused("scope_forbidden")`."""
+    entry.me.need(Scope.OPERATOR)
+    return open_session(entry, hashing, entry.me.account)
+
+
+def open_session(entry: Entry, hashing: KeyedHash, operator: Account) -> JsonObject:
+    """A login of `operator`; its secret is shown as `session`."""
+    secret = base62(entry.chance.secret())
+    session = Session(
+        id=hashing.digest(SESSION_PURPOSE, secret),
+        account_id=operator.id,
+        created_at_ms=entry.now_ms,
+        expires_at_ms=entry.now_ms + SESSION_MS,
+    )
+    SESSIONS.open(entry.transaction, entry.now_ms, session, touching=(operator.id,))
+    entry.show_once(SESSION, secret)
+    return {"operator_id": operator.id, "expires_at": rfc3339_s(session.expires_at_ms)}
+
+
+def log_out(entry: Entry, hashing: KeyedHash, *, cookie: str) -> JsonObject:
+    """End the caller's login. Raises `Refused`: `scope_forbidden`, `not_found`."""
+    entry.me.need(Scope.OPERATOR)
+    session = SESSIONS.get(entry.transaction, hashing.digest(SESSION_PURPOSE, cookie))
+    if session is None or session.account_id != entry.me.id:
+        raise Refused("not_found", "there is no login to end: it is a cookie")
+    ended = replace(session, ended_at_ms=entry.now_ms)
+    SESSIONS.change(entry.transaction, entry.now_ms, session, ended, touching=(entry.me.id,))
+    return {"operator_id": entry.me.id}
+
+
+def suspend(entry: Entry, *, account_id: str, reason: str) -> JsonObject:
+    """Let an account only look. Raises `Refused`: `scope_forbidden`, `not_found`, `account_state`."""
+    return _decide(entry, account_id, suspended, reason)
+
+
+def resume(entry: Entry, *, account_id: str, reason: str) -> JsonObject:
+    """Let a suspended account go on. Raises as `suspend`."""
+    return _decide(entry, account_id, resumed, reason)
+
+
+def enable_payouts(entry: Entry, *, account_id: str, reason: str) -> JsonObject:
+    """Let an agent's earnings leave the platform. Raises as `suspend`."""
+    return _decide(entry, account_id, with_payouts, reason)
+
+
+def issue_key(entry: Entry, hashing: KeyedHash, *, scope: Scope, handle: str, label: str) -> JsonObject:
+    """A further key of the operator's own, or an auditor with theirs, read-only.
+
+    Raises `Refused`: `scope_forbidden`, `validation`, `handle_taken`, `limit_reached`.
+    """
+    entry.me.need(Scope.OPERATOR)
+    account = entry.me.account
+    if scope is Scope.AUDITOR:
+        account = Account(
+            id=entry.new_id("act"),
+            handle=handle,
+            kind=Kind.AUDITOR,
+            status=Status.IDENTITY_VERIFIED,
+            created_at_ms=entry.now_ms,
+            operator_id=entry.me.id,
+        )
+        open_account(entry, account)
+    elif scope is not Scope.OPERATOR:
+        raise Refused("scope_forbidden", "an operator gives keys of scope op and aud")
+    return {**key_json(give_key(entry, hashing, account, scope, label=label)), "account_id": account.id}
+
+
+def _decide(entry: Entry, account_id: str, rule: Callable[[Account], Account], reason: str) -> JsonObject:
+    entry.me.need(Scope.OPERATOR)
+    account = ACCOUNTS.find(entry.transaction, account_id)
+    after = rule(account)
+    touching = (account.id, entry.me.id)
+    ACCOUNTS.change(
+        entry.transaction, entry.now_ms, account, after, touching=touching, actor=entry.me.id, reason=reason
+    )
+    return account_json(after)

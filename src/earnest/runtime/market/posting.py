@@ -1,0 +1,157 @@
+"""Posting a job: is it a promise that can be kept and judged, and is it paid for?"""
+
+import asyncio
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from earnest.contracts.criterion import criterion_to_json
+from earnest.contracts.spec import VerificationSpec
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, digest_of
+from earnest.foundation.errors import Refused
+from earnest.identity.caller import Caller, Scope
+from earnest.ledger import service as ledger
+from earnest.market import settlement
+from earnest.market.artifact import artifact_id
+from earnest.market.job import Job, JobState, check_redo, publish, withdrawn
+from earnest.market.offer import Offer, Tags, check_files, check_price, check_requirements, spec_of
+from earnest.market.service import ARTIFACTS, JOBS, category
+from earnest.market.terms import Terms
+from earnest.runtime.desk import Act, Entry
+from earnest.runtime.judging import linted
+from earnest.runtime.market.market import Market
+from earnest.runtime.market.settling import save_job
+from earnest.verification.lint import Complaint
+
+SECOND_MS: Final = 1_000
+LINTED_KEPT_MAX: Final = 1_024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Vetted:
+    """An offer that may be posted."""
+
+    offer: Offer
+    spec: VerificationSpec
+    tags: Tags
+    fee_bps: int
+
+
+async def prepare_posting(market: Market, caller: Caller, offer: Offer) -> Act:
+    """Read and lint an offer; the act posts it and lays its reward aside.
+
+    Raises `Refused`: `scope_forbidden`, `validation`, `unknown_check`, `lint_failed` (with `errors`), `verifier_unavailable`.
+    """
+    caller.need(*_may_post(offer))
+    check_requirements(offer.requirements)
+    check_files(offer.files)
+    fee_bps = check_price(offer.currency, offer.amount_micro, market.terms)
+    with tempfile.TemporaryDirectory(prefix="earnest-job-") as folder:
+        base = Path(folder)
+        await asyncio.to_thread(lay_out, market, caller.id, offer.files, base)
+        spec, tags = spec_of(offer, market.registry.kinds(), lambda check: market.verifier.check_faults(check, base))
+        await _lint(market, spec, offer.files, base)
+    vetted = _Vetted(offer=offer, spec=spec, tags=tags, fee_bps=fee_bps)
+    return lambda entry: _post(entry, market.terms, vetted)
+
+
+async def _lint(market: Market, spec: VerificationSpec, files: Mapping[str, str], base: Path) -> None:
+    """Try the checks on worthless work. What was tried and found good is not tried again."""
+    digest = digest_of([[criterion_to_json(one) for one in spec.criteria], dict(files)])
+    if digest in market.linted:
+        return
+    path = base / "offer.txt"
+    await asyncio.to_thread(path.write_text, spec.text, encoding="utf-8")
+    found = await linted(market.verifier, market.registry, spec, path)
+    grave = [one for one in found if one.is_grave]
+    if grave:
+        message = f"{grave[0].criterion}: {grave[0].message}"
+        raise Refused("lint_failed", message, errors=[_error(one) for one in grave])
+    if untried := [one for one in found if one.is_untried]:
+        raise Refused("verifier_unavailable", f"{untried[0].criterion}: {untried[0].message}")
+    if len(market.linted) >= LINTED_KEPT_MAX:
+        market.linted.pop(next(iter(market.linted)))
+    market.linted[digest] = None
+
+
+def withdraw_job(entry: Entry, job_id: str) -> JsonObject:
+    """Take back a job that nobody has claimed; its reward returns. Raises `Refused`: `not_a_party`, as `need_open`."""
+    entry.me.need(Scope.LIVE, Scope.OPERATOR, Scope.REGISTERED)
+    job = JOBS.find(entry.transaction, job_id)
+    if job.creator != entry.me.id:
+        raise Refused("not_a_party", "only the creator of a job withdraws it")
+    after = save_job(entry, job, withdrawn(job, entry.now_ms), "withdrawn")
+    return {"job_id": after.id, "state": after.state.value}
+
+
+def lay_out(market: Market, account_id: str, files: Mapping[str, str], folder: Path) -> None:
+    """Write artifacts of an account below `folder`, each at its path. Raises `Refused("validation")`."""
+    for path, sha256 in files.items():
+        if market.desk.database.read_sync(partial(ARTIFACTS.get, key=artifact_id(account_id, sha256))) is None:
+            raise Refused("validation", f"files: you have no artifact {sha256}")
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(market.artifacts.read(sha256))
+
+
+def _may_post(offer: Offer) -> tuple[Scope, ...]:
+    """Free jobs are open to whoever is registered."""
+    scopes = (Scope.LIVE, Scope.OPERATOR)
+    return (*scopes, Scope.REGISTERED) if offer.amount_micro == 0 else scopes
+
+
+def _post(entry: Entry, terms: Terms, vetted: _Vetted) -> JsonObject:
+    me, offer, spec = entry.me, vetted.offer, vetted.spec
+    me.need(*_may_post(offer))
+    if offer.redo_of is not None:
+        first = JOBS.find(entry.transaction, offer.redo_of)
+        again = JOBS.where(entry.transaction, "redo_of = ? LIMIT ?", (first.id, terms.redos_max))
+        check_redo(first, me.id, len(list(again)), terms)
+    criteria = [criterion_to_json(one) for one in spec.criteria]
+    job = publish(
+        Job(
+            id=entry.new_id("job"),
+            creator=me.id,
+            state=JobState.OPEN,
+            title=spec.title,
+            text=spec.text,
+            category=offer.category,
+            task_class=offer.task_class,
+            currency=offer.currency,
+            amount_micro=offer.amount_micro,
+            fee_bps=vetted.fee_bps,
+            acceptance=spec.acceptance.value,
+            criteria=_text(criteria),
+            requirements=_text([asdict(one) for one in offer.requirements]),
+            spec_digest=digest_of([spec.title, spec.text, spec.acceptance.value, criteria]),
+            work_s=offer.work_s,
+            closes_at_ms=offer.closes_at_ms or entry.now_ms + terms.job_open_s * SECOND_MS,
+            created_at_ms=entry.now_ms,
+            tags=_text(asdict(vetted.tags)),
+            files=_text([{"path": path, "sha256": sha256} for path, sha256 in sorted(offer.files.items())]),
+            deadline_at_ms=offer.deadline_at_ms,
+            apply_until_ms=entry.now_ms + offer.apply_window_s * SECOND_MS if offer.apply_window_s else None,
+            grace_s=terms.grace_s if offer.grace_s is None else offer.grace_s,
+            auto_extend=offer.auto_extend,
+            auto_release_s=terms.auto_release_s if offer.auto_release_s is None else offer.auto_release_s,
+            revise_s=terms.revise_s if offer.revise_s is None else offer.revise_s,
+            revisions_max=terms.revisions_max if offer.revisions_max is None else offer.revisions_max,
+            redo_of=offer.redo_of,
+        ),
+        entry.now_ms,
+        terms,
+    )
+    JOBS.open(entry.transaction, entry.now_ms, job, touching=(me.id, category(job.category)), by_key=me.key_id)
+    ledger.post(entry.transaction, settlement.funded(job, entry.now_ms))
+    return {"job_id": job.id, "state": job.state.value, "amount_micro": job.amount_micro, "currency": job.currency}
+
+
+def _error(complaint: Complaint) -> JsonObject:
+    return {"pointer": f"/criteria/{complaint.criterion}", "code": "lint_failed", "detail": complaint.message}
+
+
+def _text(value: JsonValue) -> str:
+    return canonical_bytes(value).decode()

@@ -1,0 +1,105 @@
+"""What follows when a claim moves: its money, its job and what is said of its parties, in the same transaction."""
+
+from earnest.foundation.errors import Refused
+from earnest.ledger import accounts
+from earnest.ledger import service as ledger
+from earnest.ledger.transfer import Transfer
+from earnest.market import ending, settlement
+from earnest.market.claim import Actor, Claim, ClaimState
+from earnest.market.job import Job, given_back
+from earnest.market.job import settled as job_settled
+from earnest.market.moving import Moved
+from earnest.market.service import CLAIMS, JOBS, SIGNALS, category
+from earnest.market.terms import Terms
+from earnest.runtime.desk import Entry
+
+
+def advance(entry: Entry, terms: Terms, before: Claim, moved: Moved) -> Claim:
+    """Save a claim that moved, and do all that follows from it at once; the claim as it then is."""
+    claim = _save(entry, before, moved)
+    match claim.state:
+        case ClaimState.RELEASING | ClaimState.REFUNDING if before.state is not claim.state:
+            return settle(entry, terms, claim)
+        case ClaimState.CANCELLED | ClaimState.EXPIRED:
+            ledger.post(entry.transaction, settlement.voided(claim, entry.now_ms))
+            job = JOBS.find(entry.transaction, claim.job_id)
+            save_job(entry, job, given_back(job, entry.now_ms), "given_back")
+        case _:
+            pass
+    return claim
+
+
+def settle(entry: Entry, terms: Terms, claim: Claim) -> Claim:
+    """Pay or return what a claim holds, by transfers that are the same at each try. What fails is tried again later."""
+    job = JOBS.find(entry.transaction, claim.job_id)
+    try:
+        ledger.post(entry.transaction, _owed(claim, job, entry.now_ms))
+    except Refused as refused:
+        return _save(entry, claim, ending.settle_failed(claim, entry.now_ms), reason=refused.code)
+    settled = _save(entry, claim, ending.settled(claim, entry.now_ms, terms))
+    save_job(entry, job, job_settled(job, settled, entry.now_ms), "settled")
+    if settled.state is ClaimState.RELEASED:
+        _give(entry, settlement.approved_bonus(settled, terms, entry.now_ms))
+    else:
+        _fine(entry, terms, settled)
+    return settled
+
+
+def save_job(entry: Entry, before: Job, after: Job, event: str) -> Job:
+    """Save a job; once it has ended, what its escrow still holds returns to the creator."""
+    touching = (after.creator, category(after.category))
+    JOBS.change(entry.transaction, entry.now_ms, before, after, event=event, touching=touching)
+    held = ledger.balance(entry.transaction, accounts.escrow(after.id, after.currency))
+    if after.ended_at_ms is not None and held.balance_micro:
+        ledger.post(entry.transaction, settlement.closed(after, entry.now_ms))
+    return after
+
+
+def _owed(claim: Claim, job: Job, at_ms: int) -> tuple[Transfer, ...]:
+    if claim.state is ClaimState.REFUNDING:
+        return settlement.voided(claim, at_ms)
+    if claim.settlement_seller_micro is not None:
+        return settlement.split(claim, job.fee_bps, at_ms)
+    return settlement.released(claim, at_ms)
+
+
+def _save(entry: Entry, before: Claim, moved: Moved, **why: str) -> Claim:
+    claim, by = moved.claim, entry.caller.id if entry.caller else ""
+    touching = (claim.seller, claim.buyer)
+    CLAIMS.change(
+        entry.transaction,
+        entry.now_ms,
+        before,
+        claim,
+        touching=touching,
+        event=moved.event,
+        actor=moved.actor.value,
+        by=by,
+        **why,
+    )
+    for signal in moved.signals:
+        if SIGNALS.get(entry.transaction, signal.id) is None:
+            SIGNALS.open(entry.transaction, entry.now_ms, signal, touching=(signal.account_id,))
+    return claim
+
+
+def _fine(entry: Entry, terms: Terms, claim: Claim) -> None:
+    """Work that was rejected costs its worker a little, once: never for an unclear verdict, never below nothing."""
+    if claim.declined_by == Actor.VERIFIER:
+        penalty = settlement.fail_penalty_micro(claim, terms)
+    elif claim.declined_by == Actor.BUYER:
+        penalty = settlement.proposer_penalty_micro(claim, terms)
+    else:
+        return
+    free = ledger.balance(entry.transaction, accounts.available(claim.seller, claim.currency)).free_micro
+    chain = settlement.fined(claim, penalty, free, entry.now_ms)
+    if chain:
+        ledger.post(entry.transaction, chain)
+
+
+def _give(entry: Entry, chain: tuple[Transfer, ...]) -> None:
+    """A gift of the treasury, left out where the treasury has less."""
+    need = settlement.treasury_needs_micro(chain)
+    if not chain or ledger.balance(entry.transaction, accounts.treasury(chain[0].currency)).free_micro < need:
+        return
+    ledger.post(entry.transaction, chain)

@@ -1,0 +1,168 @@
+"""Handing in: what was brought is stored by its hash, and the hash of all of it is what is judged."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from earnest.effects.artifacts.fetching import fetch_artifact
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, digest_of
+from earnest.foundation.errors import Refused
+from earnest.identity.caller import Caller, Scope
+from earnest.market import working
+from earnest.market.artifact import Artifact, artifact_id
+from earnest.market.claim import Claim
+from earnest.market.evidence import Submission
+from earnest.market.offer import Requirement, missing
+from earnest.market.service import ARTIFACTS, CLAIMS, JOBS, SUBMISSIONS
+from earnest.market.terms import Terms
+from earnest.runtime.desk import Act, Entry
+from earnest.runtime.market.market import Market
+from earnest.runtime.market.settling import advance
+
+HTTP_OK: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One thing that is handed in: `sha256` alone names an artifact of the seller; `inline` is text or JSON; the server
+    fetches `storage_url` once. Where `sha256` is given beside one of these, it must be theirs."""
+
+    requirement_id: str
+    kind: str
+    media_type: str
+    sha256: str = ""
+    inline: bytes | None = None
+    storage_url: str = ""
+    produced_at: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """An item, its content stored."""
+
+    item: Item
+    sha256: str
+    size_bytes: int
+    is_new: bool
+
+
+async def prepare_submission(market: Market, caller: Caller, claim_id: str, items: Sequence[Item]) -> Act:
+    """Store what was brought, before the transaction that hands it in.
+
+    Raises `Refused`: `evidence_hash_mismatch`, `url_refused`, `address_refused`, `too_large`, and `Unavailable`.
+    """
+    caller.need(Scope.LIVE, Scope.HEARTBEAT, Scope.REGISTERED)
+    claim = market.desk.database.read_sync(lambda reader: CLAIMS.find(reader, claim_id))
+    _check_seller(claim, caller)  # before anything is fetched for somebody
+    kept = [await _keep(market, item) for item in items]
+    return lambda entry: _submit(entry, market.terms, claim_id, kept)
+
+
+async def _keep(market: Market, item: Item) -> _Kept:
+    if item.storage_url:
+        _, page = await fetch_artifact(market.web, item.storage_url, market.artifacts.limits.item_bytes)
+        if page.status != HTTP_OK:
+            raise Refused("page_refused", f"{item.requirement_id}: its address answers with status {page.status}")
+        content = page.body
+    elif item.inline is not None:
+        content = item.inline
+    else:
+        return _Kept(item=item, sha256=item.sha256, size_bytes=0, is_new=False)
+    stored = await market.artifacts.put(content)
+    if item.sha256 not in {"", stored.sha256}:
+        message = f"{item.requirement_id}: its content is {stored.sha256}, not {item.sha256}"
+        raise Refused("evidence_hash_mismatch", message)
+    return _Kept(item=item, sha256=stored.sha256, size_bytes=stored.size_bytes, is_new=True)
+
+
+def _submit(entry: Entry, terms: Terms, claim_id: str, kept: Sequence[_Kept]) -> JsonObject:
+    entry.me.need(Scope.LIVE, Scope.HEARTBEAT, Scope.REGISTERED)
+    claim = CLAIMS.find(entry.transaction, claim_id)
+    _check_seller(claim, entry.me)
+    job = JOBS.find(entry.transaction, claim.job_id)
+    requirements = {one["id"]: Requirement(**one) for one in json.loads(job.requirements)}
+    manifest = _manifest(entry, kept, requirements)
+    if lacking := missing(list(requirements.values()), {one.item.requirement_id: one for one in kept}):
+        raise Refused("evidence_incomplete", f"still to hand in: {', '.join(lacking)}", missing=lacking)
+    root = digest_of(manifest)
+    moved = working.submit(claim, entry.now_ms, terms, root)
+    submission = Submission(
+        id=entry.new_id("evd"),
+        claim_id=claim.id,
+        revision=moved.claim.revision,
+        manifest=canonical_bytes(manifest).decode(),
+        root=root,
+        submitted_at_ms=entry.now_ms,
+        by_key=entry.me.key_id,
+    )
+    SUBMISSIONS.open(entry.transaction, entry.now_ms, submission)
+    after = advance(entry, terms, claim, moved)
+    return {
+        "claim_id": after.id,
+        "state": after.state.value,
+        "evidence_id": submission.id,
+        "revision": after.revision,
+        "evidence_root": root,
+    }
+
+
+def _manifest(entry: Entry, kept: Sequence[_Kept], requirements: Mapping[str, Requirement]) -> list[JsonValue]:
+    """What was handed in, by the requirements' ids. Raises `Refused("validation")` for what nobody asked for."""
+    seen: set[str] = set()
+    manifest: list[JsonValue] = []
+    for one in sorted(kept, key=lambda one: one.item.requirement_id):
+        wanted = requirements.get(one.item.requirement_id)
+        if wanted is None or wanted.id in seen:
+            raise Refused("validation", f"{one.item.requirement_id[:80]!r} is not asked for, or given twice")
+        seen.add(wanted.id)
+        artifact = _artifact(entry, one)
+        _check_item(one.item, wanted, artifact)
+        manifest.append(
+            {
+                "requirement_id": wanted.id,
+                "kind": wanted.kind,
+                "path": wanted.path,
+                "sha256": artifact.sha256,
+                "bytes": artifact.size_bytes,
+                "media_type": artifact.media_type,
+                "storage_url": one.item.storage_url or None,
+                "produced_at": one.item.produced_at or None,
+                "note": one.item.note,
+            }
+        )
+    return manifest
+
+
+def _artifact(entry: Entry, one: _Kept) -> Artifact:
+    """The seller's artifact; one that was only now stored becomes theirs."""
+    known = ARTIFACTS.get(entry.transaction, artifact_id(entry.me.id, one.sha256))
+    if known is not None:
+        return known
+    if not one.is_new:
+        raise Refused("evidence_hash_mismatch", f"{one.item.requirement_id}: you have no artifact {one.sha256[:80]!r}")
+    artifact = Artifact(
+        id=artifact_id(entry.me.id, one.sha256),
+        account_id=entry.me.id,
+        sha256=one.sha256,
+        size_bytes=one.size_bytes,
+        media_type=one.item.media_type,
+        kept_at_ms=entry.now_ms,
+    )
+    ARTIFACTS.open(entry.transaction, entry.now_ms, artifact)
+    return artifact
+
+
+def _check_item(item: Item, wanted: Requirement, artifact: Artifact) -> None:
+    if item.kind != wanted.kind:
+        raise Refused("validation", f"{wanted.id}: a {wanted.kind} is asked for, not a {item.kind}")
+    if artifact.size_bytes > wanted.max_bytes:
+        raise Refused("too_large", f"{wanted.id}: {artifact.size_bytes} bytes, at most {wanted.max_bytes}")
+    if wanted.accept_media and artifact.media_type not in wanted.accept_media:
+        raise Refused("unsupported_media", f"{wanted.id}: one of {', '.join(wanted.accept_media)}")
+
+
+def _check_seller(claim: Claim, caller: Caller) -> None:
+    if claim.seller != caller.id:
+        raise Refused("not_a_party", "only the seller hands in evidence for a claim")

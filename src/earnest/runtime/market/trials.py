@@ -1,0 +1,119 @@
+"""Test jobs: begun after their commitment is in the log, graded at once, revealed, paid, counted."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.errors import Refused
+from earnest.foundation.facts import Fact
+from earnest.identity.caller import Scope
+from earnest.ledger import accounts
+from earnest.ledger import service as ledger
+from earnest.market import settlement
+from earnest.market.capability import Capability, Trial
+from earnest.market.service import CAPABILITIES, TRIALS
+from earnest.market.terms import DAY_S, Terms
+from earnest.market.trial import answered, begun, check_start, chosen, overdue, trial_id_of, trial_json
+from earnest.runtime.desk import Entry
+from earnest.runtime.market.capabilities import CAPABILITIES_MAX, TRIALS_READ_MAX, look_after_trial
+
+TRIAL_COMMITTED: Final = "trial.committed"
+SCOPES: Final = (Scope.LIVE, Scope.REGISTERED, Scope.HEARTBEAT)
+
+
+def start_trial(entry: Entry, terms: Terms, capability_id: str, generator: str = "") -> JsonObject:
+    """Begin a test job for a capability of the caller's; what it asks.
+
+    Raises `Refused`: scope codes, `not_found`, `limit_reached`, `attempt_limit`, `validation`.
+    """
+    entry.me.need(*SCOPES)
+    capability = CAPABILITIES.find(entry.transaction, capability_id)
+    if capability.account_id != entry.me.id or capability.removed:
+        raise Refused("not_found", f"you have no capability {capability_id[:80]!r}")
+    return _start(entry, terms, capability, generator)
+
+
+def claim_test_job(entry: Entry, terms: Terms, job_id: str) -> JsonObject:
+    """Begin the test job that was offered under this id. Raises `Refused`, as `start_trial` does."""
+    entry.me.need(*SCOPES)
+    conditions = "account_id = ? AND removed = 0 LIMIT ?"
+    for capability in CAPABILITIES.where(entry.transaction, conditions, (entry.me.id, CAPABILITIES_MAX)):
+        if trial_id_of(capability) == job_id:
+            return _start(entry, terms, capability, "")
+    known = TRIALS.get(entry.transaction, job_id)
+    if known is not None and known.account_id == entry.me.id:
+        raise Refused("job_already_claimed", "you have begun this test job")
+    raise Refused("not_found", f"no test job {job_id[:80]!r} is offered to you")
+
+
+def answer_trial(entry: Entry, terms: Terms, trial_id: str, answer: JsonValue) -> JsonObject:
+    """Grade an answer, reveal what was committed to, pay if it is right, and look at the capability again.
+
+    Raises `Refused`: scope codes, `not_found`, `claim_state`, `claim_expired`, `validation`, `too_large`.
+    """
+    entry.me.need(*SCOPES)
+    trial = TRIALS.find(entry.transaction, trial_id)
+    if trial.account_id != entry.me.id:
+        raise Refused("not_found", f"you have no test job {trial_id[:80]!r}")
+    after = answered(trial, answer, entry.now_ms)
+    _save(entry, trial, after)
+    paid_micro = _pay(entry, after) if after.state == "passed" else 0
+    capability = look_after_trial(entry, terms, trial.capability_id)
+    return {**trial_json(after), "paid_micro": paid_micro, "capability_state": capability.state.value}
+
+
+def due(entry: Entry, terms: Terms, key: str) -> JsonObject:
+    """What the clock does to a test job: abandoned is failed, and public."""
+    trial = TRIALS.find(entry.transaction, key)
+    after = overdue(trial, entry.now_ms)
+    if after != trial:
+        _save(entry, trial, after)
+        look_after_trial(entry, terms, trial.capability_id)
+    return {"id": after.id, "state": after.state}
+
+
+def _start(entry: Entry, terms: Terms, capability: Capability, generator: str) -> JsonObject:
+    recent = list(_trials(entry, "account_id", capability.account_id, entry.now_ms - DAY_S * 1_000))
+    check_start(capability, recent, entry.now_ms, terms)
+    earlier = _trials(entry, "capability_id", capability.id, capability.lapses_at_ms or 0)
+    trial = begun(
+        capability,
+        chosen(capability, generator, earlier),
+        seed=_secret(entry),
+        salt=_secret(entry),
+        now_ms=entry.now_ms,
+        terms=terms,
+    )
+    committed = {"commitment": trial.commitment, "generator": trial.generator, "account_id": trial.account_id}
+    fact = Fact(kind=TRIAL_COMMITTED, subject=trial.id, at_ms=entry.now_ms, body=committed)
+    committed_seq = entry.transaction.record(fact)
+    TRIALS.open(entry.transaction, entry.now_ms, trial, touching=(trial.account_id,), by_key=entry.me.key_id)
+    after = replace(capability, tries=capability.tries + 1)
+    CAPABILITIES.change(entry.transaction, entry.now_ms, capability, after, event="tried", trial=trial.id)
+    return {**trial_json(trial), "committed_seq": committed_seq}
+
+
+def _trials(entry: Entry, column: str, key: str, since_ms: int) -> Iterator[Trial]:
+    """The newest of an account (`account_id`) or a capability (`capability_id`)."""
+    conditions = f"{column} = ? AND started_at_ms >= ? ORDER BY started_at_ms DESC LIMIT ?"
+    return TRIALS.where(entry.transaction, conditions, (key, since_ms, TRIALS_READ_MAX))
+
+
+def _secret(entry: Entry) -> str:
+    return entry.chance.secret().hex()
+
+
+def _save(entry: Entry, before: Trial, after: Trial) -> None:
+    touching = (before.account_id,)
+    TRIALS.change(entry.transaction, entry.now_ms, before, after, touching=touching, event=after.state)
+
+
+def _pay(entry: Entry, trial: Trial) -> int:
+    """What was paid: nothing, where the treasury has less."""
+    chain = settlement.trial_paid(trial, entry.now_ms)
+    treasury = ledger.balance(entry.transaction, accounts.treasury(trial.currency))
+    if treasury.free_micro < settlement.treasury_needs_micro(chain):
+        return 0
+    ledger.post(entry.transaction, chain)
+    return trial.amount_micro

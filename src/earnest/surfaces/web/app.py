@@ -1,0 +1,82 @@
+"""Which routes does the platform have? One ASGI application over one market."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
+
+from earnest.identity.secret import KeyedHash
+from earnest.runtime.market.doorkeeper import Doorkeeper
+from earnest.runtime.market.market import Market
+from earnest.surfaces.web import (
+    pages,
+    routes_claims,
+    routes_identity,
+    routes_jobs,
+)
+from earnest.surfaces.web.door import API, Door, House
+from earnest.surfaces.web.health import Readiness, health_router
+from earnest.surfaces.web.limits import Limits, Quotas
+from earnest.surfaces.web.metrics import Metrics
+from earnest.surfaces.web.refusing import refuse_in_problems
+from earnest.surfaces.web.routes_meta import meta_router
+from earnest.surfaces.web.schema import schema_router
+
+ROUTERS: Final[tuple[APIRouter, ...]] = (
+    routes_identity.router,
+    routes_identity.operator_router,
+    routes_jobs.router,
+    routes_claims.router,
+)
+"""What stands under `/api/v1`. Of two routes that fit a path the first takes it."""
+ROOT_ROUTERS: Final[tuple[APIRouter, ...]] = (routes_jobs.root_router,)
+"""What stands at the root too, for agents that look there."""
+
+
+def create_app(
+    market: Market,
+    hashing: KeyedHash,
+    *,
+    url: str = "http://127.0.0.1:8420",
+    quotas: Quotas | None = None,
+    readiness: Readiness | None = None,
+    gauges: Mapping[str, tuple[str, Callable[[], float]]] | None = None,
+) -> FastAPI:
+    """The application. `url` is the address by which the world reaches it, without a slash at its end."""
+    quotas, metrics = quotas or Quotas(), Metrics(gauges)
+    app = FastAPI(
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=_operation_id,
+    )
+    for router in (*ROUTERS, meta_router(quotas)):
+        app.include_router(router, prefix=API)
+    for router in ROOT_ROUTERS:
+        app.include_router(router, generate_unique_id_function=_root_operation_id)
+    app.include_router(pages.router)
+    app.include_router(health_router(readiness or {}, metrics))
+    documents = schema_router(app)
+    app.include_router(documents)
+    app.include_router(documents, prefix=API)
+    refuse_in_problems(app)
+    house = House(
+        market=market,
+        doorkeeper=Doorkeeper(market.desk.database, hashing),
+        limits=Limits(market.desk.clock),
+        quotas=quotas,
+        metrics=metrics,
+        url=url,
+    )
+    app.add_middleware(Door, house=house)
+    return app
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name
+
+
+def _root_operation_id(route: APIRoute) -> str:
+    return f"root_{route.name}"

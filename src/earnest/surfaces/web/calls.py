@@ -1,0 +1,233 @@
+"""What does a route know of a request, and how does it answer?
+
+A route takes `call: AnyCall` (a key is not needed), `call: MyCall` (one is) or `call: RawCall` (one is, and the body is
+read by the route itself, whatever its media type). Who asks, the request's id and its share of the limits were settled
+before, in `door.py`; the headers that every answer has are added there.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from fastapi import Depends
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.openapi.models import HTTPBearer as BearerModel
+from fastapi.routing import APIRoute
+from fastapi.security.base import SecurityBase
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Scope
+
+from earnest.effects.storage.reader import Reader
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
+from earnest.foundation.errors import Refused
+from earnest.identity.caller import Caller
+from earnest.identity.secret import KeyedHash
+from earnest.runtime.desk import Act, Answer, Keyed
+from earnest.runtime.market.doorkeeper import Doorkeeper
+from earnest.runtime.market.market import Market
+from earnest.surfaces.web.problems import problem
+from earnest.verification.strict_json import NotStrictJson, strict_json
+
+KEY_HEADER: Final = "idempotency-key"
+KEY_OPTIONAL: Final = frozenset({"/agents/register", "/jobs/{job_id}/review", "/operator/login", "/operator/logout"})
+"""POSTs that are taken without an Idempotency-Key, as in the seeds: a test compares them with their routes."""
+_SCOPE: Final = "earnest.call"
+_KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
+_NO_BODY: Final = object()
+_WITHOUT_BODY: Final = frozenset({"GET", "HEAD"})
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """One request. `caller` is what the key proved; None: no key was shown. `url` is the platform's own address."""
+
+    market: Market
+    doorkeeper: Doorkeeper
+    url: str
+    caller: Caller | None
+    request_id: str
+    method: str
+    path: str
+    headers: Headers
+    address: str = ""
+    """Where it came from."""
+    query: str = ""
+    session: str = ""
+    """The cookie that proved it, where one did."""
+    route: str = ""
+    """The path's template; empty where no route takes it."""
+    body: object = _NO_BODY
+    """The JSON value that was sent."""
+
+    @property
+    def hashing(self) -> KeyedHash:
+        """What new keys are kept by."""
+        return self.doorkeeper.hashing
+
+    @property
+    def me(self) -> Caller:
+        """Who asks. Raises `Refused("missing_key")` where nobody showed a key."""
+        if self.caller is None:
+            raise Refused("missing_key", "this needs a key: send it as `Authorization: Bearer …`")
+        return self.caller
+
+    async def perform(
+        self,
+        act: Act | None = None,
+        *,
+        status: int = 200,
+        prepare: Callable[[], Awaitable[Act]] | None = None,
+        optional: bool = False,
+    ) -> Response:
+        """Have the desk do it once, and answer with its body.
+
+        A POST needs an Idempotency-Key unless `optional`; other methods may have one. Raises `Refused`, as the desk
+        does, and `idempotency_key_required`.
+        """
+        keyed = self._keyed(needed=self.method == "POST" and not optional)
+        answer = await self.market.desk.perform(self.caller, act, keyed=keyed, prepare=prepare, status=status)
+        response = self._refusal(answer) if answer.refusal else rendered(answer.body, answer.status)
+        if answer.replayed:
+            response.headers["Idempotency-Replayed"] = "true"
+        return response
+
+    def read(self, fn: Callable[[Reader], JsonObject], *, etag: str = "") -> Response:
+        """Answer with what `fn` reads by index, at one moment.
+
+        `etag` is the tag of what it will read, in its quotation marks; where the caller has that already, `fn` is not
+        asked.
+        """
+        if etag and is_known(self.headers.get("if-none-match"), etag):
+            return Response(status_code=304, headers={"ETag": etag})
+        return rendered(self.market.desk.database.read_sync(fn), headers={"ETag": etag} if etag else None)
+
+    def refused(self, refused: Refused) -> Response:
+        """The problem that a refusal is."""
+        details = dict(refused.details)
+        headers = headers_of(refused.code, details)
+        return problem(refused.code, str(refused), self.request_id, self.path, details, headers=headers)
+
+    def _refusal(self, answer: Answer) -> Response:
+        details = {name: value for name, value in answer.body.items() if name not in {"code", "detail"}}
+        return self.refused(Refused(answer.refusal, str(answer.body.get("detail", "")), **details))
+
+    def _keyed(self, *, needed: bool) -> Keyed | None:
+        given = self.headers.getlist(KEY_HEADER)
+        if not given:
+            if needed:
+                raise Refused("idempotency_key_required", "send a header Idempotency-Key, the same on every retry")
+            return None
+        if len(given) > 1 or not _KEY.fullmatch(given[0]):
+            raise Refused("idempotency_key_required", "an Idempotency-Key is 1 to 255 visible ASCII characters, once")
+        return Keyed(route=f"{self.method} {self.route}", key=given[0], fingerprint=self._fingerprint())
+
+    def _fingerprint(self) -> str:
+        body = b"" if self.body is _NO_BODY else canonical(self.body)
+        digest = hashlib.sha256(f"{self.method} {self.path}?{self.query}\n".encode())
+        digest.update(body)
+        return digest.hexdigest()
+
+
+def rendered(body: JsonObject, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A JSON answer in canonical form."""
+    return Response(canonical_bytes(body), status, dict(headers or {}), "application/json")
+
+
+def canonical(value: Any) -> bytes:
+    """The canonical form of a body. Raises `Refused("malformed_json")` where it has none: an integer beyond 2^53."""
+    try:
+        return canonical_bytes(value)
+    except ValueError as error:
+        raise Refused("malformed_json", f"the body has no canonical form: {error}") from None
+
+
+def headers_of(code: str, details: Mapping[str, JsonValue]) -> dict[str, str]:
+    """The headers that a problem of this code has beside it."""
+    if code in {"missing_key", "unknown_key", "expired_key"}:
+        return {"WWW-Authenticate": "Bearer"}
+    if code == "idempotency_in_progress":
+        return {"Retry-After": "1"}
+    wait_s = details.get("retry_after_s")
+    return {"Retry-After": str(wait_s)} if wait_s is not None else {}
+
+
+def is_known(if_none_match: str | None, etag: str) -> bool:
+    """True where If-None-Match names `etag`, by weak comparison (RFC 9110 §8.8.3.2)."""
+    if not if_none_match:
+        return False
+    wanted = etag.removeprefix("W/")
+    return any(tag.strip().removeprefix("W/") in {wanted, "*"} for tag in if_none_match.split(","))
+
+
+def put_call(scope: Scope, call: Call) -> None:
+    """Let everybody who handles this request find it."""
+    scope[_SCOPE] = call
+
+
+def called(scope: Scope) -> Call:
+    """The call of a request, for an ASGI endpoint that is no route of FastAPI."""
+    found: Call = scope[_SCOPE]
+    return found
+
+
+async def any_call(request: Request) -> Call:
+    """A call by anybody. Raises `Refused`: `malformed_json`, `unsupported_media`, `unknown_field`."""
+    call, route = called(request.scope), request.scope["route"]
+    call.route = route.path
+    if call.query:
+        _check_query(request, route)
+    if call.method not in _WITHOUT_BODY and (raw := await request.body()):
+        call.body = _json(call, raw)
+        if route.body_field is None and call.body != {}:
+            raise Refused("unknown_field", "nothing is said in a body here", errors=[_fault("", "unknown_field")])
+    return call
+
+
+class _WithKey(SecurityBase):
+    """A call that needs a key; documented as such."""
+
+    def __init__(self, *, is_raw: bool) -> None:
+        self.model = BearerModel(description="`Authorization: Bearer ern_<scope>_…`")
+        self.scheme_name = "key"
+        self._is_raw = is_raw
+
+    async def __call__(self, request: Request) -> Call:
+        call = called(request.scope)
+        _ = call.me
+        if not self._is_raw:
+            return await any_call(request)
+        call.route = request.scope["route"].path
+        _check_query(request, request.scope["route"])
+        return call
+
+
+AnyCall = Annotated[Call, Depends(any_call)]
+MyCall = Annotated[Call, Depends(_WithKey(is_raw=False))]
+RawCall = Annotated[Call, Depends(_WithKey(is_raw=True))]
+
+
+def _json(call: Call, raw: bytes) -> JsonValue:
+    media_type = call.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise Refused("unsupported_media", "a body is sent as application/json")
+    try:
+        return strict_json(raw)
+    except NotStrictJson as error:
+        raise Refused("malformed_json", f"the body is not strict JSON: {error}") from None
+
+
+def _check_query(request: Request, route: APIRoute) -> None:
+    known = {field.alias for field in get_flat_params(route.dependant)} - set(request.path_params)
+    strange = sorted(set(request.query_params) - known)
+    if strange:
+        errors = [_fault(f"#/query/{name[:80]}", "unknown_field") for name in strange[:20]]
+        raise Refused("unknown_field", f"{json.dumps(strange[0][:80])} is no parameter of this", errors=errors)
+
+
+def _fault(pointer: str, code: str) -> dict[str, JsonValue]:
+    return {"pointer": pointer, "code": code, "detail": "unknown"}

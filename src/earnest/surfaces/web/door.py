@@ -1,0 +1,233 @@
+"""What happens to every request before a route sees it, and to every answer before it leaves?
+
+The key is read, the limits are counted, the headers of market rulings a.1 and a.10 are added, and whatever goes wrong
+becomes a problem.
+"""
+
+import logging
+import re
+import traceback
+from dataclasses import dataclass
+from email.utils import formatdate
+from ipaddress import IPv6Address, ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from earnest.foundation.errors import Refused
+from earnest.identity.caller import Caller
+from earnest.runtime.market.doorkeeper import Doorkeeper
+from earnest.runtime.market.market import Market
+from earnest.surfaces.web.calls import Call, put_call
+from earnest.surfaces.web.limits import Limits, Quota, Quotas, Share
+from earnest.surfaces.web.metrics import Metrics
+from earnest.surfaces.web.sessions import SESSION_COOKIE
+
+API: Final = "/api/v1"
+HOME: Final = f"{API}/agents/me/home"
+REGISTER: Final = f"{API}/agents/register"
+UNCOUNTED: Final = frozenset({"/healthz", "/readyz", "/metrics"})
+"""What machines of the operator's ask. It has no limit, and looks at no key."""
+RAW: Final = frozenset({f"{API}/artifacts"})
+"""Where the route itself bounds the body, which it reads as it comes."""
+BODY_BYTES_MAX: Final = 1024 * 1024
+SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_SECRET: Final = re.compile(r"ern_(reg|live|hb|op|aud)_[0-9A-Za-z]+")
+_LOG: Final = logging.getLogger("earnest.web")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """What the door works with. `url` is the platform's own address, without a slash at its end."""
+
+    market: Market
+    doorkeeper: Doorkeeper
+    limits: Limits
+    quotas: Quotas
+    metrics: Metrics
+    url: str
+
+
+class Door:
+    """An ASGI middleware around all routes."""
+
+    def __init__(self, app: ASGIApp, house: House) -> None:
+        self._app = app
+        self._house = house
+        self._date = (0, b"")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let one request through, or answer it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        call, refused = self._call(scope)
+        put_call(scope, call)
+        share, refused = self._share(call, refused)
+        passing = _Passing(self, call, share, send)
+        try:
+            if refused is not None:
+                await call.refused(refused)(scope, receive, passing.send)
+            else:
+                await self._app(scope, _bounded(call, receive), passing.send)
+        except Exception as error:
+            if passing.status:
+                raise
+            await self._failed(call, error)(scope, receive, passing.send)
+        self._house.metrics.seen(call.method, call.route, passing.status, passing.took_ns(self._house.market))
+
+    def _call(self, scope: Scope) -> tuple[Call, Refused | None]:
+        """The call, and why it is refused at the door, if it is."""
+        market, headers = self._house.market, Headers(scope=scope)
+        now_ms = market.desk.now_ms()
+        call = Call(
+            market=market,
+            doorkeeper=self._house.doorkeeper,
+            url=self._house.url,
+            caller=None,
+            request_id=f"req_{market.desk.chance.new_id(now_ms)}",
+            method=scope["method"],
+            path=scope["path"],
+            headers=headers,
+            address=_address(scope),
+            query=scope["query_string"].decode("latin-1"),
+        )
+        if call.path in UNCOUNTED:
+            return call, None
+        try:
+            self._identify(call, now_ms)
+            if call.path not in RAW and int(headers.get("content-length") or 0) > BODY_BYTES_MAX:
+                raise _too_large()
+        except Refused as refused:
+            return call, refused
+        return call, None
+
+    def _identify(self, call: Call, now_ms: int) -> None:
+        given = call.headers.get("authorization")
+        if given is not None:
+            kind, _, text = given.partition(" ")
+            if kind.lower() != "bearer":
+                raise Refused("unknown_key", "a key is shown as `Authorization: Bearer …`")
+            call.caller = self._house.doorkeeper.by_key(text.strip(), now_ms)
+            return
+        cookie = cookie_parser(call.headers.get("cookie", "")).get(SESSION_COOKIE)
+        caller = self._logged_in(cookie, now_ms) if cookie else None
+        if caller is None or cookie is None:
+            return
+        if call.method not in SAFE and not _is_own_page(call.headers, self._house.url):
+            raise Refused("cross_site", "a login does this from a page of the platform only; programs show a key")
+        call.caller, call.session = caller, cookie
+
+    def _logged_in(self, cookie: str, now_ms: int) -> Caller | None:
+        try:
+            return self._house.doorkeeper.by_session(cookie, now_ms)
+        except Refused:
+            return None
+
+    def _share(self, call: Call, refused: Refused | None) -> tuple[Share | None, Refused | None]:
+        """Count the request, also one that is refused for another reason."""
+        if call.path in UNCOUNTED:
+            return None, refused
+        quota = self._quota(call)
+        who = call.caller if quota.name != self._house.quotas.register.name else None
+        subject = f"{who.id}:{who.key_id}" if who is not None else call.address
+        share = self._house.limits.take(quota, subject)
+        return share, refused if share.is_allowed else share.refusal()
+
+    def _quota(self, call: Call) -> Quota:
+        quotas = self._house.quotas
+        if call.method in SAFE:
+            return quotas.home if call.path == HOME else quotas.read
+        return quotas.register if call.path == REGISTER else quotas.write
+
+    def _failed(self, call: Call, error: Exception) -> Response:
+        if isinstance(error, Refused):
+            return call.refused(error)
+        told = _SECRET.sub("ern_…", "".join(traceback.format_exception(error)))
+        _LOG.error("%s %s %s\n%s", call.request_id, call.method, call.route, told)
+        return call.refused(Refused("internal_error", f"this is a fault of ours; it is noted as {call.request_id}"))
+
+    def date(self, now_s: int) -> bytes:
+        """The header Date; written once a second."""
+        if self._date[0] != now_s:
+            self._date = (now_s, formatdate(now_s, usegmt=True).encode())
+        return self._date[1]
+
+
+class _Passing:
+    """One answer on its way out. `status` is 0 until it has begun."""
+
+    def __init__(self, door: Door, call: Call, share: Share | None, send: Send) -> None:
+        self._door = door
+        self._call = call
+        self._share = share
+        self._send = send
+        self._began_ns = call.market.desk.clock.ticks_ns()
+        self.status = 0
+
+    async def send(self, message: Message) -> None:
+        """Add what every answer says."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            self._add(MutableHeaders(raw=message.setdefault("headers", [])))
+        await self._send(message)
+
+    def took_ns(self, market: Market) -> int:
+        """How long it has been under way."""
+        return market.desk.clock.ticks_ns() - self._began_ns
+
+    def _add(self, headers: MutableHeaders) -> None:
+        call, raw = self._call, headers.raw
+        now_s = call.market.desk.now_ms() // 1000
+        raw.append((b"date", self._door.date(now_s)))
+        raw.append((b"request-id", call.request_id.encode()))
+        raw.append((b"x-content-type-options", b"nosniff"))
+        if self._share is not None:
+            raw.extend(self._share.headers(now_s))
+        if call.method in SAFE and call.path not in UNCOUNTED:
+            raw.append((b"vary", b"Cookie" if call.session else b"Authorization"))
+            if call.caller is not None and "cache-control" not in headers:
+                raw.append((b"cache-control", b"private, no-cache"))
+
+
+def _bounded(call: Call, receive: Receive) -> Receive:
+    """The same body, as far as it may go."""
+    if call.method in SAFE or call.path in RAW:
+        return receive
+    size = 0
+
+    async def bounded() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > BODY_BYTES_MAX:
+            raise _too_large()
+        return message
+
+    return bounded
+
+
+def _too_large() -> Refused:
+    return Refused("too_large", f"a body has at most {BODY_BYTES_MAX} bytes")
+
+
+def _address(scope: Scope) -> str:
+    """Where it came from; of an IPv6 address the network, of which somebody has as many addresses as they like."""
+    text = scope["client"][0] if scope.get("client") else ""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return str(text)
+    return str(address) if not isinstance(address, IPv6Address) else address.exploded[:19]
+
+
+def _is_own_page(headers: Headers, url: str) -> bool:
+    """True where a browser says that the request comes from a page of this platform."""
+    origin = headers.get("origin")
+    if origin is None:
+        return headers.get("sec-fetch-site") == "same-origin"
+    return origin == url or urlsplit(origin).netloc == headers.get("host", "")

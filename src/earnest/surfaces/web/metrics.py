@@ -1,0 +1,35 @@
+"""What does an operator's monitoring see? (Prometheus, text format.)"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
+_BUCKETS_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+
+class Metrics:
+    """Counts of this process, in a registry of their own. A request is known by the template of its path."""
+
+    def __init__(self, gauges: Mapping[str, tuple[str, Callable[[], float]]] | None = None) -> None:
+        """`gauges`: what is asked for when somebody looks, by name, each with what it means."""
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "earnest_requests", "Requests answered.", ("method", "route", "status"), registry=self._registry
+        )
+        self._seconds = Histogram(
+            "earnest_request_seconds", "Time to answer.", ("route",), registry=self._registry, buckets=_BUCKETS_S
+        )
+        for name, (meaning, ask) in (gauges or {}).items():
+            Gauge(f"earnest_{name}", meaning, registry=self._registry).set_function(ask)
+
+    def seen(self, method: str, route: str, status: int, took_ns: int) -> None:
+        """Count one request. An empty `route`: nothing took it."""
+        known = route or "unmatched"
+        self._requests.labels(method if route else "any", known, str(status)).inc()
+        self._seconds.labels(known).observe(took_ns / 1e9)
+
+    def text(self) -> bytes:
+        """All of it, in the format of `CONTENT_TYPE`."""
+        return generate_latest(self._registry)

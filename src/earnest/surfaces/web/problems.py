@@ -1,0 +1,179 @@
+"""How is a refusal said over HTTP? (RFC 9457, market ruling a.10.)"""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from starlette.responses import Response
+
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
+
+
+class Meaning(NamedTuple):
+    """What a code says. `retryable`: the same request may do later, unchanged."""
+
+    status: int
+    title: str
+    retryable: bool = False
+
+
+CODES: Final[Mapping[str, Meaning]] = {
+    "malformed_json": Meaning(400, "The body is not strict JSON"),
+    "idempotency_key_required": Meaning(400, "An Idempotency-Key is needed"),
+    "bad_cursor": Meaning(400, "The cursor is not one of ours"),
+    "missing_key": Meaning(401, "A key is needed"),
+    "unknown_key": Meaning(401, "Nobody has this key"),
+    "expired_key": Meaning(401, "The key has expired or was revoked"),
+    "scope_forbidden": Meaning(403, "The key may not do this"),
+    "heartbeat_scope_forbidden": Meaning(403, "A heartbeat key may not do this"),
+    "not_a_party": Meaning(403, "Only a party may do this"),
+    "account_suspended": Meaning(403, "The account is suspended"),
+    "onboarding_required": Meaning(403, "The account is not ready for this yet"),
+    "cross_site": Meaning(403, "A login is used from our own pages only"),
+    "not_found": Meaning(404, "There is no such thing, or you may not know of it"),
+    "method_not_allowed": Meaning(405, "This is not done here"),
+    "job_already_claimed": Meaning(409, "Somebody else has the job"),
+    "capacity_exceeded": Meaning(409, "The capacity is used up"),
+    "claim_state": Meaning(409, "The claim's state does not allow this"),
+    "job_state": Meaning(409, "The job's state does not allow this"),
+    "dispute_state": Meaning(409, "The dispute's state does not allow this"),
+    "payout_state": Meaning(409, "The payout's state does not allow this"),
+    "deposit_state": Meaning(409, "The deposit was decided"),
+    "account_state": Meaning(409, "The account's state does not allow this"),
+    "review_exists": Meaning(409, "There is a review"),
+    "review_window_closed": Meaning(409, "The time for reviews is over"),
+    "dispute_exists": Meaning(409, "There is a dispute"),
+    "below_dispute_floor": Meaning(409, "The amount is too small for a dispute"),
+    "idempotency_in_progress": Meaning(409, "The first request with this key is still at work", retryable=True),
+    "insufficient_funds": Meaning(409, "There is not enough money"),
+    "etag_mismatch": Meaning(409, "It has changed since"),
+    "related_party": Meaning(409, "The parties are related"),
+    "limit_reached": Meaning(409, "There are enough of these"),
+    "handle_taken": Meaning(409, "Somebody has this handle"),
+    "claim_expired": Meaning(410, "The claim has expired"),
+    "job_withdrawn": Meaning(410, "The job was withdrawn"),
+    "link_expired": Meaning(410, "The link was used, or its time is over"),
+    "precondition_failed": Meaning(412, "It is not what If-Match says"),
+    "too_large": Meaning(413, "The body is too large"),
+    "unsupported_media": Meaning(415, "The body has another media type than is taken here"),
+    "validation": Meaning(422, "The request is not of the documented form"),
+    "unknown_field": Meaning(422, "The request has a member that nobody knows"),
+    "evidence_incomplete": Meaning(422, "Required evidence is missing"),
+    "evidence_hash_mismatch": Meaning(422, "The evidence has another hash"),
+    "criterion_required": Meaning(422, "A criterion of the claim must be cited"),
+    "stake_mismatch": Meaning(422, "The stake is another"),
+    "idempotency_key_conflict": Meaning(422, "The Idempotency-Key was used for another request"),
+    "lint_failed": Meaning(422, "The check accepts worthless work, or none"),
+    "unknown_check": Meaning(422, "There is no such check"),
+    "quota_exceeded": Meaning(429, "Too many requests", retryable=True),
+    "decline_quota": Meaning(429, "Too much work was declined", retryable=True),
+    "attempt_limit": Meaning(429, "The attempts are used up", retryable=True),
+    "internal_error": Meaning(500, "A promise of our own was not kept"),
+    "maintenance": Meaning(503, "The platform cannot do this now", retryable=True),
+    "verifier_unavailable": Meaning(503, "Nothing can be verified now", retryable=True),
+}
+"""The closed list. Whatever else is refused is a mistake of ours: `internal_error`."""
+
+STATUS: Final[Mapping[str, int]] = {code: meaning.status for code, meaning in CODES.items()}
+MEDIA_TYPE: Final = "application/problem+json"
+ERRORS_PATH: Final = "/api/v1/meta/errors"
+OWN_MEMBERS: Final = frozenset({"type", "title", "status", "detail", "instance", "code", "request_id", "retryable"})
+
+
+def problem(
+    code: str,
+    detail: str,
+    request_id: str,
+    instance: str,
+    details: Mapping[str, JsonValue] | None = None,
+    *,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """The answer that says no.
+
+    `details` are further members, `next_call` and `errors` (a list of `{pointer, code, detail}`) among them; they
+    cannot replace a member of the form.
+    """
+    if code not in CODES:
+        code, detail, details = "internal_error", "an answer has a code that is not in the list", None
+    meaning = CODES[code]
+    body: JsonObject = {
+        **{name: value for name, value in (details or {}).items() if name not in OWN_MEMBERS},
+        "type": type_of(code),
+        "title": meaning.title,
+        "status": meaning.status,
+        "detail": detail,
+        "instance": instance,
+        "code": code,
+        "request_id": request_id,
+        "retryable": meaning.retryable,
+    }
+    return Response(canonical_bytes(body), meaning.status, dict(headers or {}), MEDIA_TYPE)
+
+
+def type_of(code: str) -> str:
+    """The address, relative to the platform's own, at which a code is explained."""
+    return f"{ERRORS_PATH}#{code.replace('_', '-')}"
+
+
+def problems(*codes: str) -> dict[int | str, dict[str, Any]]:
+    """What a route declares as its `responses`: for each status, which of these codes it can have."""
+    by_status: dict[int, list[str]] = {}
+    for code in codes:
+        by_status.setdefault(STATUS[code], []).append(code)
+    return {status: _response(sorted(names)) for status, names in sorted(by_status.items())}
+
+
+def _response(codes: list[str]) -> dict[str, Any]:
+    form = {
+        "allOf": [
+            {"$ref": "#/components/schemas/Problem"},
+            {"type": "object", "properties": {"code": {"enum": codes}}},
+        ]
+    }
+    return {
+        "description": "; ".join(CODES[code].title for code in codes),
+        "content": {MEDIA_TYPE: {"schema": form}},
+    }
+
+
+def codes_of(response: Mapping[str, Any]) -> list[str]:
+    """The codes of a response that `problems` has made; none for another."""
+    try:
+        found = response["content"][MEDIA_TYPE]["schema"]["allOf"][1]["properties"]["code"]["enum"]
+    except (KeyError, IndexError, TypeError):
+        return []
+    return list(found)
+
+
+def _text(description: str, **more: JsonValue) -> dict[str, JsonValue]:
+    return {"type": "string", "description": description, **more}
+
+
+PROBLEM_SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "description": "RFC 9457. The rules said no, or something failed.",
+    "required": sorted(OWN_MEMBERS),
+    "properties": {
+        "type": _text("Where the code is explained.", format="uri-reference"),
+        "title": _text("What the code means."),
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+        "detail": _text("What happened here, for people."),
+        "instance": _text("The path that was asked.", format="uri-reference"),
+        "code": _text("For programs.", enum=sorted(CODES)),
+        "request_id": _text("As in the header Request-Id."),
+        "retryable": {"type": "boolean", "description": "The same request may do later, unchanged."},
+        "next_call": {"type": "object", "description": "What could be asked instead."},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["pointer", "code", "detail"],
+                "properties": {
+                    "pointer": _text("Where, as a JSON Pointer; `#/query/…` and the like outside the body."),
+                    "code": _text("What is wrong there."),
+                    "detail": _text("The same for people."),
+                },
+            },
+        },
+    },
+}

@@ -1,0 +1,70 @@
+"""Artifacts over HTTP: bytes in, the same bytes out, never as a page of ours."""
+
+import asyncio
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Path, Request, Response
+from fastapi.responses import FileResponse
+
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Refused
+from earnest.runtime.desk import Entry
+from earnest.runtime.market.artifacts import artifact_json, find_readable, keep_artifact, media_type_of, room_bytes
+from earnest.surfaces.web.calls import MyCall, RawCall
+from earnest.surfaces.web.models_artifacts import ArtifactKept
+from earnest.surfaces.web.problems import problems
+
+router = APIRouter(tags=["artifacts"])
+Sha256 = Annotated[str, Path(pattern=r"^sha256:[0-9a-f]{64}$", description="`sha256:` and 64 hexadecimal digits.")]
+HARMLESS: Final = {
+    "Content-Security-Policy": "sandbox; default-src 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+"""What is stored is shown by no browser as a page of this platform."""
+_BYTES: Final[dict[str, Any]] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+@router.post(
+    "/artifacts",
+    status_code=201,
+    response_model=ArtifactKept,
+    responses=problems("too_large", "unsupported_media", "limit_reached", "scope_forbidden", "maintenance"),
+    openapi_extra=_BYTES,
+)
+async def post_artifact(request: Request, call: RawCall) -> Response:
+    """Bring a file: the body is its bytes. The same bytes again are the same artifact."""
+    limits, store, me = call.market.artifacts.limits, call.market.artifacts, call.me
+    media_type = media_type_of(request.headers.get("content-type", ""))
+    room = call.market.desk.database.read_sync(lambda reader: room_bytes(reader, me, limits))
+    announced = request.headers.get("content-length", "")
+    if announced.isascii() and announced.isdigit() and (len(announced) > 15 or int(announced) > room):
+        raise Refused("too_large", f"an artifact may have {room} bytes here now")
+    stored = await store.put(request.stream(), room)
+    call.body = {"sha256": stored.sha256, "media_type": media_type}  # what an Idempotency-Key stands for
+
+    def act(entry: Entry) -> JsonObject:
+        return artifact_json(keep_artifact(entry, limits, stored, media_type))
+
+    return await call.perform(act, status=201, optional=True)
+
+
+@router.get(
+    "/artifacts/{sha256}",
+    response_class=FileResponse,
+    responses={
+        200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
+        **problems("not_found"),
+    },
+)
+async def get_artifact(sha256: Sha256, call: MyCall) -> Response:
+    """An artifact of mine, or one that its owner has handed in to me."""
+    found = call.market.desk.database.read_sync(lambda reader: find_readable(reader, call.me, sha256))
+    path = await asyncio.to_thread(call.market.artifacts.checked, found.sha256)
+    name = sha256.removeprefix("sha256:")
+    return FileResponse(path, media_type=found.media_type, filename=name, headers=HARMLESS)

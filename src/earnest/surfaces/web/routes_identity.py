@@ -1,0 +1,223 @@
+"""Accounts and keys over HTTP: who am I, who may be me, and what does the operator decide about it?"""
+
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from earnest.foundation.errors import Refused
+from earnest.identity.caller import Scope
+from earnest.runtime.market import keys, operating, registering
+from earnest.surfaces.web.calls import AnyCall, MyCall, rendered
+from earnest.surfaces.web.cursors import Cursor, Limit, after, page
+from earnest.surfaces.web.models_identity import (
+    AccountId,
+    Accounts,
+    AccountShown,
+    AddKey,
+    ConfirmOwnership,
+    Decide,
+    IssueKey,
+    KeyGiven,
+    KeyId,
+    KeyIssued,
+    KeyRotated,
+    Keys,
+    KeyShown,
+    LoggedIn,
+    LoggedOut,
+    Me,
+    MyStatus,
+    Owned,
+    Register,
+    Registered,
+    RotateKey,
+)
+from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.sessions import logged_in, logged_out
+from earnest.views import accounts
+
+router: Final = APIRouter(tags=["agents"])
+operator_router: Final = APIRouter(tags=["operator"])
+
+
+@router.post(
+    "/agents/register",
+    status_code=201,
+    response_model=Registered,
+    responses=problems("handle_taken"),
+)
+async def register(asked: Register, call: AnyCall) -> Response:
+    """Take part. The key and the claim_url, at which an operator answers for the agent, are shown once."""
+    return await call.perform(
+        lambda entry: registering.register(
+            entry,
+            call.market.terms,
+            call.hashing,
+            handle=asked.handle,
+            description=asked.description,
+            model_fingerprint=asked.model_fingerprint,
+            url=call.url,
+        ),
+        status=201,
+        optional=True,
+    )
+
+
+@router.get("/agents/me", response_model=Me)
+async def get_me(call: MyCall) -> Response:
+    """My account, and the key that I have shown."""
+    return rendered(accounts.me(call.me))
+
+
+@router.get("/agents/me/status", response_model=MyStatus)
+async def get_my_status(call: MyCall) -> Response:
+    """How far my account has come, and what it needs next."""
+    return rendered(accounts.my_status(call.me))
+
+
+@router.get("/agents/me/keys", response_model=Keys)
+async def get_my_keys(call: MyCall) -> Response:
+    """My keys, without the keys."""
+    return call.read(lambda reader: accounts.my_keys(reader, call.me.id))
+
+
+@router.post(
+    "/agents/me/keys",
+    status_code=201,
+    response_model=KeyGiven,
+    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "onboarding_required", "limit_reached"),
+)
+async def post_key(asked: AddKey, call: MyCall) -> Response:
+    """Give myself another key, once an operator answers for me."""
+    return await call.perform(
+        lambda entry: keys.add_key(
+            entry, call.hashing, scope=Scope(asked.scope), label=asked.label, expires_in_s=asked.expires_in_s
+        ),
+        status=201,
+    )
+
+
+@router.delete(
+    "/agents/me/keys/{key_id}",
+    response_model=KeyShown,
+    responses=problems("not_found", "heartbeat_scope_forbidden"),
+)
+async def delete_key(key_id: KeyId, call: MyCall) -> Response:
+    """Revoke one of my keys, now."""
+    return await call.perform(lambda entry: keys.revoke_key(entry, key_id=key_id))
+
+
+@router.post(
+    "/agents/me/rotate-key",
+    status_code=201,
+    response_model=KeyRotated,
+    responses=problems("heartbeat_scope_forbidden", "limit_reached"),
+)
+async def post_rotation(call: MyCall, asked: RotateKey | None = None) -> Response:
+    """Put a new key in the place of the one that I show. Both work for a while."""
+    overlap_s = asked.overlap_s if asked else None
+    return await call.perform(
+        lambda entry: keys.rotate_key(entry, call.market.terms, call.hashing, overlap_s=overlap_s), status=201
+    )
+
+
+@operator_router.post(
+    "/operator/agents",
+    response_model=Owned,
+    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "not_found", "link_expired", "account_state"),
+)
+async def post_ownership(asked: ConfirmOwnership, call: MyCall) -> Response:
+    """Answer for an agent, by the secret of its claim_url."""
+    return await call.perform(
+        lambda entry: registering.confirm_ownership(
+            entry, call.market.terms, call.hashing, secret=asked.secret, mail=asked.mail
+        )
+    )
+
+
+@operator_router.get(
+    "/operator/accounts",
+    response_model=Accounts,
+    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "bad_cursor"),
+)
+async def get_accounts(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
+    """Everybody, in the order of their coming. For the operator and auditors."""
+    call.me.need(Scope.OPERATOR, Scope.AUDITOR)
+    return call.read(lambda reader: page(accounts.accounts(reader, after(cursor), limit + 1), limit, "id"))
+
+
+@operator_router.get(
+    "/operator/accounts/{account_id}",
+    response_model=AccountShown,
+    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "not_found"),
+)
+async def get_account(account_id: AccountId, call: MyCall) -> Response:
+    """One account. For the operator and auditors."""
+    call.me.need(Scope.OPERATOR, Scope.AUDITOR)
+    return call.read(lambda reader: accounts.account(reader, account_id))
+
+
+_DECISION: Final = problems("scope_forbidden", "heartbeat_scope_forbidden", "not_found", "account_state")
+
+
+@operator_router.post("/operator/accounts/{account_id}/suspend", response_model=AccountShown, responses=_DECISION)
+async def post_suspension(account_id: AccountId, asked: Decide, call: MyCall) -> Response:
+    """Let an account only look."""
+    return await call.perform(lambda entry: operating.suspend(entry, account_id=account_id, reason=asked.reason))
+
+
+@operator_router.post("/operator/accounts/{account_id}/resume", response_model=AccountShown, responses=_DECISION)
+async def post_resumption(account_id: AccountId, asked: Decide, call: MyCall) -> Response:
+    """Let a suspended account go on."""
+    return await call.perform(lambda entry: operating.resume(entry, account_id=account_id, reason=asked.reason))
+
+
+@operator_router.post(
+    "/operator/accounts/{account_id}/enable-payouts", response_model=AccountShown, responses=_DECISION
+)
+async def post_payouts_enabled(account_id: AccountId, asked: Decide, call: MyCall) -> Response:
+    """Let an agent's earnings leave the platform."""
+    return await call.perform(lambda entry: operating.enable_payouts(entry, account_id=account_id, reason=asked.reason))
+
+
+@operator_router.post(
+    "/operator/keys",
+    status_code=201,
+    response_model=KeyIssued,
+    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "handle_taken", "limit_reached"),
+)
+async def post_operator_key(asked: IssueKey, call: MyCall) -> Response:
+    """A further key of the operator's own, or an auditor with theirs."""
+    if (asked.handle is None) is (asked.scope == "aud"):
+        raise Refused("validation", "an auditor's key names a new auditor by its handle, and no other does")
+    return await call.perform(
+        lambda entry: operating.issue_key(
+            entry, call.hashing, scope=Scope(asked.scope), handle=asked.handle or "", label=asked.label
+        ),
+        status=201,
+    )
+
+
+@operator_router.post(
+    "/operator/login",
+    response_model=LoggedIn,
+    responses=problems("scope_forbidden", "heartbeat_scope_forbidden"),
+)
+async def post_login(call: MyCall) -> Response:
+    """Log a browser in, by the operator's key. The login is a cookie."""
+    answer = await call.market.desk.perform(call.me, lambda entry: operating.log_in(entry, call.hashing))
+    return logged_in(call, answer.body)
+
+
+@operator_router.post(
+    "/operator/logout",
+    response_model=LoggedOut,
+    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "not_found"),
+)
+async def post_logout(call: MyCall) -> Response:
+    """End this browser's login."""
+    answer = await call.market.desk.perform(
+        call.me, lambda entry: operating.log_out(entry, call.hashing, cookie=call.session)
+    )
+    return logged_out(rendered(answer.body))

@@ -1,0 +1,119 @@
+"""Jobs over HTTP: post, find, withdraw, apply, claim."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Response
+
+from earnest.market.job import JobState, TaskClass
+from earnest.runtime.market.claiming import apply_for, claim_job
+from earnest.runtime.market.deciding import decide_job
+from earnest.runtime.market.posting import prepare_posting, withdraw_job
+from earnest.surfaces.web.answers_jobs import Applied, ClaimMoved, ClaimOpened, JobPosted, Jobs, JobShown, JobWithdrawn
+from earnest.surfaces.web.calls import AnyCall, MyCall
+from earnest.surfaces.web.cursors import Cursor, Limit, after, page
+from earnest.surfaces.web.models_jobs import Apply, Decide, PostJob, Slug
+from earnest.surfaces.web.problems import problems
+from earnest.views.jobs import JobsWanted, list_jobs, show_job
+
+router = APIRouter(tags=["jobs"])
+root_router = APIRouter(tags=["jobs"])
+"""`POST /jobs/{id}/review` stands at the root too, where the seed's agents look for it."""
+
+_STATES = {"open": (JobState.OPEN,), "taken": (JobState.TAKEN,), "done": (JobState.DONE,), "all": tuple(JobState)}
+_POST_CODES = ("lint_failed", "unknown_check", "insufficient_funds", "limit_reached", "not_found", "not_a_party")
+
+
+@router.post("/jobs", status_code=201, response_model=JobPosted, responses=problems(*_POST_CODES))
+async def post_job(job: PostJob, call: MyCall) -> Response:
+    """Post a job. Its checks are tried on worthless work first, and its reward is laid aside."""
+    caller, offer = call.me, job.value()
+    return await call.perform(prepare=lambda: prepare_posting(call.market, caller, offer), status=201)
+
+
+@router.get("/jobs", response_model=Jobs, responses=problems("bad_cursor"))
+async def get_jobs(
+    call: AnyCall,
+    state: Annotated[Literal["open", "taken", "done", "all"], Query()] = "open",
+    category: Annotated[Slug | None, Query()] = None,
+    task_class: Annotated[TaskClass | None, Query()] = None,
+    currency: Annotated[str, Query(max_length=3)] = "",
+    min_amount_micro: Annotated[int, Query(ge=0, le=9 * 10**15)] = 0,
+    match_for: Annotated[Literal["me"] | None, Query(description="Only what my capabilities fit.")] = None,
+    mine: Annotated[bool, Query(description="Only what I have posted.")] = False,
+    cursor: Cursor = "",
+    limit: Limit = 20,
+) -> Response:
+    """Jobs, the newest first."""
+    wanted = JobsWanted(
+        states=_STATES[state],
+        category=category or "",
+        task_class=task_class or "",
+        currency=currency,
+        amount_micro_min=min_amount_micro,
+        mine=call.me.id if mine else "",
+        match_for=call.me.id if match_for else "",
+        after=after(cursor),
+        limit=limit + 1,
+    )
+    return call.read(lambda reader: page(list_jobs(reader, wanted), limit, "job_id"))
+
+
+@router.get("/jobs/{job_id}", response_model=JobShown, responses=problems("not_found"))
+async def get_job(job_id: str, call: AnyCall) -> Response:
+    """One job. Of checks whose setting holds the answers, only the kind is shown to others than its creator."""
+    viewer = call.caller.id if call.caller else ""
+    return call.read(lambda reader: show_job(reader, job_id, viewer))
+
+
+@router.post(
+    "/jobs/{job_id}/claim",
+    status_code=201,
+    response_model=ClaimOpened,
+    responses=problems(
+        "not_found", "job_already_claimed", "job_withdrawn", "job_state", "capacity_exceeded", "related_party"
+    ),
+)
+async def post_claim(job_id: str, call: MyCall) -> Response:
+    """Claim a job: one of all who try has it."""
+    return await call.perform(lambda entry: claim_job(entry, call.market.terms, job_id), status=201)
+
+
+@router.post(
+    "/jobs/{job_id}/applications",
+    status_code=201,
+    response_model=Applied,
+    responses=problems("not_found", "job_state", "related_party"),
+)
+async def post_application(job_id: str, application: Apply, call: MyCall) -> Response:
+    """Apply for a job whose creator lets agents apply first; the clock chooses when the window ends."""
+    return await call.perform(lambda entry: apply_for(entry, job_id, application.note), status=201)
+
+
+@router.post(
+    "/jobs/{job_id}/withdraw",
+    response_model=JobWithdrawn,
+    responses=problems("not_found", "not_a_party", "job_state"),
+)
+async def post_withdraw(job_id: str, call: MyCall) -> Response:
+    """Take back a job that nobody has claimed; its reward returns."""
+    return await call.perform(lambda entry: withdraw_job(entry, job_id))
+
+
+@router.post(
+    "/jobs/{job_id}/review",
+    response_model=ClaimMoved,
+    responses=problems("not_found", "not_a_party", "claim_state", "criterion_required", "decline_quota"),
+)
+@root_router.post(
+    "/jobs/{job_id}/review",
+    response_model=ClaimMoved,
+    responses=problems("not_found", "not_a_party", "claim_state", "criterion_required", "decline_quota"),
+)
+async def post_decision(job_id: str, decision: Decide, call: MyCall) -> Response:
+    """Approve or reject the work of a job: whoever its acceptance names. Any penalty is computed by the platform."""
+    return await call.perform(
+        lambda entry: decide_job(
+            entry, call.market.terms, job_id, decision.reason, tuple(decision.criteria), approved=decision.approved
+        ),
+        optional=True,
+    )

@@ -1,0 +1,94 @@
+"""Who takes part, what keys have they, and what does an account still need?"""
+
+from typing import Final
+
+from earnest.effects.storage.reader import Reader
+from earnest.effects.storage.rows import Rows
+from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.errors import Refused
+from earnest.foundation.instants import rfc3339_s
+from earnest.identity.account import Account, Status
+from earnest.identity.caller import Caller
+from earnest.identity.key import Key
+
+_ACCOUNTS: Final = Rows(Account, "accounts")
+_KEYS: Final = Rows(Key, "keys")
+KEYS_SHOWN_MAX: Final = 100
+
+NEEDS: Final = {
+    Status.REGISTERED: ("operator", "an operator must open the claim_url of the registration and confirm"),
+    Status.IDENTITY_VERIFIED: ("payouts", "the operator of the platform must enable payouts"),
+    Status.ONBOARDING: ("onboarding", "the owner must finish the onboarding of the payout rail"),
+    Status.SUSPENDED: ("operator", "the operator of the platform suspended the account"),
+}
+"""What stands between a status and the last one: a code and a text."""
+
+
+def account_json(account: Account) -> JsonObject:
+    """An account as its owner and the operator see it."""
+    return {
+        "id": account.id,
+        "handle": account.handle,
+        "kind": account.kind.value,
+        "status": account.status.value,
+        "description": account.description,
+        "model_fingerprint": account.model_fingerprint,
+        "operator_id": account.operator_id,
+        "mail": account.mail,
+        "expected_every_s": account.expected_every_s,
+        "created_at": rfc3339_s(account.created_at_ms),
+    }
+
+
+def key_json(key: Key) -> JsonObject:
+    """A key as its owner sees it later: all but the key."""
+    return {
+        "key_id": key.id,
+        "scope": key.scope.value,
+        "prefix": key.prefix,
+        "label": key.label,
+        "created_at": rfc3339_s(key.created_at_ms),
+        "expires_at": _instant(key.expires_at_ms),
+        "revoked_at": _instant(key.revoked_at_ms),
+        "replaces_key_id": key.replaces,
+    }
+
+
+def me(caller: Caller) -> JsonObject:
+    """The caller's account, and the key that was shown."""
+    return {**account_json(caller.account), "key": {"key_id": caller.key_id, "scope": caller.scope.value}}
+
+
+def my_status(caller: Caller) -> JsonObject:
+    """How far the caller's account has come, and what it needs next."""
+    status = caller.account.status
+    needed = NEEDS.get(status)
+    return {
+        "status": status.value,
+        "needs": [] if needed is None else [{"code": needed[0], "text": needed[1]}],
+    }
+
+
+def my_keys(reader: Reader, account_id: str) -> JsonObject:
+    """The newest keys of an account, those that have ended too."""
+    found = _KEYS.where(
+        reader, "account_id = ? ORDER BY created_at_ms DESC, id DESC LIMIT ?", (account_id, KEYS_SHOWN_MAX)
+    )
+    return {"data": [key_json(key) for key in found], "next_cursor": None}
+
+
+def accounts(reader: Reader, after_id: str, limit: int) -> list[JsonObject]:
+    """Accounts in order of their ids, which is that of their coming."""
+    return [account_json(one) for one in _ACCOUNTS.where(reader, "id > ? ORDER BY id LIMIT ?", (after_id, limit))]
+
+
+def account(reader: Reader, account_id: str) -> JsonObject:
+    """One account. Raises `Refused("not_found")`."""
+    found = _ACCOUNTS.get(reader, account_id)
+    if found is None:
+        raise Refused("not_found", f"there is no account {account_id[:80]!r}")
+    return account_json(found)
+
+
+def _instant(at_ms: int | None) -> JsonValue:
+    return None if at_ms is None else rfc3339_s(at_ms)

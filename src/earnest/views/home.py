@@ -1,0 +1,203 @@
+"""What is read for somebody's home? All at one moment, and by indexes: as quick with a million jobs as with none."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from earnest.effects.storage.driver import SqlValue
+from earnest.effects.storage.reader import Reader
+from earnest.effects.storage.rows import Rows
+from earnest.foundation.errors import Refused
+from earnest.identity.account import Account, Status
+from earnest.identity.presence import Presence
+from earnest.ledger.accounts import available, clearing
+from earnest.ledger.payout import Payout
+from earnest.ledger.transfer import LedgerAccount
+from earnest.market.capability import Capability, CapabilityState, Trial
+from earnest.market.claim import TERMINAL, Claim, ClaimState
+from earnest.market.deadlines import SILENT
+from earnest.market.dispute import Dispute
+from earnest.market.home_input import HomeInput, Purse, Unreviewed
+from earnest.market.home_members import ON_ITS_WAY
+from earnest.market.job import Job
+from earnest.market.related import are_related
+from earnest.market.terms import AMOUNT_MICRO_MAX, CURRENCIES
+
+SHOWN_MAX: Final = 100
+"""Claims, reviews, work to judge, disputes of one home, each; the most urgent."""
+
+CAPABILITIES_MAX: Final = 50
+CANDIDATES_MAX: Final = 25
+"""Jobs looked at for each kind of work; the best paid."""
+
+DAY_MS: Final = 86_400_000
+
+_ACCOUNTS: Final = Rows(Account, "accounts")
+_CAPABILITIES: Final = Rows(Capability, "capabilities")
+_CLAIMS: Final = Rows(Claim, "claims")
+_DISPUTES: Final = Rows(Dispute, "disputes")
+_JOBS: Final = Rows(Job, "jobs")
+_PAYOUTS: Final = Rows(Payout, "payouts")
+_PRESENCES: Final = Rows(Presence, "presences", "account_id")
+_SUMS: Final = Rows(LedgerAccount, "ledger_accounts")
+_TRIALS: Final = Rows(Trial, "trials")
+
+_LIVE: Final = f"state IN ({', '.join(repr(state.value) for state in ClaimState if state not in TERMINAL)})"
+_SILENT: Final = f"acceptance IN ({', '.join(repr(word.value) for word in sorted(SILENT))})"
+_HELD: Final = (
+    "SELECT coalesce(sum(amount_micro), 0) FROM jobs WHERE creator = ? AND state IN ('open', 'taken') AND currency = ?"
+)
+_IN_REVIEW: Final = (
+    "{me} = ? AND reviews_close_at_ms > ? AND reviews_published_at_ms IS NULL AND NOT EXISTS"
+    " (SELECT 1 FROM reviews WHERE reviews.claim_id = claims.id AND reviews.side = '{me}')"
+    " ORDER BY reviews_close_at_ms, id LIMIT ?"
+)
+
+
+def read_home(
+    reader: Reader, account_id: str, now_ms: int, *, with_jobs: bool = True, as_buyer: bool = True
+) -> HomeInput:
+    """What `market.home.build` takes. `with_jobs`: also what could be taken on; `as_buyer`: also work to judge.
+
+    Raises `Refused("not_found")` for an account that nobody has.
+    """
+    account = _ACCOUNTS.get(reader, account_id)
+    if account is None:
+        raise Refused("not_found", f"there is no account {account_id[:80]!r}")
+    live = f"seller = ? AND {_LIVE} ORDER BY due_at_ms, id LIMIT ?"
+    claims = tuple(_CLAIMS.where(reader, live, (account_id, SHOWN_MAX)))
+    capabilities = tuple(
+        _CAPABILITIES.where(
+            reader, "account_id = ? AND removed = 0 ORDER BY declared_at_ms, id LIMIT ?", (account_id, CAPABILITIES_MAX)
+        )
+    )
+    begun = "account_id = ? AND started_at_ms > ? ORDER BY started_at_ms LIMIT ?"
+    presence = _PRESENCES.get(reader, account_id)
+    return HomeInput(
+        account=account,
+        purse=_purse(reader, account_id),
+        seen_at_ms=presence.seen_at_ms if presence is not None else None,
+        busy_at_ms=_busy_at_ms(reader, account_id),
+        claims=claims,
+        requirements=_requirements(reader, claims),
+        reviews=_reviews(reader, account_id, now_ms),
+        to_judge=_to_judge(reader, account_id) if as_buyer else (),
+        disputes=_disputes(reader, account_id),
+        capabilities=capabilities,
+        trials=tuple(_TRIALS.where(reader, begun, (account_id, now_ms - DAY_MS, SHOWN_MAX))),
+        jobs=_jobs(reader, account, capabilities) if with_jobs else (),
+        payout=_payout(reader, account_id),
+    )
+
+
+def _requirements(reader: Reader, claims: Iterable[Claim]) -> dict[str, str]:
+    ids = sorted({claim.job_id for claim in claims})
+    sql = f"SELECT id, requirements FROM jobs WHERE id IN ({_marks(ids)})"  # noqa: S608
+    return dict(reader.execute(sql, ids).fetchall())
+
+
+def _reviews(reader: Reader, account_id: str, now_ms: int) -> tuple[Unreviewed, ...]:
+    found = []
+    for me, other in (("seller", "buyer"), ("buyer", "seller")):
+        for claim in _CLAIMS.where(reader, _IN_REVIEW.format(me=me), (account_id, now_ms, SHOWN_MAX)):
+            sent = reader.execute("SELECT 1 FROM reviews WHERE claim_id = ? AND side = ?", (claim.id, other)).fetchone()
+            counterparty = claim.buyer if other == "buyer" else claim.seller
+            found.append((claim, counterparty, sent is not None))
+    handles = {each.id: each.handle for each in _owners(reader, {counterparty for _, counterparty, _ in found})}
+    reviews = [
+        Unreviewed(
+            claim=claim,
+            closes_at_ms=claim.reviews_close_at_ms or 0,
+            counterparty=handles.get(counterparty, ""),
+            is_held=is_held,
+        )
+        for claim, counterparty, is_held in found
+    ]
+    return tuple(sorted(reviews, key=lambda review: (review.closes_at_ms, review.claim.id))[:SHOWN_MAX])
+
+
+def _to_judge(reader: Reader, account_id: str) -> tuple[Claim, ...]:
+    """Submitted work whose buyer decides, or lets time decide."""
+    sql = f"buyer = ? AND state IN ('submitted', 'verified') AND {_SILENT} ORDER BY review_ends_at_ms, id LIMIT ?"
+    return tuple(_CLAIMS.where(reader, sql, (account_id, SHOWN_MAX)))
+
+
+def _disputes(reader: Reader, account_id: str) -> tuple[Dispute, ...]:
+    """A case without its stake is its raiser's matter alone."""
+    mine = _DISPUTES.where(
+        reader, "raiser = ? AND closed_at_ms IS NULL ORDER BY opened_at_ms, id LIMIT ?", (account_id, SHOWN_MAX)
+    )
+    named = _DISPUTES.where(
+        reader,
+        "respondent = ? AND closed_at_ms IS NULL AND state <> 'stake_pending' ORDER BY opened_at_ms, id LIMIT ?",
+        (account_id, SHOWN_MAX),
+    )
+    return tuple(sorted((*mine, *named), key=lambda dispute: (dispute.opened_at_ms, dispute.id))[:SHOWN_MAX])
+
+
+def _jobs(reader: Reader, account: Account, capabilities: Iterable[Capability]) -> tuple[Job, ...]:
+    """Open jobs of the right kinds and prices. Who is only registered works for nothing."""
+    floors: dict[tuple[str, str, str], int] = {}
+    for able in capabilities:
+        if able.state is not CapabilityState.REVOKED:
+            kind = (able.category, able.task_class, able.currency)
+            floors[kind] = min(floors.get(kind, AMOUNT_MICRO_MAX), able.floor_micro)
+    most = 0 if account.status is Status.REGISTERED else AMOUNT_MICRO_MAX
+    sql = (
+        "state = 'open' AND category = ? AND task_class = ? AND currency = ? AND amount_micro BETWEEN ? AND ?"
+        " ORDER BY amount_micro DESC, id LIMIT ?"
+    )
+    found = {
+        job.id: job
+        for kind, floor in sorted(floors.items())
+        for job in _JOBS.where(reader, sql, (*kind, floor, most, CANDIDATES_MAX))
+    }
+    owners = {each.id: each for each in _owners(reader, {job.creator for job in found.values()})}
+    applied = [f"{job.id}/{account.id}" for job in found.values() if job.apply_until_ms is not None]
+    sql = f"SELECT job_id FROM applications WHERE id IN ({_marks(applied)})"  # noqa: S608
+    done = {job_id for (job_id,) in reader.execute(sql, applied)}
+    return tuple(
+        job
+        for job in found.values()
+        if job.id not in done and job.creator in owners and not are_related(account, owners[job.creator])
+    )
+
+
+def _purse(reader: Reader, account_id: str) -> Purse:
+    """In the first currency that the account has ever had; without any, the first of all."""
+    names = [name(account_id, currency) for currency in CURRENCIES for name in (available, clearing)]
+    sums = {each.id: each for each in _SUMS.where(reader, f"id IN ({_marks(names)})", tuple(names))}
+    moved = {each.currency for each in sums.values()}
+    currency = next((each for each in CURRENCIES if each in moved), CURRENCIES[0])
+    free, earned = sums.get(available(account_id, currency)), sums.get(clearing(account_id, currency))
+    (held_micro,) = reader.execute(_HELD, (account_id, currency)).fetchone()
+    return Purse(
+        currency=currency,
+        available_micro=free.credits_posted - free.debits_posted if free else 0,
+        reserved_micro=free.debits_pending if free else 0,
+        clearing_micro=earned.credits_posted - earned.debits_posted if earned else 0,
+        held_micro=held_micro,
+    )
+
+
+def _payout(reader: Reader, account_id: str) -> Payout | None:
+    """One of the last that is on its way, else the last."""
+    last = list(_PAYOUTS.where(reader, "account_id = ? ORDER BY requested_at_ms DESC, id LIMIT 10", (account_id,)))
+    return next((payout for payout in last if payout.state in ON_ITS_WAY), last[0] if last else None)
+
+
+def _busy_at_ms(reader: Reader, account_id: str) -> int | None:
+    newest = (
+        "SELECT claimed_at_ms FROM claims WHERE seller = ? ORDER BY id DESC LIMIT 1",
+        "SELECT created_at_ms FROM jobs WHERE creator = ? ORDER BY id DESC LIMIT 1",
+    )
+    found = [row[0] for sql in newest if (row := reader.execute(sql, (account_id,)).fetchone()) is not None]
+    return max(found, default=None)
+
+
+def _owners(reader: Reader, ids: Iterable[str]) -> Iterable[Account]:
+    names = tuple(sorted(ids))
+    return _ACCOUNTS.where(reader, f"id IN ({_marks(names)})", names)
+
+
+def _marks(values: Iterable[SqlValue]) -> str:
+    return ", ".join("?" for _ in values)

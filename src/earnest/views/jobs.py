@@ -1,0 +1,131 @@
+"""What does a job show, and which are there?"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from earnest.effects.storage.driver import SqlValue
+from earnest.effects.storage.reader import Reader
+from earnest.effects.storage.rows import Rows
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Refused
+from earnest.foundation.instants import rfc3339_s
+from earnest.market.claim import Claim
+from earnest.market.job import Job, JobState, aid_status
+
+_JOBS: Final = Rows(Job, "jobs")
+_CLAIMS: Final = Rows(Claim, "claims")
+PUBLIC_CHECKS: Final = frozenset({"checklist", "files", "human", "json_list", "json_schema", "llm_judge", "md_table"})
+"""Kinds of check whose config tells a seller what is wanted; that of others may hold the answers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobsWanted:
+    """Which jobs. `mine`: those that the caller has posted. `match_for`: an account whose abilities they must fit."""
+
+    states: tuple[JobState, ...] = (JobState.OPEN,)
+    category: str = ""
+    task_class: str = ""
+    currency: str = ""
+    amount_micro_min: int = 0
+    mine: str = ""
+    match_for: str = ""
+    after: str = ""
+    limit: int = 20
+
+
+def list_jobs(reader: Reader, wanted: JobsWanted) -> list[JsonObject]:
+    """Newest first. Each state is asked for by its index, so that the number of other jobs costs nothing."""
+    found: list[Job] = []
+    for state in wanted.states:
+        found += _of_state(reader, wanted, state)
+    found.sort(key=lambda job: job.id, reverse=True)
+    return [_summary(job) for job in found[: wanted.limit]]
+
+
+def show_job(reader: Reader, job_id: str, viewer: str) -> JsonObject:
+    """A job as `viewer` (an account) may see it. Raises `Refused("not_found")`."""
+    job = _JOBS.get(reader, job_id)
+    if job is None:
+        raise Refused("not_found", f"there is no job {job_id[:80]!r}, or you may not know of it")
+    newest = next(iter(_CLAIMS.where(reader, "job_id = ? ORDER BY id DESC LIMIT 1", (job.id,))), None)
+    is_party = viewer == job.creator or (newest is not None and viewer == newest.seller)
+    return {
+        **_summary(job),
+        "text": job.text,
+        "status": aid_status(job, newest),
+        "criteria": [_criterion(one, whole=viewer == job.creator) for one in json.loads(job.criteria)],
+        "evidence_requirements": json.loads(job.requirements),
+        "spec_digest": job.spec_digest,
+        "tags": json.loads(job.tags),
+        "terms": {
+            "work_s": job.work_s,
+            "grace_s": job.grace_s,
+            "auto_extend": job.auto_extend,
+            "auto_release_s": job.auto_release_s,
+            "revise_s": job.revise_s,
+            "max_revisions": job.revisions_max,
+        },
+        "redo_of": job.redo_of,
+        "claim_id": newest.id if newest is not None and is_party else None,
+    }
+
+
+def _of_state(reader: Reader, wanted: JobsWanted, state: JobState) -> list[Job]:
+    conditions: list[str] = ["state = ?"]
+    parameters: list[SqlValue] = [state.value]
+    equal: Mapping[str, str] = {
+        "category": wanted.category,
+        "task_class": wanted.task_class,
+        "currency": wanted.currency,
+        "creator": wanted.mine,
+    }
+    for column, value in equal.items():
+        if value:
+            conditions.append(f"{column} = ?")
+            parameters.append(value)
+    if wanted.amount_micro_min:
+        conditions.append("amount_micro >= ?")
+        parameters.append(wanted.amount_micro_min)
+    if wanted.match_for:
+        conditions.append(_MATCHES)
+        parameters += [wanted.match_for, wanted.match_for]
+    if wanted.after:
+        conditions.append("id < ?")
+        parameters.append(wanted.after)
+    parameters.append(wanted.limit)
+    return list(_JOBS.where(reader, f"{' AND '.join(conditions)} ORDER BY id DESC LIMIT ?", tuple(parameters)))
+
+
+_MATCHES: Final = (
+    "creator <> ? AND EXISTS (SELECT 1 FROM capabilities AS able WHERE able.account_id = ? AND able.removed = 0"
+    " AND able.category = jobs.category AND able.task_class = jobs.task_class AND able.currency = jobs.currency"
+    " AND able.floor_micro <= jobs.amount_micro)"
+)
+
+
+def _summary(job: Job) -> JsonObject:
+    return {
+        "job_id": job.id,
+        "title": job.title,
+        "category": job.category,
+        "task_class": job.task_class.value,
+        "currency": job.currency,
+        "amount_micro": job.amount_micro,
+        "fee_micro": job.amount_micro * job.fee_bps // 10_000,
+        "acceptance": job.acceptance,
+        "state": job.state.value,
+        "creator": job.creator,
+        "created_at": rfc3339_s(job.created_at_ms),
+        "closes_at": rfc3339_s(job.closes_at_ms),
+        "deadline_at": rfc3339_s(job.deadline_at_ms) if job.deadline_at_ms is not None else None,
+        "apply_until": rfc3339_s(job.apply_until_ms) if job.apply_until_ms is not None else None,
+    }
+
+
+def _criterion(criterion: Mapping[str, Any], *, whole: bool) -> JsonObject:
+    check = criterion.get("check")
+    if whole or check is None or check["kind"] in PUBLIC_CHECKS:
+        return dict(criterion)
+    return {**criterion, "check": {"kind": check["kind"]}}

@@ -1,0 +1,1 @@
+"""Is the market as its rulings say?"""

@@ -1,0 +1,117 @@
+"""A market on a temporary database, whose clock and chance are the test's."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from earnest.effects.artifacts.store import ArtifactStore
+from earnest.effects.clock import SeededChance, VirtualClock
+from earnest.effects.storage.database import Database
+from earnest.effects.web.fetching import Web
+from earnest.foundation.canonical import JsonObject
+from earnest.identity.account import Account, Kind, Status
+from earnest.identity.caller import Caller, Scope
+from earnest.identity.service import ACCOUNTS
+from earnest.ledger import accounts
+from earnest.ledger import service as ledger
+from earnest.ledger.transfer import moved
+from earnest.market.terms import MICRO, Terms
+from earnest.runtime.desk import Act, Desk, Entry
+from earnest.runtime.market.market import Market
+from earnest.verification.registry import Registry
+from earnest.verification.service import Verifier
+
+START_MS = 1_780_000_000_000
+
+
+@dataclass
+class Town:
+    """A market with people in it."""
+
+    market: Market
+    clock: VirtualClock
+    callers: dict[str, Caller] = field(default_factory=dict)
+
+    @property
+    def database(self) -> Database:
+        return self.market.desk.database
+
+    def act(self, caller: Caller | None, act: Act) -> JsonObject:
+        """Do something in one transaction, now, in somebody's name."""
+
+        def write(transaction: object) -> JsonObject:
+            entry = Entry(
+                transaction=transaction,  # type: ignore[arg-type]
+                now_ms=self.market.desk.now_ms(),
+                caller=caller,
+                chance=self.market.desk.chance,
+            )
+            return act(entry)
+
+        return self.database.write_sync(write)
+
+    def somebody(
+        self,
+        handle: str,
+        *,
+        scope: Scope = Scope.LIVE,
+        kind: Kind = Kind.AGENT,
+        operator: str | None = None,
+        usd_micro: int = 0,
+        aid_micro: int = 0,
+    ) -> Caller:
+        """A new account with a key, and with money that came from outside or from the treasury."""
+        account = Account(
+            id=f"act_{handle}",
+            handle=handle,
+            kind=kind,
+            status=Status.PAYOUTS_ENABLED,
+            created_at_ms=self.market.desk.now_ms(),
+            operator_id=operator,
+        )
+        caller = Caller(account=account, scope=scope, key_id=f"key_{handle}")
+
+        def open_account(entry: Entry) -> JsonObject:
+            ACCOUNTS.open(entry.transaction, entry.now_ms, account)
+            for currency, amount in (("USD", usd_micro), ("AID", aid_micro)):
+                home = accounts.available(account.id, currency)
+                source = accounts.external(currency)
+                chain = moved(f"{account.id}/start/{currency}", source, home, amount, reason="test", at_ms=entry.now_ms)
+                ledger.post(entry.transaction, chain)
+            return {}
+
+        self.act(None, open_account)
+        self.callers[handle] = caller
+        return caller
+
+    def with_scope(self, caller: Caller, scope: Scope) -> Caller:
+        """The same account with another key."""
+        return Caller(account=caller.account, scope=scope, key_id=f"{caller.key_id}_{scope}")
+
+
+@pytest.fixture
+def town(tmp_path: Path) -> Iterator[Town]:
+    clock, chance = VirtualClock(START_MS), SeededChance(7)
+    with contextlib.closing(Database.open(tmp_path / "books.sqlite", clock)) as database:
+        registry = Registry()
+        market = Market(
+            desk=Desk(database, clock, chance),
+            terms=Terms(),
+            verifier=Verifier(registry=registry, sandbox=None, clock=clock),
+            registry=registry,
+            artifacts=ArtifactStore(tmp_path / "artifacts"),
+            web=Web(clock),
+        )
+        yield Town(market=market, clock=clock)
+
+
+@pytest.fixture
+def market(town: Town) -> Market:
+    return town.market
+
+
+def usd(whole: int) -> int:
+    return whole * MICRO

@@ -139,18 +139,19 @@ def test_what_the_clock_owes_comes_before_any_other_step(event: str, state: Clai
         return  # the ledger ends these, not the clock
     late = claim_in(state)
     assert late.wake_ms is not None
-    long_ago = {
-        name: value - 100 * DAY_MS
-        for name in ("due_at_ms", "start_at_ms", "grace_ends_at_ms", "review_ends_at_ms", "unjudged_at_ms")
-        if (value := getattr(late, name)) is not None
-    }
-    if late.revise_by_ms is not None:
-        long_ago["revise_by_ms"] = late.revise_by_ms - 100 * DAY_MS
-    if late.appeal_ends_at_ms is not None:
-        long_ago["appeal_ends_at_ms"] = late.appeal_ends_at_ms - 100 * DAY_MS
+    instants = (
+        "start_at_ms",
+        "due_at_ms",
+        "grace_ends_at_ms",
+        "review_ends_at_ms",
+        "unjudged_at_ms",
+        "revise_by_ms",
+        "appeal_ends_at_ms",
+    )
+    long_ago = {name: at_ms - 100 * DAY_MS for name in instants if (at_ms := getattr(late, name)) is not None}
     if late.frozen:
         late = replace(late, frozen=late.frozen.replace(f'"limit_ms": {NOW + 21 * DAY_MS}', f'"limit_ms": {NOW}'))
     with pytest.raises(Refused) as refused:
-        STEPS[event](replace(late, **long_ago))  # type: ignore[arg-type]
+        STEPS[event](replace(late, **long_ago))
     assert refused.value.code in {"claim_expired", "claim_state"}
     assert refused.value.details.get("state") != state.value

@@ -21,3 +21,13 @@ def verdicts(home: Path) -> Path:
 def audit_log(home: Path) -> Path:
     """The auditor's own log."""
     return home / "audit" / "audit.jsonl"
+
+
+def artifacts(home: Path) -> Path:
+    """What was handed in, by its hash."""
+    return home / "artifacts"
+
+
+def key_store(home: Path) -> Path:
+    """The platform's own secret."""
+    return home / "secrets" / "keys"

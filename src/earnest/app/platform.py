@@ -81,11 +81,11 @@ async def open_platform(
     async with contextlib.AsyncExitStack() as stack:
         database = stack.enter_context(contextlib.closing(Database.open(places.books(settings.home), clock)))
         bus = LocalBus()
-        auditor = stack.enter_context(contextlib.closing(_open_auditor(settings, bus, clock, on_report)))
+        auditor = stack.enter_context(contextlib.closing(open_auditor(settings, bus, clock, on_report)))
         _trace(stack, bus)
-        sandbox = await _open_sandbox(stack, settings, clock)
+        sandbox = await open_sandbox_in(stack, settings, clock)
         memory = await _open_memory(stack, settings, database)
-        _keep_sealing(stack, database, bus, clock)
+        keep_sealing(stack, database, bus, clock)
         recall, toolbox = MemoryRecall(memory, clock), toolbox_for(settings, clock)
         stack.push_async_callback(toolbox.close)
         engine = await stack.enter_async_context(Engine(bus=bus, clock=clock, recall=recall))
@@ -97,7 +97,7 @@ async def open_platform(
         remembering = Remembering(
             memory=memory, recall=recall, dreaming=dreaming, database=database, bus=bus, clock=clock, chance=chance
         )
-        _keep_running(stack, auditor.watch(), dreaming.watch())
+        keep_running(stack, auditor.watch(), dreaming.watch())
         services = TaskServices(
             home=settings.home,
             database=database,
@@ -142,10 +142,11 @@ async def _open_memory(stack: contextlib.AsyncExitStack, settings: Settings, dat
     return memory
 
 
-async def _open_sandbox(stack: contextlib.AsyncExitStack, settings: Settings, clock: Clock) -> Sandbox:
+async def open_sandbox_in(stack: contextlib.AsyncExitStack, settings: Settings, clock: Clock) -> Sandbox:
+    """A sandbox that is tested at the start and every few minutes."""
     sandbox = await open_for(settings, clock)
     stack.push_async_callback(sandbox.close)
-    _keep_running(stack, _keep_testing(sandbox, clock))
+    keep_running(stack, _keep_testing(sandbox, clock))
     await asyncio.sleep(0)  # the self-test begins now, beside all that follows
     return sandbox
 
@@ -168,13 +169,14 @@ def _trace(stack: contextlib.AsyncExitStack, bus: Bus) -> None:
         bus.tap("tracing", tracing.see)
 
 
-def _keep_sealing(stack: contextlib.AsyncExitStack, database: Database, bus: Bus, clock: Clock) -> None:
+def keep_sealing(stack: contextlib.AsyncExitStack, database: Database, bus: Bus, clock: Clock) -> None:
+    """Seal facts as they come, and tell the auditor of each head."""
     sealer = Sealer(database, clock, announcing(bus, clock))
     sealer.start()
     stack.push_async_callback(sealer.close)
 
 
-def _keep_running(stack: contextlib.AsyncExitStack, *work: Coroutine[None, None, None]) -> None:
+def keep_running(stack: contextlib.AsyncExitStack, *work: Coroutine[None, None, None]) -> None:
     """Run beside everything until the stack unwinds."""
     for one in work:
         task = asyncio.get_running_loop().create_task(one)
@@ -188,7 +190,8 @@ async def _keep_testing(sandbox: Sandbox, clock: Clock) -> None:
         await clock.sleep_ms(SELF_TEST_VALID_MS)
 
 
-def _open_auditor(settings: Settings, bus: Bus, clock: Clock, on_report: Callable[[AuditReport], None]) -> Auditor:
+def open_auditor(settings: Settings, bus: Bus, clock: Clock, on_report: Callable[[AuditReport], None]) -> Auditor:
+    """The auditor of this process, with its own log."""
     log_path = places.audit_log(settings.home)
     log_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     senders = {**SENDERS, **TREE_HEAD_SENDERS}

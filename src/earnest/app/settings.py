@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from earnest.app.judges import JudgeSettings, read_judge
+from earnest.app.mail_settings import MailSettings, read_mail
 from earnest.app.mcp import read_servers
 from earnest.app.model_settings import ModelSettings, read_models
+from earnest.app.server_settings import ServerSettings, read_server
 from earnest.app.web import WebSettings, read_web
 from earnest.effects.mcp.api import ServerSpec
 from earnest.effects.probes.spec import ProbeSpec, read_probe
@@ -24,7 +26,7 @@ FILE_NAME: Final = "settings.toml"
 SOLVER: Final = "solver"
 TASKS: Final = "tasks"
 TUNABLE: Final = ("rho", "time_s")
-TABLES: Final = (SOLVER, "probes", "judge", "models", "web")
+TABLES: Final = (SOLVER, "probes", "judge", "mail", "models", "server", "web")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,10 @@ class Settings:
     """The models that work; table `[models]` of the file, or `EARNEST_BASE_URL` and the like."""
     web: WebSettings = field(default_factory=WebSettings)
     """What agents may do on the web; table `[web]` of the file."""
+    mail: MailSettings = field(default_factory=MailSettings)
+    """The server that takes the platform's mail; table `[mail]` of the file."""
+    server: ServerSettings = field(default_factory=ServerSettings)
+    """Where the platform is served, and its limits; table `[server]` of the file."""
     mcp_servers: tuple[ServerSpec, ...] = ()
     """The servers of `mcp.json` in the data directory (docs/mcp.md)."""
     solver: Constants = field(default_factory=Constants)
@@ -83,7 +89,9 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     probes = _probes(source)
     judge = _judge(source, environment)
     models = _models(source, environment)
-    web = read_web(source.values.get("web", {}), environment, lambda message, key: source.fault(message, key=key))
+    web = read_web(source.values.get("web", {}), environment, source.fault_at)
+    mail = read_mail(source.values.get("mail", {}), environment, source.fault_at)
+    server = read_server(source.values.get("server", {}), source.fault_at)
     servers = read_servers(home, environment, source.faults)
     numbers = _file_numbers(source) | _environment_numbers(environment, source.faults)
     if source.faults:
@@ -96,6 +104,8 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         judge=judge,
         models=models,
         web=web,
+        mail=mail,
+        server=server,
         mcp_servers=servers,
     )
     return replace(settings, **numbers)  # type: ignore[arg-type]  # all of these are int
@@ -121,6 +131,10 @@ class _File:
         except tomllib.TOMLDecodeError as error:
             line = re.search(r"at line (\d+)", str(error))
             self.fault(f"not TOML: {error}", line=int(line[1]) if line else 0)
+
+    def fault_at(self, message: str, key: str) -> None:
+        """Note a fault on the first line that begins with `key`."""
+        self.fault(message, key=key)
 
     def fault(self, message: str, *, key: str = "", line: int = 0) -> None:
         """Note a fault, on the first line that begins with `key` if one is given."""
@@ -176,9 +190,7 @@ def _judge(file: _File, environment: Mapping[str, str]) -> JudgeSettings:
 
 
 def _models(file: _File, environment: Mapping[str, str]) -> ModelSettings:
-    return read_models(
-        file.values.get("models", {}), environment, lambda message, key: file.fault(message, key=key), file.faults
-    )
+    return read_models(file.values.get("models", {}), environment, file.fault_at, file.faults)
 
 
 def _environment_numbers(environment: Mapping[str, str], faults: list[Diagnostic]) -> dict[str, int]:

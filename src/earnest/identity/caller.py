@@ -36,8 +36,10 @@ class Caller:
         Raises `Refused`: `heartbeat_scope_forbidden`, `scope_forbidden`, `account_suspended`.
         """
         if self.scope not in scopes:
-            code = "heartbeat_scope_forbidden" if self.scope is Scope.HEARTBEAT else "scope_forbidden"
-            raise Refused(code, f"a key of scope {self.scope} may not do this; it takes {' or '.join(scopes)}")
+            raise Refused(
+                "heartbeat_scope_forbidden" if self.scope is Scope.HEARTBEAT else "scope_forbidden",
+                f"a key of scope {self.scope} may not do this; it takes {' or '.join(scopes)}",
+            )
         if self.account.status is Status.SUSPENDED:
             raise Refused("account_suspended", "the account is suspended: its operator knows why")
 

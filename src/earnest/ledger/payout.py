@@ -145,6 +145,11 @@ def with_wake(payout: Payout, now_ms: int) -> Payout:
     return replace(payout, wake_ms=now_ms + delay_ms if in_time else None)
 
 
+def is_too_late_to_send(payout: Payout, now_ms: int) -> bool:
+    """True where the rail may have been told before, and may not know it any more: nobody was there to hear it."""
+    return payout.state is PayoutState.APPROVED and now_ms >= (payout.changed_at_ms or 0) + SEND_WITHIN_MS
+
+
 def is_for_a_person(payout: Payout) -> bool:
     """True where only the operator can say what came of it: paid by hand, or the rail was asked in vain."""
     return payout.rail == MANUAL or payout.wake_ms is None

@@ -61,8 +61,9 @@ def jitter_s(account_id: str, base_s: int) -> int:
 
 
 def next_check_ms(account_id: str, base_s: int, boundary_ms: int | None, now_ms: int) -> int:
-    """The instant at which to look again: not past the next boundary, not within a minute; then the jitter."""
-    wanted = now_ms + base_s * 1_000
+    """The instant at which to look again: not past the next boundary, then the jitter, and never within a minute."""
+    earliest_ms = now_ms + EARLIEST_S * 1_000
+    wanted_ms = now_ms + base_s * 1_000
     if boundary_ms is not None:
-        wanted = min(wanted, boundary_ms)
-    return max(wanted, now_ms + EARLIEST_S * 1_000) + jitter_s(account_id, base_s) * 1_000
+        wanted_ms = max(min(wanted_ms, boundary_ms), earliest_ms)
+    return max(wanted_ms + jitter_s(account_id, base_s) * 1_000, earliest_ms)

@@ -42,7 +42,7 @@ def settle_failed(claim: Claim, now_ms: int) -> Moved:
 
 def is_stuck(claim: Claim) -> bool:
     """The ledger has failed so often that the operator must know."""
-    return claim.settle_tries >= ALARM_TRIES
+    return claim.settle_at_ms is not None and claim.settle_tries >= ALARM_TRIES
 
 
 def earnings_cleared(claim: Claim) -> Claim:

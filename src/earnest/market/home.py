@@ -13,6 +13,7 @@ from earnest.identity.account import Status
 from earnest.market.cadence import INACTIVE_S, Pace, next_check_ms, pace
 from earnest.market.capacity import capacity, has_hours
 from earnest.market.claim import WORKING
+from earnest.market.health import Health, health
 from earnest.market.home_input import HomeInput, Outlook
 from earnest.market.home_members import account_member, members, on_time_until_ms
 from earnest.market.matching import matches, test_offers
@@ -44,12 +45,15 @@ class Home:
     """What is shown, and until when. From `valid_until_ms` on the same values give another body.
 
     `next_check_in_after` in the body is right at the instant it was built for; `pace` and `boundary_ms`, the next
-    instant at which an obligation changes its class, give it for later.
+    instant at which an obligation changes its class, give it for later. `health`: as the agent was found, by the gap
+    before this look and the `expected_s` between two.
     """
 
     body: JsonObject
     state_hash: str
     pace: Pace
+    expected_s: int
+    health: Health
     boundary_ms: int | None
     valid_until_ms: int
 
@@ -66,7 +70,10 @@ def build(read: HomeInput, now_ms: int, terms: Terms, *, explain: bool = False) 
     body = members(read, seen, now_ms, terms)
     if len(shown) < len(seen.actions):
         body["actions_truncated"] = len(seen.actions) - len(shown)
-    account = account_member(read, seen, now_ms)
+    expected_s = max(read.account.expected_every_s, seen.pace.base_s)
+    last_ms = read.account.created_at_ms if read.seen_at_ms is None else read.seen_at_ms
+    found = health((now_ms - last_ms) // SECOND_MS, expected_s)
+    account = account_member(read, seen.room, found, expected_s)
     body["what_to_do_next"] = [action.text for action in shown]
     state_hash = digest_of(_state(body, account, shown))
     boundary_ms = min((at for at in _boundaries(read, terms) if at > now_ms), default=None)
@@ -83,6 +90,8 @@ def build(read: HomeInput, now_ms: int, terms: Terms, *, explain: bool = False) 
         body=body,
         state_hash=state_hash,
         pace=seen.pace,
+        expected_s=expected_s,
+        health=found,
         boundary_ms=boundary_ms,
         valid_until_ms=min(at for at in (*_boundaries(read, terms), *_marks(read, now_ms)) if at > now_ms),
     )

@@ -9,11 +9,12 @@ from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Status
 from earnest.ledger.payout import PayoutState
 from earnest.market.cadence import total_s
+from earnest.market.capacity import Capacity
 from earnest.market.claim import WORKING, Claim, ClaimState
 from earnest.market.deadlines import deadline
 from earnest.market.dispute import Dispute
 from earnest.market.extension import policy_max_s
-from earnest.market.health import health, is_awaited, unread
+from earnest.market.health import Health, is_awaited, unread
 from earnest.market.home_input import HomeInput, Match, Outlook, TestOffer, Unreviewed
 from earnest.market.priority import ends_at_ms
 from earnest.market.terms import Terms
@@ -54,11 +55,9 @@ def members(read: HomeInput, seen: Outlook, now_ms: int, terms: Terms) -> dict[s
     }
 
 
-def account_member(read: HomeInput, seen: Outlook, now_ms: int) -> JsonObject:
-    """`your_account`. Its `heartbeat` is as the agent finds it: this look has not counted yet."""
+def account_member(read: HomeInput, room: Capacity, found: Health, expected_s: int) -> JsonObject:
+    """`your_account`. Its `heartbeat` is as the agent was found: this look has not counted yet."""
     purse = read.purse
-    expected_s = max(read.account.expected_every_s, seen.pace.base_s)
-    last_ms = read.account.created_at_ms if read.seen_at_ms is None else read.seen_at_ms
     return {
         "id": read.account.id,
         "handle": read.account.handle,
@@ -68,11 +67,8 @@ def account_member(read: HomeInput, seen: Outlook, now_ms: int) -> JsonObject:
         "currency": purse.currency,
         "held_micro": purse.held_micro,
         "pending_micro": purse.clearing_micro,
-        "capacity": {"max": seen.room.max, "used": seen.room.used, "free": seen.room.free},
-        "heartbeat": {
-            "health": health((now_ms - last_ms) // SECOND_MS, expected_s).value,
-            "expected_every_s": expected_s,
-        },
+        "capacity": {"max": room.max, "used": room.used, "free": room.free},
+        "heartbeat": {"health": found.value, "expected_every_s": expected_s},
     }
 
 

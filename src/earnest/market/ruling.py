@@ -43,6 +43,17 @@ class Ruling:
     round: int = 1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """What an arbiter says. Amounts that go without saying may be None."""
+
+    in_favour: For
+    criteria: tuple[str, ...]
+    reason: str
+    seller_micro: int | None = None
+    buyer_micro: int | None = None
+
+
 def ruling_text(ruling: Ruling) -> str:
     """The ruling as it is kept: JSON {for, seller_micro, buyer_micro, criteria, reason, by, round}."""
     form = {
@@ -63,27 +74,33 @@ def read_ruling(text: str) -> Ruling:
     return Ruling(in_favour=For(form.pop("for")), **{**form, "criteria": tuple(form["criteria"])})
 
 
-def check_ruling(ruling: Ruling, amount_micro: int, known: Collection[str]) -> None:
-    """Refuse what does not fit the claim. `known`: the ids of its criteria.
+def ruling_of(vote: Vote, by: str, amount_micro: int, known: Collection[str]) -> Ruling:
+    """The ruling over this amount. `known`: the ids of the criteria that the claim is judged by.
 
     Raises `Refused`: `criterion_required`, `validation`.
     """
-    if not ruling.criteria or not set(ruling.criteria) <= set(known):
+    if not vote.criteria or not set(vote.criteria) <= set(known):
         raise Refused("criterion_required", f"cite criteria of the job: {', '.join(sorted(known))}")
-    if not 1 <= len(ruling.reason) <= REASON_CHARACTERS_MAX:
-        raise Refused("validation", f"reason: 1 to {REASON_CHARACTERS_MAX} characters")
-    parts = (ruling.seller_micro, ruling.buyer_micro)
-    if min(parts) < 0 or sum(parts) != amount_micro:
-        raise Refused("validation", f"seller_micro and buyer_micro add up to {amount_micro}, neither below 0")
-    fits = {
-        For.SELLER: ruling.buyer_micro == 0,
-        For.BUYER: ruling.seller_micro == 0,
-        For.SPLIT: min(parts) > 0,
-    }
-    if not fits[ruling.in_favour]:
-        raise Refused(
-            "validation", f"these amounts are no ruling for {ruling.in_favour}; a split gives something to both"
+    whole = {For.SELLER: (amount_micro, 0), For.BUYER: (0, amount_micro), For.SPLIT: (None, None)}[vote.in_favour]
+    given = (vote.seller_micro, vote.buyer_micro)
+    seller_micro, buyer_micro = (one if one is not None else other for one, other in zip(given, whole, strict=True))
+    if seller_micro is None or buyer_micro is None:
+        raise Refused("validation", "a split names seller_micro and buyer_micro")
+    is_split = vote.in_favour is For.SPLIT
+    fits = min(seller_micro, buyer_micro) > 0 if is_split else (seller_micro, buyer_micro) == whole
+    if not fits or seller_micro + buyer_micro != amount_micro:
+        message = (
+            f"the amounts of a ruling add up to {amount_micro}; a split gives something to both, others all to one"
         )
+        raise Refused("validation", message)
+    return Ruling(
+        in_favour=vote.in_favour,
+        seller_micro=seller_micro,
+        buyer_micro=buyer_micro,
+        criteria=vote.criteria,
+        reason=vote.reason,
+        by=by,
+    )
 
 
 def default_ruling(amount_micro: int, last_verdict: str) -> Ruling:

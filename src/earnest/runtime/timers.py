@@ -8,20 +8,28 @@ from earnest.effects.clock import Clock
 from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import EarnestError
+from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk, Entry
 
 LOOK_MS: Final = 1_000
 AT_ONCE: Final = 256
 
-Due: TypeAlias = Callable[[Entry, str], JsonObject]
+Due: TypeAlias = Callable[[Entry, Terms, str], JsonObject]
 """Look at the row with this key again and do everything whose time has come. It moves the row's `wake_ms` or ends it."""
 
 
 class Timers:
     """Calls the story of each table for its rows that are due, oldest first. `stories`: table → key column, story."""
 
-    def __init__(self, desk: Desk, stories: Mapping[str, tuple[str, Due]], failed: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        terms: Terms,
+        stories: Mapping[str, tuple[str, Due]],
+        failed: Callable[[str], None],
+    ) -> None:
         self._desk = desk
+        self._terms = terms
         self._stories = stories
         self._failed = failed
 
@@ -72,7 +80,7 @@ class Timers:
         """False where the row is due still: it would be looked at for ever."""
         column, story = self._stories[table]
         try:
-            await self._desk.tick(lambda entry: story(entry, key))
+            await self._desk.tick(lambda entry: story(entry, self._terms, key))
         except EarnestError as error:
             self._failed(f"{table} {key}: {error}")
             return False

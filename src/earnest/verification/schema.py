@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from earnest.foundation.canonical import JsonValue
 
 CPU_S: Final = 8
+"""For one request."""
+SIZE_BYTES: Final = 8
+"""The length of the number before a request or an answer: how many bytes follow, most significant first."""
 MEMORY_BYTES: Final = 1024 * 1024 * 1024
 PROBLEMS_MAX: Final = 5
 PROBLEM_CHARACTERS_MAX: Final = 300
@@ -31,17 +34,26 @@ def schema_fault(schema: "JsonValue") -> str | None:
 
 
 def main() -> None:
-    """Read `[schema, value]` from stdin and write the problems to stdout."""
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+    """Read requests from stdin, each `[schema, value]` after its size, and write the problems of each to stdout."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    schema, value = json.load(sys.stdin)
+    asked, told = sys.stdin.buffer, sys.stdout.buffer
+    while size := asked.read(SIZE_BYTES):
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        cpu_s = int(used.ru_utime + used.ru_stime) + 1 + CPU_S
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, resource.RLIM_INFINITY))
+        answer = json.dumps(_problems(*json.loads(asked.read(int.from_bytes(size, "big"))))).encode()
+        told.write(len(answer).to_bytes(SIZE_BYTES, "big") + answer)
+        told.flush()
+
+
+def _problems(schema: "JsonValue", value: "JsonValue") -> list[str]:
     problems: list[str] = []
     for error in _validator(schema).iter_errors(value):
         problems.append(_described(error))
         if len(problems) == PROBLEMS_MAX:
             break
-    json.dump(problems, sys.stdout)
+    return problems
 
 
 def _validator(schema: "JsonValue") -> Draft202012Validator:

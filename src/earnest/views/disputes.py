@@ -18,7 +18,7 @@ _CLAIMS: Final = Rows(Claim, "claims")
 
 
 def show_dispute(reader: Reader, dispute_id: str, viewer: str, *, sees_all: bool) -> JsonObject:
-    """A case with all that was said in it. Raises `Refused("not_found")`, also where it is no business of the viewer."""
+    """A case with all that was said in it. Raises `Refused("not_found")`, also for who is no side of it."""
     dispute = _DISPUTES.get(reader, dispute_id)
     if dispute is None or not (dispute.role_of(viewer) or sees_all):
         raise Refused("not_found", f"there is no dispute {dispute_id[:80]!r}, or you may not know of it")
@@ -41,7 +41,9 @@ def unread_by(reader: Reader, dispute_id: str, viewer: str) -> int:
     return 0 if dispute is None else _unread(dispute, viewer)
 
 
-def list_disputes(reader: Reader, viewer: str, *, sees_all: bool, waiting: bool, after: str, limit: int) -> list[JsonObject]:
+def list_disputes(
+    reader: Reader, viewer: str, *, sees_all: bool, waiting: bool, after: str, limit: int
+) -> list[JsonObject]:
     """The cases of a side, or for arbiters all, the newest first. `waiting`: only those that an arbiter is to rule."""
     conditions, parameters = ["id < ?"] if after else [], list[SqlValue]([after] if after else [])
     if not sees_all:

@@ -18,9 +18,10 @@ _REVIEWS: Final = Rows(ReviewRow, "reviews")
 
 
 def reviews_of_claim(reader: Reader, claim_id: str, viewer: str, terms: Terms, *, sees_all: bool) -> JsonObject:
-    """The window of a claim, who has sent a review, and the published ones. Raises `Refused`: `not_found`, `not_a_party`.
+    """The window of a claim, who has sent a review, and the published ones.
 
-    Of a review that is hidden the other side learns that it is there, and nothing else.
+    Of a review that is hidden the other side learns that it is there, and nothing else. Raises `Refused`: `not_found`,
+    `not_a_party`.
     """
     claim = _CLAIMS.get(reader, claim_id)
     if claim is None:

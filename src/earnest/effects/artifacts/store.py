@@ -6,7 +6,6 @@ import os
 import re
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -51,7 +50,7 @@ class ArtifactStore:
         Raises `Refused("too_large")` past `bytes_max` (never more than the limit of an item), `Unavailable` where the
         disk takes no more. Cancelled or cut off, nothing stays.
         """
-        limit = min(self.limits.item_bytes, self.limits.item_bytes if bytes_max is None else bytes_max)
+        limit = self.limits.item_bytes if bytes_max is None else min(bytes_max, self.limits.item_bytes)
         try:
             handle, half = tempfile.mkstemp(dir=self._arriving)
             try:
@@ -68,15 +67,17 @@ class ArtifactStore:
                 stored = Stored(sha256=f"sha256:{digest.hexdigest()}", size_bytes=size_bytes)
                 await asyncio.to_thread(_move, Path(half), self._place(stored.sha256))
             finally:
-                with suppress(FileNotFoundError):
-                    os.unlink(half)  # noqa: PTH108 - nothing to be done but this
+                _discard(Path(half))
         except OSError as error:
-            raise Unavailable(f"the store of artifacts cannot be written: {error.strerror}") from error
+            raise Unavailable(f"the artifact could not be kept: {error.strerror or error}") from error
         return stored
 
     def read(self, sha256: str) -> bytes:
         """The content. Raises as `checked` does."""
-        data = self._opened(sha256)
+        try:
+            data = self._place(sha256).read_bytes()
+        except FileNotFoundError:
+            raise _missing(sha256) from None
         if digest_bytes(data) != sha256:
             raise Broken(f"the kept artifact {sha256} is not what it was")
         return data
@@ -95,12 +96,6 @@ class ArtifactStore:
         if f"sha256:{found}" != sha256:
             raise Broken(f"the kept artifact {sha256} is not what it was")
         return place
-
-    def _opened(self, sha256: str) -> bytes:
-        try:
-            return self._place(sha256).read_bytes()
-        except FileNotFoundError:
-            raise _missing(sha256) from None
 
     def _place(self, sha256: str) -> Path:
         match = _DIGEST.fullmatch(sha256)
@@ -128,6 +123,10 @@ def _move(half: Path, place: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _discard(half: Path) -> None:
+    half.unlink(missing_ok=True)
 
 
 def _missing(sha256: str) -> Refused:

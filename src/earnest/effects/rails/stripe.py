@@ -1,8 +1,8 @@
 """How does money leave through Stripe Connect? To the agent's connected account, and from there to its bank.
 
 Two requests, each with an idempotency key of its own that is made of the order's id: a transfer, then a payout of that
-account. `ref` names both. Where the payout fails, the transfer is taken back, so that nothing was sent. What became of a
-payout is asked for, never told to us: nobody can tell us something false.
+account. `ref` names both. Where the payout fails, the transfer is taken back, so that nothing was sent. What became of
+a payout is asked for, never told to us: nobody can tell us something false.
 """
 
 import asyncio
@@ -27,12 +27,17 @@ class StripeRail:
     """A `Rail` over the official library. `base` is another address than Stripe's own, for tests."""
 
     def __init__(self, secret_key: str, base: str | None = None) -> None:
+        self._http = stripe.RequestsClient(timeout=TIMEOUT_S)
         self._client = stripe.StripeClient(
             secret_key,
             base_addresses={"api": base} if base else None,
             max_network_retries=0,
-            http_client=stripe.RequestsClient(timeout=TIMEOUT_S),
+            http_client=self._http,
         )
+
+    def close(self) -> None:
+        """End its connections."""
+        self._http.close()
 
     async def send(self, order: Order) -> RailAnswer:
         """See `Rail`."""

@@ -31,11 +31,13 @@ def _grade(key: JsonValue, answer: JsonValue) -> str:
     minutes: dict[str, int] = known["minutes"]
     if not isinstance(answer, dict) or set(answer) != {"left", "right"}:
         return "the members must be left, right"
-    sides = [answer["left"], answer["right"]]
-    names = [name for side in sides if isinstance(side, list) for name in side if isinstance(name, str)]
-    if not all(isinstance(side, list) for side in sides) or sorted(names) != sorted(minutes):
+    left, right = answer["left"], answer["right"]
+    if not isinstance(left, list) or not isinstance(right, list):
+        return "left and right must be lists"
+    names = [*left, *right]
+    if not all(isinstance(name, str) for name in names) or sorted(names) != sorted(minutes):
         return "not every task is done, and once"
-    latest = max(sum(minutes[name] for name in side) for side in sides)
+    latest = max(sum(minutes[name] for name in side) for side in (left, right))
     return "" if latest <= known["best"] else f"finished after {latest} minutes; {known['best']} are possible"
 
 

@@ -51,7 +51,7 @@ def room_bytes(reader: Reader, caller: Caller, limits: ArtifactLimits) -> int:
 
     Raises `Refused`: `scope_forbidden`, and `limit_reached` where they have brought all that one account may.
     """
-    caller.need(Scope.LIVE, Scope.HEARTBEAT, Scope.OPERATOR)
+    caller.need(Scope.LIVE, Scope.HEARTBEAT, Scope.OPERATOR, Scope.REGISTERED)
     (brought,) = reader.execute(_BROUGHT, (caller.id,)).fetchone()
     if brought >= limits.owner_bytes:
         raise Refused("limit_reached", f"an account may bring {limits.owner_bytes} bytes in all")

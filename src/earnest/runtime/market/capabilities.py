@@ -17,7 +17,7 @@ from earnest.market.capability import (
     revoked,
     with_wake,
 )
-from earnest.market.capability_badge import WINDOW_S, aged, tested, weighed
+from earnest.market.capability_badge import WINDOW_S, after_tests, after_time, after_work
 from earnest.market.categories import is_category
 from earnest.market.service import CAPABILITIES, TRIALS
 from earnest.market.terms import AMOUNT_MICRO_MAX, Terms
@@ -84,7 +84,7 @@ def look_after_trial(entry: Entry, terms: Terms, capability_id: str) -> Capabili
         "capability_id = ? AND started_at_ms >= ? ORDER BY started_at_ms DESC LIMIT ?",
         (capability_id, since_ms, TRIALS_READ_MAX),
     )
-    after = tested(before, trials, entry.now_ms, terms)
+    after = after_tests(before, trials, entry.now_ms, terms)
     if after != before:
         _save(entry, before, after, "tested")
     return after
@@ -97,7 +97,7 @@ def look_after_work(entry: Entry, account_id: str, category: str, success_bound:
     """
     for before in list(_of(entry, account_id)):
         if before.category == category:
-            after = weighed(before, success_bound, ended, entry.now_ms)
+            after = after_work(before, success_bound, ended, entry.now_ms)
             if after != before:
                 _save(entry, before, after, "weighed", success_bound=success_bound, ended=ended)
 
@@ -105,7 +105,7 @@ def look_after_work(entry: Entry, account_id: str, category: str, success_bound:
 def due(entry: Entry, terms: Terms, key: str) -> JsonObject:  # noqa: ARG001 - the form of all that the clock calls
     """What the clock does to a capability."""
     before = CAPABILITIES.find(entry.transaction, key)
-    after = aged(before, entry.now_ms)
+    after = after_time(before, entry.now_ms)
     if after != before:
         _save(entry, before, after, "aged")
     return {"id": after.id, "state": after.state.value}

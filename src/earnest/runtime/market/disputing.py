@@ -20,7 +20,7 @@ from earnest.market.artifact import artifact_id
 from earnest.market.claim import Claim, ClaimState
 from earnest.market.dispute import CLOSED, Dispute, DisputeState, Statement
 from earnest.market.related import are_related
-from earnest.market.ruling import CLOCK, For, Ruling
+from earnest.market.ruling import CLOCK, For, Ruling, Vote
 from earnest.market.service import ARTIFACTS, CLAIMS, DISPUTES, JOBS, STATEMENTS, SUBMISSIONS
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Entry
@@ -54,8 +54,8 @@ def raise_dispute(entry: Entry, terms: Terms, claim_id: str, plea: Plea) -> Json
     raised = rules.raised(
         claim, entry.me.id, entry.now_ms, terms, dispute_id=dispute_id, reason=plea.reason, criteria=criteria
     )
-    _confirmed(claim, raised, entry.now_ms)
     _check_first(entry.transaction, raised)
+    _confirmed(claim, raised, entry.now_ms)
     if not set(plea.criteria) <= _criteria(entry.transaction, claim):
         raise Refused("criterion_required", "criteria: some of these are none of the job's")
     if plea.stake_micro not in {None, raised.stake_micro}:
@@ -106,7 +106,7 @@ def withdraw_dispute(entry: Entry, terms: Terms, dispute_id: str) -> JsonObject:
     return _shown(after)
 
 
-def rule(entry: Entry, terms: Terms, dispute_id: str, ruling: Ruling) -> JsonObject:
+def rule(entry: Entry, terms: Terms, dispute_id: str, vote: Vote) -> JsonObject:
     """An arbiter's ruling; that of an appeal is carried out at once, a first one when nobody has appealed.
 
     Raises `Refused`: `scope_forbidden`, `not_found`, `related_party`, `dispute_state`, `criterion_required`,
@@ -116,8 +116,8 @@ def rule(entry: Entry, terms: Terms, dispute_id: str, ruling: Ruling) -> JsonObj
     dispute = DISPUTES.find(entry.transaction, dispute_id)
     claim = CLAIMS.find(entry.transaction, dispute.claim_id)
     _check_neutral(entry.transaction, claim, entry.me.account)
+    ruling = rulings.ruling_of(vote, entry.me.id, claim.amount_micro, _criteria(entry.transaction, claim))
     after = rulings.ruled(dispute, ruling, entry.now_ms, terms)
-    rulings.check_ruling(ruling, claim.amount_micro, _criteria(entry.transaction, claim))
     _save(entry, dispute, after, "ruled")
     if after.state is DisputeState.FINAL:
         _carry_out(entry, terms, after, claim)
@@ -174,13 +174,16 @@ def find_mine(reader: Reader, dispute_id: str, caller: Caller) -> Dispute:
 
 
 def _check_first(reader: Reader, raised: Dispute) -> None:
-    """One open case a claim, and of each side one a revision: whoever took theirs back cannot stall with another."""
+    """One case at a time, and of each side one a revision: whoever took theirs back cannot stall with another.
+
+    A case that waits for its stake keeps only its own side from raising another.
+    """
     parameters = (raised.claim_id, DISPUTES_OF_CLAIM_MAX)
     for other in DISPUTES.where(reader, "claim_id = ? AND state != 'void' ORDER BY id DESC LIMIT ?", parameters):
         is_mine = other.raiser == raised.raiser
-        if (is_mine and other.revision == raised.revision) or (other.closed_at_ms is None and is_mine):
-            message = "you have raised a dispute about this revision"
-            raise Refused("dispute_exists", message, dispute_id=other.id)
+        is_open = other.closed_at_ms is None and (is_mine or other.state is not DisputeState.STAKE_PENDING)
+        if is_open or (is_mine and other.revision == raised.revision):
+            raise Refused("dispute_exists", "there is a dispute about this", dispute_id=other.id)
 
 
 def _try_stake(entry: Entry, terms: Terms, dispute: Dispute) -> Dispute:
@@ -218,14 +221,17 @@ def _carry_out(entry: Entry, terms: Terms, dispute: Dispute, claim: Claim) -> No
         if claim.state is ClaimState.DISPUTED:
             advance(entry, terms, claim, claims.clock(claim, entry.now_ms, terms)[0])
         return
+    advance(entry, terms, claim, _outcome(claim, ruling, entry.now_ms))
+
+
+def _outcome(claim: Claim, ruling: Ruling, now_ms: int) -> claims.Moved:
     match ruling.in_favour:
         case For.SELLER:
-            moved = claims.ruled_seller(claim, entry.now_ms)
+            return claims.ruled_seller(claim, now_ms)
         case For.BUYER:
-            moved = claims.ruled_buyer(claim, entry.now_ms)
+            return claims.ruled_buyer(claim, now_ms)
         case For.SPLIT:
-            moved = claims.ruled_split(claim, ruling.seller_micro, ruling.buyer_micro, entry.now_ms)
-    advance(entry, terms, claim, moved)
+            return claims.ruled_split(claim, ruling.seller_micro, ruling.buyer_micro, now_ms)
 
 
 def _check_neutral(reader: Reader, claim: Claim, arbiter: Account) -> None:

@@ -71,7 +71,7 @@ class Judging:
 
     async def _take(self) -> int:
         """Begin what can be begun; how much."""
-        waiting = await self._market.desk.database.read(
+        waiting = self._market.desk.database.read_sync(
             lambda reader: [
                 claim.id
                 for claim in CLAIMS.where(
@@ -93,7 +93,7 @@ class Judging:
 
     async def _judge(self, claim_id: str) -> None:
         market = self._market
-        claim, job, submission = await market.desk.database.read(
+        claim, job, submission = market.desk.database.read_sync(
             lambda reader: _what(CLAIMS.find(reader, claim_id), reader)
         )
         verdict = await _verdict(market, claim, job, submission)
@@ -134,12 +134,9 @@ async def _verdict(market: Market, claim: Claim, job: Job, submission: Submissio
     if not criteria:
         return {"verdict": Answer.UNCLEAR.value, "criteria": [], "reason": _NOBODY}
     with tempfile.TemporaryDirectory(prefix="earnest-claim-") as folder:
-        work, base = Path(folder) / "work", Path(folder) / "base"
-        base.mkdir()
+        base = Path(folder) / "base"
         try:
-            work = await asyncio.to_thread(_lay_out_work, market, submission, work)
-            files = {one["path"]: one["sha256"] for one in json.loads(job.files)}
-            await asyncio.to_thread(lay_out, market, job.creator, files, base)
+            work = await asyncio.to_thread(_lay_out_all, market, job, submission, Path(folder))
         except (OSError, Broken, Unavailable) as error:
             return {"verdict": Answer.UNCLEAR.value, "criteria": [], "reason": f"it cannot be laid out: {error}"}
         promise = Promise(title=job.title, text=job.text, origin=claim.id)
@@ -159,6 +156,14 @@ def _why(verdict: Mapping[str, Any]) -> str:
     """The reasons that speak against it, in a line."""
     reasons = [f"{one['id']}: {one['reason']}" for one in verdict["criteria"] if one["verdict"] != Answer.VERIFIED]
     return "; ".join([*filter(None, [verdict.get("reason", "")]), *reasons])[:REASON_CHARACTERS_MAX]
+
+
+def _lay_out_all(market: Market, job: Job, submission: Submission, folder: Path) -> Path:
+    """The work, and beside it in `base` what its checks name; the path of the work."""
+    base = folder / "base"
+    base.mkdir()
+    lay_out(market, job.creator, {one["path"]: one["sha256"] for one in json.loads(job.files)}, base)
+    return _lay_out_work(market, submission, folder / "work")
 
 
 def _lay_out_work(market: Market, submission: Submission, folder: Path) -> Path:

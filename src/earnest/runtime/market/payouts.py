@@ -21,6 +21,7 @@ from earnest.ledger.payout import (
     check_address,
     failed_chain,
     is_for_a_person,
+    is_too_late_to_send,
     requested_chain,
     returned_chain,
     settled_chain,
@@ -133,10 +134,14 @@ async def _tend(desk: Desk, rail: Rail | None, payout: Payout) -> None:
         ref=payout.rail_ref,
     )
     answer: RailAnswer | None = None
-    reason = "the rail is not set up"
-    if rail is not None:
+    if rail is None:
+        reason = "the rail is not set up"
+    elif is_too_late_to_send(payout, desk.now_ms()):
+        reason = "it may have been sent: look at the rail"
+    else:
         try:
             answer = await (rail.send(order) if payout.state is PayoutState.APPROVED else rail.look(order))
+            reason = ""
         except Unavailable as unavailable:
             reason = str(unavailable)
     await desk.tick(lambda entry: _answered(entry, payout, answer, reason))
@@ -149,7 +154,7 @@ def _answered(entry: Entry, asked: Payout, answer: RailAnswer | None, reason: st
         return {}
     state = _state_after(payout, answer)
     if state is None:
-        later = again(payout, entry.now_ms, reason if answer is None else "")
+        later = again(payout, entry.now_ms, reason)
         PAYOUTS.change(entry.transaction, entry.now_ms, payout, later, touching=(payout.account_id,))
     elif answer is not None:
         _move(entry, payout, state, ref=answer.ref, reason=answer.reason)

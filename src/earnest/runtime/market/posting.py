@@ -24,7 +24,6 @@ from earnest.runtime.desk import Act, Entry
 from earnest.runtime.judging import linted
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.settling import save_job
-from earnest.verification.lint import Complaint
 
 SECOND_MS: Final = 1_000
 LINTED_KEPT_MAX: Final = 1_024
@@ -49,32 +48,38 @@ async def prepare_posting(market: Market, caller: Caller, offer: Offer) -> Act:
     check_requirements(offer.requirements)
     check_files(offer.files)
     fee_bps = check_price(offer.currency, offer.amount_micro, market.terms)
-    with tempfile.TemporaryDirectory(prefix="earnest-job-") as folder:
-        base = Path(folder)
-        await asyncio.to_thread(lay_out, market, caller.id, offer.files, base)
-        spec, tags = spec_of(offer, market.registry.kinds(), lambda check: market.verifier.check_faults(check, base))
-        await _lint(market, spec, offer.files, base)
+    spec, tags = spec_of(offer, market.registry.kinds(), market.verifier.check_faults)
+    digest = digest_of([[criterion_to_json(one) for one in spec.criteria], dict(offer.files)])
+    if digest not in market.linted:
+        await _lint(market, caller, spec, offer.files)
+        _remember(market.linted, digest)
     vetted = _Vetted(offer=offer, spec=spec, tags=tags, fee_bps=fee_bps)
     return lambda entry: _post(entry, market.terms, vetted)
 
 
-async def _lint(market: Market, spec: VerificationSpec, files: Mapping[str, str], base: Path) -> None:
-    """Try the checks on worthless work. What was tried and found good is not tried again."""
-    digest = digest_of([[criterion_to_json(one) for one in spec.criteria], dict(files)])
-    if digest in market.linted:
-        return
-    path = base / "offer.txt"
-    await asyncio.to_thread(path.write_text, spec.text, encoding="utf-8")
-    found = await linted(market.verifier, market.registry, spec, path)
+async def _lint(market: Market, caller: Caller, spec: VerificationSpec, files: Mapping[str, str]) -> None:
+    """Try the checks on worthless work, beside the files that they name. A check that cannot be tried is refused."""
+    with tempfile.TemporaryDirectory(prefix="earnest-job-") as folder:
+        path = Path(folder) / "offer.txt"
+        await asyncio.to_thread(lay_out, market, caller.id, files, Path(folder))
+        await asyncio.to_thread(path.write_text, spec.text, encoding="utf-8")
+        faults = market.verifier.config_faults(spec.criteria, "job", Path(folder))
+        if faults:
+            raise Refused("validation", faults[0].message, errors=[_error("", fault.message) for fault in faults])
+        found = await linted(market.verifier, market.registry, spec, path)
     grave = [one for one in found if one.is_grave]
     if grave:
         message = f"{grave[0].criterion}: {grave[0].message}"
-        raise Refused("lint_failed", message, errors=[_error(one) for one in grave])
+        raise Refused("lint_failed", message, errors=[_error(one.criterion, one.message) for one in grave])
     if untried := [one for one in found if one.is_untried]:
         raise Refused("verifier_unavailable", f"{untried[0].criterion}: {untried[0].message}")
-    if len(market.linted) >= LINTED_KEPT_MAX:
-        market.linted.pop(next(iter(market.linted)))
-    market.linted[digest] = None
+
+
+def _remember(linted: dict[str, None], digest: str) -> None:
+    """What was tried and found good is not tried again."""
+    if len(linted) >= LINTED_KEPT_MAX:
+        linted.pop(next(iter(linted)))
+    linted[digest] = None
 
 
 def withdraw_job(entry: Entry, job_id: str) -> JsonObject:
@@ -149,8 +154,8 @@ def _post(entry: Entry, terms: Terms, vetted: _Vetted) -> JsonObject:
     return {"job_id": job.id, "state": job.state.value, "amount_micro": job.amount_micro, "currency": job.currency}
 
 
-def _error(complaint: Complaint) -> JsonObject:
-    return {"pointer": f"/criteria/{complaint.criterion}", "code": "lint_failed", "detail": complaint.message}
+def _error(criterion: str, message: str) -> JsonObject:
+    return {"pointer": f"/criteria/{criterion}" if criterion else "/criteria", "code": "lint", "detail": message}
 
 
 def _text(value: JsonValue) -> str:

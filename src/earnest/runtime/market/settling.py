@@ -12,6 +12,7 @@ from earnest.market.moving import Moved
 from earnest.market.service import CLAIMS, JOBS, SIGNALS, category
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Entry
+from earnest.runtime.market.money import give
 
 
 def advance(entry: Entry, terms: Terms, before: Claim, moved: Moved) -> Claim:
@@ -39,7 +40,7 @@ def settle(entry: Entry, terms: Terms, claim: Claim) -> Claim:
     settled = _save(entry, claim, ending.settled(claim, entry.now_ms, terms))
     save_job(entry, job, job_settled(job, settled, entry.now_ms), "settled")
     if settled.state is ClaimState.RELEASED:
-        _give(entry, settlement.approved_bonus(settled, terms, entry.now_ms))
+        give(entry, settlement.approved_bonus(settled, terms, entry.now_ms))
     else:
         _fine(entry, terms, settled)
     return settled
@@ -95,11 +96,3 @@ def _fine(entry: Entry, terms: Terms, claim: Claim) -> None:
     chain = settlement.fined(claim, penalty, free, entry.now_ms)
     if chain:
         ledger.post(entry.transaction, chain)
-
-
-def _give(entry: Entry, chain: tuple[Transfer, ...]) -> None:
-    """A gift of the treasury, left out where the treasury has less."""
-    need = settlement.treasury_needs_micro(chain)
-    if not chain or ledger.balance(entry.transaction, accounts.treasury(chain[0].currency)).free_micro < need:
-        return
-    ledger.post(entry.transaction, chain)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.effects.artifacts.fetching import fetch_artifact
+from earnest.effects.artifacts.store import Stored
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, digest_of
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
@@ -15,8 +16,8 @@ from earnest.market.claim import Claim
 from earnest.market.evidence import Submission
 from earnest.market.offer import Requirement, missing
 from earnest.market.service import ARTIFACTS, CLAIMS, JOBS, SUBMISSIONS
-from earnest.market.terms import Terms
 from earnest.runtime.desk import Act, Entry
+from earnest.runtime.market.artifacts import keep_artifact
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.settling import advance
 
@@ -40,12 +41,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """An item, its content stored."""
+    """An item and, where its content came with it, what of it is in the store."""
 
     item: Item
-    sha256: str
-    size_bytes: int
-    is_new: bool
+    stored: Stored | None = None
 
 
 async def prepare_submission(market: Market, caller: Caller, claim_id: str, items: Sequence[Item]) -> Act:
@@ -57,7 +56,7 @@ async def prepare_submission(market: Market, caller: Caller, claim_id: str, item
     claim = market.desk.database.read_sync(lambda reader: CLAIMS.find(reader, claim_id))
     _check_seller(claim, caller)  # before anything is fetched for somebody
     kept = [await _keep(market, item) for item in items]
-    return lambda entry: _submit(entry, market.terms, claim_id, kept)
+    return lambda entry: _submit(entry, market, claim_id, kept)
 
 
 async def _keep(market: Market, item: Item) -> _Kept:
@@ -69,25 +68,25 @@ async def _keep(market: Market, item: Item) -> _Kept:
     elif item.inline is not None:
         content = item.inline
     else:
-        return _Kept(item=item, sha256=item.sha256, size_bytes=0, is_new=False)
+        return _Kept(item=item)
     stored = await market.artifacts.put(content)
     if item.sha256 not in {"", stored.sha256}:
         message = f"{item.requirement_id}: its content is {stored.sha256}, not {item.sha256}"
         raise Refused("evidence_hash_mismatch", message)
-    return _Kept(item=item, sha256=stored.sha256, size_bytes=stored.size_bytes, is_new=True)
+    return _Kept(item=item, stored=stored)
 
 
-def _submit(entry: Entry, terms: Terms, claim_id: str, kept: Sequence[_Kept]) -> JsonObject:
+def _submit(entry: Entry, market: Market, claim_id: str, kept: Sequence[_Kept]) -> JsonObject:
     entry.me.need(Scope.LIVE, Scope.HEARTBEAT, Scope.REGISTERED)
     claim = CLAIMS.find(entry.transaction, claim_id)
     _check_seller(claim, entry.me)
     job = JOBS.find(entry.transaction, claim.job_id)
     requirements = {one["id"]: Requirement(**one) for one in json.loads(job.requirements)}
-    manifest = _manifest(entry, kept, requirements)
+    manifest = _manifest(entry, market, kept, requirements)
     if lacking := missing(list(requirements.values()), {one.item.requirement_id: one for one in kept}):
         raise Refused("evidence_incomplete", f"still to hand in: {', '.join(lacking)}", missing=lacking)
     root = digest_of(manifest)
-    moved = working.submit(claim, entry.now_ms, terms, root)
+    moved = working.submit(claim, entry.now_ms, market.terms, root)
     submission = Submission(
         id=entry.new_id("evd"),
         claim_id=claim.id,
@@ -98,7 +97,7 @@ def _submit(entry: Entry, terms: Terms, claim_id: str, kept: Sequence[_Kept]) ->
         by_key=entry.me.key_id,
     )
     SUBMISSIONS.open(entry.transaction, entry.now_ms, submission)
-    after = advance(entry, terms, claim, moved)
+    after = advance(entry, market.terms, claim, moved)
     return {
         "claim_id": after.id,
         "state": after.state.value,
@@ -108,7 +107,9 @@ def _submit(entry: Entry, terms: Terms, claim_id: str, kept: Sequence[_Kept]) ->
     }
 
 
-def _manifest(entry: Entry, kept: Sequence[_Kept], requirements: Mapping[str, Requirement]) -> list[JsonValue]:
+def _manifest(
+    entry: Entry, market: Market, kept: Sequence[_Kept], requirements: Mapping[str, Requirement]
+) -> list[JsonValue]:
     """What was handed in, by the requirements' ids. Raises `Refused("validation")` for what nobody asked for."""
     seen: set[str] = set()
     manifest: list[JsonValue] = []
@@ -117,7 +118,7 @@ def _manifest(entry: Entry, kept: Sequence[_Kept], requirements: Mapping[str, Re
         if wanted is None or wanted.id in seen:
             raise Refused("validation", f"{one.item.requirement_id[:80]!r} is not asked for, or given twice")
         seen.add(wanted.id)
-        artifact = _artifact(entry, one)
+        artifact = _artifact(entry, market, one)
         _check_item(one.item, wanted, artifact)
         manifest.append(
             {
@@ -135,23 +136,15 @@ def _manifest(entry: Entry, kept: Sequence[_Kept], requirements: Mapping[str, Re
     return manifest
 
 
-def _artifact(entry: Entry, one: _Kept) -> Artifact:
+def _artifact(entry: Entry, market: Market, one: _Kept) -> Artifact:
     """The seller's artifact; one that was only now stored becomes theirs."""
-    known = ARTIFACTS.get(entry.transaction, artifact_id(entry.me.id, one.sha256))
-    if known is not None:
-        return known
-    if not one.is_new:
-        raise Refused("evidence_hash_mismatch", f"{one.item.requirement_id}: you have no artifact {one.sha256[:80]!r}")
-    artifact = Artifact(
-        id=artifact_id(entry.me.id, one.sha256),
-        account_id=entry.me.id,
-        sha256=one.sha256,
-        size_bytes=one.size_bytes,
-        media_type=one.item.media_type,
-        kept_at_ms=entry.now_ms,
-    )
-    ARTIFACTS.open(entry.transaction, entry.now_ms, artifact)
-    return artifact
+    if one.stored is not None:
+        return keep_artifact(entry, market.artifacts.limits, one.stored, one.item.media_type)
+    known = ARTIFACTS.get(entry.transaction, artifact_id(entry.me.id, one.item.sha256))
+    if known is None:
+        message = f"{one.item.requirement_id}: you have no artifact {one.item.sha256[:80]!r}"
+        raise Refused("evidence_hash_mismatch", message)
+    return known
 
 
 def _check_item(item: Item, wanted: Requirement, artifact: Artifact) -> None:

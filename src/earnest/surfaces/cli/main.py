@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from earnest import __version__
-from earnest.surfaces.cli import audit, chat, doctor, dream, journal, memory, review, run, runs, verify
+from earnest.surfaces.cli import audit, chat, doctor, dream, journal, keys, memory, review, run, runs, serve, verify
 
 app = typer.Typer(
     name="earnest",
@@ -23,11 +23,13 @@ app.command(name="show")(runs.show)
 app.command(name="verify")(verify.verify)
 app.command(name="replay")(verify.replay)
 app.command(name="dream")(dream.dream)
+app.command(name="serve")(serve.serve)
 app.command(name="doctor")(doctor.doctor)
 app.add_typer(audit.app, name="audit")
 app.add_typer(memory.app, name="memory")
 app.add_typer(review.app, name="review")
 app.add_typer(journal.app, name="journal")
+app.add_typer(keys.app, name="keys")
 
 
 def _version(wanted: bool) -> None:

@@ -1,5 +1,6 @@
 """Which routes does the platform have? One ASGI application over one market."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -9,14 +10,20 @@ from fastapi.routing import APIRoute
 from earnest.identity.secret import KeyedHash
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
+from earnest.runtime.market.presence import Presences
 from earnest.surfaces.web import (
     pages,
+    routes_agents,
     routes_claims,
+    routes_disputes,
     routes_identity,
     routes_jobs,
+    routes_reviews,
+    routes_wallet,
 )
 from earnest.surfaces.web.door import API, Door, House
 from earnest.surfaces.web.health import Readiness, health_router
+from earnest.surfaces.web.home import Heartbeats, HomePage, home_router
 from earnest.surfaces.web.limits import Limits, Quotas
 from earnest.surfaces.web.metrics import Metrics
 from earnest.surfaces.web.refusing import refuse_in_problems
@@ -28,6 +35,10 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     routes_identity.operator_router,
     routes_jobs.router,
     routes_claims.router,
+    routes_reviews.router,
+    routes_disputes.router,
+    routes_agents.router,
+    routes_wallet.router,
 )
 """What stands under `/api/v1`. Of two routes that fit a path the first takes it."""
 ROOT_ROUTERS: Final[tuple[APIRouter, ...]] = (routes_jobs.root_router,)
@@ -42,9 +53,14 @@ def create_app(
     quotas: Quotas | None = None,
     readiness: Readiness | None = None,
     gauges: Mapping[str, tuple[str, Callable[[], float]]] | None = None,
+    presences: Presences | None = None,
 ) -> FastAPI:
-    """The application. `url` is the address by which the world reaches it, without a slash at its end."""
+    """The application. `url` is the address by which the world reaches it, without a slash at its end.
+
+    Whoever gives `presences` flushes them.
+    """
     quotas, metrics = quotas or Quotas(), Metrics(gauges)
+    home = HomePage(market, presences or Presences(market.desk))
     app = FastAPI(
         openapi_url=None,
         docs_url=None,
@@ -52,7 +68,7 @@ def create_app(
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
     )
-    for router in (*ROUTERS, meta_router(quotas)):
+    for router in (*ROUTERS, home_router(home), meta_router(quotas)):
         app.include_router(router, prefix=API)
     for router in ROOT_ROUTERS:
         app.include_router(router, generate_unique_id_function=_root_operation_id)
@@ -70,13 +86,15 @@ def create_app(
         metrics=metrics,
         url=url,
     )
+    app.add_middleware(Heartbeats, page=home)
     app.add_middleware(Door, house=house)
     return app
 
 
 def _operation_id(route: APIRoute) -> str:
-    return route.name
+    """Method and path in one word, which no two operations have."""
+    return re.sub(r"\W+", "_", f"{min(route.methods).lower()}{route.path}").strip("_")
 
 
 def _root_operation_id(route: APIRoute) -> str:
-    return f"root_{route.name}"
+    return f"root_{_operation_id(route)}"

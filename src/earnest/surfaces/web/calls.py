@@ -108,13 +108,16 @@ class Call:
 
     def refused(self, refused: Refused) -> Response:
         """The problem that a refusal is."""
-        details = dict(refused.details)
-        headers = headers_of(refused.code, details)
-        return problem(refused.code, str(refused), self.request_id, self.path, details, headers=headers)
+        return self.problem(refused.code, str(refused), refused.details)
+
+    def problem(self, code: str, detail: str, details: JsonObject | None = None) -> Response:
+        """An answer that says no."""
+        given = dict(details or {})
+        return problem(code, detail, self.request_id, self.path, given, headers=headers_of(code, given))
 
     def _refusal(self, answer: Answer) -> Response:
         details = {name: value for name, value in answer.body.items() if name not in {"code", "detail"}}
-        return self.refused(Refused(answer.refusal, str(answer.body.get("detail", "")), **details))
+        return self.problem(answer.refusal, str(answer.body.get("detail", "")), details)
 
     def _keyed(self, *, needed: bool) -> Keyed | None:
         given = self.headers.getlist(KEY_HEADER)
@@ -197,12 +200,12 @@ class _WithKey(SecurityBase):
         self._is_raw = is_raw
 
     async def __call__(self, request: Request) -> Call:
-        call = called(request.scope)
+        call, route = called(request.scope), request.scope["route"]
+        call.route = route.path
         _ = call.me
         if not self._is_raw:
             return await any_call(request)
-        call.route = request.scope["route"].path
-        _check_query(request, request.scope["route"])
+        _check_query(request, route)
         return call
 
 

@@ -78,7 +78,8 @@ class Door:
             if passing.status:
                 raise
             await self._failed(call, error)(scope, receive, passing.send)
-        self._house.metrics.seen(call.method, call.route, passing.status, passing.took_ns(self._house.market))
+        route = call.route or getattr(scope.get("route"), "path", "")
+        self._house.metrics.seen(call.method, route, passing.status, passing.took_ns())
 
     def _call(self, scope: Scope) -> tuple[Call, Refused | None]:
         """The call, and why it is refused at the door, if it is."""
@@ -149,7 +150,7 @@ class Door:
             return call.refused(error)
         told = _SECRET.sub("ern_…", "".join(traceback.format_exception(error)))
         _LOG.error("%s %s %s\n%s", call.request_id, call.method, call.route, told)
-        return call.refused(Refused("internal_error", f"this is a fault of ours; it is noted as {call.request_id}"))
+        return call.problem("internal_error", f"this is a fault of ours; it is noted as {call.request_id}")
 
     def date(self, now_s: int) -> bytes:
         """The header Date; written once a second."""
@@ -176,9 +177,9 @@ class _Passing:
             self._add(MutableHeaders(raw=message.setdefault("headers", [])))
         await self._send(message)
 
-    def took_ns(self, market: Market) -> int:
+    def took_ns(self) -> int:
         """How long it has been under way."""
-        return market.desk.clock.ticks_ns() - self._began_ns
+        return self._call.market.desk.clock.ticks_ns() - self._began_ns
 
     def _add(self, headers: MutableHeaders) -> None:
         call, raw = self._call, headers.raw

@@ -180,7 +180,7 @@ class Decide(Strict):
 
     approved: bool
     reason: Reason
-    penalty: Annotated[int | float | None, Field(strict=False)] = None
+    penalty: int | float | None = None
     criteria: Annotated[list[Id], Field(max_length=CITED_MAX)] = []
 
 

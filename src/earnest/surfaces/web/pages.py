@@ -89,7 +89,7 @@ async def use_setup(link: str, request: Request) -> Response:
     body = answer.body
     told = _fill(_DONE, handle=str(body["handle"]), key=str(body["key"])) if "key" in body else _LOGGED_IN
     response = _page("Done", told)
-    put_cookie(response, str(body[SESSION]), is_secure=call.url.startswith("https://"))
+    put_cookie(call, response, str(body[SESSION]))
     return response
 
 
@@ -109,7 +109,7 @@ async def use_login(request: Request) -> Response:
     except Refused as refused:
         return _refusal(refused)
     response = _page("Done", _LOGGED_IN)
-    put_cookie(response, str(answer.body[SESSION]), is_secure=call.url.startswith("https://"))
+    put_cookie(call, response, str(answer.body[SESSION]))
     return response
 
 

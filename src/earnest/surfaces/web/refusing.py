@@ -18,6 +18,7 @@ ERRORS_MAX: Final = 50
 TEXT_MAX: Final = 300
 RETRY_S: Final = 5
 _OF_STATUS: Final = {
+    400: ("malformed_json", "the body cannot be read as JSON"),
     404: ("not_found", "there is no such address"),
     405: ("method_not_allowed", "this address does not take this method"),
     413: ("too_large", "the body is too large"),
@@ -52,9 +53,8 @@ async def _invalid(request: Request, error: Exception) -> Response:
     if any(one["type"] == "json_invalid" for one in found):
         return call.refused(Refused("malformed_json", "the body is not JSON"))
     errors = [_fault(one) for one in found]
-    is_unknown = any(one["type"] == "extra_forbidden" for one in found)
-    message = f"{errors[0]['pointer']}: {errors[0]['detail']}" if errors else "the request is not of the form"
-    return call.refused(Refused("unknown_field" if is_unknown else "validation", message, errors=errors))
+    code = "unknown_field" if any(one["type"] == "extra_forbidden" for one in found) else "validation"
+    return call.problem(code, f"{errors[0]['pointer']}: {errors[0]['detail']}", {"errors": errors})
 
 
 async def _http(request: Request, error: Exception) -> Response:
@@ -62,10 +62,7 @@ async def _http(request: Request, error: Exception) -> Response:
     call = called(request.scope)
     if isinstance(error.__cause__, Refused):  # raised while FastAPI read the body
         return call.refused(error.__cause__)
-    if error.status_code == 400:
-        return call.refused(Refused("malformed_json", "the body cannot be read as JSON"))
-    code, text = _OF_STATUS.get(error.status_code, ("internal_error", "this is a fault of ours"))
-    response = call.refused(Refused(code, text))
+    response = call.problem(*_OF_STATUS.get(error.status_code, ("internal_error", "this is a fault of ours")))
     response.headers.update(error.headers or {})
     return response
 

@@ -1,6 +1,8 @@
 """How does a browser hold an operator's login?"""
 
+from ipaddress import ip_address
 from typing import Final
+from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
@@ -15,15 +17,24 @@ SESSION_COOKIE: Final = "earnest_session"
 def logged_in(call: Call, body: JsonObject) -> Response:
     """The answer to a login, whose secret goes into a cookie and nowhere else."""
     response = rendered({name: value for name, value in body.items() if name != SESSION})
-    put_cookie(response, str(body[SESSION]), is_secure=call.url.startswith("https://"))
+    put_cookie(call, response, str(body[SESSION]))
     return response
 
 
-def put_cookie(response: Response, secret: str, *, is_secure: bool) -> None:
-    """A cookie that no script reads and no other site sends."""
+def put_cookie(call: Call, response: Response, secret: str) -> None:
+    """A cookie that no script reads and no other site sends; beyond this machine only TLS carries it."""
+    is_secure = not is_loopback(urlsplit(call.url).hostname or "")
     response.set_cookie(
         SESSION_COOKIE, secret, max_age=SESSION_MS // 1000, httponly=True, samesite="strict", secure=is_secure
     )
+
+
+def is_loopback(host: str) -> bool:
+    """True for an address that only this machine reaches."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def logged_out(response: Response) -> Response:

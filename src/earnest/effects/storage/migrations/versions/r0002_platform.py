@@ -296,15 +296,20 @@ CREATE INDEX payouts_by_wake_ms ON payouts (wake_ms) WHERE wake_ms IS NOT NULL;
 CREATE TABLE presences (
   account_id TEXT NOT NULL,
   seen_at_ms INTEGER NOT NULL,
+  expected_s INTEGER NOT NULL,
   last_action TEXT NOT NULL,
   last_action_at_ms INTEGER,
   silence_told_at_ms INTEGER,
   disputes_told_at_ms INTEGER,
+  outbox TEXT NOT NULL,
+  outbox_tries INTEGER NOT NULL,
+  outbox_at_ms INTEGER,
   wake_ms INTEGER,
   PRIMARY KEY (account_id)
 )
  STRICT;
 CREATE INDEX presences_by_wake_ms ON presences (wake_ms) WHERE wake_ms IS NOT NULL;
+CREATE INDEX presences_with_mail ON presences (outbox_at_ms) WHERE outbox_at_ms IS NOT NULL;
 CREATE TABLE replies (
   id TEXT NOT NULL,
   fingerprint TEXT NOT NULL,

@@ -1,0 +1,105 @@
+"""Where is the platform's own secret, and is it the one by which the kept keys were hashed?
+
+One line in `secrets/keys` of the data directory, readable by its owner only. Its fingerprint is a fact: with another
+secret nobody's key would be known, so a secret that is missing, altered or exchanged stops the start.
+"""
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from earnest.app import places
+from earnest.effects.clock import Chance, Clock
+from earnest.effects.storage.database import Database
+from earnest.effects.storage.reader import Reader
+from earnest.foundation.errors import Refused
+from earnest.foundation.facts import Fact
+from earnest.identity.secret import KeyedHash
+from earnest.identity.service import KEYS
+
+FORMAT: Final = "earnest-keys-1"
+BYTES_MAX: Final = 1_024
+MADE: Final = "key_store.made"
+
+
+def open_key_store(home: Path, database: Database, clock: Clock, chance: Chance) -> KeyedHash:
+    """The secret; made at the first start. Raises `Refused("key_store_damaged")`."""
+    path = places.key_store(home)
+    known, has_keys = database.read_sync(lambda reader: (_known_fingerprint(reader), _has_keys(reader)))
+    if not path.exists() and not path.is_symlink():
+        if known or has_keys:
+            raise _damaged(f"{path} is missing, and the books hold keys that it made: put it back from a backup")
+        _make(path, chance.secret())
+    hashing = read_key_store(home)
+    fingerprint = hashing.digest("fingerprint", FORMAT)
+    if known is None:
+        made = Fact(kind=MADE, subject="keys", at_ms=clock.now_ms(), body={"fingerprint": fingerprint})
+        database.write_sync(lambda transaction: transaction.record(made))
+    elif known != fingerprint:
+        raise _damaged(f"{path} holds another secret than the one by which the keys in the books were made")
+    return hashing
+
+
+def read_key_store(home: Path) -> KeyedHash:
+    """The secret, beside whoever uses the books. Raises `Refused`: `key_store_missing`, `key_store_damaged`."""
+    path = places.key_store(home)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise Refused("key_store_missing", f"there is no {path} yet: `earnest serve` makes it") from None
+    except OSError as error:
+        raise _damaged(f"{path} cannot be read: {error.strerror}") from None
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+            raise _damaged(f"{path} must be a file of yours that nobody else may read: chmod 600")
+        return KeyedHash(_secret(path, file.read(BYTES_MAX)))
+
+
+def _secret(path: Path, data: bytes) -> bytes:
+    """`earnest-keys-1 SECRET CHECKSUM`, both in hexadecimal."""
+    words = data.decode("ascii", "replace").split()
+    try:
+        secret = bytes.fromhex(words[1])
+        if words[0] == FORMAT and len(words) == 3 and len(secret) == 32 and words[2] == _checksum(secret):
+            return secret
+    except (IndexError, ValueError):
+        pass
+    raise _damaged(f"{path} is damaged: put it back from a backup")
+
+
+def _make(path: Path, secret: bytes) -> None:
+    """Write it whole or not at all, and durably."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_suffix(".new")
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(f"{FORMAT} {secret.hex()} {_checksum(secret)}\n".encode())
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(path)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _checksum(secret: bytes) -> str:
+    return hashlib.sha256(FORMAT.encode() + secret).hexdigest()[:16]
+
+
+def _known_fingerprint(reader: Reader) -> str | None:
+    newest = next(reader.facts(kind=MADE, limit=1, newest_first=True), None)
+    return None if newest is None else str(newest.body["fingerprint"])
+
+
+def _has_keys(reader: Reader) -> bool:
+    return any(KEYS.where(reader, "1 = 1 LIMIT 1"))
+
+
+def _damaged(message: str) -> Refused:
+    return Refused("key_store_damaged", message)

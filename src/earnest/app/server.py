@@ -1,0 +1,132 @@
+"""The platform as one process: what is opened, in order, and what works beside the requests?"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from earnest.app import places
+from earnest.app.judges import reviews_in
+from earnest.app.platform import keep_sealing, open_auditor, open_sandbox_in
+from earnest.app.secrets_file import open_key_store, read_key_store
+from earnest.app.settings import Settings
+from earnest.app.verifiers import verifier_for
+from earnest.effects.artifacts.store import ArtifactStore
+from earnest.effects.bus.local import LocalBus
+from earnest.effects.clock import Chance, Clock, SystemChance, SystemClock
+from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Sandbox
+from earnest.effects.storage.database import Database
+from earnest.effects.web.fetching import Web
+from earnest.foundation.errors import EarnestError
+from earnest.identity.key import LINK_MS, operator_link
+from earnest.identity.secret import KeyedHash
+from earnest.market.terms import Terms
+from earnest.runtime.desk import Desk
+from earnest.runtime.market.market import Market
+from earnest.runtime.market.money import open_treasury
+from earnest.runtime.market.operating import the_operator
+from earnest.verification.registry import Registry
+
+Work: TypeAlias = Callable[["Server"], Coroutine[None, None, None]]
+"""What goes on beside the requests until the platform stops."""
+
+WORK: Final[Mapping[str, Work]] = {"auditor": lambda server: server.watch()}
+"""By name. One that ends is a fault: the platform is not ready any more, and says which."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """An open platform. `link` is the operator's way in, while there is no operator; else empty."""
+
+    settings: Settings
+    clock: Clock
+    market: Market
+    hashing: KeyedHash
+    sandbox: Sandbox
+    watch: Callable[[], Coroutine[None, None, None]]
+    link: str
+    working: dict[str, asyncio.Task[None]]
+
+    @property
+    def database(self) -> Database:
+        """The books."""
+        return self.market.desk.database
+
+    def readiness(self) -> Mapping[str, Callable[[], Awaitable[str]]]:
+        """What must be in order for work to be taken; each says what is wrong, or nothing."""
+        return {"books": self._books, "sandbox": self._tested, "work": self._work}
+
+    def gauges(self) -> Mapping[str, tuple[str, Callable[[], float]]]:
+        """What monitoring may ask."""
+        return {"facts": ("The number of the newest fact.", lambda: self.database.last_seq)}
+
+    async def _books(self) -> str:
+        try:
+            await self.database.write(lambda _: None)
+        except EarnestError as error:
+            return str(error)
+        return ""
+
+    async def _tested(self) -> str:
+        return (await self.sandbox.self_test(SELF_TEST_VALID_MS)).reason
+
+    async def _work(self) -> str:
+        return ", ".join(f"{name} has ended" for name, task in self.working.items() if task.done())
+
+
+@contextlib.asynccontextmanager
+async def open_server(settings: Settings, terms: Terms | None = None) -> AsyncIterator[Server]:
+    """Take the data directory, open the market in it and begin the work beside it.
+
+    Raises `Refused`: `data_directory_in_use` beside another writer, `key_store_damaged`.
+    """
+    clock, chance = SystemClock(), SystemChance()
+    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    async with contextlib.AsyncExitStack() as stack:
+        database = stack.enter_context(contextlib.closing(Database.open(places.books(settings.home), clock)))
+        hashing = open_key_store(settings.home, database, clock, chance)
+        bus = LocalBus()
+        auditor = stack.enter_context(contextlib.closing(open_auditor(settings, bus, clock, lambda _: None)))
+        sandbox = await open_sandbox_in(stack, settings, clock)
+        keep_sealing(stack, database, bus, clock)
+        market = Market(
+            desk=Desk(database, clock, chance),
+            terms=terms or Terms(),
+            verifier=verifier_for(settings, sandbox, clock=clock, chance=chance, reviews=reviews_in(database, clock)),
+            registry=Registry(),
+            artifacts=ArtifactStore(places.artifacts(settings.home)),
+            web=Web(clock),
+        )
+        await market.desk.tick(lambda entry: open_treasury(entry, market.terms))
+        is_new = database.read_sync(the_operator) is None
+        server = Server(
+            settings=settings,
+            clock=clock,
+            market=market,
+            hashing=hashing,
+            sandbox=sandbox,
+            watch=auditor.watch,
+            link=_link(hashing, clock, chance) if is_new else "",
+            working={},
+        )
+        for name, work in WORK.items():
+            server.working[name] = asyncio.get_running_loop().create_task(work(server), name=name)
+            stack.push_async_callback(_ended, server.working[name])
+        yield server
+
+
+def operator_link_for(settings: Settings) -> str:
+    """A one-time secret for the operator, made beside a running platform. Raises `Refused`: see `read_key_store`."""
+    return _link(read_key_store(settings.home), SystemClock(), SystemChance())
+
+
+def _link(hashing: KeyedHash, clock: Clock, chance: Chance) -> str:
+    now_ms = clock.now_ms()
+    return operator_link(hashing, chance.new_id(now_ms), now_ms + LINK_MS)
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    """Stop a piece of work, and wait until it has stopped."""
+    task.cancel()
+    await asyncio.wait([task])

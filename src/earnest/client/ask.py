@@ -1,0 +1,92 @@
+"""What is asked of a platform? One request as a value: sent by a client, now or again."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
+from urllib.parse import quote
+
+from earnest.foundation.canonical import JsonObject
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+Query: TypeAlias = Mapping[str, str | int | bool | None]
+
+API: Final = "/api/v1"
+JSON: Final = "application/json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came back. The names of `headers` are in lower case."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content: bytes = b""
+
+    def json(self) -> Any:
+        """The body as a JSON value. Raises `ValueError` where it is none."""
+        return json.loads(self.content)
+
+
+def as_json(answer: Answer) -> Any:
+    """The body, of whatever shape the platform has documented; members that nobody knows are in it too."""
+    return answer.json()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask(Generic[T_co]):
+    """One request. `path` begins after `/api/v1`; `read` makes of the answer what the caller gets."""
+
+    method: str
+    path: str
+    query: Query = field(default_factory=dict)
+    content: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    read: Callable[[Answer], T_co] = cast("Callable[[Answer], T_co]", as_json)
+
+    def after(self, cursor: str) -> "Ask[T_co]":
+        """The same list, from this cursor on."""
+        return replace(self, query={**self.query, "cursor": cursor})
+
+    def with_headers(self, **headers: str) -> "Ask[T_co]":
+        """The same, with these headers too; `_` in a name stands for `-`."""
+        more = {name.replace("_", "-"): text for name, text in headers.items() if text}
+        return replace(self, headers={**self.headers, **more})
+
+
+def get(template: str, *ids: str, query: Query | None = None) -> Ask[Any]:
+    """Look at something. `{}` in the template stand for `ids`."""
+    return Ask(method="GET", path=path_of(template, *ids), query=query or {})
+
+
+def post(template: str, *ids: str, body: JsonObject | None = None) -> Ask[Any]:
+    """Have something done."""
+    return _sent("POST", path_of(template, *ids), body)
+
+
+def put(template: str, *ids: str, body: JsonObject) -> Ask[Any]:
+    """Put something in its place."""
+    return _sent("PUT", path_of(template, *ids), body)
+
+
+def delete(template: str, *ids: str) -> Ask[Any]:
+    """Take something away."""
+    return _sent("DELETE", path_of(template, *ids), None)
+
+
+def given(**members: Any) -> JsonObject:
+    """The members that are not None."""
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def path_of(template: str, *ids: str) -> str:
+    """A path; whatever an id holds, it is one segment."""
+    return template.format(*(quote(one, safe="") for one in ids))
+
+
+def _sent(method: str, path: str, body: JsonObject | None) -> Ask[Any]:
+    if body is None:
+        return Ask(method=method, path=path)
+    content = json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+    return Ask(method=method, path=path, content=content, headers={"content-type": JSON})

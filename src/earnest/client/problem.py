@@ -1,0 +1,36 @@
+"""How did a platform say no?"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from earnest.client.ask import Answer
+from earnest.foundation.errors import EarnestError
+
+TEXT_CHARACTERS_MAX: Final = 2_000
+
+
+class Problem(EarnestError):
+    """A refusal or a failure (RFC 9457). `code` is from the platform's closed list, `GET /api/v1/meta/errors`.
+
+    `retryable`: the same request may do later, unchanged. `members`: all that was said, further members included.
+    """
+
+    def __init__(self, status: int, members: Mapping[str, Any]) -> None:
+        self.status = status
+        self.members = dict(members)
+        self.code = str(members.get("code") or f"http_{status}")
+        self.detail = str(members.get("detail") or members.get("title") or "")[:TEXT_CHARACTERS_MAX]
+        self.retryable = members.get("retryable") is True
+        self.request_id = str(members.get("request_id") or "")
+        self.next_call: Mapping[str, Any] | None = members.get("next_call")
+        self.errors: list[Mapping[str, Any]] = members.get("errors") or []
+        super().__init__(f"{self.code}: {self.detail}" if self.detail else self.code)
+
+
+def problem_of(answer: Answer) -> Problem:
+    """The problem that an answer of 400 and above is, also where something on the way has written it."""
+    try:
+        members = answer.json()
+    except ValueError:
+        members = None
+    return Problem(answer.status, members if isinstance(members, dict) else {})

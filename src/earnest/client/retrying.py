@@ -1,0 +1,108 @@
+"""When is a request sent again? One way for both clients: a generator that says what to send, and how long to wait."""
+
+import email.utils
+from collections.abc import Generator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, TypeAlias
+
+from earnest.client.ask import Answer
+from earnest.client.problem import problem_of
+from earnest.effects.clock import Chance
+from earnest.foundation.errors import Unavailable
+
+MS: Final = 1_000
+BUSY: Final = 429
+FAILED: Final = 500
+
+
+class Lost(Exception):
+    """No answer came. Whether anything happened is not known: so the same key is sent again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """At most `attempts` in all. Between them 0.5 s, 1 s, 2 s … by chance half of it or more; or as the platform says.
+
+    Where it says more than `wait_max_ms`, the caller is told instead.
+    """
+
+    attempts: int = 5
+    first_ms: int = 500
+    wait_max_ms: int = 60_000
+
+    def wait_ms(self, got: Answer | Lost, attempt: int, fraction: float) -> int | None:
+        """How long to wait after attempt number `attempt`, from 0 on; None: this is the answer."""
+        if attempt + 1 >= self.attempts or not _may_do_later(got):
+            return None
+        longest = min(self.wait_max_ms, self.first_ms << attempt)
+        jitter = int(longest * fraction / 2)
+        told_ms = _told_ms(got)
+        if told_ms is None:
+            return longest // 2 + jitter
+        return told_ms + jitter if told_ms <= self.wait_max_ms else None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Wait so long before the next attempt."""
+
+    ms: int
+
+
+class Again:
+    """Send the request; the same one each time."""
+
+
+Step: TypeAlias = Again | Wait
+
+
+def attempts(patience: Patience, chance: Chance) -> Generator[Step, Answer | Lost | None, Answer]:
+    """What to do, one step after the other; each `Again` is answered with what came back.
+
+    Returns an answer below 400. Raises `Problem`, and `Unavailable` where none came at all.
+    """
+    attempt = 0
+    while True:
+        got = yield Again()
+        assert got is not None
+        wait_ms = patience.wait_ms(got, attempt, chance.fraction())
+        if wait_ms is None:
+            return _outcome(got)
+        yield Wait(wait_ms)
+        attempt += 1
+
+
+def _outcome(got: Answer | Lost) -> Answer:
+    if isinstance(got, Lost):
+        raise Unavailable(f"the platform cannot be reached: {got}") from got
+    if got.status >= 400:
+        raise problem_of(got)
+    return got
+
+
+def _may_do_later(got: Answer | Lost) -> bool:
+    """A quota that ends at an hour nobody names, such as attempts a day, is not waited for."""
+    if isinstance(got, Lost) or got.status >= FAILED:
+        return True
+    if got.status == BUSY:
+        return _told_ms(got) is not None
+    return got.status == 409 and problem_of(got).retryable
+
+
+def _told_ms(got: Answer | Lost) -> int | None:
+    """Retry-After, in seconds or as a date that the answer's own Date is compared with."""
+    if isinstance(got, Lost) or not (text := got.headers.get("retry-after", "").strip()):
+        return None
+    if text.isascii() and text.isdigit():
+        return int(text[:9]) * MS
+    at, now = _instant(text), _instant(got.headers.get("date", ""))
+    return max(0, int((at - now).total_seconds() * MS)) if at and now else None
+
+
+def _instant(text: str) -> datetime | None:
+    try:
+        found = email.utils.parsedate_to_datetime(text)
+    except (TypeError, ValueError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

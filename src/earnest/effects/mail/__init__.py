@@ -1,0 +1,1 @@
+"""Mail to people, behind one protocol. What is written to whom, and when, is not its matter."""

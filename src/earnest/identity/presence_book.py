@@ -1,0 +1,39 @@
+"""How is it recorded that many were there, in one fact?"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, cast
+
+from earnest.effects.storage.book import Book
+from earnest.effects.storage.rows import differences, record, row_json
+from earnest.effects.storage.transaction import Transaction
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.facts import Fact
+from earnest.identity.presence import Presence
+
+PRESENCE_SEEN: Final = "presence.seen"
+ALL: Final = "presence"
+"""The subject of a fact about many accounts."""
+
+
+class PresenceBook(Book[Presence]):
+    """A book that also takes many changes at a time. Looks are no news to anybody: they touch no home."""
+
+    def __init__(self) -> None:
+        super().__init__("presence", Presence, "presences", key="account_id")
+        self.projections = {**self.projections, PRESENCE_SEEN: self._seen}
+
+    def see(self, transaction: Transaction, at_ms: int, changes: Iterable[tuple[Presence | None, Presence]]) -> int:
+        """Each before, None for whoever was never there, and after; the fact's number."""
+        seen = {
+            after.account_id: row_json(after) if before is None else differences(before, after)
+            for before, after in changes
+        }
+        fact = Fact(kind=PRESENCE_SEEN, subject=ALL, at_ms=at_ms, body={"seen": seen})
+        return record(transaction, fact, self.projections)
+
+    def _seen(self, transaction: Transaction, fact: Fact) -> None:
+        for account_id, given in cast("Mapping[str, JsonObject]", fact.body["seen"]).items():
+            if self.get(transaction, account_id) is None:
+                self.rows.insert(transaction, given)
+            else:
+                self.rows.update(transaction, account_id, given)

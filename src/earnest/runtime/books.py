@@ -1,0 +1,25 @@
+"""Which tables are a function of the facts, and which facts make them?"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from earnest.effects.storage.book import Book
+from earnest.effects.storage.rows import Project
+from earnest.identity import service as identity
+from earnest.ledger import service as ledger
+from earnest.market import service as market
+
+BOOKS: Final[tuple[Book[Any], ...]] = (*identity.BOOKS, *ledger.BOOKS, *market.BOOKS)
+
+PROJECTIONS: Final[Mapping[str, Project]] = {
+    **{kind: project for book in BOOKS for kind, project in book.projections.items()},
+    **ledger.PROJECTIONS,
+}
+"""What each kind of fact does to the tables. Facts of other kinds change none."""
+
+TABLES: Final[Mapping[str, str]] = {
+    **{book.rows.table: book.rows.key for book in BOOKS},
+    "ledger_accounts": "id",
+    "transfers": "id",
+}
+"""Every table that facts alone make, and its key."""

@@ -1,0 +1,56 @@
+"""What must hold in a market's books at every moment?"""
+
+from collections.abc import Iterator
+
+from earnest.effects.storage.reader import Reader
+from earnest.market.claim import TERMINAL
+
+_ENDED = ", ".join(f"'{state.value}'" for state in sorted(TERMINAL))
+
+QUESTIONS = {
+    "the accounts of a currency do not add up to nothing": (
+        "SELECT currency, sum(credits_posted - debits_posted) FROM ledger_accounts GROUP BY currency "
+        "HAVING sum(credits_posted - debits_posted) <> 0"
+    ),
+    "an account has given more than it had": (
+        "SELECT id, credits_posted - debits_posted - debits_pending FROM ledger_accounts "
+        "WHERE guarded = 1 AND credits_posted < debits_posted + debits_pending"
+    ),
+    "an escrow holds money of a job that has ended": (
+        "SELECT j.id, a.credits_posted - a.debits_posted FROM jobs j JOIN ledger_accounts a "
+        "ON a.id = j.id || ':escrow:' || j.currency WHERE j.ended_at_ms IS NOT NULL "
+        "AND (a.credits_posted <> a.debits_posted OR a.debits_pending <> 0)"
+    ),
+    "an escrow lacks money of a job that goes on": (
+        "SELECT j.id, coalesce(a.credits_posted - a.debits_posted, 0) FROM jobs j LEFT JOIN ledger_accounts a "
+        "ON a.id = j.id || ':escrow:' || j.currency WHERE j.ended_at_ms IS NULL "
+        "AND coalesce(a.credits_posted - a.debits_posted, 0) <> j.amount_micro"
+    ),
+    "a claim that has ended holds money": (
+        f"SELECT c.id, t.id FROM claims c JOIN transfers t ON t.id IN (c.id || '/seller', c.id || '/fee') "  # noqa: S608
+        f"WHERE c.state IN ({_ENDED}) AND t.resolved = ''"
+    ),
+    "a claim goes on and nothing will ever end it": (
+        f"SELECT id, state FROM claims WHERE state NOT IN ({_ENDED}) AND wake_ms IS NULL AND state <> 'disputed'"  # noqa: S608
+    ),
+    "a job has a live claim that is not live": (
+        f"SELECT j.id, c.state FROM jobs j JOIN claims c ON c.id = j.live_claim WHERE c.state IN ({_ENDED})"  # noqa: S608
+    ),
+    "two claims of one job are live": (
+        f"SELECT job_id, count(*) FROM claims WHERE state NOT IN ({_ENDED}) GROUP BY job_id HAVING count(*) > 1"  # noqa: S608
+    ),
+    "somebody works for themselves": "SELECT id, seller FROM claims WHERE seller = buyer",
+    "a review is seen before its time": (
+        "SELECT r.id, r.published_at_ms FROM reviews r JOIN claims c ON c.id = r.claim_id "
+        "WHERE r.published_at_ms IS NOT NULL AND r.published_at_ms < c.reviews_close_at_ms "
+        "AND (SELECT count(*) FROM reviews o WHERE o.claim_id = r.claim_id) < 2"
+    ),
+}
+"""What is wrong → a question whose every answer is a case of it."""
+
+
+def broken(reader: Reader) -> Iterator[str]:
+    """Every case of every wrong, in words; nothing where all holds."""
+    for wrong, sql in QUESTIONS.items():
+        for name, value in reader.execute(sql).fetchall():
+            yield f"{wrong}: {name} ({value})"

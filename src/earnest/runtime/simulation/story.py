@@ -1,0 +1,147 @@
+"""A simulated market from its first day to the end of its last claim."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from earnest.effects.clock import SystemClock, VirtualClock
+from earnest.foundation.canonical import JsonObject
+from earnest.identity.account import Account, Kind, Status
+from earnest.identity.caller import Caller, Scope
+from earnest.identity.service import ACCOUNTS
+from earnest.ledger import accounts
+from earnest.ledger import service as ledger
+from earnest.ledger.transfer import moved
+from earnest.market.terms import DAY_S, HOUR_S, MICRO
+from earnest.runtime.desk import Entry
+from earnest.runtime.market.judging import Judging
+from earnest.runtime.market.market import Market
+from earnest.runtime.market.money import open_treasury
+from earnest.runtime.market.timetable import TIMETABLE
+from earnest.runtime.recompute import recompute
+from earnest.runtime.simulation.characters import BUYERS, SELLERS
+from earnest.runtime.simulation.invariants import broken
+from earnest.runtime.simulation.offers import offer_of
+from earnest.runtime.simulation.town import Buying, Living, Ruling, Town, Working
+from earnest.runtime.timers import Timers
+
+STEP_S: Final = 6 * HOUR_S
+START_MICRO: Final = 100_000 * MICRO
+ENDING_DAYS_MAX: Final = 120
+"""How long after the last job everything must have ended by the clock alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How large a simulation is."""
+
+    days: int = 400
+    agents: int = 60
+    jobs: int = 5_200
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulated:
+    """What came of it: how often what happened, and what is wrong, in words (nothing, one hopes)."""
+
+    happened: Counter[str]
+    wrongs: tuple[str, ...]
+    facts: int
+
+
+async def simulate(
+    market: Market, clock: VirtualClock, plan: Plan, progress: Callable[[int], None] = lambda _: None
+) -> Simulated:
+    """Live through `plan.days`, then let the clock end what is left; all rules are looked at each day.
+
+    The market's own clock and chance are the simulation's. `progress` is told the day.
+    """
+    wrongs: list[str] = []
+    town = Town(market=market, chance=market.desk.chance)
+    timers = Timers(market.desk, market.terms, TIMETABLE, wrongs.append)
+    judging = Judging(market)
+    await market.desk.tick(lambda entry: open_treasury(entry, market.terms))
+    operator, buyers, sellers = await _people(town, plan.agents)
+    people: tuple[Living, ...] = (*sellers, *buyers, operator)
+    posted, steps = 0, plan.days * DAY_S // STEP_S
+    for step in range(steps):
+        await clock.advance_ms(STEP_S * 1_000)
+        await timers.look()
+        while posted < plan.jobs * (step + 1) // steps:
+            posted += 1
+            buyer = buyers[town.chosen(len(buyers))]
+            currency = "AID" if town.happens(20) else "USD"
+            amount_micro = (1 + town.chosen(3 if currency == "AID" else 40)) * MICRO
+            await buyer.post(town, offer_of(town.chosen(100), amount_micro, currency))
+        for person in people:
+            await person.live(town)
+        await judging.drain()
+        if step % (DAY_S // STEP_S) == 0:
+            wrongs += market.desk.database.read_sync(lambda reader: list(broken(reader)))
+            progress(step * STEP_S // DAY_S)
+        if wrongs:
+            break
+    wrongs += await _let_it_end(town, clock, timers)
+    found = market.desk.database.read_sync(lambda reader: recompute(reader, SystemClock()))
+    wrongs += found.differences
+    return Simulated(happened=town.happened, wrongs=tuple(wrongs), facts=found.facts)
+
+
+async def _let_it_end(town: Town, clock: VirtualClock, timers: Timers) -> list[str]:
+    """Nobody does anything any more: the clock alone must bring every claim, job and dispute to an end."""
+    ends_ms = clock.now_ms() + ENDING_DAYS_MAX * DAY_S * 1_000
+    while (next_ms := timers.next_ms()) is not None and next_ms <= ends_ms:
+        await clock.advance_ms(max(0, next_ms - clock.now_ms()))
+        await timers.look()
+    return town.market.desk.database.read_sync(
+        lambda reader: [
+            *broken(reader),
+            *(f"a {what} has not ended: {name}" for what, sql in _OPEN.items() for (name,) in reader.execute(sql)),
+        ]
+    )
+
+
+_OPEN: Final = {
+    "claim": "SELECT id FROM claims WHERE state NOT IN ('released', 'refunded', 'cancelled', 'expired')",
+    "job": "SELECT id FROM jobs WHERE ended_at_ms IS NULL",
+    "dispute": "SELECT id FROM disputes WHERE closed_at_ms IS NULL",
+    "reservation": "SELECT id FROM transfers WHERE kind = 'pending' AND resolved = ''",
+    "review window": "SELECT id FROM claims WHERE reviews_close_at_ms IS NOT NULL AND reviews_published_at_ms IS NULL",
+}
+
+
+async def _people(town: Town, agents: int) -> tuple[Ruling, list[Buying], list[Working]]:
+    """The operator, and agents of every character; a third of them buy."""
+    operator = await _somebody(town, "operator", Kind.OPERATOR, Scope.OPERATOR)
+    buyers, sellers = [], []
+    for at in range(agents):
+        caller = await _somebody(town, f"agent{at}", Kind.AGENT, Scope.LIVE)
+        if at % 3 == 0:
+            buyers.append(Buying(caller=caller, character=BUYERS[at // 3 % len(BUYERS)]))
+        else:
+            sellers.append(Working(caller=caller, character=SELLERS[at % len(SELLERS)]))
+    return Ruling(caller=operator), buyers, sellers
+
+
+async def _somebody(town: Town, handle: str, kind: Kind, scope: Scope) -> Caller:
+    def arrive(entry: Entry) -> JsonObject:
+        account = Account(
+            id=entry.new_id("act"),
+            handle=handle,
+            kind=kind,
+            status=Status.PAYOUTS_ENABLED,
+            created_at_ms=entry.now_ms,
+        )
+        ACCOUNTS.open(entry.transaction, entry.now_ms, account)
+        for currency in ("USD", "AID"):
+            source, home = accounts.external(currency), accounts.available(account.id, currency)
+            start = f"{account.id}/start/{currency}"
+            chain = moved(start, source, home, START_MICRO, reason="start", at_ms=entry.now_ms)
+            ledger.post(entry.transaction, chain)
+        return {"id": account.id}
+
+    found = await town.market.desk.tick(arrive)
+    account = town.market.desk.database.read_sync(lambda reader: ACCOUNTS.find(reader, str(found["id"])))
+    return Caller(account=account, scope=scope, key_id=f"key_{handle}")

@@ -1,0 +1,45 @@
+"""`earnest serve`: the platform, in this process, until it is stopped."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Where to listen.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65_535, help="On which port; 0: any free one.")] = None,
+    home: Annotated[Path | None, typer.Option(help="The data directory.")] = None,
+) -> None:
+    """Serve the platform until SIGINT or SIGTERM comes.
+
+    Exit codes: 0 stopped, 3 it could not begin.
+    """
+    import asyncio  # noqa: PLC0415
+    import socket  # noqa: PLC0415
+    from dataclasses import replace  # noqa: PLC0415
+
+    from earnest.app.server import open_server  # noqa: PLC0415
+    from earnest.app.settings import Settings  # noqa: PLC0415
+    from earnest.surfaces.cli.keys import settings_of  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
+    from earnest.surfaces.web.serving import listen, url_of  # noqa: PLC0415
+    from earnest.surfaces.web.serving import serve as answer  # noqa: PLC0415
+
+    settings = settings_of(home)
+    given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    settings = replace(settings, server=replace(settings.server, **given))  # type: ignore[arg-type]
+
+    async def run(settings: Settings, listener: socket.socket) -> None:
+        url = url_of(settings.server, listener.getsockname()[1])
+        async with open_server(settings) as server:
+
+            def begun() -> None:
+                say(f"earnest serves {settings.home} at {url}")
+                if server.link:
+                    say("", "Open this once, within 24 hours, to become its operator:", f"{url}/setup/{server.link}")
+
+            await answer(server, listener, url, begun)
+
+    with listen(settings.server) as listener:
+        asyncio.run(run(settings, listener))

@@ -1,0 +1,175 @@
+"""How is a home asked for over HTTP, and what of a heartbeat is noted on the way?
+
+Most requests of a platform ask for a home, and most of those are answered with what was ready. So `Heartbeats` stands
+before the routes: what FastAPI does for a request takes longer than this answer.
+"""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, NamedTuple
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter, Query, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from earnest.foundation.errors import Refused
+from earnest.identity.caller import Scope as KeyScope
+from earnest.runtime.market.homes import SECOND_MS, Homes, Wanted
+from earnest.runtime.market.market import Market
+from earnest.runtime.market.presence import Presences
+from earnest.surfaces.web.answers_home import HomeShown
+from earnest.surfaces.web.calls import Call, MyCall, called, is_known
+from earnest.surfaces.web.problems import problems
+from earnest.views.home import read_home
+
+PATH: Final = "/agents/me/home"
+HOME: Final = f"/api/v1{PATH}"
+LOOKS: Final = frozenset({"GET", "HEAD"})
+INCLUDES: Final[Mapping[str, tuple[bool, bool]]] = {
+    "": (False, False),
+    "jobs": (True, False),
+    "buyer": (False, True),
+    "jobs,buyer": (True, True),
+    "buyer,jobs": (True, True),
+}
+"""By `include`: jobs that could be taken on, what the account owes as a buyer."""
+
+DONE: Final = {
+    "answer": "answered test job",
+    "cancel": "cancelled",
+    "claim": "claimed",
+    "evidence": "submitted evidence on",
+    "extend": "asked for more time for",
+    "reviews": "reviewed",
+    "start": "started",
+    "statements": "made a statement in",
+}
+"""What was done, by the last word of the path; the word before it says to what (A39)."""
+
+Headers = list[tuple[bytes, bytes]]
+
+
+class Looked(NamedTuple):
+    """An answer to a look. A HEAD has the headers of `body` without it."""
+
+    status: int
+    headers: Headers
+    body: bytes
+
+
+class HomePage:
+    """Answers looks."""
+
+    def __init__(self, market: Market, presences: Presences) -> None:
+        self._market = market
+        self._homes = Homes(market.desk.database, market.terms, read_home)
+        self.presences = presences
+
+    def look(self, call: Call, included: tuple[bool, bool] = INCLUDES["jobs,buyer"], explain: bool = False) -> Looked:
+        """The home of whoever asks, or that it is as they know it. A look counts, and so does a 304; HEAD does not.
+
+        Raises `Refused("missing_key")`.
+        """
+        call.route = HOME
+        account_id = call.me.id
+        wanted = Wanted(account_id, *included, explain)
+        now_ms = self._market.desk.now_ms()
+        ready = self._homes.look(wanted, now_ms, self.presences.seen_at_ms(account_id))
+        next_ms = ready.next_check_ms(now_ms)
+        headers = [
+            (b"etag", ready.etag.encode()),
+            (b"next-check-in-after", b"%d" % ((next_ms - now_ms) // SECOND_MS)),
+        ]
+        if call.method == "GET":
+            self.presences.looked(account_id, now_ms, ready.expected_s)
+        if is_known(call.headers.get("if-none-match"), ready.etag):
+            return Looked(304, headers, b"")
+        body = ready.body(next_ms)
+        digest = base64.b64encode(hashlib.sha256(body).digest())
+        headers += [
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+            (b"content-digest", b"sha-256=:%s:" % digest),
+        ]
+        return Looked(200, headers, body if call.method == "GET" else b"")
+
+
+class Heartbeats:
+    """An ASGI middleware inside the door: answers looks, and notes what heartbeat keys do."""
+
+    def __init__(self, app: ASGIApp, page: HomePage) -> None:
+        self._app = app
+        self._page = page
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a look; let everything else through."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+        elif scope["path"] == HOME and scope["method"] in LOOKS:
+            call = called(scope)
+            looked = self._page.look(call, *_asked(call.query)) if call.query else self._page.look(call)
+            await send({"type": "http.response.start", "status": looked.status, "headers": looked.headers})
+            await send({"type": "http.response.body", "body": looked.body})
+        else:
+            await self._app(scope, receive, self._noting(called(scope), send))
+
+    def _noting(self, call: Call, send: Send) -> Send:
+        """The same `send`, which notes what was done with a heartbeat key."""
+        caller = call.caller
+        if caller is None or caller.scope is not KeyScope.HEARTBEAT or call.method in LOOKS:
+            return send
+
+        async def noting(message: Message) -> None:
+            if message["type"] == "http.response.start" and 200 <= message["status"] < 300:
+                self._page.presences.acted(caller.id, _done(call.method, call.path), call.market.desk.now_ms())
+            await send(message)
+
+        return noting
+
+
+def home_router(page: HomePage) -> APIRouter:
+    """The route as the OpenAPI document has it, and as it is answered where `Heartbeats` does not stand before it."""
+    router = APIRouter(tags=["home"])
+    known: dict[int | str, dict[str, Any]] = {304: {"description": "The state is as your If-None-Match says."}}
+
+    @router.get(PATH, response_model=HomeShown, responses={**known, **problems("missing_key")})
+    async def get_home(
+        call: MyCall,
+        include: Annotated[
+            Literal["", "jobs", "buyer", "jobs,buyer", "buyer,jobs"], Query(description="Which optional parts.")
+        ] = "jobs,buyer",
+        explain: Annotated[Literal["0", "1"], Query(description="1: name the rule behind each action.")] = "0",
+    ) -> Response:
+        """All that an agent must know in one look: what it has, what it owes, what to do next, when to look again."""
+        looked = page.look(call, INCLUDES[include], explain == "1")
+        response = Response(looked.body, looked.status)
+        response.raw_headers = looked.headers
+        return response
+
+    return router
+
+
+def _asked(query: str) -> tuple[tuple[bool, bool], bool]:
+    """What is to be included, and whether it is to be explained. Raises `Refused`: `validation`, `unknown_field`."""
+    asked = {"include": "jobs,buyer", "explain": "0"}
+    for name, value in parse_qsl(query, keep_blank_values=True, max_num_fields=10):
+        if name not in asked:
+            raise _fault(name, "unknown_field", "is no parameter of this")
+        asked[name] = value
+    included = INCLUDES.get(asked["include"])
+    if included is None:
+        raise _fault("include", "validation", "must be of jobs and buyer, with a comma between them")
+    if asked["explain"] not in {"0", "1"}:
+        raise _fault("explain", "validation", "must be 0 or 1")
+    return included, asked["explain"] == "1"
+
+
+def _fault(name: str, code: str, message: str) -> Refused:
+    pointer = f"#/query/{name[:80]}"
+    return Refused(code, f"{pointer}: {message}", errors=[{"pointer": pointer, "code": code, "detail": message}])
+
+
+def _done(method: str, path: str) -> str:
+    words = path.rsplit("/", 2)
+    return f"{DONE[words[-1]]} {words[-2]}" if words[-1] in DONE else f"{method} {path}"

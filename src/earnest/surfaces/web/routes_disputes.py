@@ -1,0 +1,126 @@
+"""Disputes over HTTP: what their two sides and the arbiters may do."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+
+from earnest.identity.caller import Scope
+from earnest.runtime.market import disputing
+from earnest.surfaces.web.calls import MyCall
+from earnest.surfaces.web.cursors import Cursor, Limit, after, page
+from earnest.surfaces.web.models_disputes import (
+    CastVote,
+    DisputeMoved,
+    Disputes,
+    DisputeSaid,
+    DisputeShown,
+    RaiseDispute,
+    Say,
+)
+from earnest.surfaces.web.problems import problems
+from earnest.views.disputes import list_disputes, show_dispute, unread_by
+
+router = APIRouter(tags=["disputes"])
+_SAYS: dict[str, Any] = {
+    "status_code": 201,
+    "response_model": DisputeSaid,
+    "responses": problems("not_found", "dispute_state", "limit_reached", "evidence_incomplete"),
+}
+
+
+@router.post(
+    "/claims/{claim_id}/disputes",
+    status_code=201,
+    response_model=DisputeMoved,
+    responses=problems(
+        "not_found",
+        "not_a_party",
+        "claim_state",
+        "claim_expired",
+        "below_dispute_floor",
+        "dispute_exists",
+        "criterion_required",
+        "stake_mismatch",
+    ),
+)
+async def post_dispute(claim_id: str, plea: RaiseDispute, call: MyCall) -> Response:
+    """Dispute a claim. The stake is taken at once; without the money the case waits 30 minutes for it."""
+    value = plea.value()
+    return await call.perform(
+        lambda entry: disputing.raise_dispute(entry, call.market.terms, claim_id, value), status=201
+    )
+
+
+@router.get("/disputes", response_model=Disputes, responses=problems("bad_cursor"))
+async def get_disputes(
+    call: MyCall,
+    waiting: Annotated[bool, Query(description="Only those that an arbiter is to rule.")] = False,
+    cursor: Cursor = "",
+    limit: Limit = 20,
+) -> Response:
+    """My disputes, or for the operator all, the newest first."""
+    me, last, sees_all = call.me.id, after(cursor), _sees_all(call)
+    return call.read(
+        lambda reader: page(
+            list_disputes(reader, me, sees_all=sees_all, waiting=waiting, after=last, limit=limit + 1),
+            limit,
+            "dispute_id",
+        )
+    )
+
+
+@router.get("/disputes/{dispute_id}", response_model=DisputeShown, responses=problems("not_found"))
+async def get_dispute(dispute_id: str, call: MyCall) -> Response:
+    """A case with all that was said. Whoever is a side of it has read it now."""
+    me = call.me.id
+    database = call.market.desk.database
+    if call.method == "GET" and database.read_sync(lambda reader: unread_by(reader, dispute_id, me)):
+        await call.market.desk.perform(call.me, lambda entry: disputing.mark_read(entry, dispute_id))
+    return call.read(lambda reader: show_dispute(reader, dispute_id, me, sees_all=_sees_all(call)))
+
+
+@router.post("/disputes/{dispute_id}/statements", **_SAYS)
+async def post_statement(dispute_id: str, said: Say, call: MyCall) -> Response:
+    """Say something in a case: three times at most."""
+    return await call.perform(lambda entry: disputing.speak(entry, dispute_id, said.text, said.evidence), status=201)
+
+
+@router.post("/disputes/{dispute_id}/respond", **_SAYS)
+async def post_respond(dispute_id: str, said: Say, call: MyCall) -> Response:
+    """The same as a statement, by the name that `home` gives it."""
+    return await post_statement(dispute_id, said, call)
+
+
+@router.post(
+    "/disputes/{dispute_id}/withdraw",
+    response_model=DisputeMoved,
+    responses=problems("not_found", "not_a_party", "dispute_state"),
+)
+async def post_withdraw(dispute_id: str, call: MyCall) -> Response:
+    """Take my case back before it is deliberated; the stake returns."""
+    return await call.perform(lambda entry: disputing.withdraw_dispute(entry, call.market.terms, dispute_id))
+
+
+@router.post(
+    "/disputes/{dispute_id}/votes",
+    response_model=DisputeMoved,
+    responses=problems("not_found", "related_party", "dispute_state", "criterion_required"),
+)
+async def post_vote(dispute_id: str, vote: CastVote, call: MyCall) -> Response:
+    """The operator's ruling."""
+    value = vote.value()
+    return await call.perform(lambda entry: disputing.rule(entry, call.market.terms, dispute_id, value))
+
+
+@router.post(
+    "/disputes/{dispute_id}/appeal",
+    response_model=DisputeMoved,
+    responses=problems("not_found", "not_a_party", "dispute_state", "insufficient_funds"),
+)
+async def post_appeal(dispute_id: str, call: MyCall) -> Response:
+    """Ask for a second ruling, once, within the time for it, with twice the stake."""
+    return await call.perform(lambda entry: disputing.appeal(entry, dispute_id))
+
+
+def _sees_all(call: MyCall) -> bool:
+    return call.me.scope in {Scope.OPERATOR, Scope.AUDITOR}

@@ -1,0 +1,157 @@
+"""Money over HTTP: wallet, deposits, payouts, fees, and whether the books cover it all."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query, Request, Response
+
+from earnest.foundation.canonical import JsonObject
+from earnest.identity.caller import Scope
+from earnest.runtime.market.money import Asked, ask_deposit, decide_deposit
+from earnest.runtime.market.payouts import Outcome, decide_payout, request_payout, set_destination
+from earnest.surfaces.web.calls import AnyCall, Call, MyCall, rendered
+from earnest.surfaces.web.cursors import Cursor, Limit, after, cursor_of
+from earnest.surfaces.web.models_wallet import (
+    AskDeposit,
+    AskPayout,
+    DecideDeposit,
+    DecidePayout,
+    DepositState,
+    DestinationSet,
+    Entries,
+    Fees,
+    PayoutMoved,
+    PayoutShown,
+    Queue,
+    SetDestination,
+    Solvency,
+    Wallet,
+)
+from earnest.surfaces.web.problems import problems
+from earnest.views.wallet import fees, list_entries, show_payout, show_queue, show_wallet, solvency
+
+router = APIRouter(tags=["wallet"])
+
+SOLVENCY_KEPT_MS: Final = 60_000
+"""It looks at every account: anybody may ask, but not for every second."""
+
+
+@router.get("/wallet", response_model=Wallet)
+async def get_wallet(call: MyCall) -> Response:
+    """My money, by currency, and the payouts under way."""
+    return call.read(lambda reader: show_wallet(reader, call.me.id, call.market.terms))
+
+
+@router.get("/wallet/entries", response_model=Entries, responses=problems("bad_cursor"))
+async def get_entries(
+    call: MyCall,
+    currency: Annotated[str | None, Query(pattern="^[A-Z]{3}$", description="Only this one.")] = None,
+    cursor: Cursor = "",
+    limit: Limit = 20,
+) -> Response:
+    """Every transfer that touched my money, the newest first."""
+    currencies = tuple(call.market.terms.currencies) if currency is None else (currency,)
+    last = after(cursor)
+    return call.read(lambda reader: _page(list_entries(reader, call.me.id, currencies, last, limit)))
+
+
+@router.post(
+    "/deposits",
+    status_code=201,
+    response_model=DepositState,
+    responses=problems("validation", "scope_forbidden", "heartbeat_scope_forbidden", "limit_reached"),
+)
+async def post_deposit(deposit: AskDeposit, call: MyCall) -> Response:
+    """Say that money was sent. It is there once the operator has seen it."""
+    asked = Asked(currency=deposit.currency, amount_micro=deposit.amount_micro, reference=deposit.reference)
+    return await call.perform(lambda entry: ask_deposit(entry, call.market.terms, asked), status=201)
+
+
+@router.post(
+    "/payouts",
+    status_code=201,
+    response_model=PayoutMoved,
+    responses=problems(
+        "validation", "scope_forbidden", "heartbeat_scope_forbidden", "onboarding_required", "insufficient_funds"
+    ),
+)
+async def post_payout(payout: AskPayout, call: MyCall) -> Response:
+    """Ask for money to leave: laid aside at once, settled when the rail says so."""
+    return await call.perform(
+        lambda entry: request_payout(entry, call.market.terms, payout.currency, payout.amount_micro), status=201
+    )
+
+
+@router.get("/payouts/{payout_id}", response_model=PayoutShown, responses=problems("not_found"))
+async def get_payout(payout_id: str, call: MyCall) -> Response:
+    """One of my payouts; any, for the operator."""
+    viewer = None if call.me.scope is Scope.OPERATOR else call.me.id
+    return call.read(lambda reader: show_payout(reader, payout_id, viewer))
+
+
+@router.get("/operator/money", response_model=Queue, responses=problems("scope_forbidden", "heartbeat_scope_forbidden"))
+async def get_queue(call: MyCall) -> Response:
+    """What waits for the operator: deposits to confirm, payouts to approve, to pay, to look into."""
+    call.me.need(Scope.OPERATOR)
+    return call.read(show_queue)
+
+
+@router.post(
+    "/operator/deposits/{deposit_id}/decision",
+    response_model=DepositState,
+    responses=problems(
+        "scope_forbidden", "heartbeat_scope_forbidden", "not_found", "deposit_state", "limit_reached", "validation"
+    ),
+)
+async def post_deposit_decision(deposit_id: str, decision: DecideDeposit, call: MyCall) -> Response:
+    """Confirm that the money of a deposit is there, or refuse it."""
+    return await call.perform(
+        lambda entry: decide_deposit(entry, deposit_id, confirmed=decision.confirmed, reason=decision.reason)
+    )
+
+
+@router.post(
+    "/operator/payouts/{payout_id}/decision",
+    response_model=PayoutMoved,
+    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "not_found", "payout_state", "validation"),
+)
+async def post_payout_decision(payout_id: str, decision: DecidePayout, call: MyCall) -> Response:
+    """Approve or refuse a payout; and where no rail can say it, what came of it."""
+    outcome = Outcome(state=decision.state, reference=decision.reference, reason=decision.reason)
+    return await call.perform(lambda entry: decide_payout(entry, payout_id, outcome))
+
+
+@router.post(
+    "/operator/accounts/{account_id}/destination",
+    response_model=DestinationSet,
+    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "not_found", "validation"),
+)
+async def post_destination(account_id: str, destination: SetDestination, call: MyCall) -> Response:
+    """Say where the money of an account goes."""
+    return await call.perform(lambda entry: set_destination(entry, account_id, destination.rail, destination.address))
+
+
+@router.get("/meta/fees", response_model=Fees)
+async def get_fees(call: AnyCall) -> Response:
+    """What is charged and held back, by currency."""
+    return rendered(fees(call.market.terms))
+
+
+@router.get("/meta/solvency", response_model=Solvency)
+async def get_solvency(request: Request, call: AnyCall) -> Response:
+    """Do the books cover what users have?"""
+    return rendered(await _kept_solvency(request, call))
+
+
+async def _kept_solvency(request: Request, call: Call) -> JsonObject:
+    """The answer of the last minute, else a new one, made beside the event loop."""
+    now_ms = call.market.desk.now_ms()
+    kept: tuple[int, JsonObject] | None = getattr(request.app.state, "solvency", None)
+    if kept is None or not 0 <= now_ms - kept[0] < SOLVENCY_KEPT_MS:
+        kept = now_ms, await call.market.desk.database.read(lambda reader: solvency(reader, now_ms))
+        request.app.state.solvency = kept
+    return kept[1]
+
+
+def _page(found: JsonObject) -> JsonObject:
+    following = str(found["next"])
+    return {"data": found["data"], "next_cursor": cursor_of(following) if following else None}

@@ -1,0 +1,103 @@
+"""How does the platform listen, and how does it stop?"""
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Iterator
+
+import uvicorn
+
+from earnest.app.server import Server
+from earnest.app.server_settings import ServerSettings
+from earnest.foundation.errors import Unavailable
+from earnest.surfaces.web.app import create_app
+from earnest.surfaces.web.limits import Quota, Quotas
+
+BACKLOG = 2_048
+HEADER_BYTES_MAX = 64 * 1024
+
+
+def listen(settings: ServerSettings) -> socket.socket:
+    """A socket that listens. Raises `Unavailable`."""
+    is_six = ":" in settings.host
+    try:
+        return socket.create_server(
+            (settings.host, settings.port), family=socket.AF_INET6 if is_six else socket.AF_INET, backlog=BACKLOG
+        )
+    except OSError as error:
+        raise Unavailable(f"{settings.host}:{settings.port} cannot be listened on: {error.strerror}") from error
+
+
+def url_of(settings: ServerSettings, port: int) -> str:
+    """By what address the platform is reached, without a slash at its end."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return settings.url or f"http://{host}:{port}"
+
+
+async def serve(server: Server, listener: socket.socket, url: str, begun: Callable[[], None]) -> None:
+    """Answer until SIGINT or SIGTERM comes; `begun` is called when the first request can come."""
+    settings = server.settings.server
+    app = create_app(
+        server.market,
+        server.hashing,
+        url=url,
+        quotas=quotas_of(settings),
+        readiness=server.readiness(),
+        gauges=server.gauges(),
+    )
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,  # a path may hold the secret of a link
+        date_header=False,  # the door writes it
+        server_header=False,
+        proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=list(settings.proxies),
+        timeout_graceful_shutdown=settings.stop_s,
+        h11_max_incomplete_event_size=HEADER_BYTES_MAX,
+        ws="none",
+    )
+    serving = _Serving(config, begun)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, serving.stop)
+    try:
+        await serving.serve(sockets=[listener])
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+def quotas_of(settings: ServerSettings) -> Quotas:
+    """The limits that the operator has set."""
+    return Quotas(
+        home=Quota(name="home", count=settings.home_per_minute, window_s=60),
+        read=Quota(name="read", count=settings.reads_per_minute, window_s=60),
+        write=Quota(name="write", count=settings.writes_per_minute, window_s=60),
+        register=Quota(name="register", count=settings.registrations_per_hour, window_s=3_600),
+    )
+
+
+class _Serving(uvicorn.Server):
+    """A server that is stopped by whoever runs it: what is open must be closed before the process ends."""
+
+    def __init__(self, config: uvicorn.Config, begun: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._begun = begun
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave them to `serve`: uvicorn would raise them again when it has ended."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin, and say so."""
+        await super().startup(sockets)
+        if self.started:
+            self._begun()
+
+    def stop(self) -> None:
+        """Take no new request; a second time: do not wait for those under way."""
+        self.force_exit = self.should_exit
+        self.should_exit = True

@@ -1,0 +1,141 @@
+"""What may anybody know of an agent? Nothing here depends on a review that is not published."""
+
+from typing import Final
+
+from earnest.effects.storage.reader import Reader
+from earnest.effects.storage.rows import Rows
+from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.errors import Refused
+from earnest.foundation.instants import rfc3339_s
+from earnest.identity.account import Account, Kind
+from earnest.market.capability import Capability
+from earnest.market.reputation import WEIGHTS, WINDOW_S, reputation_json
+from earnest.market.signal import Signal, SignalKind
+from earnest.market.standing import standing
+
+CAPABILITIES_MAX: Final = 100
+_ACCOUNTS: Final = Rows(Account, "accounts")
+_CAPABILITIES: Final = Rows(Capability, "capabilities")
+_SIGNALS: Final = Rows(Signal, "signals")
+
+_RATINGS = (
+    "SELECT side, count(*), sum(rating) FROM reviews "
+    "WHERE about = ? AND published_at_ms IS NOT NULL AND weight > 0 GROUP BY side"
+)
+_ANSWERED = (
+    "SELECT count(mine.id), coalesce(sum(mine.late), 0), count(*) FROM reviews AS theirs LEFT JOIN reviews AS mine "
+    "ON mine.claim_id = theirs.claim_id AND mine.side != theirs.side "
+    "WHERE theirs.about = ? AND theirs.published_at_ms > ? AND theirs.weight > 0"
+)
+_DISPUTED = (
+    "SELECT count(*), coalesce(sum(respondent_statements > 0), 0) FROM disputes "
+    "WHERE respondent = ? AND closed_at_ms > ? AND state = 'final'"
+)
+_TRIALS = "SELECT state, count(*) FROM trials WHERE account_id = ? AND state != 'running' GROUP BY state"
+_EVENT: Final = ("at", "kind", "claim_id", "job_id", "category", "amount_micro", "currency")
+_ENDS = (
+    "SELECT signals.at_ms, kind, claims.id, job_id, category, amount_micro, currency "
+    "FROM signals JOIN claims ON claims.id = claim_id WHERE account_id = ? "
+    "ORDER BY at_ms DESC LIMIT ?"
+)
+_POSTED = (
+    "SELECT created_at_ms, 'job_posted', NULL, id, category, amount_micro, currency FROM jobs "
+    "WHERE creator = ? ORDER BY id DESC LIMIT ?"
+)
+_REVIEWED = (
+    "SELECT published_at_ms, 'reviewed', claim_id, NULL, NULL, NULL, NULL FROM reviews "
+    "WHERE about = ? AND published_at_ms IS NOT NULL ORDER BY published_at_ms DESC LIMIT ?"
+)
+_TRIED = (
+    "SELECT graded_at_ms, 'test_' || state, NULL, id, category, NULL, NULL FROM trials "
+    "WHERE account_id = ? AND graded_at_ms IS NOT NULL ORDER BY started_at_ms DESC LIMIT ?"
+)
+
+
+def find_agent(reader: Reader, handle: str) -> Account:
+    """Whose handle it is, with or without an at-sign. Raises `Refused("not_found")`."""
+    found = next(iter(_ACCOUNTS.where(reader, "handle = ?", (handle.removeprefix("@"),))), None)
+    if found is None or found.kind not in {Kind.AGENT, Kind.OPERATOR}:
+        raise Refused("not_found", f"nobody here is called {handle[:80]!r}")
+    return found
+
+
+def show_agent(reader: Reader, handle: str, now_ms: int) -> JsonObject:
+    """An agent's public page."""
+    account = find_agent(reader, handle)
+    capabilities = _CAPABILITIES.where(
+        reader, "account_id = ? AND NOT removed ORDER BY declared_at_ms, id LIMIT ?", (account.id, CAPABILITIES_MAX)
+    )
+    return {
+        "id": account.id,
+        "handle": account.handle,
+        "kind": account.kind.value,
+        "status": account.status.value,
+        "description": account.description,
+        "model_fingerprint": account.model_fingerprint,
+        "registered_at": rfc3339_s(account.created_at_ms),
+        "capabilities": [
+            {"id": one.id, "category": one.category, "task_class": one.task_class, "state": one.state.value}
+            for one in capabilities
+        ],
+        "reputation": reputation_json(standing(reader, account.id, now_ms)),
+        "ratings": _ratings(reader, account.id),
+        "responsiveness": _responsiveness(reader, account.id, now_ms - WINDOW_S * 1_000),
+        "test_jobs": {
+            **dict.fromkeys(("passed", "failed", "expired"), 0),
+            **{state: int(count) for state, count in reader.execute(_TRIALS, (account.id,)).fetchall()},
+        },
+    }
+
+
+def signals_of(reader: Reader, account_id: str, *, before: tuple[int, str] | None, limit: int) -> list[Signal]:
+    """The signals of an account, the newest first."""
+    at_ms, last = before or (2**62, "")
+    condition = "account_id = ? AND at_ms <= ? AND (at_ms, id) < (?, ?) ORDER BY at_ms DESC, id DESC LIMIT ?"
+    return list(_SIGNALS.where(reader, condition, (account_id, at_ms, at_ms, last, limit)))
+
+
+def signal_json(signal: Signal) -> JsonObject:
+    """A signal and what it counts in the formula."""
+    weight = WEIGHTS[SignalKind(signal.kind)]
+    return {
+        "kind": signal.kind,
+        "claim_id": signal.claim_id,
+        "at": rfc3339_s(signal.at_ms),
+        "weight": signal.weight,
+        "success_milli": weight.success_milli * signal.weight,
+        "failure_milli": weight.failure_milli * signal.weight,
+    }
+
+
+def activity_of(reader: Reader, handle: str, limit: int) -> JsonObject:
+    """What an agent did lately: claims that ended, jobs that it posted, reviews about it, test jobs. One page."""
+    account = find_agent(reader, handle)
+    rows = [
+        row
+        for sql in (_ENDS, _POSTED, _REVIEWED, _TRIED)
+        for row in reader.execute(sql, (account.id, limit)).fetchall()
+    ]
+    rows.sort(key=lambda row: (-row[0], row[1], row[2] or "", row[3] or ""))
+    shown = [dict(zip(_EVENT, (rfc3339_s(row[0]), *row[1:]), strict=True)) for row in rows[:limit]]
+    return {"data": shown, "next_cursor": None}
+
+
+def _ratings(reader: Reader, account_id: str) -> JsonObject:
+    """Of published reviews between unrelated parties, by the side that the agent was on. `average_milli`: of 5,000."""
+    found = {side: (count, total) for side, count, total in reader.execute(_RATINGS, (account_id,)).fetchall()}
+    shown: dict[str, JsonValue] = {}
+    for role, side in (("as_seller", "buyer"), ("as_buyer", "seller")):
+        count, total = found.get(side, (0, 0))
+        shown[role] = {"count": count, "average_milli": total * 1_000 // count if count else None}
+    return shown
+
+
+def _responsiveness(reader: Reader, account_id: str, since_ms: int) -> JsonObject:
+    """Did it review whoever reviewed it, and answer whoever disputed with it? Apart from the reputation."""
+    sent, late, wanted = reader.execute(_ANSWERED, (account_id, since_ms)).fetchone()
+    disputes, answered = reader.execute(_DISPUTED, (account_id, since_ms)).fetchone()
+    return {
+        "reviews": {"on_time": sent - late, "late": late, "missed": wanted - sent},
+        "disputes": {"answered": answered, "silent": disputes - answered},
+    }

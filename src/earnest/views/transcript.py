@@ -1,0 +1,107 @@
+"""What has an agent shown that anybody can check again? Its test jobs that have ended, and the verdicts on its work."""
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from earnest.effects.storage.reader import Reader
+from earnest.effects.storage.rows import Rows
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Refused
+from earnest.foundation.instants import rfc3339_s
+from earnest.market.capability import Trial
+from earnest.market.claim import Claim
+from earnest.market.evidence import Submission
+from earnest.market.trial import trial_json
+
+_TRIALS: Final = Rows(Trial, "trials")
+_CLAIMS: Final = Rows(Claim, "claims")
+_SUBMISSIONS: Final = Rows(Submission, "submissions")
+_NEWEST: Final = 2**62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """How far somebody has read: the last claim, and the last test job with its start."""
+
+    claim_id: str = "~"
+    started_at_ms: int = _NEWEST
+    trial_id: str = ""
+
+    def text(self) -> str:
+        """For a cursor."""
+        return f"{self.claim_id} {self.started_at_ms} {self.trial_id}"
+
+
+def place(text: str) -> Place:
+    """The place that `Place.text` wrote; the beginning for an empty text. Raises `Refused("bad_cursor")`."""
+    if not text:
+        return Place()
+    claim_id, _, rest = text.partition(" ")
+    started, _, trial_id = rest.partition(" ")
+    if not started.isdecimal() or len(started) > 19 or int(started) > _NEWEST:
+        raise Refused("bad_cursor", "the cursor is not one that a list has given")
+    return Place(claim_id=claim_id, started_at_ms=int(started), trial_id=trial_id)
+
+
+def transcript(reader: Reader, account_id: str, place: Place, limit: int) -> tuple[list[JsonObject], Place | None]:
+    """Entries in order of their beginning, the newest first, and where to go on; None at the end."""
+    trials = list(_ended_trials(reader, account_id, place, limit + 1))
+    claims = list(_ended_claims(reader, account_id, place, limit + 1))
+    found: list[Trial | Claim] = sorted([*trials, *claims], key=_began_at_ms, reverse=True)
+    for one in found[:limit]:
+        if isinstance(one, Claim):
+            place = Place(claim_id=one.id, started_at_ms=place.started_at_ms, trial_id=place.trial_id)
+        else:
+            place = Place(claim_id=place.claim_id, started_at_ms=one.started_at_ms, trial_id=one.id)
+    entries = [_work(reader, one) if isinstance(one, Claim) else _test(one) for one in found[:limit]]
+    return entries, place if len(found) > limit else None
+
+
+def _began_at_ms(one: Trial | Claim) -> int:
+    return one.claimed_at_ms if isinstance(one, Claim) else one.started_at_ms
+
+
+def _ended_trials(reader: Reader, account_id: str, place: Place, limit: int) -> list[Trial]:
+    condition = (
+        "account_id = ? AND started_at_ms <= ? AND (started_at_ms, id) < (?, ?) AND state != 'running' "
+        "ORDER BY started_at_ms DESC, id DESC LIMIT ?"
+    )
+    at_ms = place.started_at_ms
+    return list(_TRIALS.where(reader, condition, (account_id, at_ms, at_ms, place.trial_id, limit)))
+
+
+def _ended_claims(reader: Reader, account_id: str, place: Place, limit: int) -> list[Claim]:
+    condition = "seller = ? AND id < ? AND ended_at_ms IS NOT NULL AND last_verdict != '' ORDER BY id DESC LIMIT ?"
+    return list(_CLAIMS.where(reader, condition, (account_id, place.claim_id, limit)))
+
+
+def _test(trial: Trial) -> JsonObject:
+    return {"kind": "test_job", **trial_json(trial)}
+
+
+def _work(reader: Reader, claim: Claim) -> JsonObject:
+    submissions = _SUBMISSIONS.where(reader, "claim_id = ? AND verdict != '' ORDER BY revision", (claim.id,))
+    return {
+        "kind": "claim",
+        "claim_id": claim.id,
+        "job_id": claim.job_id,
+        "category": claim.category,
+        "task_class": claim.task_class,
+        "spec_digest": claim.spec_digest,
+        "state": claim.state.value,
+        "related": claim.related,
+        "claimed_at": rfc3339_s(claim.claimed_at_ms),
+        "ended_at": rfc3339_s(claim.ended_at_ms or 0),
+        "verdicts": [
+            {
+                "verdict_id": one.verdict_id,
+                "revision": one.revision,
+                "evidence_root": one.root,
+                "verdict": json.loads(one.verdict)["verdict"],
+                "submitted_at": rfc3339_s(one.submitted_at_ms),
+                "judged_at": rfc3339_s(one.judged_at_ms or 0),
+            }
+            for one in submissions
+        ],
+    }

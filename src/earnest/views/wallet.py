@@ -1,0 +1,216 @@
+"""What money does somebody have, where did it come from, and do the books cover what all of them have?"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from earnest.effects.storage.reader import Reader
+from earnest.effects.storage.rows import Rows
+from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.errors import Refused
+from earnest.foundation.instants import rfc3339_s
+from earnest.ledger.accounts import available, clearing, pending_out
+from earnest.ledger.payout import Deposit, Payout
+from earnest.ledger.rules import account_named
+from earnest.ledger.transfer import LedgerAccount
+from earnest.market.home_input import Purse
+from earnest.market.terms import CurrencyTerms, Terms
+
+_ACCOUNTS: Final = Rows(LedgerAccount, "ledger_accounts")
+_PAYOUTS: Final = Rows(Payout, "payouts")
+_DEPOSITS: Final = Rows(Deposit, "deposits")
+
+_HELD: Final = (
+    "SELECT coalesce(sum(amount_micro), 0) FROM jobs WHERE creator = ? AND state IN ('open', 'taken') AND currency = ?"
+)
+_ENTRIES: Final = """
+SELECT rowid, id, kind, currency, amount_micro, reason, at_ms FROM transfers
+WHERE {side} = ? AND (at_ms, rowid) < (?, ?) ORDER BY at_ms DESC, rowid DESC LIMIT ?
+"""
+_SOLVENCY: Final = """
+SELECT currency, sum(credits_posted - debits_posted),
+  sum(CASE WHEN id LIKE 'act\\_%' ESCAPE '\\' THEN credits_posted - debits_posted ELSE 0 END),
+  sum(CASE WHEN id = 'platform:external:' || currency THEN debits_posted - credits_posted ELSE 0 END)
+FROM ledger_accounts GROUP BY currency ORDER BY currency
+"""
+_PLACES: Final = (("available", available), ("clearing", clearing), ("pending_out", pending_out))
+_SIDES: Final = (("out", "debit"), ("in", "credit"))
+_LATEST: Final = (2**62, 2**62, 0)
+
+
+def purse(reader: Reader, account_id: str, currency: str) -> Purse:
+    """The sums of an account. `held_micro` is what its open jobs have in escrow."""
+    spendable = _sums(reader, available(account_id, currency))
+    ((held_micro,),) = reader.execute(_HELD, (account_id, currency)).fetchall()
+    return Purse(
+        currency=currency,
+        available_micro=spendable.balance_micro,
+        reserved_micro=spendable.debits_pending,
+        clearing_micro=_sums(reader, clearing(account_id, currency)).balance_micro,
+        held_micro=held_micro,
+    )
+
+
+def show_wallet(reader: Reader, account_id: str, terms: Terms) -> JsonObject:
+    """`balances`, one a currency, and the payouts under way."""
+    under_way = _PAYOUTS.where(
+        reader,
+        "account_id = ? AND state IN ('requested', 'approved', 'sent') ORDER BY requested_at_ms DESC LIMIT 20",
+        (account_id,),
+    )
+    return {
+        "account_id": account_id,
+        "balances": [_purse_json(purse(reader, account_id, currency)) for currency in terms.currencies],
+        "payouts_under_way": [payout_json(payout) for payout in under_way],
+    }
+
+
+def list_entries(reader: Reader, account_id: str, currencies: Sequence[str], after: str, limit: int) -> JsonObject:
+    """Every transfer that touched the account's money, the newest first: `{data, next}`; `next` is empty at the end.
+
+    `after` is the `next` before. Raises `Refused("bad_cursor")`.
+    """
+    last = _position(after)
+    found = sorted(_entries(reader, account_id, currencies, last, limit + 1), key=_key, reverse=True)[: limit + 1]
+    shown = found[:limit]
+    following = ".".join(map(str, _key(shown[-1]))) if len(found) > limit else ""
+    return {"data": [entry for _, entry in shown], "next": following}
+
+
+def show_payout(reader: Reader, payout_id: str, account_id: str | None) -> JsonObject:
+    """A payout, to its owner; to the operator where `account_id` is None. Raises `Refused("not_found")`."""
+    payout = _PAYOUTS.get(reader, payout_id)
+    if payout is None or account_id not in {None, payout.account_id}:
+        raise Refused("not_found", f"there is no payout {payout_id[:80]!r}, or you may not know of it")
+    return payout_json(payout)
+
+
+def payout_json(payout: Payout) -> JsonObject:
+    """What its owner sees."""
+    return {
+        "payout_id": payout.id,
+        "state": payout.state.value,
+        "currency": payout.currency,
+        "amount_micro": payout.amount_micro,
+        "rail": payout.rail,
+        "reason": payout.reason,
+        "requested_at": rfc3339_s(payout.requested_at_ms),
+        "changed_at": rfc3339_s(payout.changed_at_ms) if payout.changed_at_ms is not None else None,
+    }
+
+
+def show_queue(reader: Reader, limit: int = 100) -> JsonObject:
+    """What waits for the operator, the oldest first: deposits to confirm, payouts to approve, pay or look into."""
+    deposits = _DEPOSITS.where(reader, "state = 'asked' ORDER BY asked_at_ms LIMIT ?", (limit,))
+    payouts = _PAYOUTS.where(
+        reader,
+        "state IN ('requested', 'approved', 'sent') AND (state = 'requested' OR wake_ms IS NULL)"
+        " ORDER BY requested_at_ms LIMIT ?",
+        (limit,),
+    )
+    return {
+        "deposits": [_deposit_json(deposit) for deposit in deposits],
+        "payouts": [
+            {**payout_json(one), "account_id": one.account_id, "destination": one.destination, "rail_ref": one.rail_ref}
+            for one in payouts
+        ],
+    }
+
+
+def solvency(reader: Reader, now_ms: int) -> JsonObject:
+    """Do all accounts sum to 0, and does what came from outside cover what users have? By currency, measured now."""
+    rows = reader.execute(_SOLVENCY).fetchall()
+    return {
+        "checked_at": rfc3339_s(now_ms),
+        "solvent": all(total == 0 and users <= outside for _, total, users, outside in rows),
+        "currencies": [
+            {"currency": currency, "sum_micro": total, "user_balances_micro": users, "external_funds_micro": outside}
+            for currency, total, users, outside in rows
+        ],
+    }
+
+
+def fees(terms: Terms) -> JsonObject:
+    """What is charged and held back, by currency."""
+    return {"currencies": {currency: _terms_json(one) for currency, one in terms.currencies.items()}}
+
+
+def _terms_json(terms: CurrencyTerms) -> JsonObject:
+    return {
+        "fee_bps": terms.fee_bps,
+        "dispute_floor_micro": terms.dispute_floor_micro,
+        "stake_bps": terms.stake_bps,
+        "stake_min_micro": terms.stake_min_micro,
+        "stake_max_micro": terms.stake_max_micro,
+        "clearing_s": terms.clearing_s,
+        "payout_min_micro": terms.payout_min_micro,
+        "can_pay_out": terms.can_pay_out,
+    }
+
+
+def _purse_json(money: Purse) -> JsonObject:
+    return {
+        "currency": money.currency,
+        "balance_micro": money.available_micro + money.clearing_micro,
+        "withdrawable_micro": money.available_micro - money.reserved_micro,
+        "available_micro": money.available_micro,
+        "reserved_micro": money.reserved_micro,
+        "pending_micro": money.clearing_micro,
+        "held_micro": money.held_micro,
+    }
+
+
+def _deposit_json(deposit: Deposit) -> JsonObject:
+    return {
+        "deposit_id": deposit.id,
+        "account_id": deposit.account_id,
+        "state": deposit.state,
+        "currency": deposit.currency,
+        "amount_micro": deposit.amount_micro,
+        "reference": deposit.reference,
+        "asked_at": rfc3339_s(deposit.asked_at_ms),
+    }
+
+
+def _entries(
+    reader: Reader, account_id: str, currencies: Sequence[str], last: tuple[int, int, int], limit: int
+) -> Iterator[tuple[tuple[int, int, int], Mapping[str, JsonValue]]]:
+    """The newest before `last` of each account and side, each by its index."""
+    for currency in currencies:
+        for number, (place, account) in enumerate(_PLACES):
+            for side_number, (direction, side) in enumerate(_SIDES):
+                rank = 2 * number + side_number
+                bound = (last[0], last[1] + (rank < last[2]))
+                rows = reader.execute(_ENTRIES.format(side=side), (account(account_id, currency), *bound, limit))
+                for rowid, transfer_id, kind, of_currency, amount, reason, at_ms in rows.fetchall():
+                    yield (
+                        (at_ms, rowid, rank),
+                        {
+                            "entry_id": f"{transfer_id}#{place}",
+                            "at": rfc3339_s(at_ms),
+                            "kind": kind,
+                            "reason": reason,
+                            "account": place,
+                            "direction": direction,
+                            "currency": of_currency,
+                            "amount_micro": amount,
+                            "subject_id": transfer_id.partition("/")[0],
+                        },
+                    )
+
+
+def _key(entry: tuple[tuple[int, int, int], object]) -> tuple[int, int, int]:
+    return entry[0]
+
+
+def _position(after: str) -> tuple[int, int, int]:
+    if not after:
+        return _LATEST
+    parts = after.split(".")
+    if len(parts) != 3 or not all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
+        raise Refused("bad_cursor", "the cursor is not one that this list has given")
+    at_ms, rowid, rank = map(int, parts)
+    return at_ms, rowid, rank
+
+
+def _sums(reader: Reader, account: str) -> LedgerAccount:
+    return _ACCOUNTS.get(reader, account) or account_named(account)

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from earnest.foundation.canonical import JsonObject
 from earnest.identity.account import Account, Kind, Status
+from earnest.ledger.payout import Payout, PayoutState
 from earnest.market.capability import Capability, CapabilityState, Trial
 from earnest.market.claim import Claim, ClaimState
 from earnest.market.dispute import Dispute, DisputeState
@@ -160,6 +161,19 @@ def job(name: str = "job_1", **changes: Any) -> Job:
         "created_at_ms": NOW - HOUR_MS,
     }
     return Job(**{**values, **changes})
+
+
+def payout(state: PayoutState) -> Payout:
+    return Payout(
+        id="pay_1",
+        account_id=ME,
+        currency="USD",
+        amount_micro=9,
+        state=state,
+        rail="manual",
+        destination="",
+        requested_at_ms=NOW,
+    )
 
 
 def home(now_ms: int = NOW, *, explain: bool = False, **read: Any) -> Home:

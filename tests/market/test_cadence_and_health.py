@@ -11,7 +11,7 @@ from earnest.market.health import Health, health, piles_at_ms, silent_after_s
 
 from .homes import DAY_MS, HOUR_MS, ME, NOW, claim, dispute, home, unreviewed
 
-LONG = {"hours": 48, "task_class": "subjective", "left_s": 40 * 3_600}
+LONG: dict[str, Any] = {"hours": 48, "task_class": "subjective", "left_s": 40 * 3_600}
 
 PACES: list[tuple[str, dict[str, Any], int]] = [
     ("nobody has claimed or posted", {}, 86_400),

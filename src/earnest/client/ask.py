@@ -3,10 +3,11 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 from urllib.parse import quote
 
 from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Unavailable
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -30,8 +31,11 @@ class Answer:
 
 
 def as_json(answer: Answer) -> Any:
-    """The body, of whatever shape the platform has documented; members that nobody knows are in it too."""
-    return answer.json()
+    """The body, of whatever shape the platform has documented. Raises `Unavailable` where it is no JSON."""
+    try:
+        return answer.json()
+    except ValueError:
+        raise Unavailable("what answered is no platform: its answer is not JSON") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +47,7 @@ class Ask(Generic[T_co]):
     query: Query = field(default_factory=dict)
     content: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    read: Callable[[Answer], T_co] = cast("Callable[[Answer], T_co]", as_json)
+    read: Callable[[Answer], T_co] = as_json
 
     def after(self, cursor: str) -> "Ask[T_co]":
         """The same list, from this cursor on."""

@@ -141,7 +141,9 @@ def appeal_dispute(dispute_id: str) -> Ask[DisputeMoved]:
     return post("/disputes/{}/appeal", dispute_id)
 
 
-def rule_dispute(dispute_id: str, *, in_favour: str, criteria: Sequence[str], reason: str, **parts: Any) -> Ask[DisputeMoved]:
+def rule_dispute(
+    dispute_id: str, *, in_favour: str, criteria: Sequence[str], reason: str, **parts: Any
+) -> Ask[DisputeMoved]:
     """The operator's ruling: `in_favour` seller, buyer or split; a split has `seller_micro` and `buyer_micro`."""
     body = {"for": in_favour, "criteria": list(criteria), "reason": reason, **given(**parts)}
     return post("/disputes/{}/votes", dispute_id, body=body)

@@ -36,7 +36,7 @@ def post_job(
     files: Iterable[Mapping[str, str]] = (),
     **terms: Any,
 ) -> Ask[JobPosted]:
-    """Post a job. `files`: `{path, sha256}` of my artifacts that checks name; `terms`: `work_s`, `acceptance` and so on."""
+    """Post a job. `files`: `{path, sha256}` of my artifacts that its checks name; `terms`: `work_s`, `acceptance` …"""
     body = given(
         title=title,
         text=text,

@@ -28,7 +28,7 @@ class Problem(EarnestError):
 
 
 def problem_of(answer: Answer) -> Problem:
-    """The problem that an answer of 400 and above is, also where something on the way has written it."""
+    """The problem that an answer is, also where something on the way has written it, or sends us elsewhere."""
     try:
         members = answer.json()
     except ValueError:

@@ -12,6 +12,8 @@ from earnest.effects.clock import Chance
 from earnest.foundation.errors import Unavailable
 
 MS: Final = 1_000
+REDIRECTS: Final = 300
+UNCHANGED: Final = 304
 BUSY: Final = 429
 FAILED: Final = 500
 
@@ -60,7 +62,7 @@ Step: TypeAlias = Again | Wait
 def attempts(patience: Patience, chance: Chance) -> Generator[Step, Answer | Lost | None, Answer]:
     """What to do, one step after the other; each `Again` is answered with what came back.
 
-    Returns an answer below 400. Raises `Problem`, and `Unavailable` where none came at all.
+    Returns an answer of 200 to 299, or 304. Raises `Problem`, and `Unavailable` where none came at all.
     """
     attempt = 0
     while True:
@@ -76,7 +78,7 @@ def attempts(patience: Patience, chance: Chance) -> Generator[Step, Answer | Los
 def _outcome(got: Answer | Lost) -> Answer:
     if isinstance(got, Lost):
         raise Unavailable(f"the platform cannot be reached: {got}") from got
-    if got.status >= 400:
+    if got.status >= REDIRECTS and got.status != UNCHANGED:
         raise problem_of(got)
     return got
 

@@ -40,13 +40,6 @@ class Fault(StrEnum):
     FULL = "the books cannot hold more"
 
 
-CODES: Final[Mapping[Fault, str]] = {
-    Fault.EXISTS: "transfer_exists",
-    Fault.FUNDS: "insufficient_funds",
-    Fault.FULL: "limit_reached",
-}
-"""Faults that a request can lead to. All others are mistakes of our own: `Broken`."""
-
 _ENDS: Final = (TransferKind.POST, TransferKind.VOID)
 
 
@@ -159,10 +152,17 @@ def _book(transfer: Transfer, booked: dict[str, Transfer], freed: dict[str, int]
 
 
 def _failure(fault: Fault, transfer: Transfer) -> Refused | Broken:
-    code = CODES.get(fault)
-    if code is None:
-        return Broken(f"transfer {transfer.id[:80]!r}: {fault}")
-    return Refused(code, f"{transfer.reason}: {fault} ({transfer.currency})", currency=transfer.currency)
+    """Three faults can come of a request; all others are mistakes of our own."""
+    message, currency = f"{transfer.reason}: {fault} ({transfer.currency})", transfer.currency
+    match fault:
+        case Fault.EXISTS:
+            return Refused("transfer_exists", message, currency=currency)
+        case Fault.FUNDS:
+            return Refused("insufficient_funds", message, currency=currency)
+        case Fault.FULL:
+            return Refused("limit_reached", message, currency=currency)
+        case _:
+            return Broken(f"transfer {transfer.id[:80]!r}: {fault}")
 
 
 def _is_same(transfer: Transfer, known: Transfer | None) -> bool:

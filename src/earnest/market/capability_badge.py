@@ -66,7 +66,7 @@ def shown(capability: Capability, trials: Iterable[Trial], now_ms: int) -> Shown
     )
 
 
-def tested(capability: Capability, trials: Iterable[Trial], now_ms: int, terms: Terms) -> Capability:
+def after_tests(capability: Capability, trials: Iterable[Trial], now_ms: int, terms: Terms) -> Capability:
     """The capability once a test job of it has ended. A badge is renewed where the rule is met again."""
     if capability.state is CapabilityState.REVOKED:
         return capability
@@ -86,13 +86,13 @@ def tested(capability: Capability, trials: Iterable[Trial], now_ms: int, terms: 
     return capability
 
 
-def aged(capability: Capability, now_ms: int) -> Capability:
+def after_time(capability: Capability, now_ms: int) -> Capability:
     """The capability when the clock looks at it."""
     is_over = capability.state is CapabilityState.VERIFIED and now_ms >= (capability.lapses_at_ms or 0)
     return lapsed(capability, now_ms) if is_over else with_wake(capability)
 
 
-def weighed(capability: Capability, success_bound: float, ended: int, now_ms: int) -> Capability:
+def after_work(capability: Capability, success_bound: float, ended: int, now_ms: int) -> Capability:
     """The capability after real work: `success_bound` is the lower 5 % bound of its success over `ended` claims."""
     is_weak = ended >= ENDED_MIN and success_bound < SUCCESS_MIN
     return lapsed(capability, now_ms) if is_weak and capability.state is CapabilityState.VERIFIED else capability

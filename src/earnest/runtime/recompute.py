@@ -41,7 +41,7 @@ def recompute(reader: Reader, clock: Clock, progress: Callable[[int], None] = la
     """
     with tempfile.TemporaryDirectory(prefix="earnest-recompute-") as folder:
         path = Path(folder) / "books.sqlite"
-        with contextlib.closing(Database.open(path, clock)) as anew:
+        with contextlib.closing(Database.open(path, clock, is_durable=False)) as anew:
             facts = _replay(reader, anew, progress)
             return anew.read_sync(lambda rebuilt: _compared(reader, rebuilt, facts))
 

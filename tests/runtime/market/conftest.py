@@ -75,7 +75,7 @@ class Town:
         caller = Caller(account=account, scope=scope, key_id=f"key_{handle}")
 
         def open_account(entry: Entry) -> JsonObject:
-            ACCOUNTS.open(entry.transaction, entry.now_ms, account)
+            ACCOUNTS.open(entry.transaction, entry.now_ms, account, touching=(account.id,))
             for currency, amount in (("USD", usd_micro), ("AID", aid_micro)):
                 home = accounts.available(account.id, currency)
                 source = accounts.external(currency)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from earnest.effects.clock import VirtualClock
+from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.ledger import accounts
@@ -14,11 +15,12 @@ from earnest.market.capability import CapabilityForm
 from earnest.market.capability_availability import Availability
 from earnest.market.service import CAPABILITIES, TRIALS
 from earnest.market.trial import RUN_S, trial_id_of
+from earnest.runtime.desk import Entry
 from earnest.runtime.market import capabilities, trials
 from earnest.runtime.market.money import open_treasury
 from earnest.views.capabilities import list_capabilities, list_trials, show_trial
+from market.solvers import solve
 
-from ...market.solvers import solve
 from .conftest import Town
 
 ID = "cap_01J8XK3QZ0ABCDEFGHJKMNPQRS"
@@ -192,7 +194,11 @@ def test_a_badge_lapses_by_failures_at_real_work(town: Town, crow: Caller) -> No
     test_three_honest_answers_earn_the_badge_and_their_pay(town, crow)
 
     def look(category: str, bound: float) -> Any:
-        town.act(None, lambda entry: capabilities.look_after_work(entry, crow.id, category, bound, 9) or {})
+        def act(entry: Entry) -> JsonObject:
+            capabilities.look_after_work(entry, crow.id, category, bound, 9)
+            return {}
+
+        town.act(None, act)
         return town.database.read_sync(lambda reader: CAPABILITIES.find(reader, ID)).state
 
     assert look("planning", 0.1) == "verified"

@@ -60,9 +60,7 @@ class Case:
 
     def rule(self, in_favour: For, seller_micro: int | None = None, by: Caller | None = None) -> JsonObject:
         rest = None if seller_micro is None else usd(10) - seller_micro
-        vote = Vote(
-            in_favour=in_favour, criteria=("C1",), reason="so", seller_micro=seller_micro, buyer_micro=rest
-        )
+        vote = Vote(in_favour=in_favour, criteria=("C1",), reason="so", seller_micro=seller_micro, buyer_micro=rest)
         return self.do(
             by or self.judge, lambda entry: disputing.rule(entry, self.town.market.terms, self.dispute_id, vote)
         )

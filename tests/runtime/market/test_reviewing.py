@@ -177,7 +177,7 @@ async def books_with(tmp_path: Path, rating: int, text: str, stage: str) -> str:
             facts = reader.execute("SELECT seq, kind, subject, body FROM facts ORDER BY seq").fetchall()
     finally:
         generator.close()
-    tables = "\n".join(line for line in dumped.splitlines() if "INTO \"facts\"" not in line)
+    tables = "\n".join(line for line in dumped.splitlines() if 'INTO "facts"' not in line)
     told = json.dumps([[seq, kind, subject, json.loads(body)] for seq, kind, subject, body in facts], sort_keys=True)
     return re.sub(r"sha256:[0-9a-f]{64}", "sha256:…", tables + told)
 

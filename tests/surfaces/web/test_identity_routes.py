@@ -302,4 +302,3 @@ async def test_no_secret_stands_in_the_books_or_in_the_log(site: Site, caplog: p
     for secret in secrets:
         assert secret.encode() not in written
         assert secret.rpartition("_")[2].encode() not in written
-

@@ -37,7 +37,7 @@ class StripeRail:
 
     def close(self) -> None:
         """End its connections."""
-        self._http.close()
+        self._http.close()  # type: ignore[no-untyped-call]
 
     async def send(self, order: Order) -> RailAnswer:
         """See `Rail`."""

@@ -25,8 +25,10 @@ class Database(ReadPool):
         self._lock = lock
 
     @classmethod
-    def open(cls, path: Path, clock: Clock, schema: Schema = BOOKS) -> "Database":
+    def open(cls, path: Path, clock: Clock, schema: Schema = BOOKS, *, is_durable: bool = True) -> "Database":
         """Take the data directory that `path` lies in; create or migrate the database if need be.
+
+        Not durable: nothing waits for the disk, for books that are thrown away, as those of a simulation.
 
         Raises `Refused`: `data_directory_in_use` (with the holder's pid), `not_our_database`, `database_too_new`; and
         `Unavailable` where the directory cannot be written.
@@ -37,7 +39,7 @@ class Database(ReadPool):
         except OSError as error:
             raise Unavailable(f"the data directory {path.parent} cannot be used: {error}") from error
         try:
-            driver = connect_writer(path)
+            driver = connect_writer(path, is_durable=is_durable)
             try:
                 prepare(driver, schema)
                 writer = Writer(driver, schema, clock)

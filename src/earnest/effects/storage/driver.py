@@ -39,10 +39,11 @@ _LOST: Final = frozenset(
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
 
-def connect_writer(path: Path) -> sqlite3.Connection:
+def connect_writer(path: Path, *, is_durable: bool = True) -> sqlite3.Connection:
     """The connection that writes; whoever opens it holds the data directory's lock. Creates the file (mode 0600)."""
     path.touch(mode=0o600)
-    return _connect(path, "rw", (*_PRAGMAS, *_WRITER_PRAGMAS))
+    waits = () if is_durable else ("synchronous = OFF",)
+    return _connect(path, "rw", (*_PRAGMAS, *_WRITER_PRAGMAS, *waits))
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:

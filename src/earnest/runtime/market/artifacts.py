@@ -13,6 +13,8 @@ from earnest.market.service import ARTIFACTS
 from earnest.runtime.desk import Entry
 
 ANY_MEDIA_TYPE: Final = "application/octet-stream"
+BRINGERS: Final = (Scope.LIVE, Scope.HEARTBEAT, Scope.OPERATOR)
+"""The keys that bring artifacts on their own; evidence and offers bring theirs by their own rules."""
 _MEDIA_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}", re.ASCII)
 _BROUGHT: Final = "SELECT coalesce(sum(size_bytes), 0) FROM artifacts WHERE account_id = ?"
 _IN_EVIDENCE: Final = """
@@ -46,13 +48,12 @@ def owns(reader: Reader, account_id: str, sha256: str) -> bool:
     return ARTIFACTS.get(reader, artifact_id(account_id, sha256)) is not None
 
 
-def room_bytes(reader: Reader, caller: Caller, limits: ArtifactLimits) -> int:
-    """How long the next artifact of somebody may be.
+def room_bytes(reader: Reader, account_id: str, limits: ArtifactLimits) -> int:
+    """How long the next artifact of an account may be.
 
-    Raises `Refused`: `scope_forbidden`, and `limit_reached` where they have brought all that one account may.
+    Raises `Refused("limit_reached")` where it has brought all that one account may.
     """
-    caller.need(Scope.LIVE, Scope.HEARTBEAT, Scope.OPERATOR, Scope.REGISTERED)
-    (brought,) = reader.execute(_BROUGHT, (caller.id,)).fetchone()
+    (brought,) = reader.execute(_BROUGHT, (account_id,)).fetchone()
     if brought >= limits.owner_bytes:
         raise Refused("limit_reached", f"an account may bring {limits.owner_bytes} bytes in all")
     return min(limits.item_bytes, limits.owner_bytes - int(brought))
@@ -61,20 +62,20 @@ def room_bytes(reader: Reader, caller: Caller, limits: ArtifactLimits) -> int:
 def keep_artifact(entry: Entry, limits: ArtifactLimits, stored: Stored, media_type: str) -> Artifact:
     """Make what was put into the store the caller's. The same content again stays what it was first.
 
-    Raises `Refused("limit_reached")`, too where uploads at the same time have taken the room.
+    Raises `Refused`: `unsupported_media`, and `limit_reached`, too where uploads at the same time have taken the room.
     """
     key = artifact_id(entry.me.id, stored.sha256)
     known = ARTIFACTS.get(entry.transaction, key)
     if known is not None:
         return known
-    if stored.size_bytes > room_bytes(entry.transaction, entry.me, limits):
+    if stored.size_bytes > room_bytes(entry.transaction, entry.me.id, limits):
         raise Refused("limit_reached", f"an account may bring {limits.owner_bytes} bytes in all")
     artifact = Artifact(
         id=key,
         account_id=entry.me.id,
         sha256=stored.sha256,
         size_bytes=stored.size_bytes,
-        media_type=media_type,
+        media_type=media_type_of(media_type),
         kept_at_ms=entry.now_ms,
     )
     ARTIFACTS.open(entry.transaction, entry.now_ms, artifact, by_key=entry.me.key_id)

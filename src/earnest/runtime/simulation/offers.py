@@ -22,13 +22,13 @@ _ANSWER: Final = Requirement(id="answer", kind="json", description="the sum", pa
 
 def offer_of(throw: int, amount_micro: int, currency: str) -> Offer:
     """One of a few sorts of jobs. `throw`: 0 to 99."""
-    if throw < 55:
+    if throw < 40:
         acceptance = Acceptance.MACHINE
     elif throw < 75:
         acceptance = Acceptance.BUYER
     else:
         acceptance = Acceptance.PROPOSER if throw < 95 else Acceptance.HUMAN
-    is_checked = throw < 65
+    is_checked = throw < 50
     return Offer(
         title=f"Sum {throw}",
         text="Write answer.json with the sum.",

@@ -26,7 +26,9 @@ from earnest.runtime.simulation.offers import offer_of
 from earnest.runtime.simulation.town import Buying, Living, Ruling, Town, Working
 from earnest.runtime.timers import Timers
 
-STEP_S: Final = 6 * HOUR_S
+STEP_S: Final = 12 * HOUR_S
+STEPS_LOOKED_AFTER: Final = 10
+"""How often all that must hold is looked at."""
 START_MICRO: Final = 100_000 * MICRO
 ENDING_DAYS_MAX: Final = 120
 """How long after the last job everything must have ended by the clock alone."""
@@ -54,7 +56,7 @@ class Simulated:
 async def simulate(
     market: Market, clock: VirtualClock, plan: Plan, progress: Callable[[int], None] = lambda _: None
 ) -> Simulated:
-    """Live through `plan.days`, then let the clock end what is left; all rules are looked at each day.
+    """Live through `plan.days`, then let the clock end what is left; what must hold is looked at every few days.
 
     The market's own clock and chance are the simulation's. `progress` is told the day.
     """
@@ -78,7 +80,7 @@ async def simulate(
         for person in people:
             await person.live(town)
         await judging.drain()
-        if step % (DAY_S // STEP_S) == 0:
+        if step % STEPS_LOOKED_AFTER == 0:
             wrongs += market.desk.database.read_sync(lambda reader: list(broken(reader)))
             progress(step * STEP_S // DAY_S)
         if wrongs:
@@ -134,7 +136,7 @@ async def _somebody(town: Town, handle: str, kind: Kind, scope: Scope) -> Caller
             status=Status.PAYOUTS_ENABLED,
             created_at_ms=entry.now_ms,
         )
-        ACCOUNTS.open(entry.transaction, entry.now_ms, account)
+        ACCOUNTS.open(entry.transaction, entry.now_ms, account, touching=(account.id,))
         for currency in ("USD", "AID"):
             source, home = accounts.external(currency), accounts.available(account.id, currency)
             start = f"{account.id}/start/{currency}"

@@ -144,8 +144,12 @@ class Working:
         open_jobs = town.market.desk.database.read_sync(
             lambda reader: list(JOBS.where(reader, "state = ? ORDER BY id DESC LIMIT 30", (JobState.OPEN.value,)))
         )
-        if open_jobs:
-            job = open_jobs[town.chosen(len(open_jobs))]
+        if not open_jobs:
+            return
+        job = open_jobs[town.chosen(len(open_jobs))]
+        if job.apply_until_ms is not None:
+            await town.do("apply", self.caller, lambda entry: claiming.apply_for(entry, job.id, ""))
+        else:
             await town.do(
                 "claim",
                 self.caller,

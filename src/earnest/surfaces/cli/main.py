@@ -6,7 +6,21 @@ from typing import Annotated
 import typer
 
 from earnest import __version__
-from earnest.surfaces.cli import audit, chat, doctor, dream, journal, keys, memory, review, run, runs, serve, verify
+from earnest.surfaces.cli import (
+    audit,
+    chat,
+    doctor,
+    dream,
+    journal,
+    keys,
+    memory,
+    review,
+    run,
+    runs,
+    serve,
+    simulate,
+    verify,
+)
 
 app = typer.Typer(
     name="earnest",
@@ -24,6 +38,8 @@ app.command(name="verify")(verify.verify)
 app.command(name="replay")(verify.replay)
 app.command(name="dream")(dream.dream)
 app.command(name="serve")(serve.serve)
+app.command(name="simulate")(simulate.simulate)
+app.command(name="recompute")(simulate.recompute)
 app.command(name="doctor")(doctor.doctor)
 app.add_typer(audit.app, name="audit")
 app.add_typer(memory.app, name="memory")

@@ -39,6 +39,12 @@ def complain(lines: Iterable[str]) -> None:
         print(f"earnest: {printable(line)}", file=sys.stderr)  # noqa: T201
 
 
+def tell(line: str) -> None:
+    """Print how far long work has come on stderr, if somebody looks; each line replaces the last."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{printable(line)}", end="", file=sys.stderr, flush=True)  # noqa: T201
+
+
 def prepare() -> None:
     """Let a stdout that cannot show every character show it escaped."""
     if hasattr(sys.stdout, "reconfigure"):

@@ -14,11 +14,14 @@ from earnest.runtime.market.presence import Presences
 from earnest.surfaces.web import (
     pages,
     routes_agents,
+    routes_artifacts,
+    routes_capabilities,
     routes_claims,
     routes_disputes,
     routes_identity,
     routes_jobs,
     routes_reviews,
+    routes_trials,
     routes_wallet,
 )
 from earnest.surfaces.web.door import API, Door, House
@@ -37,6 +40,9 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     routes_claims.router,
     routes_reviews.router,
     routes_disputes.router,
+    routes_capabilities.router,
+    routes_trials.router,
+    routes_artifacts.router,
     routes_agents.router,
     routes_wallet.router,
 )

@@ -9,6 +9,7 @@ import re
 import traceback
 from dataclasses import dataclass
 from email.utils import formatdate
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 from urllib.parse import urlsplit
@@ -35,7 +36,10 @@ UNCOUNTED: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 RAW: Final = frozenset({f"{API}/artifacts"})
 """Where the route itself bounds the body, which it reads as it comes."""
 BODY_BYTES_MAX: Final = 1024 * 1024
+LENGTH_DIGITS: Final = 15
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+IPV6_NETWORK_CHARACTERS: Final = 19
+"""What the first 64 bits of an address take, written out."""
 _SECRET: Final = re.compile(r"ern_(reg|live|hb|op|aud)_[0-9A-Za-z]+")
 _LOG: Final = logging.getLogger("earnest.web")
 
@@ -94,15 +98,14 @@ class Door:
             method=scope["method"],
             path=scope["path"],
             headers=headers,
-            address=_address(scope),
+            address=scope["client"][0] if scope.get("client") else "",
             query=scope["query_string"].decode("latin-1"),
         )
         if call.path in UNCOUNTED:
             return call, None
         try:
             self._identify(call, now_ms)
-            if call.path not in RAW and int(headers.get("content-length") or 0) > BODY_BYTES_MAX:
-                raise _too_large()
+            _check_length(call)
         except Refused as refused:
             return call, refused
         return call, None
@@ -135,7 +138,7 @@ class Door:
             return None, refused
         quota = self._quota(call)
         who = call.caller if quota.name != self._house.quotas.register.name else None
-        subject = f"{who.id}:{who.key_id}" if who is not None else call.address
+        subject = f"{who.id}:{who.key_id}" if who is not None else _network(call.address)
         share = self._house.limits.take(quota, subject)
         return share, refused if share.is_allowed else share.refusal()
 
@@ -186,7 +189,8 @@ class _Passing:
         now_s = call.market.desk.now_ms() // 1000
         raw.append((b"date", self._door.date(now_s)))
         raw.append((b"request-id", call.request_id.encode()))
-        raw.append((b"x-content-type-options", b"nosniff"))
+        if "x-content-type-options" not in headers:
+            raw.append((b"x-content-type-options", b"nosniff"))
         if self._share is not None:
             raw.extend(self._share.headers(now_s))
         if call.method in SAFE and call.path not in UNCOUNTED:
@@ -212,18 +216,25 @@ def _bounded(call: Call, receive: Receive) -> Receive:
     return bounded
 
 
+def _check_length(call: Call) -> None:
+    length = call.headers.get("content-length", "")
+    is_long = length.isdigit() and (len(length) > LENGTH_DIGITS or int(length) > BODY_BYTES_MAX)
+    if is_long and call.path not in RAW:
+        raise _too_large()
+
+
 def _too_large() -> Refused:
     return Refused("too_large", f"a body has at most {BODY_BYTES_MAX} bytes")
 
 
-def _address(scope: Scope) -> str:
-    """Where it came from; of an IPv6 address the network, of which somebody has as many addresses as they like."""
-    text = scope["client"][0] if scope.get("client") else ""
+@lru_cache(maxsize=4_096)
+def _network(text: str) -> str:
+    """An address; of an IPv6 one the network, of which somebody has as many addresses as they like."""
     try:
         address = ip_address(text)
     except ValueError:
-        return str(text)
-    return str(address) if not isinstance(address, IPv6Address) else address.exploded[:19]
+        return text
+    return address.exploded[:IPV6_NETWORK_CHARACTERS] if isinstance(address, IPv6Address) else text
 
 
 def _is_own_page(headers: Headers, url: str) -> bool:

@@ -21,14 +21,19 @@ class Metrics:
         self._seconds = Histogram(
             "earnest_request_seconds", "Time to answer.", ("route",), registry=self._registry, buckets=_BUCKETS_S
         )
+        self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         for name, (meaning, ask) in (gauges or {}).items():
             Gauge(f"earnest_{name}", meaning, registry=self._registry).set_function(ask)
 
     def seen(self, method: str, route: str, status: int, took_ns: int) -> None:
         """Count one request. An empty `route`: nothing took it."""
-        known = route or "unmatched"
-        self._requests.labels(method if route else "any", known, str(status)).inc()
-        self._seconds.labels(known).observe(took_ns / 1e9)
+        key = (method, route, status) if route else ("any", "unmatched", status)
+        if key not in self._children:
+            named = self._requests.labels(key[0], key[1], str(status))
+            self._children[key] = (named, self._seconds.labels(key[1]))
+        requests, seconds = self._children[key]
+        requests.inc()
+        seconds.observe(took_ns / 1e9)
 
     def text(self) -> bytes:
         """All of it, in the format of `CONTENT_TYPE`."""

@@ -9,7 +9,14 @@ from fastapi.responses import FileResponse
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.runtime.desk import Entry
-from earnest.runtime.market.artifacts import artifact_json, find_readable, keep_artifact, media_type_of, room_bytes
+from earnest.runtime.market.artifacts import (
+    BRINGERS,
+    artifact_json,
+    find_readable,
+    keep_artifact,
+    media_type_of,
+    room_bytes,
+)
 from earnest.surfaces.web.calls import MyCall, RawCall
 from earnest.surfaces.web.models_artifacts import ArtifactKept
 from earnest.surfaces.web.problems import problems
@@ -40,8 +47,9 @@ _BYTES: Final[dict[str, Any]] = {
 async def post_artifact(request: Request, call: RawCall) -> Response:
     """Bring a file: the body is its bytes. The same bytes again are the same artifact."""
     limits, store, me = call.market.artifacts.limits, call.market.artifacts, call.me
+    me.need(*BRINGERS)
     media_type = media_type_of(request.headers.get("content-type", ""))
-    room = call.market.desk.database.read_sync(lambda reader: room_bytes(reader, me, limits))
+    room = call.market.desk.database.read_sync(lambda reader: room_bytes(reader, me.id, limits))
     announced = request.headers.get("content-length", "")
     if announced.isascii() and announced.isdigit() and (len(announced) > 15 or int(announced) > room):
         raise Refused("too_large", f"an artifact may have {room} bytes here now")
@@ -51,7 +59,7 @@ async def post_artifact(request: Request, call: RawCall) -> Response:
     def act(entry: Entry) -> JsonObject:
         return artifact_json(keep_artifact(entry, limits, stored, media_type))
 
-    return await call.perform(act, status=201, optional=True)
+    return await call.perform(act, status=201)
 
 
 @router.get(

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import JsonObject, canonical_bytes
 from earnest.surfaces.web.calls import AnyCall, rendered
 from earnest.surfaces.web.door import BODY_BYTES_MAX
 from earnest.surfaces.web.limits import Quotas
@@ -46,18 +46,20 @@ class LimitsShown(BaseModel):
     terms: dict[str, Any]
 
 
-_ERRORS: Final[JsonObject] = {
-    "data": [
-        {
-            "code": code,
-            "type": type_of(code),
-            "status": meaning.status,
-            "title": meaning.title,
-            "retryable": meaning.retryable,
-        }
-        for code, meaning in sorted(CODES.items())
-    ]
-}
+_ERRORS: Final = canonical_bytes(
+    {
+        "data": [
+            {
+                "code": code,
+                "type": type_of(code),
+                "status": meaning.status,
+                "title": meaning.title,
+                "retryable": meaning.retryable,
+            }
+            for code, meaning in sorted(CODES.items())
+        ]
+    }
+)
 
 
 def meta_router(quotas: Quotas) -> APIRouter:
@@ -67,7 +69,7 @@ def meta_router(quotas: Quotas) -> APIRouter:
     @router.get("/meta/errors", response_model=Errors)
     async def get_errors(call: AnyCall) -> Response:  # noqa: ARG001 - the door needs it
         """Every code that a problem can have."""
-        return rendered(_ERRORS)
+        return Response(_ERRORS, media_type="application/json")
 
     @router.get("/meta/limits", response_model=LimitsShown)
     async def get_limits(call: AnyCall) -> Response:

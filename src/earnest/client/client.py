@@ -1,0 +1,199 @@
+"""How does an agent talk to a platform? `Client` waits for answers, `AsyncClient` has them awaited.
+
+Whatever changes something is sent under an Idempotency-Key, made for the call and kept on every retry: a request that
+is sent again, because nobody knows whether the first arrived, has one effect.
+"""
+
+import asyncio
+import copy
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from typing import Any, Final, Self, TypeVar
+
+import httpx2
+
+from earnest import __version__
+from earnest.client.ask import API, Answer, Ask
+from earnest.client.endpoint import AsyncSender, Sender
+from earnest.client.endpoints import Endpoints
+from earnest.client.looking import Look, Looking
+from earnest.client.payloads import Page
+from earnest.client.retrying import Again, Lost, Patience, Wait, attempts
+from earnest.effects.clock import Chance, SystemChance, SystemClock
+from earnest.foundation.errors import Refused
+
+T = TypeVar("T")
+
+TIMEOUT_S: Final = 60.0
+"""Posting a job may take so long: its checks are tried first."""
+
+_SAFE: Final = "GET"
+
+
+class _Talk(Endpoints):
+    """What both clients hold: address, key, patience, and the last home."""
+
+    def __init__(self, url: str, key: str, patience: Patience, chance: Chance) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise Refused("validation", f"the address of a platform is http(s)://HOST[:PORT], not {url[:200]!r}")
+        self.url = url.rstrip("/")
+        self._key = key
+        self._patience = patience
+        self._chance = chance
+        self._looking = Looking()
+        self.idempotency_key = ""
+
+    def keyed(self, idempotency_key: str) -> Self:
+        """The same client, for one change that must not happen twice even if this process dies: it has this key."""
+        same = copy.copy(self)
+        same.idempotency_key = idempotency_key
+        return same
+
+    def _request(self, ask: Ask[Any]) -> httpx2.Request:
+        headers = {"accept": "application/json", "user-agent": f"earnest/{__version__}", **ask.headers}
+        if self._key:
+            headers["authorization"] = f"Bearer {self._key}"
+        if ask.method != _SAFE:
+            headers["idempotency-key"] = self.idempotency_key or self._chance.new_id(SystemClock().now_ms())
+        query = {name: value for name, value in ask.query.items() if value is not None}
+        url = f"{self.url}{API}{ask.path}"
+        return httpx2.Request(ask.method, url, params=query or None, headers=headers, content=ask.content)
+
+    def _attempts(self) -> Generator[Again | Wait, Answer | Lost | None, Answer]:
+        return attempts(self._patience, self._chance)
+
+
+class Client(_Talk, Sender):
+    """A platform, from a program that waits. `key` empty: only what needs none. Close it, or use it with `with`."""
+
+    def __init__(
+        self,
+        url: str,
+        key: str = "",
+        *,
+        transport: httpx2.BaseTransport | None = None,
+        timeout_s: float = TIMEOUT_S,
+        patience: Patience | None = None,
+        chance: Chance | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        super().__init__(url, key, patience or Patience(), chance or SystemChance())
+        self._http = httpx2.Client(transport=transport, timeout=timeout_s)
+        self._sleep = sleep
+
+    def send(self, ask: Ask[T]) -> T:
+        """The answer to one request. Raises `Problem` where it is refused, `Unavailable` where nobody answers."""
+        request, steps = self._request(ask), self._attempts()
+        got: Answer | Lost | None = None
+        while True:
+            try:
+                step = steps.send(got)
+            except StopIteration as end:
+                return ask.read(end.value)
+            if isinstance(step, Wait):
+                self._sleep(step.ms / 1000)
+                got = None
+            else:
+                got = self._once(request)
+
+    def each(self, ask: Ask[Page[T]]) -> Iterator[T]:
+        """All of a list, page after page: `client.each(jobs.list_jobs(state="open"))`."""
+        while True:
+            page = self.send(ask)
+            yield from page["data"]
+            if page["next_cursor"] is None:
+                return
+            ask = ask.after(page["next_cursor"])
+
+    def home(self, *, include: str = "", explain: bool = False) -> Look:
+        """One look at everything that concerns me. What has not changed is not sent again."""
+        return self._looking.seen(self.send(self._looking.ask(include, explain=explain)))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _once(self, request: httpx2.Request) -> Answer | Lost:
+        try:
+            return _answer(self._http.send(request))
+        except httpx2.RequestError as error:
+            return _lost(error)
+
+
+class AsyncClient(_Talk, AsyncSender):
+    """A platform, from a program that does other things meanwhile. With `ASGITransport` in the same process."""
+
+    def __init__(
+        self,
+        url: str,
+        key: str = "",
+        *,
+        transport: httpx2.AsyncBaseTransport | None = None,
+        timeout_s: float = TIMEOUT_S,
+        patience: Patience | None = None,
+        chance: Chance | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        super().__init__(url, key, patience or Patience(), chance or SystemChance())
+        self._http = httpx2.AsyncClient(transport=transport, timeout=timeout_s)
+        self._sleep = sleep
+
+    async def send(self, ask: Ask[T]) -> T:
+        """See `Client.send`."""
+        request, steps = self._request(ask), self._attempts()
+        got: Answer | Lost | None = None
+        while True:
+            try:
+                step = steps.send(got)
+            except StopIteration as end:
+                return ask.read(end.value)
+            if isinstance(step, Wait):
+                await self._sleep(step.ms / 1000)
+                got = None
+            else:
+                got = await self._once(request)
+
+    async def each(self, ask: Ask[Page[T]]) -> AsyncIterator[T]:
+        """See `Client.each`."""
+        while True:
+            page = await self.send(ask)
+            for one in page["data"]:
+                yield one
+            if page["next_cursor"] is None:
+                return
+            ask = ask.after(page["next_cursor"])
+
+    async def home(self, *, include: str = "", explain: bool = False) -> Look:
+        """See `Client.home`."""
+        return self._looking.seen(await self.send(self._looking.ask(include, explain=explain)))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def _once(self, request: httpx2.Request) -> Answer | Lost:
+        try:
+            return _answer(await self._http.send(request))
+        except httpx2.RequestError as error:
+            return _lost(error)
+
+
+def _answer(response: httpx2.Response) -> Answer:
+    headers = {name.lower(): text for name, text in response.headers.items()}
+    return Answer(status=response.status_code, headers=headers, content=response.content)
+
+
+def _lost(error: httpx2.RequestError) -> Lost:
+    return Lost(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)

@@ -1,0 +1,102 @@
+"""Artifacts over HTTP: are bytes taken within their bounds, and given back as nothing that a browser runs?"""
+
+import hashlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from earnest.effects.artifacts.store import ArtifactLimits
+
+from .conftest import Site
+
+PAGE = b"<script>fetch('/api/v1/agents/me')</script>"
+DIGEST = "sha256:" + hashlib.sha256(PAGE).hexdigest()
+
+
+@pytest.fixture
+async def crow(site: Site) -> dict[str, str]:
+    site.market.artifacts.limits = ArtifactLimits(item_bytes=1_000, owner_bytes=2_500)
+    return await site.agent("crow", await site.operator())
+
+
+async def test_bytes_come_back_as_they_were_and_run_nowhere(site: Site, crow: dict[str, str]) -> None:
+    sent = await site.ask("POST", "/artifacts", key=crow["live"], content=PAGE, headers={"Content-Type": "text/html"})
+    assert (sent.status_code, sent.json()) == (201, {"sha256": DIGEST, "bytes": len(PAGE), "media_type": "text/html"})
+    got = await site.ask("GET", f"/artifacts/{DIGEST}", key=crow["hb"])
+    assert (got.status_code, got.content) == (200, PAGE)
+    assert got.headers["Content-Disposition"].startswith("attachment")
+    assert got.headers["Content-Security-Policy"].startswith("sandbox")
+    assert got.headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_a_heartbeat_key_brings_artifacts_and_a_registered_one_does_not(site: Site, crow: dict[str, str]) -> None:
+    assert (await site.ask("POST", "/artifacts", key=crow["hb"], content=b"x")).status_code == 201
+    refused = await site.ask("POST", "/artifacts", key=crow["reg"], content=b"x")
+    assert (refused.status_code, refused.json()["code"]) == (403, "scope_forbidden")
+    assert (await site.ask("POST", "/artifacts", content=b"x")).json()["code"] == "missing_key"
+
+
+async def test_a_body_past_the_limit_is_refused_announced_or_not(site: Site, crow: dict[str, str]) -> None:
+    async def dripping() -> AsyncIterator[bytes]:
+        for _ in range(11):
+            yield b"x" * 100
+
+    for content in (b"x" * 1_001, dripping()):
+        refused = await site.ask("POST", "/artifacts", key=crow["live"], content=content)
+        assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
+    assert (await site.ask("POST", "/artifacts", key=crow["live"], content=b"x" * 1_000)).status_code == 201
+
+
+async def test_an_account_has_a_share_of_the_disk(site: Site, crow: dict[str, str], tmp_path: Path) -> None:
+    for letter in (b"a", b"b"):
+        assert (await site.ask("POST", "/artifacts", key=crow["live"], content=letter * 1_000)).status_code == 201
+    refused = await site.ask("POST", "/artifacts", key=crow["live"], content=b"c" * 501)
+    assert refused.json()["code"] == "too_large"
+    assert (await site.ask("POST", "/artifacts", key=crow["live"], content=b"c" * 500)).status_code == 201
+    refused = await site.ask("POST", "/artifacts", key=crow["live"], content=b"d")
+    assert (refused.status_code, refused.json()["code"]) == (409, "limit_reached")
+    assert sum(path.stat().st_size for path in (tmp_path / "artifacts").rglob("*") if path.is_file()) == 2_500
+
+
+async def test_a_key_stands_for_the_bytes_that_came_with_it(site: Site, crow: dict[str, str]) -> None:
+    once = {"Idempotency-Key": "once"}
+    first = await site.ask("POST", "/artifacts", key=crow["live"], content=b"a", headers=once)
+    again = await site.ask("POST", "/artifacts", key=crow["live"], content=b"a", headers=once)
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert first.json() == again.json()
+    other = await site.ask("POST", "/artifacts", key=crow["live"], content=b"b", headers=once)
+    assert other.json()["code"] == "idempotency_key_conflict"
+
+
+async def test_a_media_type_that_is_none_is_refused(site: Site, crow: dict[str, str]) -> None:
+    refused = await site.ask(
+        "POST", "/artifacts", key=crow["live"], content=b"x", headers={"Content-Type": "text/html/../x"}
+    )
+    assert (refused.status_code, refused.json()["code"]) == (415, "unsupported_media")
+
+
+@pytest.mark.parametrize("name", [DIGEST, "sha256:" + "0" * 64])
+async def test_a_strangers_artifact_is_as_if_it_were_not(site: Site, crow: dict[str, str], name: str) -> None:
+    await site.ask("POST", "/artifacts", key=crow["live"], content=PAGE)
+    fox = await site.register("fox")
+    answer = await site.ask("GET", f"/artifacts/{name}", key=fox["key"])
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    "name", ["..%2f..%2fetc%2fpasswd", "sha256:..", "x", DIGEST.removeprefix("sha256:"), DIGEST + "%00"]
+)
+async def test_a_name_that_is_no_digest_reaches_no_file(site: Site, crow: dict[str, str], name: str) -> None:
+    answer = await site.ask("GET", f"/artifacts/{name}", key=crow["live"])
+    assert answer.status_code in {404, 422}
+    assert answer.headers["Content-Type"] == "application/problem+json"
+
+
+async def test_damaged_content_is_not_given_out(site: Site, crow: dict[str, str]) -> None:
+    await site.ask("POST", "/artifacts", key=crow["live"], content=PAGE)
+    place = site.market.artifacts.checked(DIGEST)
+    place.chmod(0o600)
+    place.write_bytes(b"other")
+    answer = await site.ask("GET", f"/artifacts/{DIGEST}", key=crow["live"])
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")

@@ -119,6 +119,21 @@ TARGETS = (
         unit="ms",
     ),
     Target(
+        program="ledger",
+        key="transfers_per_s_32_writers",
+        what="durable posted transfers, 32 writers",
+        bound=5_000,
+        unit="transfers/s",
+        at_least=True,
+    ),
+    Target(
+        program="ledger",
+        key="cost_ratio_with_1000000",
+        what="a posted transfer with 1,000,000 in the books",
+        bound=1.25,
+        unit="times that with few",
+    ),
+    Target(
         program="engine", key="warm_overhead_ms", what="one-subtask playbook over its tool call", bound=60, unit="ms"
     ),
     Target(program="engine", key="cold_run_s", what="the same, cold, with the self-test", bound=1.5, unit="s"),

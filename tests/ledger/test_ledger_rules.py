@@ -1,3 +1,5 @@
+"""Each fault of a transfer, which of several is told, and what a chain may do within itself."""
+
 from dataclasses import replace
 from typing import Any
 

@@ -303,9 +303,18 @@ KNOWN = frozenset({"C1", "C2"})
         (rulings.Vote(in_favour=For.SELLER, criteria=(), reason="x"), "criterion_required"),
         (rulings.Vote(in_favour=For.SELLER, criteria=("C1", "C3"), reason="x"), "criterion_required"),
         (rulings.Vote(in_favour=For.SPLIT, criteria=("C1",), reason="x"), "validation"),
-        (rulings.Vote(in_favour=For.SPLIT, criteria=("C1",), reason="x", seller_micro=50, buyer_micro=49), "validation"),
-        (rulings.Vote(in_favour=For.SPLIT, criteria=("C1",), reason="x", seller_micro=100, buyer_micro=0), "validation"),
-        (rulings.Vote(in_favour=For.SPLIT, criteria=("C1",), reason="x", seller_micro=-1, buyer_micro=101), "validation"),
+        (
+            rulings.Vote(in_favour=For.SPLIT, criteria=("C1",), reason="x", seller_micro=50, buyer_micro=49),
+            "validation",
+        ),
+        (
+            rulings.Vote(in_favour=For.SPLIT, criteria=("C1",), reason="x", seller_micro=100, buyer_micro=0),
+            "validation",
+        ),
+        (
+            rulings.Vote(in_favour=For.SPLIT, criteria=("C1",), reason="x", seller_micro=-1, buyer_micro=101),
+            "validation",
+        ),
         (rulings.Vote(in_favour=For.SELLER, criteria=("C1",), reason="x", seller_micro=99), "validation"),
         (rulings.Vote(in_favour=For.BUYER, criteria=("C1",), reason="x", seller_micro=1), "validation"),
     ],
@@ -340,3 +349,30 @@ def test_a_stake_names_its_round_and_party() -> None:
         Stake(dispute_id="dsp_1", round=1, party=SELLER, currency="USD", amount_micro=MICRO),
         Stake(dispute_id="dsp_1", round=2, party=SELLER, currency="USD", amount_micro=2 * MICRO),
     )
+
+
+@given(steps=st.lists(st.tuples(st.sampled_from(list(E)), st.integers(0, 6 * DAY_MS // 1_000)), max_size=25))
+def test_whatever_is_tried_a_case_keeps_its_bounds(steps: list[tuple[DisputeEvent, int]]) -> None:
+    dispute, now_ms = opened(), NOW
+    tries: dict[DisputeEvent, Callable[[Dispute, int], Dispute]] = {
+        E.SAY: lambda case, at_ms: rules.spoken(case, SELLER, at_ms),
+        E.ANSWER: lambda case, at_ms: rules.spoken(case, BUYER, at_ms),
+        E.WITHDRAW: lambda case, at_ms: rules.withdrawn(case, SELLER, at_ms),
+        E.RULE: lambda case, at_ms: rulings.ruled(case, ruling(For.SPLIT), at_ms, TERMS),
+        E.APPEAL: lambda case, at_ms: rulings.appealed(case, CLAIM, BUYER, at_ms),
+    }
+    for event, wait_s in steps:
+        now_ms += wait_s * 1_000
+        while (past := rulings.clock(dispute, "", now_ms)) is not None:
+            dispute = past[1]
+        before = dispute
+        try:
+            dispute = tries[event](dispute, now_ms) if event in tries else dispute
+        except Refused:
+            assert dispute == before
+        assert max(dispute.raiser_statements, dispute.respondent_statements) <= rules.STATEMENTS_MAX
+        assert (dispute.wake_ms is None) == (dispute.state in CLOSED) == (dispute.closed_at_ms is not None)
+        assert dispute.wake_ms is None or now_ms < dispute.wake_ms <= dispute.hard_limit_ms
+        assert dispute.respond_by_ms is None or dispute.respond_by_ms <= dispute.hard_limit_ms
+        assert (dispute.state is S.FINAL) <= bool(dispute.ruling)
+        assert (dispute.awaiting == "arbiter") == (dispute.state in {S.DELIBERATION, S.APPEAL})

@@ -20,7 +20,7 @@ _SIGNALS: Final = Rows(Signal, "signals")
 
 _RATINGS = (
     "SELECT side, count(*), sum(rating) FROM reviews "
-    "WHERE about = ? AND published_at_ms IS NOT NULL AND weight > 0 GROUP BY side"
+    "WHERE about = ? AND published_at_ms > ? AND weight > 0 GROUP BY side"
 )
 _ANSWERED = (
     "SELECT count(mine.id), coalesce(sum(mine.late), 0), count(*) FROM reviews AS theirs LEFT JOIN reviews AS mine "
@@ -63,6 +63,7 @@ def find_agent(reader: Reader, handle: str) -> Account:
 def show_agent(reader: Reader, handle: str, now_ms: int) -> JsonObject:
     """An agent's public page."""
     account = find_agent(reader, handle)
+    since_ms = now_ms - WINDOW_S * 1_000
     capabilities = _CAPABILITIES.where(
         reader, "account_id = ? AND NOT removed ORDER BY declared_at_ms, id LIMIT ?", (account.id, CAPABILITIES_MAX)
     )
@@ -79,8 +80,8 @@ def show_agent(reader: Reader, handle: str, now_ms: int) -> JsonObject:
             for one in capabilities
         ],
         "reputation": reputation_json(standing(reader, account.id, now_ms)),
-        "ratings": _ratings(reader, account.id),
-        "responsiveness": _responsiveness(reader, account.id, now_ms - WINDOW_S * 1_000),
+        "ratings": _ratings(reader, account.id, since_ms),
+        "responsiveness": _responsiveness(reader, account.id, since_ms),
         "test_jobs": {
             **dict.fromkeys(("passed", "failed", "expired"), 0),
             **{state: int(count) for state, count in reader.execute(_TRIALS, (account.id,)).fetchall()},
@@ -121,9 +122,9 @@ def activity_of(reader: Reader, handle: str, limit: int) -> JsonObject:
     return {"data": shown, "next_cursor": None}
 
 
-def _ratings(reader: Reader, account_id: str) -> JsonObject:
+def _ratings(reader: Reader, account_id: str, since_ms: int) -> JsonObject:
     """Of published reviews between unrelated parties, by the side that the agent was on. `average_milli`: of 5,000."""
-    found = {side: (count, total) for side, count, total in reader.execute(_RATINGS, (account_id,)).fetchall()}
+    found = {side: (count, total) for side, count, total in reader.execute(_RATINGS, (account_id, since_ms)).fetchall()}
     shown: dict[str, JsonValue] = {}
     for role, side in (("as_seller", "buyer"), ("as_buyer", "seller")):
         count, total = found.get(side, (0, 0))

@@ -206,6 +206,6 @@ def test_one_read_by_index_tells_whether_a_kept_home_still_holds(town: Town) -> 
         return " ".join(str(row[-1]) for row in rows)
 
     assert "USING INDEX" in town.database.read_sync(plan)
-    town.somebody("worker", usd_micro=1)
+    able(town, town.somebody("worker"))
     assert town.database.read_sync(lambda reader: touched(reader, "nobody", "act_worker")) > 0
     assert town.database.read_sync(lambda reader: touched(reader, "nobody")) == 0

@@ -260,7 +260,7 @@ async def test_a_refusal_is_kept_with_its_key_and_given_again(site: Site) -> Non
 
 
 async def _operator_again(site: Site) -> str:
-    await site.client.post(f"/setup/{site.operator_link()}", data={})
+    await site.client.post(f"/setup/{site.operator_link()}", data={"handle": ""})
     own = {"Origin": "http://127.0.0.1:8420"}
     key = (await site.ask("POST", "/operator/keys", json={"scope": "op"}, headers=own)).json()["key"]
     site.client.cookies.clear()
@@ -331,7 +331,7 @@ async def test_requests_are_counted_by_route_and_never_by_path(site: Site) -> No
     await site.ask("GET", "/no/such/path")
     await site.ask("DELETE", "/agents/me/keys/key_01J00000000000000000000000")
     text = (await site.client.get("/metrics")).text
-    assert 'earnest_requests_total{method="DELETE",route="/agents/me/keys/{key_id}",status="401"} 1.0' in text
+    assert 'earnest_requests_total{method="DELETE",route="/api/v1/agents/me/keys/{key_id}",status="401"} 1.0' in text
     assert 'route="unmatched",status="404"' in text
     assert "key_01J" not in text
     assert "such" not in text

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ import httpx2
 import pytest
 
 from earnest.effects.clock import VirtualClock
+from earnest.foundation.canonical import JsonObject
+from earnest.identity.service import ACCOUNTS
+from earnest.runtime.desk import Entry
 from earnest.runtime.market.judging import Judging
 
 from . import conftest
@@ -35,10 +39,25 @@ async def ok(answer: httpx2.Response, status: int = 200) -> Any:
     return answer.json()
 
 
+async def stranger(site: Site, handle: str, operator_key: str) -> dict[str, Any]:
+    """An agent that somebody owns who owns no other."""
+    agent = await site.agent(handle, operator_key)
+
+    def own(entry: Entry) -> JsonObject:
+        before = ACCOUNTS.find(entry.transaction, agent["id"])
+        after = replace(before, operator_id=f"act_owner_of_{handle}")
+        ACCOUNTS.change(entry.transaction, entry.now_ms, before, after, touching=(agent["id"],))
+        return {}
+
+    await site.market.desk.tick(own)
+    return agent
+
+
 async def worked(site: Site, *, accepted: bool = True) -> tuple[dict[str, Any], dict[str, Any], str]:
-    """Ann's job, done by Bob, who is a stranger to her; accepted, or declined."""
-    ann = await site.agent("ann_a", await site.operator("olga"))
-    bob = await site.agent("bob_b", await site.operator("otto"))
+    """Ann's job, done by Bob, who is a stranger to her; accepted, or declined. Ann has the `operator`'s key."""
+    operator = await site.operator()
+    ann = {**await stranger(site, "ann_a", operator), "operator": operator}
+    bob = await stranger(site, "bob_b", operator)
     job = await ok(await site.ask("POST", "/jobs", key=ann["live"], json=JOB), 201)
     claimed = await site.ask("POST", f"/jobs/{job['job_id']}/claim", key=bob["live"], json={})
     claim_id = claimed.json()["claim_id"]
@@ -153,7 +172,7 @@ async def test_nothing_that_others_read_depends_on_a_hidden_review(tmp_path: Pat
 
 async def test_a_dispute_over_http_from_its_raising_to_its_ruling(site: Site) -> None:
     ann, bob, claim_id = await worked(site, accepted=False)
-    judge = await site.operator("judy")
+    judge = ann["operator"]
     plea = {"reason": "41 is close enough", "criteria": ["C1"]}
     hb = await site.ask("POST", f"/claims/{claim_id}/disputes", key=bob["hb"], json=plea)
     assert (hb.status_code, hb.json()["code"]) == (403, "heartbeat_scope_forbidden")
@@ -195,10 +214,10 @@ async def test_a_dispute_over_http_from_its_raising_to_its_ruling(site: Site) ->
 
 
 async def test_strangers_learn_of_no_dispute_and_auditors_change_none(site: Site) -> None:
-    _, bob, claim_id = await worked(site, accepted=False)
+    ann, bob, claim_id = await worked(site, accepted=False)
     raised = await site.ask("POST", f"/claims/{claim_id}/disputes", key=bob["live"], json={"reason": "x"})
     dispute_id = raised.json()["dispute_id"]
-    eve = await site.agent("eve_e", await site.operator("emma"))
+    eve = await stranger(site, "eve_e", ann["operator"])
     for path in (dispute_id, "dsp_x"):
         answer = await site.ask("GET", f"/disputes/{path}", key=eve["live"])
         assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
@@ -218,8 +237,8 @@ async def test_public_pages_of_nobody_are_not_found(site: Site) -> None:
 
 
 async def test_lists_go_on_where_they_stopped(site: Site) -> None:
-    ann = await site.agent("ann_a", await site.operator("olga"))
-    bob = await site.agent("bob_b", await site.operator("otto"))
+    operator = await site.operator()
+    ann, bob = await stranger(site, "ann_a", operator), await stranger(site, "bob_b", operator)
     items = [{"requirement_id": "answer", "kind": "json", "media_type": "application/json", "inline": {"sum": 42}}]
     for _ in range(3):
         job = await ok(await site.ask("POST", "/jobs", key=ann["live"], json={**JOB, "amount_micro": 1}), 201)

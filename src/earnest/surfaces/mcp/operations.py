@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from mcp_types import Tool, ToolAnnotations
@@ -13,9 +13,14 @@ from earnest.surfaces.mcp.table import Row
 from earnest.surfaces.web.calls import KEY_HEADER
 from earnest.surfaces.web.door import API
 
-KEY_ARGUMENT: Final = "idempotency_key"
 _COMPONENTS: Final = "#/components/schemas/"
-_PLACES: Final = ("path", "query", "header")
+
+
+class Place(NamedTuple):
+    """Where an argument goes: path, query, header or body; and by what name, a header's in lower case."""
+
+    kind: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,18 +29,20 @@ class HttpRequest:
 
     method: str
     path: str
-    query: Mapping[str, str | int | float | bool]
+    query: Mapping[str, str]
     headers: Mapping[str, str]
     content: bytes | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One tool. `places`: where each argument that is no member of the body goes, and by what name."""
+    """One tool. `path` is the whole template; `others`: where an argument goes that is none of `places`."""
 
-    row: Row
     tool: Tool
-    places: Mapping[str, tuple[str, str]]
+    method: str
+    path: str
+    places: Mapping[str, Place]
+    others: str
     has_body: bool
 
     def request(self, arguments: Mapping[str, Any]) -> HttpRequest:
@@ -43,67 +50,77 @@ class Operation:
 
         What they mean is left to the route, so that a tool refuses what REST refuses, in the same words.
         """
-        placed: dict[str, dict[str, Any]] = {place: {} for place in _PLACES}
-        body: dict[str, Any] = {}
-        for name, value in arguments.items():
-            place, wire_name = self.places.get(name, ("body", name))
-            (body if place == "body" else placed[place])[wire_name] = value
-        path = self.row.path
-        for name in [wire for place, wire in self.places.values() if place == "path"]:
-            path = path.replace(f"{{{name}}}", quote(_text(name, placed["path"].get(name)), safe=""))
-        content = None
-        if self.has_body or body:
-            try:
-                content = json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
-            except ValueError as error:
-                raise Refused("validation", f"the arguments are no JSON: {error}") from None
+        placed: dict[str, dict[str, Any]] = {kind: {} for kind in ("path", "query", "header", "body")}
+        for argument, value in arguments.items():
+            kind, name = self.places.get(argument, Place(self.others, argument))
+            if value is not None or kind == "body":
+                placed[kind][name] = value
+        path = self.path
+        for kind, name in self.places.values():
+            if kind == "path":
+                path = path.replace(f"{{{name}}}", quote(_text(name, placed["path"].get(name)), safe=""))
         headers = {name: _text(name, value) for name, value in placed["header"].items()}
-        if content is not None:
+        content = None
+        if self.has_body or placed["body"]:
+            content = _json(placed["body"]).encode()
             headers["content-type"] = "application/json"
-        query = {name: _scalar(name, value) for name, value in placed["query"].items()}
-        return HttpRequest(method=self.row.method, path=f"{API}{path}", query=query, headers=headers, content=content)
+        query = {name: value if isinstance(value, str) else _json(value) for name, value in placed["query"].items()}
+        return HttpRequest(method=self.method, path=path, query=query, headers=headers, content=content)
 
 
 def operation_of(row: Row, document: Mapping[str, Any]) -> Operation:
     """The tool of a row, by the document."""
     found = document["paths"][f"{API}{row.path}"][row.method.lower()]
+    schemas = document["components"]["schemas"]
     properties: dict[str, Any] = {}
     required: list[str] = []
-    places: dict[str, tuple[str, str]] = {}
+    places: dict[str, Place] = {}
+
+    def add(argument: str, place: Place, schema: Mapping[str, Any], *, is_required: bool) -> None:
+        assert argument not in places, f"{row.name}: {argument} is two things"
+        places[argument] = place
+        properties[argument] = schema
+        if is_required:
+            required.append(argument)
+
     for parameter in found.get("parameters", []):
-        wire_name, place = parameter["name"], parameter["in"]
-        is_key = wire_name.lower() == KEY_HEADER
-        name = wire_name.lower().replace("-", "_") if place == "header" else wire_name
-        places[name] = (place, wire_name)
-        description = {"description": parameter["description"]} if "description" in parameter else {}
-        properties[name] = {**parameter["schema"], **description}
-        if parameter.get("required") and not is_key:
-            required.append(name)
-    body, schemas = _body(found), document["components"]["schemas"]
-    for name, schema in body.get("properties", {}).items():
-        assert name not in properties, f"{row.name}: {name} is a parameter and a member of the body"
-        properties[name] = schema
-    required += body.get("required", [])
-    schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-    if required:
-        schema["required"] = required
+        kind, name = parameter["in"], parameter["name"].lower() if parameter["in"] == "header" else parameter["name"]
+        told = {"description": parameter["description"]} if "description" in parameter else {}
+        is_required = parameter.get("required", False) and name != KEY_HEADER
+        add(name.replace("-", "_"), Place(kind, name), {**parameter["schema"], **told}, is_required=is_required)
+    body = _body(found, schemas)
+    for member, schema in body.get("properties", {}).items():
+        add(member, Place("body", member), schema, is_required=member in body.get("required", []))
     tool = Tool(
         name=row.name,
         description=found.get("description") or found["summary"],
-        input_schema=_self_contained(schema, schemas),
+        input_schema=_self_contained(_object(properties, required), schemas),
         annotations=ToolAnnotations(read_only_hint=row.method == "GET", open_world_hint=False),
     )
-    return Operation(row=row, tool=tool, places=places, has_body="requestBody" in found)
+    return Operation(
+        tool=tool,
+        method=row.method,
+        path=f"{API}{row.path}",
+        places=places,
+        others="query" if row.method == "GET" else "body",
+        has_body="requestBody" in found,
+    )
 
 
-def _body(operation: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of the JSON body, resolved later; none for an operation without."""
+def _object(properties: Mapping[str, Any], required: list[str]) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**schema, "required": required} if required else schema
+
+
+def _body(operation: Mapping[str, Any], schemas: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of the JSON body, an object; an empty one for an operation without."""
     content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
-    return dict(content.get("schema", {}))
+    schema: Mapping[str, Any] = content.get("schema", {})
+    return schemas[schema["$ref"].removeprefix(_COMPONENTS)] if "$ref" in schema else schema
 
 
 def _self_contained(schema: dict[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with everything that it refers to in `$defs`."""
+    """The same with everything that it refers to in `$defs`, and without the titles that pydantic makes of names."""
     defs: dict[str, Any] = {}
 
     def rewritten(value: Any) -> Any:
@@ -111,7 +128,8 @@ def _self_contained(schema: dict[str, Any], schemas: Mapping[str, Any]) -> dict[
             return [rewritten(each) for each in value]
         if not isinstance(value, dict):
             return value
-        found = {name: rewritten(each) for name, each in value.items()}
+        is_named = isinstance(value.get("title"), str)
+        found = {name: rewritten(each) for name, each in value.items() if not (is_named and name == "title")}
         if isinstance(reference := value.get("$ref"), str):
             name = reference.removeprefix(_COMPONENTS)
             found["$ref"] = f"#/$defs/{name}"
@@ -125,12 +143,13 @@ def _self_contained(schema: dict[str, Any], schemas: Mapping[str, Any]) -> dict[
 
 
 def _text(name: str, value: object) -> str:
-    if not isinstance(value, str) or not value:
-        raise Refused("validation", f"{name} is a text, and is needed")
+    if not isinstance(value, str) or not value.isprintable() or not value.isascii() or not value:
+        raise Refused("validation", f"{name} is needed: a text of printable ASCII")
     return value
 
 
-def _scalar(name: str, value: object) -> str | int | float | bool:
-    if not isinstance(value, str | int | float | bool):
-        raise Refused("validation", f"{name} is one value")
-    return value
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise Refused("validation", f"the arguments are no JSON: {error}") from None

@@ -20,6 +20,7 @@ from earnest.surfaces.web import (
     routes_disputes,
     routes_identity,
     routes_jobs,
+    routes_log,
     routes_reviews,
     routes_trials,
     routes_wallet,
@@ -45,6 +46,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     routes_artifacts.router,
     routes_agents.router,
     routes_wallet.router,
+    routes_log.router,
 )
 """What stands under `/api/v1`. Of two routes that fit a path the first takes it."""
 ROOT_ROUTERS: Final[tuple[APIRouter, ...]] = (routes_jobs.root_router,)
@@ -74,15 +76,11 @@ def create_app(
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
     )
-    for router in (*ROUTERS, home_router(home), meta_router(quotas)):
-        app.include_router(router, prefix=API)
-    for router in ROOT_ROUTERS:
-        app.include_router(router, generate_unique_id_function=_root_operation_id)
-    app.include_router(pages.router)
-    app.include_router(health_router(readiness or {}, metrics))
     documents = schema_router(app)
-    app.include_router(documents)
-    app.include_router(documents, prefix=API)
+    for router in (*ROUTERS, home_router(home), meta_router(quotas), documents):
+        _adopt(app, router, API)
+    for router in (*ROOT_ROUTERS, documents, pages.router, health_router(readiness or {}, metrics)):
+        _adopt(app, router, "")
     refuse_in_problems(app)
     house = House(
         market=market,
@@ -97,10 +95,26 @@ def create_app(
     return app
 
 
+def _adopt(app: FastAPI, router: APIRouter, prefix: str) -> None:
+    """Make a router's routes the application's own: FastAPI searches a router that it includes ten times slower."""
+    for route in router.routes:
+        assert isinstance(route, APIRoute)
+        app.add_api_route(
+            prefix + route.path,
+            route.endpoint,
+            methods=list(route.methods),
+            name=route.name,
+            response_model=route.response_model,
+            response_class=route.response_class,
+            status_code=route.status_code,
+            responses=route.responses,
+            tags=route.tags,
+            include_in_schema=route.include_in_schema,
+            openapi_extra=route.openapi_extra,
+        )
+
+
 def _operation_id(route: APIRoute) -> str:
     """Method and path in one word, which no two operations have."""
-    return re.sub(r"\W+", "_", f"{min(route.methods).lower()}{route.path}").strip("_")
-
-
-def _root_operation_id(route: APIRoute) -> str:
-    return f"root_{_operation_id(route)}"
+    path = route.path.removeprefix(API) if route.path.startswith(API) else f"/root{route.path}"
+    return re.sub(r"\W+", "_", f"{min(route.methods).lower()}{path}").strip("_")

@@ -1,0 +1,213 @@
+"""The server that `home.py` asks: a platform with many jobs in its books, and a bare route, in one process."""
+
+import itertools
+import json
+import sqlite3
+import statistics
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.types import Receive, Scope, Send
+
+from earnest.effects.artifacts.store import ArtifactStore
+from earnest.effects.clock import SystemChance, SystemClock
+from earnest.effects.storage.database import Database
+from earnest.effects.storage.rows import row_json
+from earnest.effects.storage.transaction import Transaction
+from earnest.effects.web.fetching import Web
+from earnest.identity.account import Account, Kind, Status
+from earnest.identity.caller import Scope as KeyScope
+from earnest.identity.key import KEY_PURPOSE, Key, key_text
+from earnest.identity.secret import KeyedHash
+from earnest.identity.service import ACCOUNTS, KEYS
+from earnest.market.capability import Capability, CapabilityState
+from earnest.market.claim import Claim, ClaimState
+from earnest.market.job import Job, JobState, TaskClass
+from earnest.market.service import CAPABILITIES, CLAIMS, JOBS
+from earnest.market.terms import Terms
+from earnest.runtime.desk import Desk
+from earnest.runtime.market.homes import Homes, Wanted
+from earnest.runtime.market.market import Market
+from earnest.surfaces.web.app import create_app
+from earnest.surfaces.web.limits import Quota, Quotas
+from earnest.verification.registry import Registry
+from earnest.verification.service import Verifier
+from earnest.views.home import read_home
+
+HASHING = KeyedHash(bytes(range(32)))
+KEY = key_text(KeyScope.HEARTBEAT, bytes(range(32)))
+WORKER, BUYER = "act_worker", "act_buyer"
+CATEGORIES = ("code-generation", "writing", "translation", "data-extraction", "planning")
+NEEDED = {"id": "program", "kind": "artifact", "description": "it", "path": "program.py", "required": True}
+REQUIREMENTS = json.dumps([{**NEEDED, "accept_media": [], "max_bytes": 1_000, "verifier": ""}])
+OPEN_OF = 10
+"""One job of so many is open; the others are done, and of a hundred sellers, of whom one is the worker."""
+
+SELLERS = 100
+BUILDS = 200
+DAY_MS = 86_400_000
+
+
+def _job(number: int, now_ms: int) -> Job:
+    is_open = number % OPEN_OF == 0
+    return Job(
+        id=f"job_{number:026d}",
+        creator=BUYER if number % SELLERS else "act_other",
+        state=JobState.OPEN if is_open else JobState.DONE,
+        title=f"Job {number}",
+        text="Do it well. " * 10,
+        category=CATEGORIES[number // OPEN_OF % len(CATEGORIES)],
+        task_class=TaskClass.OBJECTIVE,
+        currency="USD",
+        amount_micro=1_000_000 + number % 977,
+        fee_bps=500,
+        acceptance="machine",
+        criteria="[]",
+        requirements=REQUIREMENTS,
+        spec_digest="sha256:0",
+        work_s=86_400,
+        closes_at_ms=now_ms + 30 * DAY_MS,
+        created_at_ms=now_ms - DAY_MS,
+    )
+
+
+def _claim(number: int, now_ms: int, state: ClaimState) -> Claim:
+    is_over = state is ClaimState.RELEASED
+    return Claim(
+        id=f"clm_{number:026d}",
+        job_id=f"job_{number:026d}",
+        job_title=f"Job {number}",
+        seller=WORKER if not is_over else f"act_seller{number % SELLERS}",
+        buyer=BUYER,
+        state=state,
+        currency="USD",
+        amount_micro=1_000_000,
+        fee_micro=50_000,
+        acceptance="machine",
+        category=CATEGORIES[0],
+        task_class="objective",
+        spec_digest="sha256:0",
+        claimed_at_ms=now_ms - DAY_MS,
+        start_at_ms=now_ms - DAY_MS,
+        due_at_ms=now_ms + 3 * DAY_MS,
+        grace_ends_at_ms=now_ms + 4 * DAY_MS,
+        auto_extend=True,
+        auto_release_s=259_200,
+        revise_s=86_400,
+        revisions_left=2,
+        ended_at_ms=now_ms - DAY_MS if is_over else None,
+        reviews_close_at_ms=now_ms + 13 * DAY_MS if is_over else None,
+    )
+
+
+def _fill(path: Path, jobs: int, now_ms: int) -> None:
+    """Rows in bulk, as facts would have made them."""
+    with sqlite3.connect(path) as books:
+        books.execute("PRAGMA synchronous = OFF")
+        _insert(books, "jobs", (row_json(_job(number, now_ms)) for number in range(jobs)))
+        done = (number for number in range(jobs) if number % OPEN_OF == 1)
+        _insert(books, "claims", (row_json(_claim(number, now_ms, ClaimState.RELEASED)) for number in done))
+    books.close()
+
+
+def _insert(books: sqlite3.Connection, table: str, rows: Iterator[object]) -> None:
+    first = next(rows)
+    assert isinstance(first, dict)
+    sql = f"INSERT INTO {table} ({', '.join(first)}) VALUES ({', '.join('?' * len(first))})"
+    books.executemany(sql, (tuple(row.values()) for row in itertools.chain([first], rows)))  # type: ignore[attr-defined]
+
+
+def _people(transaction: Transaction, now_ms: int) -> None:
+    """The worker with a key, a capability and three claims, and those who post jobs."""
+    for name in (WORKER, BUYER, "act_other"):
+        account = Account(
+            id=name,
+            handle=name.removeprefix("act_"),
+            kind=Kind.AGENT,
+            status=Status.PAYOUTS_ENABLED,
+            created_at_ms=now_ms,
+        )
+        ACCOUNTS.open(transaction, now_ms, account, touching=(name,))
+    key = Key(
+        id="key_1",
+        account_id=WORKER,
+        scope=KeyScope.HEARTBEAT,
+        prefix=KEY[:12],
+        digest=HASHING.digest(KEY_PURPOSE, KEY),
+        created_at_ms=now_ms,
+    )
+    KEYS.open(transaction, now_ms, key, touching=(WORKER,))
+    able = Capability(
+        id="cap_1",
+        account_id=WORKER,
+        category=CATEGORIES[0],
+        task_class="objective",
+        state=CapabilityState.VERIFIED,
+        declared_at_ms=now_ms,
+        availability='{"max_concurrent": 9}',
+    )
+    CAPABILITIES.open(transaction, now_ms, able, touching=(WORKER,))
+    for number in range(10**9, 10**9 + 3):
+        claim = _claim(number, now_ms, ClaimState.IN_PROGRESS)
+        CLAIMS.open(transaction, now_ms, claim, touching=(WORKER, BUYER))
+        JOBS.open(transaction, now_ms, replace(_job(number, now_ms), state=JobState.TAKEN), touching=(BUYER,))
+
+
+def _build_us(database: Database, clock: SystemClock) -> float:
+    """The median of reading and building the worker's home anew."""
+    took = []
+    for _ in range(BUILDS):
+        homes = Homes(database, Terms(), read_home)
+        start_ns = clock.ticks_ns()
+        homes.look(Wanted(WORKER), clock.now_ms() // 1_000 * 1_000, None)
+        took.append((clock.ticks_ns() - start_ns) / 1_000)
+    return statistics.median(took)
+
+
+def _bare(path: Path) -> FastAPI:
+    """The least that a route with a read can be."""
+    app = FastAPI(openapi_url=None)
+    books = sqlite3.connect(path, check_same_thread=False)
+
+    @app.get("/bare")
+    async def bare() -> dict[str, object]:
+        (handle,) = books.execute("SELECT handle FROM accounts WHERE id = ?", (WORKER,)).fetchone()
+        return {"handle": handle}
+
+    return app
+
+
+def main() -> None:
+    folder, jobs, descriptor = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    path, clock = folder / "books.sqlite", SystemClock()
+    now_ms = clock.now_ms() // 1_000 * 1_000
+    Database.open(path, clock).close()
+    _fill(path, jobs, now_ms)
+    database = Database.open(path, clock)
+    database.write_sync(lambda transaction: _people(transaction, now_ms))
+    registry = Registry()
+    market = Market(
+        desk=Desk(database, clock, SystemChance()),
+        terms=Terms(),
+        verifier=Verifier(registry=registry, sandbox=None, clock=clock),
+        registry=registry,
+        artifacts=ArtifactStore(folder / "artifacts"),
+        web=Web(clock),
+    )
+    platform = create_app(market, HASHING, quotas=Quotas(home=Quota(name="home", count=10**9, window_s=1)))
+    bare = _bare(path)
+
+    async def either(scope: Scope, receive: Receive, send: Send) -> None:
+        await (bare if scope.get("path") == "/bare" else platform)(scope, receive, send)
+
+    ready = Homes(database, market.terms, read_home).look(Wanted(WORKER), now_ms, None)
+    print(json.dumps({"key": KEY, "etag": ready.etag, "build_us": _build_us(database, clock)}), flush=True)
+    uvicorn.run(either, fd=descriptor, log_level="warning", access_log=False, lifespan="off")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""How is a call of a tool answered? By the platform's own REST routes: what they say is what the caller gets."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import httpx2
+from mcp_types import CallToolResult, TextContent
+from starlette.types import ASGIApp
+
+from earnest.effects.clock import Chance, Clock
+from earnest.foundation.errors import Refused
+from earnest.surfaces.mcp.operations import HttpRequest, Operation
+from earnest.surfaces.web.calls import KEY_HEADER
+from earnest.surfaces.web.problems import problem
+
+REFUSED: Final = 400
+
+
+class Rest:
+    """The REST routes, asked in process in the name of whoever showed the key: `authorization`, the header."""
+
+    def __init__(self, app: ASGIApp, url: str, clock: Clock, chance: Chance) -> None:
+        transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
+        self._http = httpx2.AsyncClient(transport=transport, base_url=url, trust_env=False)
+        self._clock = clock
+        self._chance = chance
+
+    async def ask(self, request: HttpRequest, authorization: str) -> httpx2.Response:
+        """What the route answers."""
+        headers = {**request.headers, **({"authorization": authorization} if authorization else {})}
+        return await self._http.request(
+            request.method, request.path, params=request.query or None, headers=headers, content=request.content
+        )
+
+    async def call(self, operation: Operation, arguments: Mapping[str, Any], authorization: str) -> CallToolResult:
+        """The answer of the operation's route; a problem is an error of the tool, with the same JSON.
+
+        Without an `idempotency_key` the call has one of its own: it is done once, and a second call is another.
+        """
+        try:
+            request = operation.request(arguments)
+        except Refused as refused:
+            said = problem(refused.code, str(refused), f"req_{self._new_id()}", operation.path)
+            return _result(said.status_code, bytes(said.body))
+        if request.method != "GET" and KEY_HEADER not in request.headers:
+            request = replace(request, headers={**request.headers, KEY_HEADER: self._new_id()})
+        answer = await self.ask(request, authorization)
+        return _result(answer.status_code, answer.content)
+
+    def _new_id(self) -> str:
+        return self._chance.new_id(self._clock.now_ms())
+
+
+def _result(status: int, content: bytes) -> CallToolResult:
+    return CallToolResult(
+        content=[TextContent(type="text", text=content.decode())],
+        structured_content=json.loads(content),
+        is_error=status >= REFUSED,
+    )

@@ -1,0 +1,65 @@
+"""A platform that listens on the loopback with `/mcp` in front of it, and the official client."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import httpx2
+import pytest
+import uvicorn
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from earnest.effects.clock import SeededChance
+from earnest.runtime.market.market import Market
+from earnest.runtime.market.money import open_treasury
+from earnest.surfaces.mcp.door import mount
+from earnest.surfaces.web.app import create_app
+from earnest.surfaces.web.limits import Quotas
+from tests.surfaces.web.conftest import HASHING, Site, clock, market, quotas  # noqa: F401 - fixtures
+
+START_S = 20
+
+
+@dataclass
+class Listening(Site):
+    """A `Site` over real HTTP."""
+
+    url: str = field(default="")
+
+    @contextlib.asynccontextmanager
+    async def speaking(self, key: str) -> AsyncIterator[Client]:
+        """The official client, with this key."""
+        async with (
+            httpx2.AsyncClient(headers={"authorization": f"Bearer {key}"}) as http,
+            Client(streamable_http_client(f"{self.url}/mcp", http_client=http), cache=None) as client,
+        ):
+            yield client
+
+
+@contextlib.asynccontextmanager
+async def listening(market: Market, quotas: Quotas, *, needs_key: bool = True) -> AsyncIterator[Listening]:  # noqa: F811
+    await market.desk.tick(lambda entry: open_treasury(entry, market.terms))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        app = create_app(market, HASHING, url=url, quotas=quotas)
+        mount(app, url=url, clock=market.desk.clock, chance=SeededChance(11), needs_key=needs_key)
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on"))
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        async with asyncio.timeout(START_S):
+            while not server.started:
+                await asyncio.sleep(0.01)
+        try:
+            async with httpx2.AsyncClient(base_url=url) as client:
+                yield Listening(app=app, market=market, clock=market.desk.clock, client=client, url=url)  # type: ignore[arg-type]
+        finally:
+            server.should_exit = True
+            await serving
+
+
+@pytest.fixture
+async def site(market: Market, quotas: Quotas) -> AsyncIterator[Listening]:  # noqa: F811
+    async with listening(market, quotas) as site:
+        yield site

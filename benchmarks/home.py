@@ -1,7 +1,7 @@
 """How fast is a home beside a bare FastAPI route that does one SQLite read? Prints one JSON object.
 
-Both are asked over real sockets, in turns, of one server process (`home_server.py`), with 100 jobs in the books and with
-1,000,000. For each answer the asking side does far less than the server.
+Both are asked over real sockets, in turns, of one server process (`home_server.py`), with 100 jobs in the books and
+with 1,000,000. For each answer the asking side does far less than the server.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ CONNECTIONS = 16
 ROUNDS = 7
 ROUND_S = 1.0
 WARM_S = 0.5
-SIZES = (100, 1_000)
+SIZES = (100, 1_000_000)
 HOME = "/api/v1/agents/me/home"
 
 

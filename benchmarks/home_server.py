@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import socket
 import sqlite3
 import statistics
 import sys
@@ -41,11 +42,11 @@ from earnest.views.home import read_home
 HASHING = KeyedHash(bytes(range(32)))
 KEY = key_text(KeyScope.HEARTBEAT, bytes(range(32)))
 WORKER, BUYER = "act_worker", "act_buyer"
-CATEGORIES = ("code-generation", "writing", "translation", "data-extraction", "planning")
+CATEGORY = "code-generation"
 NEEDED = {"id": "program", "kind": "artifact", "description": "it", "path": "program.py", "required": True}
 REQUIREMENTS = json.dumps([{**NEEDED, "accept_media": [], "max_bytes": 1_000, "verifier": ""}])
-OPEN_OF = 10
-"""One job of so many is open; the others are done, and of a hundred sellers, of whom one is the worker."""
+OPEN_OF = 2
+"""One job of so many is open, and of a kind that the worker does; the others are done, by a hundred sellers."""
 
 SELLERS = 100
 BUILDS = 200
@@ -60,7 +61,7 @@ def _job(number: int, now_ms: int) -> Job:
         state=JobState.OPEN if is_open else JobState.DONE,
         title=f"Job {number}",
         text="Do it well. " * 10,
-        category=CATEGORIES[number // OPEN_OF % len(CATEGORIES)],
+        category=CATEGORY,
         task_class=TaskClass.OBJECTIVE,
         currency="USD",
         amount_micro=1_000_000 + number % 977,
@@ -88,7 +89,7 @@ def _claim(number: int, now_ms: int, state: ClaimState) -> Claim:
         amount_micro=1_000_000,
         fee_micro=50_000,
         acceptance="machine",
-        category=CATEGORIES[0],
+        category=CATEGORY,
         task_class="objective",
         spec_digest="sha256:0",
         claimed_at_ms=now_ms - DAY_MS,
@@ -144,7 +145,7 @@ def _people(transaction: Transaction, now_ms: int) -> None:
     able = Capability(
         id="cap_1",
         account_id=WORKER,
-        category=CATEGORIES[0],
+        category=CATEGORY,
         task_class="objective",
         state=CapabilityState.VERIFIED,
         declared_at_ms=now_ms,
@@ -158,14 +159,14 @@ def _people(transaction: Transaction, now_ms: int) -> None:
 
 
 def _build_us(database: Database, clock: SystemClock) -> float:
-    """The median of reading and building the worker's home anew."""
+    """Reading and building the worker's home anew: of many times the quickest tenth, which no neighbour disturbed."""
     took = []
     for _ in range(BUILDS):
         homes = Homes(database, Terms(), read_home)
         start_ns = clock.ticks_ns()
         homes.look(Wanted(WORKER), clock.now_ms() // 1_000 * 1_000, None)
         took.append((clock.ticks_ns() - start_ns) / 1_000)
-    return statistics.median(took)
+    return statistics.quantiles(took, n=10)[0]
 
 
 def _bare(path: Path) -> FastAPI:
@@ -206,7 +207,8 @@ def main() -> None:
 
     ready = Homes(database, market.terms, read_home).look(Wanted(WORKER), now_ms, None)
     print(json.dumps({"key": KEY, "etag": ready.etag, "build_us": _build_us(database, clock)}), flush=True)
-    uvicorn.run(either, fd=descriptor, log_level="warning", access_log=False, lifespan="off")
+    config = uvicorn.Config(either, log_level="warning", access_log=False, lifespan="off")
+    uvicorn.Server(config).run(sockets=[socket.socket(fileno=descriptor)])
 
 
 if __name__ == "__main__":

@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from earnest.market import claim as rules
+from earnest.market import contest, ending, judgement, working
 from earnest.market.claim import Actor, Claim, ClaimState
+from earnest.market.claim_clock import clock
+from earnest.market.deadlines import with_wake
 from earnest.market.job import Job, JobState, TaskClass
 from earnest.market.terms import Terms
 
@@ -44,54 +46,54 @@ def a_job(**changes: Any) -> Job:
 
 def opened(**changes: Any) -> Claim:
     """A claim of `a_job` with these changes, made now."""
-    return rules.open_claim("clm_1", a_job(**changes), SELLER, NOW)
+    return working.open_claim("clm_1", a_job(**changes), SELLER, NOW)
 
 
 def submitted(**changes: Any) -> Claim:
     """The same, its evidence handed in at once."""
-    return rules.submit(opened(**changes), NOW, TERMS, "sha256:1").claim
+    return working.submit(opened(**changes), NOW, TERMS, "sha256:1").claim
 
 
 def declined(**changes: Any) -> Claim:
     """The same, declined by the buyer at once."""
-    return rules.decline(submitted(**changes), ["C1"], "no", NOW, TERMS, criteria=CRITERIA).claim
+    return judgement.decline(submitted(**changes), ["C1"], "no", NOW, TERMS, criteria=CRITERIA).claim
 
 
 def disputed(before: Claim | None = None, *, opened_ms: int = NOW) -> Claim:
     """A claim, by default one just declined, whose seller disputes."""
     limit_ms = opened_ms + TERMS.dispute_limit_s * 1_000
-    return rules.dispute_confirmed(before or declined(), Actor.SELLER, "dsp_1", limit_ms, opened_ms).claim
+    return contest.dispute_confirmed(before or declined(), Actor.SELLER, "dsp_1", limit_ms, opened_ms).claim
 
 
 def claim_in(state: ClaimState, acceptance: str = "buyer") -> Claim:
     """A claim that came to a state by its own steps, none of which took time; but what has expired took two days."""
-    return rules.with_wake(replace(_WAYS[state](), acceptance=acceptance))
+    return with_wake(replace(_WAYS[state](), acceptance=acceptance))
 
 
 def accepted() -> Claim:
     """The buyer took it at once."""
-    return rules.accept(submitted(), NOW).claim
+    return judgement.accept(submitted(), NOW).claim
 
 
 def conceded() -> Claim:
     """Declined, and the seller agreed."""
-    return rules.concede(declined(), NOW).claim
+    return judgement.concede(declined(), NOW).claim
 
 
 _WAYS: Final[Mapping[ClaimState, Callable[[], Claim]]] = {
     ClaimState.CLAIMED: opened,
-    ClaimState.IN_PROGRESS: lambda: rules.start(opened(), NOW).claim,
+    ClaimState.IN_PROGRESS: lambda: working.start(opened(), NOW).claim,
     ClaimState.SUBMITTED: submitted,
-    ClaimState.VERIFIED: lambda: rules.verdict_given(submitted(), "verified", NOW, TERMS).claim,
+    ClaimState.VERIFIED: lambda: judgement.verdict_given(submitted(), "verified", NOW, TERMS).claim,
     ClaimState.CHANGES_REQUESTED: lambda: (
-        rules.request_changes(submitted(), ["C1"], "more", NOW, criteria=CRITERIA).claim
+        judgement.request_changes(submitted(), ["C1"], "more", NOW, criteria=CRITERIA).claim
     ),
     ClaimState.DECLINED: declined,
     ClaimState.DISPUTED: disputed,
     ClaimState.RELEASING: accepted,
     ClaimState.REFUNDING: conceded,
-    ClaimState.RELEASED: lambda: rules.settled(accepted(), NOW, TERMS).claim,
-    ClaimState.REFUNDED: lambda: rules.settled(conceded(), NOW, TERMS).claim,
-    ClaimState.CANCELLED: lambda: rules.cancel(opened(), NOW).claim,
-    ClaimState.EXPIRED: lambda: rules.clock(opened(), NOW + 2 * DAY_MS, TERMS)[-1].claim,
+    ClaimState.RELEASED: lambda: ending.settled(accepted(), NOW, TERMS).claim,
+    ClaimState.REFUNDED: lambda: ending.settled(conceded(), NOW, TERMS).claim,
+    ClaimState.CANCELLED: lambda: working.cancel(opened(), NOW).claim,
+    ClaimState.EXPIRED: lambda: clock(opened(), NOW + 2 * DAY_MS, TERMS)[-1].claim,
 }

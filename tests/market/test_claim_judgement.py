@@ -7,9 +7,12 @@ from dataclasses import replace
 import pytest
 
 from earnest.foundation.errors import Refused
-from earnest.market import claim as rules
-from earnest.market.claim import Actor, Claim, ClaimState, Moved
+from earnest.market import contest, ending, judgement, working
+from earnest.market.claim import TERMINAL, Actor, Claim, ClaimState, is_approaching
+from earnest.market.claim_clock import clock
+from earnest.market.deadlines import with_wake
 from earnest.market.ending import RETRY_MAX_S
+from earnest.market.moving import Moved
 
 from .claims import CRITERIA, DAY_MS, HOUR_MS, NOW, TERMS, accepted, claim_in, conceded, declined, disputed, submitted
 
@@ -24,7 +27,7 @@ def refusal(attempt: Callable[[], object]) -> Refused:
 
 def judged(acceptance: str, answer: str, revisions_left: int = 2) -> Moved:
     claim = replace(submitted(), acceptance=acceptance, revisions_left=revisions_left)
-    return rules.verdict_given(claim, answer, NOW, TERMS, failed=["C2"], reason="because")
+    return judgement.verdict_given(claim, answer, NOW, TERMS, failed=["C2"], reason="because")
 
 
 @pytest.mark.parametrize(
@@ -58,21 +61,21 @@ def test_a_failed_verdict_lists_what_failed_and_costs_a_revision() -> None:
 
 def test_a_verdict_after_unclear_still_counts() -> None:
     unclear = judged("machine", "unclear").claim
-    assert rules.verdict_given(unclear, "verified", NOW, TERMS).claim.state is S.RELEASING
+    assert judgement.verdict_given(unclear, "verified", NOW, TERMS).claim.state is S.RELEASING
 
 
 def test_what_is_no_answer_is_no_verdict() -> None:
     with pytest.raises(ValueError, match="VERIFIED!"):
-        rules.verdict_given(submitted(), "VERIFIED!", NOW, TERMS)
+        judgement.verdict_given(submitted(), "VERIFIED!", NOW, TERMS)
 
 
 @pytest.mark.parametrize("cited", [[], ["C9"], ["C1", "C9"], ["x" * 10_000]])
 def test_a_no_cites_criteria_of_the_claim(cited: list[str]) -> None:
     human = replace(submitted(), acceptance="human")
     for attempt in (
-        lambda: rules.request_changes(submitted(), cited, "", NOW, criteria=CRITERIA),
-        lambda: rules.decline(submitted(), cited, "", NOW, TERMS, criteria=CRITERIA),
-        lambda: rules.human_fail(human, cited, "", NOW, TERMS, criteria=CRITERIA),
+        lambda: judgement.request_changes(submitted(), cited, "", NOW, criteria=CRITERIA),
+        lambda: judgement.decline(submitted(), cited, "", NOW, TERMS, criteria=CRITERIA),
+        lambda: judgement.human_fail(human, cited, "", NOW, TERMS, criteria=CRITERIA),
     ):
         refused = refusal(attempt)
         assert refused.code == "criterion_required"
@@ -81,9 +84,11 @@ def test_a_no_cites_criteria_of_the_claim(cited: list[str]) -> None:
 
 def test_changes_are_asked_for_only_while_revisions_are_left() -> None:
     claim = submitted(revisions_max=1)
-    back = rules.request_changes(claim, ["C1"], "more", NOW, criteria=CRITERIA).claim
-    again = rules.submit(back, NOW, TERMS, "sha256:2").claim
-    assert refusal(lambda: rules.request_changes(again, ["C1"], "more", NOW, criteria=CRITERIA)).code == "claim_state"
+    back = judgement.request_changes(claim, ["C1"], "more", NOW, criteria=CRITERIA).claim
+    again = working.submit(back, NOW, TERMS, "sha256:2").claim
+    assert (
+        refusal(lambda: judgement.request_changes(again, ["C1"], "more", NOW, criteria=CRITERIA)).code == "claim_state"
+    )
 
 
 def test_a_decline_leaves_the_money_for_72_hours() -> None:
@@ -93,7 +98,7 @@ def test_a_decline_leaves_the_money_for_72_hours() -> None:
 
 
 def test_verified_work_is_not_declined() -> None:
-    attempt = refusal(lambda: rules.decline(claim_in(S.VERIFIED), ["C1"], "", NOW, TERMS, criteria=CRITERIA))
+    attempt = refusal(lambda: judgement.decline(claim_in(S.VERIFIED), ["C1"], "", NOW, TERMS, criteria=CRITERIA))
     assert attempt.code == "claim_state"
     assert "decline" not in str(attempt.details["allowed_events"])
 
@@ -102,7 +107,7 @@ def test_verified_work_is_not_declined() -> None:
 @pytest.mark.parametrize("acceptance", ["machine", "human"])
 def test_a_buyer_does_not_decline_what_others_accept(acceptance: str, verdict: str) -> None:
     claim = replace(submitted(), acceptance=acceptance, verdict=verdict)
-    assert refusal(lambda: rules.decline(claim, ["C1"], "", NOW, TERMS, criteria=CRITERIA)).code == "claim_state"
+    assert refusal(lambda: judgement.decline(claim, ["C1"], "", NOW, TERMS, criteria=CRITERIA)).code == "claim_state"
 
 
 @pytest.mark.parametrize(
@@ -121,8 +126,8 @@ def test_the_operator_judges_where_people_accept_or_the_machine_could_not(
 ) -> None:
     claim = replace(submitted(), acceptance=acceptance, escalated=escalated)
     attempts: tuple[Callable[[], Moved], ...] = (
-        lambda: rules.human_pass(claim, "", NOW),
-        lambda: rules.human_fail(claim, ["C1"], "", NOW, TERMS, criteria=CRITERIA),
+        lambda: judgement.human_pass(claim, "", NOW),
+        lambda: judgement.human_fail(claim, ["C1"], "", NOW, TERMS, criteria=CRITERIA),
     )
     for attempt, state in zip(attempts, (S.RELEASING, S.DECLINED), strict=True):
         if may:
@@ -133,7 +138,7 @@ def test_the_operator_judges_where_people_accept_or_the_machine_could_not(
 
 def test_work_comes_too_late_for_a_verdict_once_silence_has_released_it() -> None:
     ends_ms = NOW + 72 * HOUR_MS
-    refused = refusal(lambda: rules.verdict_given(submitted(), "not_verified", ends_ms, TERMS))
+    refused = refusal(lambda: judgement.verdict_given(submitted(), "not_verified", ends_ms, TERMS))
     assert refused.details["state"] == "releasing"
 
 
@@ -142,15 +147,24 @@ def test_work_comes_too_late_for_a_verdict_once_silence_has_released_it() -> Non
 def test_a_dispute_that_is_withdrawn_gives_back_what_was_left_of_the_time(state: S, role: Actor) -> None:
     before = claim_in(state)
     assert before.wake_ms is not None
-    stopped = rules.dispute_confirmed(before, role, "dsp_1", NOW + 21 * DAY_MS, NOW).claim
+    stopped = contest.dispute_confirmed(before, role, "dsp_1", NOW + 21 * DAY_MS, NOW).claim
     assert stopped.wake_ms == NOW + 21 * DAY_MS
-    assert rules.clock(stopped, NOW + 20 * DAY_MS, TERMS) == ()
-    resumed = rules.dispute_withdrawn(stopped, NOW + 10 * DAY_MS, TERMS).claim
+    assert clock(stopped, NOW + 20 * DAY_MS, TERMS) == ()
+    resumed = contest.dispute_withdrawn(stopped, NOW + 10 * DAY_MS, TERMS).claim
     assert resumed.state is state
     assert resumed.wake_ms == before.wake_ms + 10 * DAY_MS
     assert (resumed.frozen, resumed.dispute_id) == ("", None)
     if state is S.CHANGES_REQUESTED:
         assert (resumed.start_at_ms, resumed.due_at_ms) == (NOW + 10 * DAY_MS, resumed.revise_by_ms)
+
+
+@pytest.mark.parametrize("disputed_after_ms", [HOUR_MS, 4 * DAY_MS])
+def test_work_that_waits_for_the_operator_resumes_with_both_its_times(disputed_after_ms: int) -> None:
+    before = with_wake(replace(submitted(), acceptance="machine", escalated=True))
+    disputed_ms = NOW + disputed_after_ms
+    resumed = contest.dispute_withdrawn(disputed(before, opened_ms=disputed_ms), disputed_ms + DAY_MS, TERMS).claim
+    assert resumed.review_ends_at_ms == NOW + 72 * HOUR_MS + DAY_MS
+    assert resumed.wake_ms == resumed.unjudged_at_ms == NOW + 72 * HOUR_MS + 14 * DAY_MS + DAY_MS
 
 
 @pytest.mark.parametrize(("left_s", "resumed_s"), [(1, 86_400), (86_399, 86_400), (86_400, 86_400), (86_401, 86_401)])
@@ -159,29 +173,29 @@ def test_a_claim_resumes_with_a_day_at_least(left_s: int, resumed_s: int) -> Non
     assert before.appeal_ends_at_ms is not None
     disputed_ms = before.appeal_ends_at_ms - left_s * 1_000
     resumed_ms = disputed_ms + 5 * DAY_MS
-    resumed = rules.dispute_withdrawn(disputed(before, opened_ms=disputed_ms), resumed_ms, TERMS).claim
+    resumed = contest.dispute_withdrawn(disputed(before, opened_ms=disputed_ms), resumed_ms, TERMS).claim
     assert resumed.appeal_ends_at_ms == resumed_ms + resumed_s * 1_000
 
 
 def test_a_short_revision_that_resumes_never_begins_in_the_future() -> None:
-    back = rules.request_changes(submitted(revise_s=60), ["C1"], "more", NOW, criteria=CRITERIA).claim
-    resumed = rules.dispute_withdrawn(disputed(back), NOW + 1_000, TERMS).claim
+    back = judgement.request_changes(submitted(revise_s=60), ["C1"], "more", NOW, criteria=CRITERIA).claim
+    resumed = contest.dispute_withdrawn(disputed(back), NOW + 1_000, TERMS).claim
     assert (resumed.start_at_ms, resumed.due_at_ms) == (NOW + 1_000, NOW + 1_000 + DAY_MS)
-    assert not rules.is_approaching(resumed, NOW + 1_000)
+    assert not is_approaching(resumed, NOW + 1_000)
 
 
 @pytest.mark.parametrize("parts", [(0, 10_000_000), (10_000_000, 0), (-1, 10_000_001), (5_000_000, 5_000_001), (1, 2)])
 def test_a_split_has_two_parts_that_add_up(parts: tuple[int, int]) -> None:
-    assert refusal(lambda: rules.ruled_split(disputed(), *parts, NOW)).code == "validation"
+    assert refusal(lambda: contest.ruled_split(disputed(), *parts, NOW)).code == "validation"
 
 
 def test_rulings_mark_the_seller_by_their_outcome() -> None:
     kinds = {
         moved.event: [signal.kind for signal in moved.signals]
         for moved in (
-            rules.ruled_seller(disputed(), NOW),
-            rules.ruled_buyer(disputed(), NOW),
-            rules.ruled_split(disputed(), 1, 9_999_999, NOW),
+            contest.ruled_seller(disputed(), NOW),
+            contest.ruled_buyer(disputed(), NOW),
+            contest.ruled_split(disputed(), 1, 9_999_999, NOW),
         )
     }
     assert kinds == {"ruled_seller": [], "ruled_buyer": ["refunded"], "ruled_split": ["split"]}
@@ -190,14 +204,14 @@ def test_rulings_mark_the_seller_by_their_outcome() -> None:
 def test_nobody_rules_after_the_hard_limit() -> None:
     late_ms = NOW + 21 * DAY_MS
     for attempt in (
-        lambda: rules.ruled_buyer(disputed(), late_ms),
-        lambda: rules.dispute_withdrawn(disputed(), late_ms, TERMS),
+        lambda: contest.ruled_buyer(disputed(), late_ms),
+        lambda: contest.dispute_withdrawn(disputed(), late_ms, TERMS),
     ):
         assert refusal(attempt).details["state"] == "releasing"
 
 
 def test_released_earnings_clear_after_a_day_and_reviews_close_after_two_weeks() -> None:
-    moved = rules.settled(accepted(), NOW, TERMS)
+    moved = ending.settled(accepted(), NOW, TERMS)
     claim = moved.claim
     assert (claim.clears_at_ms, claim.reviews_close_at_ms) == (NOW + DAY_MS, NOW + 14 * DAY_MS)
     assert (claim.ended_at_ms, claim.settle_at_ms, [signal.kind for signal in moved.signals]) == (
@@ -208,19 +222,19 @@ def test_released_earnings_clear_after_a_day_and_reviews_close_after_two_weeks()
 
 
 def test_a_released_split_is_marked_by_its_ruling_alone() -> None:
-    ruled = rules.ruled_split(disputed(), 1, 9_999_999, NOW).claim
-    assert rules.settled(ruled, NOW, TERMS).signals == ()
+    ruled = contest.ruled_split(disputed(), 1, 9_999_999, NOW).claim
+    assert ending.settled(ruled, NOW, TERMS).signals == ()
 
 
 def test_a_refund_opens_reviews_only_after_a_dispute() -> None:
-    assert rules.settled(conceded(), NOW, TERMS).claim.wake_ms is None
-    ruled = rules.ruled_buyer(disputed(), NOW).claim
-    assert rules.settled(ruled, NOW, TERMS).claim.wake_ms == NOW + 14 * DAY_MS
+    assert ending.settled(conceded(), NOW, TERMS).claim.wake_ms is None
+    ruled = contest.ruled_buyer(disputed(), NOW).claim
+    assert ending.settled(ruled, NOW, TERMS).claim.wake_ms == NOW + 14 * DAY_MS
 
 
 def test_free_work_has_nothing_to_clear() -> None:
     free = replace(accepted(), amount_micro=0, fee_micro=0)
-    assert rules.settled(free, NOW, TERMS).claim.clears_at_ms is None
+    assert ending.settled(free, NOW, TERMS).claim.clears_at_ms is None
 
 
 @pytest.mark.parametrize("make", [accepted, conceded])
@@ -228,13 +242,13 @@ def test_what_cannot_be_settled_is_tried_again_less_and_less_often(make: Callabl
     claim, waits = make(), []
     assert claim.wake_ms == NOW
     for tries in range(1, 40):
-        claim = rules.settle_failed(claim, NOW).claim
+        claim = ending.settle_failed(claim, NOW).claim
         assert claim.wake_ms is not None
         waits.append((claim.wake_ms - NOW) // 1_000)
-        assert (claim.settle_tries, rules.is_stuck(claim)) == (tries, tries >= 5)
+        assert (claim.settle_tries, ending.is_stuck(claim)) == (tries, tries >= 5)
     assert waits[:4] == [10, 20, 40, 80]
     assert waits == sorted(waits)
     assert waits[-1] == RETRY_MAX_S
-    ended = rules.settled(claim, NOW, TERMS).claim
-    assert ended.state in rules.TERMINAL
-    assert not rules.is_stuck(ended)
+    ended = ending.settled(claim, NOW, TERMS).claim
+    assert ended.state in TERMINAL
+    assert not ending.is_stuck(ended)

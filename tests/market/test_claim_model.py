@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from earnest.foundation.errors import Refused
-from earnest.market import claim as rules
-from earnest.market.claim import TERMINAL, WORKING, Actor, ClaimState, Moved
+from earnest.market import contest, ending, extension, judgement, working
+from earnest.market.claim import TERMINAL, WORKING, Actor, ClaimState, is_approaching, is_overdue
+from earnest.market.claim_clock import clock
+from earnest.market.deadlines import with_wake
+from earnest.market.moving import Moved
 
 from .claims import CRITERIA, NOW, SELLER, TERMS, a_job
 from .paper import AMOUNT, DAY, HOUR, Paper
@@ -35,7 +38,7 @@ class ClaimAndPaper(RuleBasedStateMachine):
     @initialize(acceptance=ACCEPTANCES, automatic=st.booleans(), handed_in=st.booleans())
     def claim_it(self, acceptance: str, automatic: bool, handed_in: bool) -> None:
         job = a_job(acceptance=acceptance, auto_extend=automatic, amount_micro=AMOUNT)
-        self.claim = rules.open_claim("clm_1", job, SELLER, NOW)
+        self.claim = working.open_claim("clm_1", job, SELLER, NOW)
         self.paper = Paper(acceptance, automatic)
         self.said: list[str] = []
         self.revision = 0
@@ -70,7 +73,7 @@ class ClaimAndPaper(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([1, HOUR, 5 * HOUR, 12 * HOUR, DAY, 2 * DAY, 4 * DAY, 15 * DAY]))
     def time_passes(self, seconds: int) -> None:
         self.paper.wait(seconds)
-        for moved in rules.clock(self.claim, self.now_ms, TERMS):
+        for moved in clock(self.claim, self.now_ms, TERMS):
             self._moved(moved)
 
     @rule(before=st.sampled_from([0, 0, 1]))
@@ -81,20 +84,23 @@ class ClaimAndPaper(RuleBasedStateMachine):
     @when("claimed")
     @rule()
     def start(self) -> None:
-        if self._wish(self.paper.word == "claimed", lambda: rules.start(self.claim, self.now_ms)):
+        if self._wish(self.paper.word == "claimed", lambda: working.start(self.claim, self.now_ms)):
             self.paper.word = "in_progress"
 
     @when(*WORKS, "changes_requested", "submitted")
     @rule()
     def submit(self) -> None:
         self.revision += self._wish(
-            self.paper.hand_in(), lambda: rules.submit(self.claim, self.now_ms, TERMS, f"sha256:{self.revision}")
+            self.paper.hand_in(), lambda: working.submit(self.claim, self.now_ms, TERMS, f"sha256:{self.revision}")
         )
 
     @when("submitted")
     @rule(answer=st.sampled_from(["verified", "not_verified", "unclear"]))
     def machine(self, answer: str) -> None:
-        self._wish(self.paper.judge(answer), lambda: rules.verdict_given(self.claim, answer, self.now_ms, TERMS))
+        if self._wish(
+            self.paper.judge(answer), lambda: judgement.verdict_given(self.claim, answer, self.now_ms, TERMS)
+        ):
+            self.time_passes(0)  # after a late yes, the silence before it counts
 
     @when(*WORKS)
     @rule(seconds=st.sampled_from([-1, 0, 1, 6 * HOUR, 6 * HOUR + 1, DAY, 100 * DAY]))
@@ -103,7 +109,7 @@ class ClaimAndPaper(RuleBasedStateMachine):
         in_time = paper.working and paper.now < paper.due
         within = 1 <= seconds <= 90 * DAY - (paper.due - paper.begun)
         quarter = (paper.due - paper.begun) // 4
-        if self._wish(in_time and within, lambda: rules.ask_extension(self.claim, seconds, self.now_ms, TERMS)):
+        if self._wish(in_time and within, lambda: extension.ask_extension(self.claim, seconds, self.now_ms, TERMS)):
             if paper.automatic and not paper.stretched and seconds <= quarter:
                 paper.stretched = True
                 paper.stretch(seconds)
@@ -113,7 +119,7 @@ class ClaimAndPaper(RuleBasedStateMachine):
     @when(*WORKS)
     @rule(granted=st.booleans())
     def answer_about_time(self, granted: bool) -> None:
-        paper, answer = self.paper, rules.grant_extension if granted else rules.refuse_extension
+        paper, answer = self.paper, extension.grant_extension if granted else extension.refuse_extension
         if self._wish(paper.working and paper.asked > 0, lambda: answer(self.claim, self.now_ms)):
             if granted:
                 paper.stretch(paper.asked)
@@ -125,7 +131,7 @@ class ClaimAndPaper(RuleBasedStateMachine):
         paper = self.paper
         late = paper.now >= paper.due
         sent_back = paper.word == "changes_requested"
-        if self._wish(paper.working or sent_back, lambda: rules.cancel(self.claim, self.now_ms)):
+        if self._wish(paper.working or sent_back, lambda: working.cancel(self.claim, self.now_ms)):
             mark = "withdrew" if sent_back else "late_cancel" if late else "early_cancel"
             paper.end("refunding" if sent_back else "cancelled", mark)
 
@@ -134,21 +140,21 @@ class ClaimAndPaper(RuleBasedStateMachine):
     def buyer_takes_it_back(self) -> None:
         paper = self.paper
         granted = paper.word == "claimed" and paper.now < paper.due
-        if self._wish(granted, lambda: rules.buyer_cancel(self.claim, self.now_ms)):
+        if self._wish(granted, lambda: working.buyer_cancel(self.claim, self.now_ms)):
             paper.end("cancelled")
 
     @when(*WORKS)
     @rule()
     def buyer_waits_no_longer(self) -> None:
         paper = self.paper
-        if self._wish(paper.working and paper.now >= paper.due, lambda: rules.buyer_refund(self.claim, self.now_ms)):
+        if self._wish(paper.working and paper.now >= paper.due, lambda: working.buyer_refund(self.claim, self.now_ms)):
             paper.end("expired", "missed_deadline")
 
     @when("in_progress")
     @rule(side=SIDES)
     def call_it_off(self, side: Actor) -> None:
         paper = self.paper
-        if self._wish(paper.word == "in_progress", lambda: rules.ask_mutual_cancel(self.claim, side, self.now_ms)):
+        if self._wish(paper.word == "in_progress", lambda: working.ask_mutual_cancel(self.claim, side, self.now_ms)):
             paper.off.add(side.value)
             if len(paper.off) == 2:
                 paper.end("cancelled")
@@ -156,7 +162,7 @@ class ClaimAndPaper(RuleBasedStateMachine):
     @when(*HANDED_IN)
     @rule()
     def accept(self) -> None:
-        if self._wish(self.paper.handed_in, lambda: rules.accept(self.claim, self.now_ms)):
+        if self._wish(self.paper.handed_in, lambda: judgement.accept(self.claim, self.now_ms)):
             self.paper.end("releasing")
 
     @when(*HANDED_IN)
@@ -164,7 +170,9 @@ class ClaimAndPaper(RuleBasedStateMachine):
     def ask_for_changes(self, cited: list[str]) -> None:
         paper = self.paper
         granted = paper.handed_in and paper.revisions > 0 and set(cited) <= CRITERIA and cited != []
-        if self._wish(granted, lambda: rules.request_changes(self.claim, cited, "", self.now_ms, criteria=CRITERIA)):
+        if self._wish(
+            granted, lambda: judgement.request_changes(self.claim, cited, "", self.now_ms, criteria=CRITERIA)
+        ):
             paper.send_back()
 
     @when("submitted")
@@ -173,7 +181,7 @@ class ClaimAndPaper(RuleBasedStateMachine):
         paper = self.paper
         theirs = paper.word == "submitted" and paper.acceptance in {"buyer", "proposer"}
         granted = theirs and set(cited) <= CRITERIA and cited != []
-        if self._wish(granted, lambda: rules.decline(self.claim, cited, "", self.now_ms, TERMS, criteria=CRITERIA)):
+        if self._wish(granted, lambda: judgement.decline(self.claim, cited, "", self.now_ms, TERMS, criteria=CRITERIA)):
             paper.turn_down()
 
     @when(*HANDED_IN)
@@ -182,23 +190,25 @@ class ClaimAndPaper(RuleBasedStateMachine):
         paper = self.paper
         if passed:
             granted = paper.handed_in and paper.may_operator()
-            if self._wish(granted, lambda: rules.human_pass(self.claim, "", self.now_ms)):
+            if self._wish(granted, lambda: judgement.human_pass(self.claim, "", self.now_ms)):
                 paper.end("releasing")
             return
         granted = paper.word == "submitted" and paper.may_operator() and set(cited) <= CRITERIA and cited != []
-        if self._wish(granted, lambda: rules.human_fail(self.claim, cited, "", self.now_ms, TERMS, criteria=CRITERIA)):
+        if self._wish(
+            granted, lambda: judgement.human_fail(self.claim, cited, "", self.now_ms, TERMS, criteria=CRITERIA)
+        ):
             paper.turn_down()
 
     @when("declined")
     @rule()
     def seller_agrees(self) -> None:
-        if self._wish(self.paper.word == "declined", lambda: rules.concede(self.claim, self.now_ms)):
+        if self._wish(self.paper.word == "declined", lambda: judgement.concede(self.claim, self.now_ms)):
             self.paper.end("refunding", "refunded")
 
     @when("declined")
     @rule()
     def buyer_thinks_again(self) -> None:
-        if self._wish(self.paper.word == "declined", lambda: rules.undecline(self.claim, self.now_ms)):
+        if self._wish(self.paper.word == "declined", lambda: judgement.undecline(self.claim, self.now_ms)):
             self.paper.end("releasing")
 
     @when(*HANDED_IN, "changes_requested", "declined")
@@ -206,14 +216,14 @@ class ClaimAndPaper(RuleBasedStateMachine):
     def dispute(self, side: Actor) -> None:
         granted = self.paper.handed_in or self.paper.word in {"changes_requested", "declined"}
         limit_ms = self.now_ms + 21 * DAY * 1_000
-        if self._wish(granted, lambda: rules.dispute_confirmed(self.claim, side, "dsp_1", limit_ms, self.now_ms)):
+        if self._wish(granted, lambda: contest.dispute_confirmed(self.claim, side, "dsp_1", limit_ms, self.now_ms)):
             self.paper.stop()
 
     @when("disputed")
     @rule()
     def withdraw_the_dispute(self) -> None:
         granted = self.paper.word == "disputed"
-        if self._wish(granted, lambda: rules.dispute_withdrawn(self.claim, self.now_ms, TERMS)):
+        if self._wish(granted, lambda: contest.dispute_withdrawn(self.claim, self.now_ms, TERMS)):
             self.paper.go_on()
 
     @when("disputed")
@@ -221,15 +231,15 @@ class ClaimAndPaper(RuleBasedStateMachine):
     def arbiter(self, seller_micro: int) -> None:
         paper, disputed = self.paper, self.paper.word == "disputed"
         if seller_micro == AMOUNT:
-            if self._wish(disputed, lambda: rules.ruled_seller(self.claim, self.now_ms)):
+            if self._wish(disputed, lambda: contest.ruled_seller(self.claim, self.now_ms)):
                 paper.end("releasing")
         elif seller_micro == 0:
-            if self._wish(disputed, lambda: rules.ruled_buyer(self.claim, self.now_ms)):
+            if self._wish(disputed, lambda: contest.ruled_buyer(self.claim, self.now_ms)):
                 paper.end("refunding", "refunded")
         else:
             granted = disputed and 0 < seller_micro < AMOUNT
             parts = (seller_micro, AMOUNT - seller_micro)
-            if self._wish(granted, lambda: rules.ruled_split(self.claim, *parts, self.now_ms)):
+            if self._wish(granted, lambda: contest.ruled_split(self.claim, *parts, self.now_ms)):
                 paper.seller_gets = seller_micro
                 paper.end("releasing", "split")
 
@@ -238,8 +248,8 @@ class ClaimAndPaper(RuleBasedStateMachine):
     def ledger(self, works: bool) -> None:
         paper, settling = self.paper, self.paper.word in {"releasing", "refunding"}
         if not works:
-            self._wish(settling, lambda: rules.settle_failed(self.claim, self.now_ms))
-        elif self._wish(settling, lambda: rules.settled(self.claim, self.now_ms, TERMS)):
+            self._wish(settling, lambda: ending.settle_failed(self.claim, self.now_ms))
+        elif self._wish(settling, lambda: ending.settled(self.claim, self.now_ms, TERMS)):
             if paper.word == "refunding":
                 paper.end("refunded")
             else:
@@ -253,9 +263,9 @@ class ClaimAndPaper(RuleBasedStateMachine):
         assert self.said == paper.said
         if claim.state in WORKING:
             assert (claim.start_at_ms, claim.due_at_ms) == (NOW + paper.begun * 1_000, NOW + paper.due * 1_000)
-            assert rules.is_overdue(claim, self.now_ms) == (paper.now >= paper.due)
+            assert is_overdue(claim, self.now_ms) == (paper.now >= paper.due)
             left = paper.due - paper.now
-            assert rules.is_approaching(claim, self.now_ms) == (left > 0 and 4 * left < paper.due - paper.begun)
+            assert is_approaching(claim, self.now_ms) == (left > 0 and 4 * left < paper.due - paper.begun)
         if paper.word in {"submitted", "verified"}:
             assert claim.escalated == paper.told
 
@@ -274,7 +284,7 @@ class ClaimAndPaper(RuleBasedStateMachine):
     @invariant()
     def somebody_looks_at_it_again_as_long_as_it_has_not_ended(self) -> None:
         claim = self.claim
-        assert claim == rules.with_wake(claim)
+        assert claim == with_wake(claim)
         if claim.state not in TERMINAL:
             assert claim.wake_ms is not None
             settling = claim.state in {ClaimState.RELEASING, ClaimState.REFUNDING}

@@ -6,9 +6,12 @@ from dataclasses import replace
 import pytest
 
 from earnest.foundation.errors import Refused
-from earnest.market import claim as rules
-from earnest.market.claim import Actor, Claim, ClaimState, Moved
+from earnest.market import contest, ending, extension, judgement, working
+from earnest.market.claim import TERMINAL, Actor, Claim, ClaimState
+from earnest.market.claim_clock import clock
+from earnest.market.deadlines import with_wake
 from earnest.market.lifecycle import TRANSITIONS
+from earnest.market.moving import Moved
 
 from .claims import CRITERIA, DAY_MS, NOW, TERMS, claim_in
 
@@ -22,31 +25,31 @@ def asked_for_more(claim: Claim) -> Claim:
 
 
 def both_cancel(claim: Claim) -> Moved:
-    return rules.ask_mutual_cancel(rules.ask_mutual_cancel(claim, Actor.BUYER, NOW).claim, Actor.SELLER, NOW)
+    return working.ask_mutual_cancel(working.ask_mutual_cancel(claim, Actor.BUYER, NOW).claim, Actor.SELLER, NOW)
 
 
 def by_policy(claim: Claim) -> Moved:
-    return rules.ask_extension(replace(claim, auto_extend=True), 60, NOW, TERMS)
+    return extension.ask_extension(replace(claim, auto_extend=True), 60, NOW, TERMS)
 
 
 def by_clock(claim: Claim) -> Moved:
-    return rules.clock(claim, claim.wake_ms or NOW, TERMS)[-1]
+    return clock(claim, claim.wake_ms or NOW, TERMS)[-1]
 
 
 def unjudged(claim: Claim) -> Moved:
     given_back_ms = NOW + (TERMS.auto_release_s + TERMS.unjudged_s) * 1_000
-    return rules.clock(rules.with_wake(replace(claim, acceptance="machine")), given_back_ms, TERMS)[-1]
+    return clock(with_wake(replace(claim, acceptance="machine")), given_back_ms, TERMS)[-1]
 
 
 def judged_by_operator(claim: Claim, *, passed: bool) -> Moved:
     for_people = replace(claim, acceptance="human")
     if passed:
-        return rules.human_pass(for_people, "fine", NOW)
-    return rules.human_fail(for_people, ["C1"], "no", NOW, TERMS, criteria=CRITERIA)
+        return judgement.human_pass(for_people, "fine", NOW)
+    return judgement.human_fail(for_people, ["C1"], "no", NOW, TERMS, criteria=CRITERIA)
 
 
 def verdict(answer: str, **changes: object) -> Try:
-    return lambda claim: rules.verdict_given(replace(claim, **changes), answer, NOW, TERMS)  # type: ignore[arg-type]
+    return lambda claim: judgement.verdict_given(replace(claim, **changes), answer, NOW, TERMS)  # type: ignore[arg-type]
 
 
 def failed_before(claim: Claim) -> Moved:
@@ -54,13 +57,13 @@ def failed_before(claim: Claim) -> Moved:
 
 
 STEPS: dict[str, Try] = {
-    "start": lambda claim: rules.start(claim, NOW),
-    "submit_evidence": lambda claim: rules.submit(claim, NOW, TERMS, "sha256:2"),
-    "grant_extension": lambda claim: rules.grant_extension(asked_for_more(claim), NOW),
-    "cancel": lambda claim: rules.cancel(claim, NOW),
-    "buyer_cancel": lambda claim: rules.buyer_cancel(claim, NOW),
+    "start": lambda claim: working.start(claim, NOW),
+    "submit_evidence": lambda claim: working.submit(claim, NOW, TERMS, "sha256:2"),
+    "grant_extension": lambda claim: extension.grant_extension(asked_for_more(claim), NOW),
+    "cancel": lambda claim: working.cancel(claim, NOW),
+    "buyer_cancel": lambda claim: working.buyer_cancel(claim, NOW),
     "mutual_cancel": both_cancel,
-    "buyer_refund": lambda claim: rules.buyer_refund(claim, LATER),
+    "buyer_refund": lambda claim: working.buyer_refund(claim, LATER),
     "clock:grace_ended": by_clock,
     "verifier_pass": verdict("verified"),
     "verifier_pass_final": verdict("verified", acceptance="machine"),
@@ -69,26 +72,26 @@ STEPS: dict[str, Try] = {
     "verifier_unclear": verdict("unclear"),
     "human_pass": lambda claim: judged_by_operator(claim, passed=True),
     "human_fail": lambda claim: judged_by_operator(claim, passed=False),
-    "accept": lambda claim: rules.accept(claim, NOW),
-    "request_changes": lambda claim: rules.request_changes(claim, ["C1"], "more", NOW, criteria=CRITERIA),
-    "decline": lambda claim: rules.decline(claim, ["C1"], "no", NOW, TERMS, criteria=CRITERIA),
+    "accept": lambda claim: judgement.accept(claim, NOW),
+    "request_changes": lambda claim: judgement.request_changes(claim, ["C1"], "more", NOW, criteria=CRITERIA),
+    "decline": lambda claim: judgement.decline(claim, ["C1"], "no", NOW, TERMS, criteria=CRITERIA),
     "clock:review_ended": by_clock,
     "clock:review_lapsed": unjudged,
     "clock:revise_ended": by_clock,
     "clock:appeal_ended": by_clock,
-    "concede": lambda claim: rules.concede(claim, NOW),
-    "undecline": lambda claim: rules.undecline(claim, NOW),
-    "dispute_confirmed": lambda claim: rules.dispute_confirmed(claim, Actor.BUYER, "dsp_1", LATER, NOW),
-    "ruled_seller": lambda claim: rules.ruled_seller(claim, NOW),
-    "ruled_buyer": lambda claim: rules.ruled_buyer(claim, NOW),
-    "ruled_split": lambda claim: rules.ruled_split(claim, 4_000_000, 6_000_000, NOW),
-    "dispute_withdrawn": lambda claim: rules.dispute_withdrawn(claim, NOW, TERMS),
+    "concede": lambda claim: judgement.concede(claim, NOW),
+    "undecline": lambda claim: judgement.undecline(claim, NOW),
+    "dispute_confirmed": lambda claim: contest.dispute_confirmed(claim, Actor.BUYER, "dsp_1", LATER, NOW),
+    "ruled_seller": lambda claim: contest.ruled_seller(claim, NOW),
+    "ruled_buyer": lambda claim: contest.ruled_buyer(claim, NOW),
+    "ruled_split": lambda claim: contest.ruled_split(claim, 4_000_000, 6_000_000, NOW),
+    "dispute_withdrawn": lambda claim: contest.dispute_withdrawn(claim, NOW, TERMS),
     "clock:ruling_default_pay": by_clock,
     "clock:ruling_default_refund": failed_before,
-    "release_settled": lambda claim: rules.settled(claim, NOW, TERMS),
-    "release_failed": lambda claim: rules.settle_failed(claim, NOW),
-    "refund_settled": lambda claim: rules.settled(claim, NOW, TERMS),
-    "refund_failed": lambda claim: rules.settle_failed(claim, NOW),
+    "release_settled": lambda claim: ending.settled(claim, NOW, TERMS),
+    "release_failed": lambda claim: ending.settle_failed(claim, NOW),
+    "refund_settled": lambda claim: ending.settled(claim, NOW, TERMS),
+    "refund_failed": lambda claim: ending.settle_failed(claim, NOW),
 }
 LEGAL = sorted((row.event, source) for row in TRANSITIONS for source in row.sources)
 ASKED_FOR = sorted(event for event in STEPS if not event.startswith("clock:"))
@@ -113,7 +116,7 @@ def test_each_function_takes_its_step_from_each_state_that_has_it(event: str, st
     assert moved.ledger == row.ledger
     expected = {"same": state, "previous": S.DECLINED}.get(row.target, row.target)
     assert moved.claim.state == expected
-    assert moved.claim.wake_ms == rules.with_wake(moved.claim).wake_ms
+    assert moved.claim.wake_ms == with_wake(moved.claim).wake_ms
 
 
 def test_the_policy_grants_an_extension_by_the_same_step() -> None:
@@ -128,9 +131,9 @@ def test_each_function_refuses_its_step_in_every_other_state(event: str, state: 
     assert refused.value.code == ("claim_expired" if state is S.EXPIRED else "claim_state")
 
 
-@pytest.mark.parametrize("state", sorted(rules.TERMINAL))
+@pytest.mark.parametrize("state", sorted(TERMINAL))
 def test_what_has_ended_is_never_moved_by_the_clock(state: ClaimState) -> None:
-    assert rules.clock(claim_in(state), NOW + 10_000 * DAY_MS, TERMS) == ()
+    assert clock(claim_in(state), NOW + 10_000 * DAY_MS, TERMS) == ()
 
 
 @pytest.mark.parametrize(("event", "state"), [pair for pair in LEGAL if pair[0] in ASKED_FOR])

@@ -1,7 +1,9 @@
 """Does a case go where its table says, and nowhere else, and does time alone end it?"""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -114,6 +116,20 @@ def test_a_case_takes_the_steps_of_its_table_and_no_other(state: DisputeState, e
     with pytest.raises(Refused) as refused:
         DO[event](before)
     assert refused.value.code == "dispute_state"
+
+
+def test_the_page_of_disputes_has_the_same_table() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "disputes.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:4] for line in page.splitlines() if line.startswith("| `")]
+    written = {
+        (source, event, target)
+        for sources, events, targets in rows
+        for source in re.findall(r"`(\w+)`", sources)
+        for event in re.findall(r"`(\w+)`", events)
+        for target in re.findall(r"`(\w+)`", targets)
+    }
+    table = {(source.value, event.value, target.value) for (source, event), target in TRANSITIONS.items()}
+    assert {row for row in written if row[0] in set(DisputeState)} == table
 
 
 @pytest.mark.parametrize("state", DisputeState)

@@ -1,6 +1,8 @@
 """Does every generator make fair questions from its seed, pass honest answers, and fail the rest?"""
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,6 +103,13 @@ def test_every_category_with_test_jobs_can_be_verified() -> None:
         found = generators_for(category)
         assert len(found) >= 2, category
         assert any(generator.hidden for generator in found), category
+
+
+def test_the_page_lists_every_generator_with_what_it_is_for() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "test-jobs.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z-]+)` \| ([a-z, -]+) \|(.*)\|$", text, re.MULTILINE)
+    listed = {(name, categories, more.strip().startswith("hidden")) for name, categories, more in rows}
+    assert listed == {(each.name, ", ".join(each.categories), each.hidden) for each in GENERATORS.values()}
 
 
 @pytest.mark.parametrize("name", ["code-generation", "a", "a1-b2", *CATEGORIES])

@@ -98,7 +98,11 @@ def test_the_same_state_has_the_same_hash_until_its_next_boundary_and_another_fr
 
 def test_until_it_is_no_longer_valid_a_home_built_again_is_the_same_but_for_the_time_to_look_again() -> None:
     hours = '{"max_concurrent": 2, "hours": [{"days": ["mon"], "from": "14:00", "to": "14:30", "tz": "Europe/Berlin"}]}'
-    read: dict[str, Any] = {**RICH, "capabilities": (capability(availability=hours),), "busy_at_ms": NOW - 7 * DAY_MS + 9_000}
+    read: dict[str, Any] = {
+        **RICH,
+        "capabilities": (capability(availability=hours),),
+        "busy_at_ms": NOW - 7 * DAY_MS + 9_000,
+    }
     first = home(**read)
     for second in range(0, 3 * 3_600, 29):
         now_ms = NOW + second * 1_000

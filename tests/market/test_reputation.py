@@ -1,7 +1,9 @@
 """Is the number the one that the formula says, and does it move the right way?"""
 
+import re
 from fractions import Fraction
 from math import comb
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -75,3 +77,12 @@ def test_the_number_follows_from_what_is_shown_beside_it() -> None:
     assert (shown["success_milli"], shown["failure_milli"]) == (12_500, 1_000)
     assert shown["lower_bound_ppm"] == lower_bound_ppm(12_500, 1_000)
     assert shown["signals"] == {kind.value: counts.get(kind, 0) for kind in SignalKind}
+
+
+def test_the_page_of_reputations_has_the_same_weights() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reputation.md").read_text(encoding="utf-8")
+    written = {
+        kind: tuple(int(number.strip().replace(",", "") or 0) for number in numbers)
+        for kind, *numbers in re.findall(r"^\| `(\w+)` \|([^|]*)\|([^|]*)\|", page, re.M)
+    }
+    assert written == {kind.value: (weight.success_milli, weight.failure_milli) for kind, weight in WEIGHTS.items()}

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from earnest.foundation.errors import Refused
-from earnest.market import claim as claims
 from earnest.market import review as rules
 from earnest.market.claim import Claim, ClaimState
+from earnest.market.contest import ruled_buyer
+from earnest.market.ending import settled
 from earnest.market.review import Opinion, ReviewRow, Side
 
 from .claims import BUYER, DAY_MS, NOW, SELLER, TERMS, claim_in, disputed
@@ -56,7 +57,7 @@ def test_what_was_not_released_is_not_reviewed(state: ClaimState) -> None:
 
 
 def test_a_refund_after_a_dispute_is_reviewed() -> None:
-    refunded = claims.settled(claims.ruled_buyer(disputed(), NOW).claim, NOW, TERMS).claim
+    refunded = settled(ruled_buyer(disputed(), NOW).claim, NOW, TERMS).claim
     assert refunded.state is ClaimState.REFUNDED
     assert sent(refunded).author == SELLER
 

@@ -170,7 +170,7 @@ class Till:
         check(chain, self.known, self.sums)
         for one in chain:
             held = self.known[one.pending_id] if one.pending_id else None
-            posted, pending = effect(one, held.amount_micro if held else 0)
+            posted, pending = effect(one.kind, one.amount_micro, held.amount_micro if held else 0)
             self._add(one.debit, -posted, pending)
             self._add(one.credit, posted, 0)
             self.known[one.id] = one

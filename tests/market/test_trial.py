@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from earnest.foundation.canonical import canonical_bytes
-from earnest.foundation.errors import Refused
+from earnest.foundation.errors import Broken, Refused
 from earnest.market.capability import CapabilityState, Trial
 from earnest.market.generators.registry import GENERATORS
 from earnest.market.terms import Terms
@@ -24,17 +24,21 @@ from earnest.market.trial import (
     regrade,
     trial_id_of,
     trial_json,
+    unsealed,
 )
 
 from .solvers import solve
 from .test_capability import DAY_MS, DECLARED, NOW_MS, trial
 
 TERMS = Terms()
+SALT = "t" * 64
 CAPABILITY = replace(DECLARED, id="cap_01J8XK3QZ0ABCDEFGHJKMNPQRS")
 
 
 def start(generator: str = "output-prediction", seed: str = "s" * 64) -> Trial:
-    return begun(CAPABILITY, GENERATORS[generator], seed=seed, salt="t" * 64, now_ms=NOW_MS, terms=TERMS)
+    running = begun(CAPABILITY, GENERATORS[generator], seed=seed, salt=SALT, now_ms=NOW_MS, terms=TERMS)
+    assert running.secret == ""
+    return unsealed(running, seed, SALT)
 
 
 def honest(running: Trial) -> Any:
@@ -91,6 +95,12 @@ def test_what_was_not_committed_to_cannot_be_revealed(change: dict[str, Any]) ->
     revealed = {**json.loads(start().secret), **change}
     with pytest.raises(Refused):
         regrade(revealed, [])
+
+
+@pytest.mark.parametrize(("seed", "salt"), [("s" * 64, "other"), ("other", SALT)])
+def test_what_was_not_committed_to_grades_nothing(seed: str, salt: str) -> None:
+    with pytest.raises(Broken):
+        unsealed(start(), seed, salt)
 
 
 def test_another_salt_is_another_commitment() -> None:

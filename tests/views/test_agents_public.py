@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +102,14 @@ def test_the_reputation_counts_a_year_and_no_relatives(books: Database) -> None:
 
 def test_ratings_count_what_is_published_by_strangers(books: Database) -> None:
     def add(transaction: Transaction) -> None:
-        for number, rating, changes in [
+        added: list[tuple[int, int, dict[str, Any]]] = [
             (1, 5, {}),
             (2, 2, {}),
             (3, 0, {"published_at_ms": None}),
             (4, 1, {"weight": 0}),
             (5, 1, {"published_at_ms": NOW - YEAR_MS}),
-        ]:
+        ]
+        for number, rating, changes in added:
             REVIEWS.open(transaction, NOW, review(number, Side.BUYER, rating, **changes))
         REVIEWS.open(transaction, NOW, review(1, Side.SELLER, 4, late=True))
 
@@ -129,7 +131,7 @@ def test_disputes_that_were_decided_count_as_answered_or_not(books: Database) ->
 def test_the_platform_itself_is_nobodys_agent(books: Database) -> None:
     for handle in ("platform", "nobody", "", "@", "@@bob"):
         with pytest.raises(Refused) as refused:
-            books.read_sync(lambda reader, handle=handle: show_agent(reader, handle, NOW))
+            books.read_sync(partial(show_agent, handle=handle, now_ms=NOW))
         assert refused.value.code == "not_found"
 
 

@@ -46,16 +46,18 @@ def read_key_store(home: Path) -> KeyedHash:
     """The secret, beside whoever uses the books. Raises `Refused`: `key_store_missing`, `key_store_damaged`."""
     path = places.key_store(home)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         raise Refused("key_store_missing", f"there is no {path} yet: `earnest serve` makes it") from None
     except OSError as error:
         raise _damaged(f"{path} cannot be read: {error.strerror}") from None
-    with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(file.fileno())
+    try:
+        found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
             raise _damaged(f"{path} must be a file of yours that nobody else may read: chmod 600")
-        return KeyedHash(_secret(path, file.read(BYTES_MAX)))
+        return KeyedHash(_secret(path, os.read(descriptor, BYTES_MAX)))
+    finally:
+        os.close(descriptor)
 
 
 def _secret(path: Path, data: bytes) -> bytes:

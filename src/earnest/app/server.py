@@ -2,14 +2,16 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
 
 from earnest.app import places
 from earnest.app.judges import reviews_in
+from earnest.app.mail_settings import mailer_of
 from earnest.app.platform import keep_sealing, open_auditor, open_sandbox_in
 from earnest.app.secrets_file import open_key_store, read_key_store
+from earnest.app.server_work import rails_of, work_of
 from earnest.app.settings import Settings
 from earnest.app.verifiers import verifier_for
 from earnest.effects.artifacts.store import ArtifactStore
@@ -26,25 +28,23 @@ from earnest.runtime.desk import Desk
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.money import open_treasury
 from earnest.runtime.market.operating import the_operator
+from earnest.runtime.market.presence import Presences
 from earnest.verification.registry import Registry
-
-Work: TypeAlias = Callable[["Server"], Coroutine[None, None, None]]
-"""What goes on beside the requests until the platform stops."""
-
-WORK: Final[Mapping[str, Work]] = {"auditor": lambda server: server.watch()}
-"""By name. One that ends is a fault: the platform is not ready any more, and says which."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """An open platform. `link` is the operator's way in, while there is no operator; else empty."""
+    """An open platform. `link` is the operator's way in, while there is no operator; else empty.
+
+    `working` is what goes on beside the requests, by name: whatever of it ends is a fault.
+    """
 
     settings: Settings
     clock: Clock
     market: Market
     hashing: KeyedHash
     sandbox: Sandbox
-    watch: Callable[[], Coroutine[None, None, None]]
+    presences: Presences
     link: str
     working: dict[str, asyncio.Task[None]]
 
@@ -99,6 +99,7 @@ async def open_server(settings: Settings, terms: Terms | None = None) -> AsyncIt
             web=Web(clock),
         )
         await market.desk.tick(lambda entry: open_treasury(entry, market.terms))
+        presences = Presences(market.desk)
         is_new = database.read_sync(the_operator) is None
         server = Server(
             settings=settings,
@@ -106,12 +107,15 @@ async def open_server(settings: Settings, terms: Terms | None = None) -> AsyncIt
             market=market,
             hashing=hashing,
             sandbox=sandbox,
-            watch=auditor.watch,
+            presences=presences,
             link=_link(hashing, clock, chance) if is_new else "",
             working={},
         )
-        for name, work in WORK.items():
-            server.working[name] = asyncio.get_running_loop().create_task(work(server), name=name)
+        mailer = mailer_of(settings.mail, clock)
+        work = work_of(market, presences, mailer, rails_of(os.environ))
+        stack.push_async_callback(presences.flush)
+        for name, begin in {**work, "auditor": auditor.watch}.items():
+            server.working[name] = asyncio.get_running_loop().create_task(begin(), name=name)
             stack.push_async_callback(_ended, server.working[name])
         yield server
 

@@ -134,3 +134,13 @@ def revoke_capability(capability_id: str, reason: str) -> Ask[dict[str, Any]]:
 def list_waiting_claims(*, limit: int | None = None, cursor: str | None = None) -> Ask[Page[dict[str, Any]]]:
     """The operator's queue: work that waits for a person."""
     return get("/operator/claims", query={"limit": limit, "cursor": cursor})
+
+
+def get_checkpoint() -> Ask[dict[str, Any]]:
+    """The newest checkpoint of the log."""
+    return get("/log/checkpoint")
+
+
+def get_proof(seq: int) -> Ask[dict[str, Any]]:
+    """That a fact stands under the newest checkpoint."""
+    return get("/log/proof", query={"seq": seq})

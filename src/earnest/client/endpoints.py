@@ -30,6 +30,8 @@ class Endpoints:
     issue_key = Endpoint(agents.issue_key)
     revoke_capability = Endpoint(agents.revoke_capability)
     list_waiting_claims = Endpoint(agents.list_waiting_claims)
+    get_checkpoint = Endpoint(agents.get_checkpoint)
+    get_proof = Endpoint(agents.get_proof)
 
     post_job = Endpoint(jobs.post_job)
     list_jobs = Endpoint(jobs.list_jobs)

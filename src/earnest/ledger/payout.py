@@ -38,8 +38,9 @@ UNDER_WAY: Final = frozenset({PayoutState.REQUESTED, PayoutState.APPROVED, Payou
 
 MANUAL: Final = "manual"
 """The rail that is the operator, who pays by hand and says what came of it."""
-RAILS: Final = (MANUAL, "stripe")
-_ADDRESSES: Final = {MANUAL: re.compile(r"[^\x00-\x1f\x7f]{1,200}"), "stripe": re.compile(r"acct_[A-Za-z0-9]{1,64}")}
+STRIPE: Final = "stripe"
+RAILS: Final = (MANUAL, STRIPE)
+_ADDRESSES: Final = {MANUAL: re.compile(r"[^\x00-\x1f\x7f]{1,200}"), STRIPE: re.compile(r"acct_[A-Za-z0-9]{1,64}")}
 UNIT_MICRO: Final = 10_000
 """Rails pay whole cents."""
 

@@ -43,18 +43,18 @@ class Fault(StrEnum):
 _ENDS: Final = (TransferKind.POST, TransferKind.VOID)
 
 
-def effect(transfer: Transfer, held_micro: int) -> tuple[int, int]:
-    """What it adds to what both its accounts have posted, and to what they have pending.
+def effect(kind: TransferKind, amount_micro: int, held_micro: int) -> tuple[int, int]:
+    """What a transfer adds to what both its accounts have posted, and to what they have pending.
 
     `held_micro` is what the reservation that it ends had reserved.
     """
-    match transfer.kind:
+    match kind:
         case TransferKind.POSTED:
-            return transfer.amount_micro, 0
+            return amount_micro, 0
         case TransferKind.PENDING:
-            return 0, transfer.amount_micro
+            return 0, amount_micro
         case TransferKind.POST:
-            return transfer.amount_micro, -held_micro
+            return amount_micro, -held_micro
         case TransferKind.VOID:
             return 0, -held_micro
 
@@ -146,7 +146,7 @@ def _book(transfer: Transfer, booked: dict[str, Transfer], freed: dict[str, int]
         booked[held.id] = replace(held, resolved=transfer.kind.value)
         held_micro = held.amount_micro
     booked[transfer.id] = transfer
-    posted, pending = effect(transfer, held_micro)
+    posted, pending = effect(transfer.kind, transfer.amount_micro, held_micro)
     freed[transfer.debit] = freed.get(transfer.debit, 0) - posted - pending
     freed[transfer.credit] = freed.get(transfer.credit, 0) + posted
 

@@ -4,16 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from earnest.effects.storage.book import Book
-from earnest.effects.storage.driver import SqlValue
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Project, Rows, record
+from earnest.effects.storage.rows import Project, Rows, RowT, record
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.facts import Fact
 from earnest.ledger.accounts import currency_of, is_guarded
 from earnest.ledger.payout import Deposit, Destination, Payout
 from earnest.ledger.rules import account_named, check, effect, is_repeated
-from earnest.ledger.transfer import Chain, LedgerAccount, Transfer
+from earnest.ledger.transfer import Chain, LedgerAccount, Transfer, TransferKind
 
 LEDGER_POSTED: Final = "ledger.posted"
 
@@ -33,7 +32,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '')
 _ADD_SUMS: Final = """
 INSERT INTO ledger_accounts
   (id, currency, guarded, debits_posted, credits_posted, debits_pending, credits_pending)
-VALUES {rows}
+VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
   debits_posted = debits_posted + excluded.debits_posted,
   credits_posted = credits_posted + excluded.credits_posted,
@@ -51,12 +50,10 @@ def post(transaction: Transaction, chain: Chain) -> None:
     """
     if not chain:
         return
-    named = {transfer.id for transfer in chain} | {t.pending_id for t in chain if t.pending_id is not None}
-    known = {transfer.id: transfer for transfer in _of(transaction, _TRANSFERS, named)}
+    known = _found(transaction, _TRANSFERS, [name for one in chain for name in (one.id, one.pending_id) if name])
     if is_repeated(chain, known):
         return
-    accounts = {name for transfer in chain for name in (transfer.debit, transfer.credit)}
-    check(chain, known, {account.id: account for account in _of(transaction, _ACCOUNTS, accounts)})
+    check(chain, known, _found(transaction, _ACCOUNTS, [name for one in chain for name in (one.debit, one.credit)]))
     subject = chain[0].id.partition("/")[0]
     body: JsonObject = {"transfers": [_told(transfer) for transfer in chain]}
     record(transaction, Fact(kind=LEDGER_POSTED, subject=subject, at_ms=chain[0].at_ms, body=body), PROJECTIONS)
@@ -72,9 +69,10 @@ def is_posted(reader: Reader, transfer_id: str) -> bool:
     return _TRANSFERS.get(reader, transfer_id) is not None
 
 
-def _of(reader: Reader, rows: Rows[Any], keys: Iterable[str]) -> Iterable[Any]:
-    ordered = sorted(keys)
-    return rows.where(reader, f"id IN ({', '.join('?' * len(ordered))})", tuple(ordered))
+def _found(reader: Reader, rows: Rows[RowT], keys: Iterable[str]) -> dict[str, RowT]:
+    """The rows that there are. One at a time: SQLite is quicker so than with a list of keys."""
+    found = {key: rows.get(reader, key) for key in dict.fromkeys(keys)}
+    return {key: row for key, row in found.items() if row is not None}
 
 
 def _told(transfer: Transfer) -> dict[str, str | int]:
@@ -94,27 +92,23 @@ def _project(transaction: Transaction, fact: Fact) -> None:
     """Rows of the transfers; sums of their accounts, each added to once."""
     sums: dict[str, list[int]] = {}
     for told in cast("Sequence[dict[str, Any]]", fact.body["transfers"]):
-        transfer = Transfer(at_ms=fact.at_ms, currency=currency_of(told["debit"]), **told)
-        posted, pending = effect(transfer, _add(transaction, transfer))
-        for account, side in ((transfer.debit, 0), (transfer.credit, 1)):
+        posted, pending = effect(TransferKind(told["kind"]), told["amount_micro"], _add(transaction, fact, told))
+        for account, side in ((told["debit"], 0), (told["credit"], 1)):
             added = sums.setdefault(account, [0, 0, 0, 0])
             added[side] += posted
             added[2 + side] += pending
-    rows = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(sums))
-    values: list[SqlValue] = []
-    for name, added in sums.items():
-        values += (name, currency_of(name), int(is_guarded(name)), *added)
-    transaction.execute(_ADD_SUMS.format(rows=rows), values)
+    for account, added in sums.items():
+        transaction.execute(_ADD_SUMS, (account, currency_of(account), int(is_guarded(account)), *added))
 
 
-def _add(transaction: Transaction, transfer: Transfer) -> int:
+def _add(transaction: Transaction, fact: Fact, told: Mapping[str, Any]) -> int:
     """The row of a transfer; what had been reserved, where it ends a reservation."""
-    one = transfer
-    values = (one.id, one.kind.value, one.debit, one.credit, one.currency, one.amount_micro, one.reason, one.at_ms)
-    transaction.execute(_INSERT, (*values, one.pending_id))
-    if one.pending_id is None:
+    kind, debit, pending_id = told["kind"], told["debit"], told.get("pending_id")
+    content = (told["credit"], currency_of(debit), told["amount_micro"], told["reason"])
+    transaction.execute(_INSERT, (told["id"], kind, debit, *content, fact.at_ms, pending_id))
+    if pending_id is None:
         return 0
-    ((held_micro,),) = transaction.execute(_RESOLVE, (one.kind.value, one.pending_id)).fetchall()
+    ((held_micro,),) = transaction.execute(_RESOLVE, (kind, pending_id)).fetchall()
     return int(held_micro)
 
 

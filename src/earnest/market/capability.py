@@ -145,8 +145,8 @@ def _instant(at_ms: int | None) -> str | None:
 class Trial:
     """One test job of one agent. `state` is `running`, `passed`, `failed` or `expired`.
 
-    `commitment` was published before the start; `secret` (JSON: seed, answer_key, grader_version, salt) is revealed
-    with the grade. `question` (JSON) is what the agent sees.
+    `commitment` was published before the start; `secret` (JSON: seed, answer_key, grader_version, salt) is empty until
+    the end, and revealed then. `question` (JSON) is what the agent sees.
     """
 
     id: str

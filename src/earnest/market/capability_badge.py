@@ -44,11 +44,17 @@ class Shown:
         )
 
 
-def shown(capability: Capability, trials: Iterable[Trial], now_ms: int) -> Shown:
-    """What counts: begun in the last 90 days, after an earlier badge ended, by the model that is declared now."""
+def counted_since_ms(capability: Capability, now_ms: int) -> int:
+    """From when on test jobs count: the last 90 days, but not what an earlier badge was given for."""
     since_ms = now_ms - WINDOW_S * _SECOND_MS
-    if capability.state is not CapabilityState.VERIFIED:
-        since_ms = max(since_ms, capability.lapses_at_ms or 0)
+    if capability.state is CapabilityState.VERIFIED:
+        return since_ms
+    return max(since_ms, capability.lapses_at_ms or 0)
+
+
+def shown(capability: Capability, trials: Iterable[Trial], now_ms: int) -> Shown:
+    """What those show that count: begun since then, ended, and by the model that is declared now."""
+    since_ms = counted_since_ms(capability, now_ms)
     counted = [
         trial
         for trial in trials

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from earnest.foundation.errors import Refused
 from earnest.market.capability import Capability
 from earnest.market.capability_availability import DAYS
-from earnest.market.claim_row import SECOND_MS, WORKING, Claim
+from earnest.market.claim import SECOND_MS, WORKING, Claim
 from earnest.market.job import Job
 from earnest.market.terms import Terms
 

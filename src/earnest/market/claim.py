@@ -1,81 +1,146 @@
-"""The life of a claim: what it is, and every step that it can take. Each step stands in the file of its question."""
+"""What holds between a seller and a buyer while a job is worked?"""
 
-from earnest.market.claim_clock import clock
-from earnest.market.claim_row import (
-    TERMINAL,
-    WORKING,
-    Actor,
-    Claim,
-    ClaimState,
-    is_approaching,
-    is_overdue,
-    role_of,
-)
-from earnest.market.contest import dispute_confirmed, dispute_withdrawn, ruled_buyer, ruled_seller, ruled_split
-from earnest.market.deadlines import with_wake
-from earnest.market.ending import earnings_cleared, is_stuck, settle_failed, settled
-from earnest.market.extension import ask_extension, grant_extension, policy_max_s, refuse_extension
-from earnest.market.judgement import (
-    accept,
-    concede,
-    decline,
-    human_fail,
-    human_pass,
-    request_changes,
-    undecline,
-    verdict_given,
-)
-from earnest.market.lifecycle import allowed_events
-from earnest.market.moving import Moved
-from earnest.market.working import (
-    ask_mutual_cancel,
-    buyer_cancel,
-    buyer_refund,
-    cancel,
-    open_claim,
-    start,
-    submit,
-)
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
 
-__all__ = [
-    "TERMINAL",
-    "WORKING",
-    "Actor",
-    "Claim",
-    "ClaimState",
-    "Moved",
-    "accept",
-    "allowed_events",
-    "ask_extension",
-    "ask_mutual_cancel",
-    "buyer_cancel",
-    "buyer_refund",
-    "cancel",
-    "clock",
-    "concede",
-    "decline",
-    "dispute_confirmed",
-    "dispute_withdrawn",
-    "earnings_cleared",
-    "grant_extension",
-    "human_fail",
-    "human_pass",
-    "is_approaching",
-    "is_overdue",
-    "is_stuck",
-    "open_claim",
-    "policy_max_s",
-    "refuse_extension",
-    "request_changes",
-    "role_of",
-    "ruled_buyer",
-    "ruled_seller",
-    "ruled_split",
-    "settle_failed",
-    "settled",
-    "start",
-    "submit",
-    "undecline",
-    "verdict_given",
-    "with_wake",
-]
+from earnest.foundation.errors import Refused
+
+SECOND_MS: Final = 1_000
+
+
+class ClaimState(StrEnum):
+    """The thirteen states of `claims_fsm.json`."""
+
+    CLAIMED = "claimed"
+    IN_PROGRESS = "in_progress"
+    SUBMITTED = "submitted"
+    VERIFIED = "verified"
+    CHANGES_REQUESTED = "changes_requested"
+    DECLINED = "declined"
+    DISPUTED = "disputed"
+    RELEASING = "releasing"
+    REFUNDING = "refunding"
+    RELEASED = "released"
+    REFUNDED = "refunded"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+
+class Actor(StrEnum):
+    """Who takes a step of a claim's life, in the words of `claims_fsm.json`."""
+
+    SELLER = "seller"
+    BUYER = "buyer"
+    BOTH = "both"
+    POLICY = "policy"
+    CLOCK = "clock"
+    VERIFIER = "verifier"
+    OPERATOR = "operator"
+    ARBITER = "arbiter"
+    RAISER = "raiser"
+    EITHER = "either"
+    LEDGER = "ledger"
+
+
+TERMINAL = frozenset({ClaimState.RELEASED, ClaimState.REFUNDED, ClaimState.CANCELLED, ClaimState.EXPIRED})
+WORKING = frozenset({ClaimState.CLAIMED, ClaimState.IN_PROGRESS, ClaimState.CHANGES_REQUESTED})
+"""The states that use capacity and have a deadline."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A seller's hold on a job. The terms are the job's at the time of the claim. All instants are whole seconds in ms.
+
+    `start_at_ms` to `due_at_ms` is the obligation under way (the claim's, or the revision's). `verdict` is the
+    machine's on the current revision, `last_verdict` its newest at all; empty, `verified`, `not_verified` or `unclear`.
+    `escalated`: the operator was asked. `extended`: the policy's one extension was used. `cancel_asked_by` and
+    `declined_by` are words of `Actor`. `frozen` (JSON): what a dispute has stopped. `settlement_*`: a split's shares.
+    `unjudged_at_ms`: when work is given back that whoever decides has not judged.
+    `settle_at_ms`: when its money is moved, or moved again after `settle_tries` failures. `submissions`: how often
+    evidence was handed in since work was last asked for. `cited` (JSON list): criterion ids that the last change
+    request or decline names. `related`: both sides belong to one operator. `clears_at_ms`: when the seller's money
+    leaves clearing. `wake_ms`: when the clock looks at it next.
+    """
+
+    id: str
+    job_id: str
+    job_title: str
+    seller: str
+    buyer: str
+    state: ClaimState
+    currency: str
+    amount_micro: int
+    fee_micro: int
+    acceptance: str
+    category: str
+    task_class: str
+    spec_digest: str
+    claimed_at_ms: int
+    start_at_ms: int
+    due_at_ms: int
+    grace_ends_at_ms: int
+    auto_extend: bool
+    auto_release_s: int
+    revise_s: int
+    revisions_left: int
+    revision: int = 0
+    submissions: int = 0
+    revise_by_ms: int | None = None
+    submitted_at_ms: int | None = None
+    review_ends_at_ms: int | None = None
+    unjudged_at_ms: int | None = None
+    appeal_ends_at_ms: int | None = None
+    evidence_root: str = ""
+    verdict: str = ""
+    last_verdict: str = ""
+    late: bool = False
+    escalated: bool = False
+    extension_asked_at_ms: int | None = None
+    extension_asked_s: int = 0
+    extended: bool = False
+    cancel_asked_by: str | None = None
+    declined_by: str = ""
+    reason: str = ""
+    cited: str = "[]"
+    dispute_id: str | None = None
+    frozen: str = ""
+    settlement_seller_micro: int | None = None
+    settlement_buyer_micro: int | None = None
+    settle_at_ms: int | None = None
+    settle_tries: int = 0
+    related: bool = False
+    ended_at_ms: int | None = None
+    clears_at_ms: int | None = None
+    cleared: bool = False
+    reviews_close_at_ms: int | None = None
+    reviews_published_at_ms: int | None = None
+    wake_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "state", ClaimState(self.state))
+        for name in ("auto_extend", "late", "escalated", "extended", "related", "cleared"):
+            object.__setattr__(self, name, bool(getattr(self, name)))
+
+
+def role_of(claim: Claim, account_id: str, *roles: Actor) -> Actor:
+    """Which side of a claim an account is. Raises `Refused("not_a_party")` for others, and for none of `roles`."""
+    sides = {claim.seller: Actor.SELLER, claim.buyer: Actor.BUYER}
+    role = sides.get(account_id)
+    if role is None:
+        raise Refused("not_a_party", "you are neither the seller nor the buyer of this claim")
+    if roles and role not in roles:
+        raise Refused("not_a_party", f"only the {' or the '.join(roles)} of a claim may do this")
+    return role
+
+
+def is_overdue(claim: Claim, now_ms: int) -> bool:
+    """Work is owed, and its deadline has come."""
+    return claim.state in WORKING and now_ms >= claim.due_at_ms
+
+
+def is_approaching(claim: Claim, now_ms: int) -> bool:
+    """Work is owed, and less than a quarter of its time is left."""
+    left_s = (claim.due_at_ms - now_ms) // SECOND_MS
+    total_s = (claim.due_at_ms - claim.start_at_ms) // SECOND_MS
+    return claim.state in WORKING and left_s > 0 and 4 * left_s < total_s

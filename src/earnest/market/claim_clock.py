@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from earnest.market.claim_row import Actor, Claim
+from earnest.market.claim import Actor, Claim
 from earnest.market.deadlines import OPERATOR_ASKED, next_deadline, with_wake
 from earnest.market.judgement import turned_down
 from earnest.market.moving import Moved, begin

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from earnest.foundation.errors import Refused
-from earnest.market.claim_row import Actor, Claim
+from earnest.market.claim import Actor, Claim
 from earnest.market.deadlines import deadline
 from earnest.market.freezing import Frozen, frozen
 from earnest.market.moving import Moved, begin

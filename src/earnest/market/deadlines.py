@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from earnest.contracts.spec import Acceptance
-from earnest.market.claim_row import Claim, ClaimState
+from earnest.market.claim import Claim, ClaimState
 from earnest.market.freezing import frozen
 from earnest.verification.verdict import Answer
 

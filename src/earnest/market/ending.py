@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from earnest.market.claim_row import SECOND_MS, Actor, Claim, ClaimState
+from earnest.market.claim import SECOND_MS, Actor, Claim, ClaimState
 from earnest.market.deadlines import with_wake
 from earnest.market.moving import Moved, begin
 from earnest.market.signal import SignalKind

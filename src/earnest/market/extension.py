@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from earnest.foundation.errors import Refused
-from earnest.market.claim_row import SECOND_MS, Actor, Claim
+from earnest.market.claim import SECOND_MS, Actor, Claim
 from earnest.market.lifecycle import refusal
 from earnest.market.moving import Moved, Step, begin
 from earnest.market.terms import Terms

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from earnest.market.claim_row import SECOND_MS, Claim, ClaimState
+from earnest.market.claim import SECOND_MS, Claim, ClaimState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

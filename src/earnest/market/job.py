@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from earnest.foundation.errors import Refused
-from earnest.market.claim_row import SECOND_MS, Claim, ClaimState
+from earnest.market.claim import SECOND_MS, Claim, ClaimState
 from earnest.market.terms import Terms
 
 

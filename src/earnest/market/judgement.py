@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from earnest.contracts.spec import Acceptance
 from earnest.foundation.errors import Refused
-from earnest.market.claim_row import SECOND_MS, Actor, Claim
+from earnest.market.claim import SECOND_MS, Actor, Claim
 from earnest.market.deadlines import SILENT
 from earnest.market.lifecycle import refusal
 from earnest.market.moving import Moved, begin

@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from earnest.foundation.errors import Refused
-from earnest.market.claim_row import Actor, Claim, ClaimState
+from earnest.market.claim import Actor, Claim, ClaimState
 from earnest.market.freezing import frozen
 
 SAME: Final = "same"

@@ -1,6 +1,6 @@
 """Which open jobs and which test jobs are for somebody?"""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from earnest.foundation.errors import Refused
@@ -21,21 +21,29 @@ MATCH_PRICE: Final = 300
 
 
 def matches(
-    jobs: Iterable[Job], capabilities: Sequence[Capability], claims: Sequence[Claim], now_ms: int, terms: Terms
+    jobs: Collection[Job], capabilities: Sequence[Capability], claims: Sequence[Claim], now_ms: int, terms: Terms
 ) -> tuple[Match, ...]:
     """The best that there is room for, the best first; equal ones by id. `claims`: what is worked on already."""
+    able_now = [able for able in capabilities if _is_offered(able, now_ms)]
+    kinds = {(job.category, job.task_class, job.currency): job for job in jobs}
+    with_room = {kind for kind, job in kinds.items() if _has_room(job, capabilities, claims, terms)}
     found = [
         Match(job=job, score=max(scores))
         for job in jobs
         if job.state is JobState.OPEN
         and now_ms < job.closes_at_ms
-        and (scores := [_score(job, able) for able in capabilities if _can_do(job, able, now_ms)])
-        and _has_room(job, capabilities, claims, terms)
+        and (job.category, job.task_class, job.currency) in with_room
+        and (scores := [_score(job, able) for able in able_now if _fits(job, able)])
     ]
     return tuple(sorted(found, key=lambda match: (-match.score, match.job.id))[:MATCHES_MAX])
 
 
+def _is_offered(able: Capability, now_ms: int) -> bool:
+    return not able.removed and able.state is not CapabilityState.REVOKED and is_available(able, now_ms)
+
+
 def _has_room(job: Job, capabilities: Sequence[Capability], claims: Sequence[Claim], terms: Terms) -> bool:
+    """For one more job of this kind."""
     try:
         need_room(job, capabilities, claims, terms)
     except Refused:
@@ -43,14 +51,9 @@ def _has_room(job: Job, capabilities: Sequence[Capability], claims: Sequence[Cla
     return True
 
 
-def _can_do(job: Job, able: Capability, now_ms: int) -> bool:
-    return (
-        not able.removed
-        and able.state is not CapabilityState.REVOKED
-        and (able.category, able.task_class, able.currency) == (job.category, job.task_class, job.currency)
-        and able.floor_micro <= job.amount_micro
-        and is_available(able, now_ms)
-    )
+def _fits(job: Job, able: Capability) -> bool:
+    kind = (able.category, able.task_class, able.currency)
+    return kind == (job.category, job.task_class, job.currency) and able.floor_micro <= job.amount_micro
 
 
 def _score(job: Job, able: Capability) -> int:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from earnest.market.claim_row import TERMINAL, Actor, Claim, ClaimState
+from earnest.market.claim import TERMINAL, Actor, Claim, ClaimState
 from earnest.market.deadlines import deadline, with_wake
 from earnest.market.lifecycle import refusal, step, transition
 from earnest.market.signal import Signal, SignalKind

@@ -12,7 +12,15 @@ from earnest.ledger.transfer import Chain
 from earnest.market import settlement
 from earnest.market.claim import Claim
 from earnest.market.deadlines import with_wake as with_claim_wake
-from earnest.market.dispute import Dispute, DisputeEvent, DisputeState, evidence_ended, step, with_wake
+from earnest.market.dispute import (
+    Dispute,
+    DisputeEvent,
+    DisputeState,
+    allowed_events,
+    evidence_ended,
+    step,
+    with_wake,
+)
 from earnest.market.freezing import frozen
 from earnest.market.terms import Terms
 from earnest.verification.verdict import Answer
@@ -193,6 +201,14 @@ def clock(dispute: Dispute, last_verdict: str, now_ms: int) -> tuple[DisputeEven
             return DisputeEvent.EVIDENCE_ENDED, evidence_ended(dispute)
         case _:
             return None
+
+
+def need_time(dispute: Dispute, now_ms: int) -> None:
+    """What the clock owes comes first, even where it has not been at it yet. Raises `Refused("dispute_state")`."""
+    if (owed := clock(dispute, "", now_ms)) is not None:
+        message = f"too late: the time of a dispute that is {dispute.state} has ended"
+        allowed = allowed_events(owed[1].state)
+        raise Refused("dispute_state", message, state=owed[1].state.value, allowed_events=allowed)
 
 
 def limit_lifted(claim: Claim) -> Claim:

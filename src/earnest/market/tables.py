@@ -11,6 +11,7 @@ from earnest.market.job import Job
 from earnest.market.review import ReviewRow
 from earnest.market.sealed import SealedReview
 from earnest.market.signal import Signal
+from earnest.market.trial_sealed import SealedTrial
 
 JOBS = table_of(
     Job, "jobs", ("creator", "id"), ("state", "id"), ("redo_of",), ("creator", "state", "currency", "amount_micro")
@@ -31,6 +32,7 @@ index_of(CLAIMS, "claims_in_review_by_buyer", "buyer", "reviews_close_at_ms", wh
 SUBMISSIONS = table_of(Submission, "submissions", ("claim_id", "revision"))
 REVIEWS = table_of(ReviewRow, "reviews", ("claim_id", "side"), ("about", "published_at_ms"))
 SEALED_REVIEWS = table_of(SealedReview, "sealed_reviews")
+SEALED_TRIALS = table_of(SealedTrial, "sealed_trials")
 DISPUTES = table_of(Dispute, "disputes", ("raiser", "closed_at_ms"), ("respondent", "closed_at_ms"), ("claim_id",))
 STATEMENTS = table_of(Statement, "statements", ("dispute_id", "number"))
 CAPABILITIES = table_of(Capability, "capabilities", ("account_id",), ("category", "task_class"))

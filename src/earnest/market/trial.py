@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
-from earnest.foundation.errors import Refused
+from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.capability import Capability, CapabilityState, Trial
 from earnest.market.generators.draws import Draws
@@ -92,7 +92,7 @@ def check_start(capability: Capability, trials: Iterable[Trial], now_ms: int, te
 
 
 def chosen(capability: Capability, name: str, trials: Iterable[Trial]) -> Generator:
-    """The generator of that name; without one, the hidden ones before others, the one passed least often.
+    """The generator of that name; without one that which was begun least often, of equals a hidden one.
 
     Raises `Refused("validation")` for a name that makes no test jobs of this category.
     """
@@ -103,12 +103,12 @@ def chosen(capability: Capability, name: str, trials: Iterable[Trial]) -> Genera
             names = ", ".join(each.name for each in known)
             raise Refused("validation", f"generator must be one of {names} for {capability.category}")
         return found
-    passed = Counter(trial.generator for trial in trials if trial.state == "passed")
-    return min(known, key=lambda each: (passed[each.name], not each.hidden, each.name))
+    begun_before = Counter(trial.generator for trial in trials)
+    return min(known, key=lambda each: (begun_before[each.name], not each.hidden, each.name))
 
 
 def begun(capability: Capability, generator: Generator, *, seed: str, salt: str, now_ms: int, terms: Terms) -> Trial:
-    """A fresh test job of this capability, running. `seed` and `salt` are secrets of 128 bits or more."""
+    """A fresh test job of this capability, running, its secret not in it. `seed` and `salt` have 128 bits or more."""
     instance = generator.make(Draws(seed))
     secret = Secret(seed=seed, answer_key=instance.key, grader_version=generator.version, salt=salt)
     return with_wake(
@@ -122,7 +122,7 @@ def begun(capability: Capability, generator: Generator, *, seed: str, salt: str,
             hidden=generator.hidden,
             state="running",
             question=canonical_bytes(instance.question).decode(),
-            secret=canonical_bytes(secret.to_json()).decode(),
+            secret="",
             commitment=secret.commitment,
             model_fingerprint=capability.model_fingerprint,
             amount_micro=terms.trial_aid_micro,
@@ -133,8 +133,18 @@ def begun(capability: Capability, generator: Generator, *, seed: str, salt: str,
     )
 
 
+def unsealed(trial: Trial, seed: str, salt: str) -> Trial:
+    """The test job with its secret. Raises `Broken` if that is not what was committed to."""
+    generator = GENERATORS[trial.generator]
+    key = generator.make(Draws(seed)).key
+    secret = Secret(seed=seed, answer_key=key, grader_version=generator.version, salt=salt)
+    if secret.commitment != trial.commitment:
+        raise Broken(f"what {trial.id} would reveal is not what it had committed to")
+    return replace(trial, secret=canonical_bytes(secret.to_json()).decode())
+
+
 def answered(trial: Trial, answer: JsonValue, now_ms: int) -> Trial:
-    """The test job, graded. Raises `Refused`: `claim_state`, `claim_expired`, `validation`, `too_large`."""
+    """An unsealed test job, graded. Raises `Refused`: `claim_state`, `claim_expired`, `validation`, `too_large`."""
     if trial.state != "running":
         message = f"the test job is {trial.state}: it was answered, or its time is over"
         raise Refused("claim_state", message, state=trial.state, allowed_events=[])
@@ -159,7 +169,7 @@ def answered(trial: Trial, answer: JsonValue, now_ms: int) -> Trial:
 
 
 def overdue(trial: Trial, now_ms: int) -> Trial:
-    """The test job when the clock looks at it: abandoned is failed."""
+    """A test job when the clock looks at it: abandoned is failed."""
     if trial.state != "running" or now_ms < trial.expires_at_ms:
         return with_wake(trial)
     return with_wake(replace(trial, state="expired", reason="no answer in time", graded_at_ms=now_ms))
@@ -210,7 +220,7 @@ def trial_json(trial: Trial) -> JsonObject:
         "graded_at": None if trial.graded_at_ms is None else rfc3339_s(trial.graded_at_ms),
         "reason": trial.reason,
         "answer": json.loads(trial.answer) if trial.answer else None,
-        "revealed": json.loads(trial.secret) if ended else None,
+        "revealed": json.loads(trial.secret) if ended and trial.secret else None,
     }
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from earnest.foundation.errors import Refused
-from earnest.market.claim_row import SECOND_MS, Actor, Claim, ClaimState, is_overdue
+from earnest.market.claim import SECOND_MS, Actor, Claim, ClaimState, is_overdue
 from earnest.market.deadlines import with_wake
 from earnest.market.job import Job, due_at, need_claimable
 from earnest.market.lifecycle import refusal

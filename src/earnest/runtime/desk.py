@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from earnest.effects.clock import Chance, Clock
 from earnest.effects.storage.database import Database
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.replies import Reply, keep_reply, kept_reply
+from earnest.effects.storage.replies import KEPT_MS, Reply, drop_replies, keep_reply, kept_reply
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_of
 from earnest.foundation.errors import Refused
@@ -19,6 +19,7 @@ from earnest.identity.caller import Caller
 REQUEST_ANSWERED: Final = "request.answered"
 """A request that changed nothing, or was refused, and whose answer is kept."""
 
+REPLIES_DROPPED: Final = "replies.dropped"
 SECOND_MS: Final = 1_000
 TWIN_WAIT_S: Final = 30
 NOT_KEPT: Final = frozenset(
@@ -134,6 +135,24 @@ class Desk:
     async def tick(self, act: Act) -> JsonObject:
         """What the clock does: in nobody's name, without a key."""
         return (await self._write(None, act, None, 200)).body
+
+    async def forget_replies(self) -> int:
+        """Drop the answers that are older than `KEPT_MS`; how many. A request that is sent again after that is new."""
+        dropped = 0
+        while True:
+            before_ms = self.now_ms() - KEPT_MS
+
+            def drop(transaction: Transaction, before_ms: int = before_ms) -> int:
+                count = drop_replies(transaction, before_ms)
+                if count:
+                    body = {"before_ms": before_ms, "count": count}
+                    transaction.record(Fact(kind=REPLIES_DROPPED, subject="", at_ms=self.now_ms(), body=body))
+                return count
+
+            count = await self.database.write(drop)
+            dropped += count
+            if not count:
+                return dropped
 
     async def _wait_for_twin(self, reply_id: str) -> None:
         while (running := self._running.get(reply_id)) is not None:

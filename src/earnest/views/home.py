@@ -26,7 +26,7 @@ SHOWN_MAX: Final = 100
 """Claims, reviews, work to judge, disputes of one home, each; the most urgent."""
 
 CAPABILITIES_MAX: Final = 50
-CANDIDATES_MAX: Final = 25
+CANDIDATES_MAX: Final = 20
 """Jobs looked at for each kind of work; the best paid."""
 
 DAY_MS: Final = 86_400_000

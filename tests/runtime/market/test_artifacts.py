@@ -22,7 +22,7 @@ from earnest.runtime.market.artifacts import (
     keep_artifact,
     media_type_of,
     owns,
-    room_bytes,
+    room_for,
 )
 
 from .conftest import START_MS, Town
@@ -46,8 +46,10 @@ def may_read(town: Town, caller: Caller, sha256: str) -> bool:
     return False
 
 
-def room(town: Town, caller: Caller) -> int:
-    return town.database.read_sync(lambda reader: room_bytes(reader, caller.id, LIMITS))
+def room(town: Town, caller: Caller, size_bytes: int = 100) -> int:
+    town.market.artifacts.limits = LIMITS
+    with room_for(town.market, caller.id, size_bytes) as found:
+        return found
 
 
 def claim(seller: Caller, buyer: Caller, claim_id: str = "clm_1") -> Claim:
@@ -140,6 +142,17 @@ def test_an_account_brings_no_more_than_its_share(town: Town, crow: Caller, fox:
     assert caught.value.code == "limit_reached"
     keep(town, crow, b"a" * 100)
     assert room(town, fox) == 100
+
+
+def test_what_is_sent_at_the_same_time_shares_the_room(town: Town, crow: Caller, fox: Caller) -> None:
+    keep(town, crow, b"a" * 100)
+    assert room(town, crow) == 100
+    with contextlib.ExitStack() as sending:
+        assert [sending.enter_context(room_for(town.market, crow.id, wanted)) for wanted in (60, 999)] == [60, 90]
+        with pytest.raises(Refused):
+            room(town, crow, 1)
+        assert room(town, fox) == 100
+    assert room(town, crow) == 100
 
 
 def test_evidence_is_read_by_the_buyer_it_was_handed_to_and_nobody_else(

@@ -7,7 +7,8 @@ import pytest
 
 from earnest.effects.clock import VirtualClock
 from earnest.foundation.canonical import JsonObject
-from earnest.foundation.errors import Refused
+from earnest.foundation.errors import Broken, Refused
+from earnest.foundation.facts import Fact
 from earnest.identity.caller import Caller, Scope
 from earnest.ledger import accounts
 from earnest.ledger import service as ledger
@@ -157,9 +158,34 @@ def test_the_commitment_is_in_the_log_before_the_test_job(town: Town, crow: Call
     assert [fact.kind for fact in facts] == ["trial.committed", "trial.opened"]
     assert facts[0].seq == begun["committed_seq"]
     assert facts[0].body["commitment"] == begun["commitment"]
-    secret = json.loads(_trial(town, begun["id"]).secret)
-    assert secret["seed"] not in facts[0].body_json.decode()
-    assert secret["seed"] not in json.dumps(begun)
+
+
+def test_no_fact_and_no_row_of_the_books_holds_a_secret_before_the_end(town: Town, crow: Caller) -> None:
+    put(town, crow)
+    begun = start(town, crow)
+    before = town.database.read_sync(lambda reader: [fact.body_json.decode() for fact in reader.facts()])
+    before += [json.dumps(begun), str(_trial(town, begun["id"]))]
+    revealed = answer(town, crow, begun["id"], None)["revealed"]
+    for text in before:
+        assert revealed["seed"] not in text
+        assert revealed["salt"] not in text
+    left = town.database.read_sync(lambda reader: reader.execute("SELECT count(*) FROM sealed_trials").fetchone())
+    assert left == (0,)
+
+
+def test_a_lost_secret_is_our_fault_and_grades_nothing(town: Town, crow: Caller) -> None:
+    put(town, crow)
+    begun = start(town, crow)
+
+    def lose(entry: Entry) -> JsonObject:
+        entry.transaction.execute("DELETE FROM sealed_trials")
+        entry.transaction.record(Fact(kind="test.lost", subject="", at_ms=entry.now_ms, body={}))
+        return {}
+
+    town.act(None, lose)
+    with pytest.raises(Broken):
+        answer(town, crow, begun["id"], solve(begun["generator"], begun["question"]))
+    assert _trial(town, begun["id"]).state == "running"
 
 
 def _trial(town: Town, trial_id: str) -> Any:

@@ -1,7 +1,8 @@
 """Disputes on a real database: stakes, turns, rulings, and the money that follows them."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Kind
 from earnest.identity.caller import Caller, Scope
+from earnest.identity.service import ACCOUNTS
 from earnest.ledger import accounts
 from earnest.ledger import service as ledger
 from earnest.ledger.transfer import moved
@@ -198,6 +200,30 @@ async def test_a_ruling_holds_although_the_clock_is_weeks_late(case: Case) -> No
     assert case.state() is ClaimState.RELEASED
 
 
+async def test_who_comes_too_late_is_refused_although_the_clock_has_not_looked_yet(case: Case) -> None:
+    case.raised()
+    await pass_time(case.town, 5 * DAY_S)
+    with refused("dispute_state"):
+        case.say(case.buyer)
+    with refused("dispute_state"):
+        case.withdraw(case.seller)
+    await case.after(0)
+    case.rule(For.BUYER)
+    await pass_time(case.town, 72 * 3_600)
+    with refused("dispute_state"):
+        case.appeal(case.seller)
+
+
+async def test_no_arbiter_rules_after_the_limit(case: Case) -> None:
+    case.raised()
+    await case.deliberated()
+    await pass_time(case.town, 16 * DAY_S)
+    case.do(None, lambda entry: clocks.claim_due(entry, case.town.market.terms, case.claim_id))
+    with refused("dispute_state"):
+        case.rule(For.BUYER)
+    assert (await case.after(0)).state is DisputeState.FINAL
+
+
 @pytest.mark.parametrize("first", ["claim", "dispute"])
 @pytest.mark.parametrize(
     ("verdict", "state", "balances"),
@@ -320,8 +346,10 @@ def test_evidence_of_a_statement_is_ones_own_or_the_claims(case: Case) -> None:
         lambda reader: reader.execute("SELECT sha256 FROM artifacts WHERE account_id = ?", (case.seller.id,)).fetchone()
     )[0]
     case.say(case.buyer, evidence=(handed_in, handed_in))
-    shown = case.town.database.read_sync(
-        lambda reader: show_dispute(reader, case.dispute_id, case.seller.id, sees_all=False)
+    shown: dict[str, Any] = dict(
+        case.town.database.read_sync(
+            lambda reader: show_dispute(reader, case.dispute_id, case.seller.id, sees_all=False)
+        )
     )
     assert [(one["role"], one["evidence"]) for one in shown["statements"]] == [("respondent", [handed_in])]
     assert shown["unread"] == 1
@@ -337,10 +365,6 @@ async def test_nobody_rules_in_a_case_of_their_own(case: Case) -> None:
         case.rule(For.SELLER, by=case.seller)
 
     def own(entry: Entry) -> JsonObject:
-        from dataclasses import replace
-
-        from earnest.identity.service import ACCOUNTS
-
         before = ACCOUNTS.find(entry.transaction, case.seller.id)
         ACCOUNTS.change(entry.transaction, entry.now_ms, before, replace(before, operator_id=owner.id))
         return {}

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -160,7 +161,7 @@ def test_a_kept_home_is_the_one_that_would_be_built_now(town: Town, homes: Homes
             open_ones = looks(homes, town, worker)["matching_jobs"]
             if open_ones and looks(homes, town, worker)["your_account"]["capacity"]["free"]:
                 name = open_ones[0]["job_id"]
-                town.act(worker, lambda entry, name=name: claim_job(entry, town.market.terms, name))
+                town.act(worker, partial(claim_job, terms=town.market.terms, job_id=name))
         town.clock.jump_ms(1_700_000)
         fresh = Homes(town.database, town.market.terms, read_home)
         for who in (worker, buyer):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -67,7 +68,7 @@ def timers(town: Town) -> int:
         lambda reader: [each.account_id for each in PRESENCES.where(reader, "wake_ms <= ?", (now_ms,))]
     )
     for key in keys:
-        town.act(None, lambda entry, key=key: due(entry, town.market.terms, key))
+        town.act(None, partial(due, terms=town.market.terms, key=key))
     return len(keys)
 
 

@@ -25,8 +25,8 @@ from .test_jobs_and_claims import claim, pass_time, post, submit
 DAY_S = 86_400
 
 
-async def released(town: Town, **owners: str) -> tuple[Caller, Caller, str]:
-    ann, bob = town.somebody("ann", usd_micro=usd(100), **owners), town.somebody("bob", **owners)
+async def released(town: Town, owner: str | None = None) -> tuple[Caller, Caller, str]:
+    ann, bob = town.somebody("ann", usd_micro=usd(100), operator=owner), town.somebody("bob", operator=owner)
     claim_id = claim(town, bob, await post(town, ann))
     await submit(town, bob, claim_id)
     await Judging(town.market).drain()
@@ -124,19 +124,7 @@ async def test_a_heartbeat_key_may_review(town: Town) -> None:
 
 
 async def test_reviews_of_ones_own_agents_weigh_nothing(town: Town) -> None:
-    ann, bob = town.somebody("ann", usd_micro=usd(100)), town.somebody("bob")
-    claim_id = claim(town, bob, await post(town, ann))
-    await submit(town, bob, claim_id)
-    await Judging(town.market).drain()
-
-    def relate(entry: Any) -> JsonObject:
-        from dataclasses import replace
-
-        before = CLAIMS.find(entry.transaction, claim_id)
-        CLAIMS.change(entry.transaction, entry.now_ms, before, replace(before, related=True))
-        return {}
-
-    town.act(None, relate)
+    _, bob, claim_id = await released(town, owner="act_owner")
     review(town, bob, claim_id)
     assert [row.weight for row in rows(town)] == [0]
 
@@ -155,7 +143,7 @@ async def test_before_publication_the_other_side_learns_that_there_is_a_review_a
 
 
 async def books_with(tmp_path: Path, rating: int, text: str, stage: str) -> str:
-    """All that the books hold after a seeded scenario, without what lies sealed, commitments and what is hashed of them."""
+    """All that the books hold after a seeded scenario, but for what lies sealed, and hashes."""
     from .conftest import town as make_town
 
     folder = tmp_path / f"{stage}{rating}"

@@ -1,8 +1,10 @@
 """Artifacts over HTTP: are bytes taken within their bounds, and given back as nothing that a browser runs?"""
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,6 +59,16 @@ async def test_an_account_has_a_share_of_the_disk(site: Site, crow: dict[str, st
     refused = await site.ask("POST", "/artifacts", key=crow["live"], content=b"d")
     assert (refused.status_code, refused.json()["code"]) == (409, "limit_reached")
     assert sum(path.stat().st_size for path in (tmp_path / "artifacts").rglob("*") if path.is_file()) == 2_500
+
+
+async def test_uploads_at_the_same_time_never_pass_the_share(site: Site, crow: dict[str, str], tmp_path: Path) -> None:
+    def send(number: int) -> Any:
+        return site.ask("POST", "/artifacts", key=crow["live"], content=bytes([number]) * 1_000)
+
+    answers = await asyncio.gather(*(send(number) for number in range(20)))
+    assert [answer.status_code for answer in answers].count(201) == 2
+    assert {answer.status_code for answer in answers} <= {201, 409, 413}
+    assert len([path for path in (tmp_path / "artifacts").rglob("*") if path.is_file()]) == 2
 
 
 async def test_a_key_stands_for_the_bytes_that_came_with_it(site: Site, crow: dict[str, str]) -> None:

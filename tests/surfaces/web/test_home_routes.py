@@ -2,17 +2,23 @@
 
 import base64
 import hashlib
-import json
+import re
 from typing import Any
 
+import httpx2
 import pytest
+from fastapi import FastAPI
 
-from earnest.effects.clock import VirtualClock
-from earnest.foundation.canonical import digest_of
-from earnest.market.home import TAG
+from earnest.foundation.canonical import canonical_bytes
+from earnest.identity.service import PRESENCES
+from earnest.runtime.market.presence import Presences
+from earnest.surfaces.web.answers_home import HomeShown
+from earnest.surfaces.web.app import create_app
+from earnest.surfaces.web.home import HOME as WHOLE
+from earnest.surfaces.web.home import HomePage
 from earnest.surfaces.web.limits import Quota, Quotas
 
-from .conftest import GENEROUS, Site
+from .conftest import GENEROUS, HASHING, Site
 
 HOME = "/agents/me/home"
 
@@ -22,9 +28,170 @@ async def agent(site: Site) -> dict[str, Any]:
     return await site.agent("worker", await site.operator())
 
 
-async def test_a_home_has_a_tag_that_is_the_beginning_of_its_state_hash(site: Site, agent: dict[str, Any]) -> None:
+def presences_of(site: Site) -> Presences:
+    """Those of the page that the application answers looks by."""
+    (page,) = [page for each in site.app.user_middleware if isinstance(page := each.kwargs.get("page"), HomePage)]
+    return page.presences
+
+
+async def test_a_home_is_canonical_json_of_the_documented_form_with_its_tag_and_its_digest(
+    site: Site, agent: dict[str, Any]
+) -> None:
     answer = await site.ask("GET", HOME, key=agent["hb"])
     assert answer.status_code == 200, answer.text
-    body = answer.json()
-    print(json.dumps(body, indent=1), answer.headers)
-    assert answer.headers["etag"] == f'W/"{TAG}{body["state_hash"].removeprefix("sha256:")[:32]}"'
+    shown = answer.json()
+    assert HomeShown.model_validate(shown).your_account.handle == "worker"
+    assert answer.content == canonical_bytes(shown)
+    assert answer.headers["etag"] == f'W/"h1-{shown["state_hash"].removeprefix("sha256:")[:32]}"'
+    digest = base64.b64encode(hashlib.sha256(answer.content).digest()).decode()
+    assert answer.headers["content-digest"] == f"sha-256=:{digest}:"
+    assert answer.headers["cache-control"] == "private, no-cache"
+    assert answer.headers["vary"] == "Authorization"
+    assert 60 <= int(answer.headers["next-check-in-after"]) <= 86_400 * 1.1
+
+
+@pytest.mark.parametrize("shape", ["{tag}", '"{bare}"', '"other", {tag}', "*"])
+async def test_a_known_tag_in_weak_comparison_is_answered_with_304_and_no_body(
+    site: Site, agent: dict[str, Any], shape: str
+) -> None:
+    first = await site.ask("GET", HOME, key=agent["hb"])
+    tag = first.headers["etag"]
+    known = shape.format(tag=tag, bare=tag.removeprefix('W/"').removesuffix('"'))
+    answer = await site.ask("GET", HOME, key=agent["hb"], headers={"If-None-Match": known})
+    assert (answer.status_code, answer.content) == (304, b"")
+    assert answer.headers["etag"] == tag
+    assert "next-check-in-after" in answer.headers
+    stale = await site.ask("GET", HOME, key=agent["hb"], headers={"If-None-Match": 'W/"h1-0"'})
+    assert stale.status_code == 200
+
+
+async def test_a_look_and_a_304_count_as_check_ins_and_head_does_not(site: Site, agent: dict[str, Any]) -> None:
+    presences = presences_of(site)
+    head = await site.ask("HEAD", HOME, key=agent["hb"])
+    assert (head.status_code, head.content) == (200, b"")
+    assert int(head.headers["content-length"]) > 100
+    assert presences.seen_at_ms(agent["id"]) is None
+    first = await site.ask("GET", HOME, key=agent["hb"])
+    assert presences.seen_at_ms(agent["id"]) == site.clock.now_ms()
+    site.clock.jump_ms(60_000)
+    known = {"If-None-Match": first.headers["etag"]}
+    assert (await site.ask("GET", HOME, key=agent["hb"], headers=known)).status_code == 304
+    assert presences.seen_at_ms(agent["id"]) == site.clock.now_ms()
+
+
+async def test_a40_a_home_needs_a_key_and_every_valid_key_has_one(site: Site, agent: dict[str, Any]) -> None:
+    for key, status, code in (("", 401, "missing_key"), ("ern_live_" + "0" * 43, 401, "unknown_key")):
+        answer = await site.ask("GET", HOME, key=key)
+        assert (answer.status_code, answer.json()["code"]) == (status, code)
+    for scope in ("reg", "live", "hb"):
+        assert (await site.ask("GET", HOME, key=agent[scope])).status_code == 200
+
+
+async def test_a_suspended_agent_still_has_its_home(site: Site) -> None:
+    operator = await site.operator()
+    agent = await site.agent("worker", operator)
+    assert (await site.ask("GET", HOME, key=agent["hb"])).json()["your_account"]["status"] == "identity_verified"
+    done = await site.ask("POST", f"/operator/accounts/{agent['id']}/suspend", key=operator, json={"reason": "quarrel"})
+    assert done.status_code == 200, done.text
+    shown = (await site.ask("GET", HOME, key=agent["hb"])).json()
+    assert shown["your_account"]["status"] == "suspended"
+    assert shown["human_attention"][0]["code"] == "account_suspended"
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [("who=me", "unknown_field"), ("include=all", "validation"), ("explain=yes", "validation")],
+)
+async def test_a_query_that_nobody_knows_is_refused(site: Site, agent: dict[str, Any], query: str, code: str) -> None:
+    answer = await site.ask("GET", f"{HOME}?{query}", key=agent["hb"])
+    assert (answer.status_code, answer.json()["code"]) == (422, code)
+    assert answer.json()["errors"][0]["pointer"] == f"#/query/{query.partition('=')[0]}"
+
+
+async def test_the_route_behind_the_middleware_answers_the_same(site: Site, agent: dict[str, Any]) -> None:
+    plain = create_app(site.market, HASHING, quotas=GENEROUS)
+    plain.user_middleware = [each for each in plain.user_middleware if "page" not in each.kwargs]
+    behind = Site(app=plain, market=site.market, clock=site.clock, client=client_of(plain))
+    for query in ("", "?explain=1", "?include=buyer", "?include="):
+        fast = await site.ask("GET", HOME + query, key=agent["hb"])
+        slow = await behind.ask("GET", HOME + query, key=agent["hb"])
+        assert fast.content == slow.content
+        ours = {
+            "etag",
+            "content-type",
+            "content-length",
+            "content-digest",
+            "next-check-in-after",
+            "cache-control",
+            "vary",
+        }
+        assert {name: fast.headers[name] for name in ours} == {name: slow.headers[name] for name in ours}
+
+
+def client_of(app: FastAPI) -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://platform.test")
+
+
+class TestLimits:
+    """A15: 120 in any 60 s for each key; 304s count."""
+
+    @pytest.fixture
+    def quotas(self) -> Quotas:
+        return Quotas(home=Quota(name="home", count=3, window_s=60), write=GENEROUS.write, register=GENEROUS.register)
+
+    async def test_looks_are_limited_for_each_key_and_known_ones_count(self, site: Site, agent: dict[str, Any]) -> None:
+        first = await site.ask("GET", HOME, key=agent["hb"])
+        known = {"If-None-Match": first.headers["etag"]}
+        for left in (1, 0):
+            answer = await site.ask("GET", HOME, key=agent["hb"], headers=known)
+            assert answer.status_code == 304
+            assert answer.headers["ratelimit"].startswith(f'"home";r={left};')
+        answer = await site.ask("GET", HOME, key=agent["hb"], headers=known)
+        assert (answer.status_code, answer.json()["code"]) == (429, "quota_exceeded")
+        assert (await site.ask("GET", HOME, key=agent["live"])).status_code == 200
+
+
+async def test_a39_what_a_heartbeat_key_does_is_its_last_action(site: Site, agent: dict[str, Any]) -> None:
+    presences = presences_of(site)
+    form = {"category": "code-generation", "task_class": "objective", "availability": {"max_concurrent": 1}}
+    name = "cap_01J0000000AAAAAAAAAAAAAAAA"
+    put = await site.ask("PUT", f"/agents/me/capabilities/{name}", key=agent["live"], json=form)
+    assert put.status_code in {200, 201}, put.text
+    shown = (await site.ask("GET", HOME, key=agent["hb"])).json()
+    (action,) = shown["actions"]
+    call = action["next_call"]
+    begun = await site.ask(call["method"], call["path"], key=agent["hb"], json=call["body_example"])
+    assert begun.status_code == 201, begun.text
+    await presences.flush()
+    row = site.market.desk.database.read_sync(lambda reader: PRESENCES.find(reader, agent["id"]))
+    assert row.last_action == "POST /api/v1/agents/me/trials"
+    refused = await site.ask("POST", "/agents/me/trials", key=agent["hb"], json=call["body_example"])
+    assert refused.status_code == 409
+    assert await presences.flush() == 0
+    (running,) = (await site.ask("GET", HOME, key=agent["hb"])).json()["actions"]
+    assert running["next_call"]["path"] == f"/api/v1/trials/{action['subject_id']}/answer"
+    answered = await site.ask("POST", running["next_call"]["path"], key=agent["hb"], json={"answer": "no idea"})
+    assert answered.status_code == 200, answered.text
+    await presences.flush()
+    row = site.market.desk.database.read_sync(lambda reader: PRESENCES.find(reader, agent["id"]))
+    assert row.last_action == f"answered test job {action['subject_id']}"
+
+
+PROPOSED = [
+    ("post", "/api/v1/claims/x/evidence"),
+    ("post", "/api/v1/claims/x/reviews"),
+    ("post", "/api/v1/disputes/x/statements"),
+    ("get", "/api/v1/disputes/x"),
+    ("post", "/api/v1/trials/x/answer"),
+    ("post", "/api/v1/agents/me/trials"),
+    ("post", "/api/v1/jobs/x/applications"),
+    ("post", "/api/v1/jobs/x/claim"),
+]
+
+
+async def test_every_call_that_an_action_can_propose_is_a_documented_operation(site: Site) -> None:
+    paths = (await site.client.get("/openapi.json")).json()["paths"]
+    templates = {re.sub(r"{\w+}", "x", path): operations for path, operations in paths.items()}
+    for method, path in PROPOSED:
+        assert method in templates[path]
+    assert "get" in paths[WHOLE]

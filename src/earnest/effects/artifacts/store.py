@@ -5,7 +5,9 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -39,10 +41,14 @@ class ArtifactStore:
     def __init__(self, folder: Path, limits: ArtifactLimits | None = None) -> None:
         self.limits = limits or ArtifactLimits()
         self._folder = folder
+        self._expected: Counter[str] = Counter()
         self._arriving = folder / "arriving"
         self._arriving.mkdir(mode=0o700, parents=True, exist_ok=True)
         for half in self._arriving.iterdir():  # what a crash cut off
             half.unlink()
+        for number in range(256):
+            (folder / f"{number:02x}").mkdir(mode=0o700, exist_ok=True)
+        _sync(folder)
 
     async def put(self, content: bytes | AsyncIterator[bytes], bytes_max: int | None = None) -> Stored:
         """Keep a content; it is on the disk when this returns. The same content again changes nothing.
@@ -71,6 +77,23 @@ class ArtifactStore:
         except OSError as error:
             raise Unavailable(f"the artifact could not be kept: {error.strerror or error}") from error
         return stored
+
+    @contextmanager
+    def expecting(self, owner: str, room_bytes: int, size_bytes: int) -> Iterator[int]:
+        """Lay aside what `owner` sends now: as much of `size_bytes` as other sendings of theirs leave of `room_bytes`.
+
+        Raises `Refused("limit_reached")` where they leave nothing.
+        """
+        left = room_bytes - self._expected[owner]
+        if left <= 0:
+            raise Refused("limit_reached", f"an account may bring {self.limits.owner_bytes} bytes in all")
+        expected = min(size_bytes, left, self.limits.item_bytes)
+        self._expected[owner] += expected
+        try:
+            yield expected
+        finally:
+            self._expected[owner] -= expected
+            self._expected += Counter()  # whoever sends nothing now is forgotten
 
     def read(self, sha256: str) -> bytes:
         """The content. Raises as `checked` does."""
@@ -114,15 +137,17 @@ async def _parts(content: bytes | AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 def _move(half: Path, place: Path) -> None:
     """Under its name, and its name on the disk."""
-    place.parent.mkdir(mode=0o700, exist_ok=True)
     half.chmod(0o400)
     half.replace(place)
-    for folder in (place.parent, place.parent.parent):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    _sync(place.parent)
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _discard(half: Path) -> None:

@@ -1,6 +1,8 @@
 """Whose are the bytes in the store of artifacts, and who may read them?"""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from earnest.effects.artifacts.store import ArtifactLimits, Stored
@@ -11,6 +13,7 @@ from earnest.identity.caller import Caller, Scope
 from earnest.market.artifact import Artifact, artifact_id
 from earnest.market.service import ARTIFACTS
 from earnest.runtime.desk import Entry
+from earnest.runtime.market.market import Market
 
 ANY_MEDIA_TYPE: Final = "application/octet-stream"
 BRINGERS: Final = (Scope.LIVE, Scope.HEARTBEAT, Scope.OPERATOR)
@@ -48,27 +51,29 @@ def owns(reader: Reader, account_id: str, sha256: str) -> bool:
     return ARTIFACTS.get(reader, artifact_id(account_id, sha256)) is not None
 
 
-def room_bytes(reader: Reader, account_id: str, limits: ArtifactLimits) -> int:
-    """How long the next artifact of an account may be.
+@contextmanager
+def room_for(market: Market, account_id: str, size_bytes: int) -> Iterator[int]:
+    """Room for something of at most `size_bytes` that an account sends: how long it may be, laid aside meanwhile.
 
-    Raises `Refused("limit_reached")` where it has brought all that one account may.
+    What would never be kept is so neither taken in nor fetched. Raises `Refused("limit_reached")` where the account has
+    brought, or brings just now, all that one may.
     """
-    (brought,) = reader.execute(_BROUGHT, (account_id,)).fetchone()
-    if brought >= limits.owner_bytes:
-        raise Refused("limit_reached", f"an account may bring {limits.owner_bytes} bytes in all")
-    return min(limits.item_bytes, limits.owner_bytes - int(brought))
+    store = market.artifacts
+    brought = market.desk.database.read_sync(lambda reader: _brought_bytes(reader, account_id))
+    with store.expecting(account_id, store.limits.owner_bytes - brought, size_bytes) as expected:
+        yield expected
 
 
 def keep_artifact(entry: Entry, limits: ArtifactLimits, stored: Stored, media_type: str) -> Artifact:
     """Make what was put into the store the caller's. The same content again stays what it was first.
 
-    Raises `Refused`: `unsupported_media`, and `limit_reached`, too where uploads at the same time have taken the room.
+    Raises `Refused`: `unsupported_media`, `limit_reached`.
     """
     key = artifact_id(entry.me.id, stored.sha256)
     known = ARTIFACTS.get(entry.transaction, key)
     if known is not None:
         return known
-    if stored.size_bytes > room_bytes(entry.transaction, entry.me.id, limits):
+    if stored.size_bytes > limits.owner_bytes - _brought_bytes(entry.transaction, entry.me.id):
         raise Refused("limit_reached", f"an account may bring {limits.owner_bytes} bytes in all")
     artifact = Artifact(
         id=key,
@@ -102,3 +107,8 @@ def find_readable(reader: Reader, caller: Caller, sha256: str) -> Artifact:
         for found in ARTIFACTS.where(reader, "sha256 = ? ORDER BY kept_at_ms LIMIT 1", (sha256,)):
             return found
     raise Refused("not_found", f"there is no artifact {sha256[:80]!r}, or you may not know of it")
+
+
+def _brought_bytes(reader: Reader, account_id: str) -> int:
+    (brought,) = reader.execute(_BROUGHT, (account_id,)).fetchone()
+    return int(brought)

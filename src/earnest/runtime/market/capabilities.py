@@ -17,7 +17,7 @@ from earnest.market.capability import (
     revoked,
     with_wake,
 )
-from earnest.market.capability_badge import WINDOW_S, after_tests, after_time, after_work
+from earnest.market.capability_badge import after_tests, after_time, after_work, counted_since_ms
 from earnest.market.categories import is_category
 from earnest.market.service import CAPABILITIES, TRIALS
 from earnest.market.terms import AMOUNT_MICRO_MAX, Terms
@@ -78,7 +78,7 @@ def revoke_capability(entry: Entry, capability_id: str, reason: str) -> JsonObje
 def look_after_trial(entry: Entry, terms: Terms, capability_id: str) -> Capability:
     """A test job of the capability has ended: the capability as it then is."""
     before = CAPABILITIES.find(entry.transaction, capability_id)
-    since_ms = entry.now_ms - WINDOW_S * 1_000
+    since_ms = counted_since_ms(before, entry.now_ms)
     trials = TRIALS.where(
         entry.transaction,
         "capability_id = ? AND started_at_ms >= ? ORDER BY started_at_ms DESC LIMIT ?",

@@ -12,13 +12,14 @@ from earnest.identity.account import Account
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.ledger import service as ledger
-from earnest.market import claim as claims
+from earnest.market import contest, settlement
 from earnest.market import dispute as rules
 from earnest.market import ruling as rulings
-from earnest.market import settlement
 from earnest.market.artifact import artifact_id
-from earnest.market.claim import Claim, ClaimState
+from earnest.market.claim import Claim, ClaimState, role_of
+from earnest.market.claim_clock import clock
 from earnest.market.dispute import CLOSED, Dispute, DisputeState, Statement
+from earnest.market.moving import Moved
 from earnest.market.related import are_related
 from earnest.market.ruling import CLOCK, For, Ruling, Vote
 from earnest.market.service import ARTIFACTS, CLAIMS, DISPUTES, JOBS, STATEMENTS, SUBMISSIONS
@@ -48,7 +49,7 @@ def raise_dispute(entry: Entry, terms: Terms, claim_id: str, plea: Plea) -> Json
     """
     entry.me.need(*MAY_OPEN)
     claim = CLAIMS.find(entry.transaction, claim_id)
-    claims.role_of(claim, entry.me.id)
+    role_of(claim, entry.me.id)
     criteria = canonical_bytes(sorted(set(plea.criteria))).decode()
     dispute_id = entry.new_id("dsp")
     raised = rules.raised(
@@ -72,6 +73,7 @@ def speak(entry: Entry, dispute_id: str, text: str, evidence: Sequence[str]) -> 
     """
     entry.me.need(*MAY_ANSWER)
     dispute = find_mine(entry.transaction, dispute_id, entry.me)
+    rulings.need_time(dispute, entry.now_ms)
     after = rules.read_by(rules.spoken(dispute, entry.me.id, entry.now_ms), entry.me.id)
     if lacking := sorted(one for one in set(evidence) if not _is_known(entry, dispute, one)):
         raise Refused("evidence_incomplete", "you have no such artifacts, nor has the claim", missing=lacking)
@@ -97,12 +99,13 @@ def withdraw_dispute(entry: Entry, terms: Terms, dispute_id: str) -> JsonObject:
     """
     entry.me.need(*MAY_OPEN)
     dispute = find_mine(entry.transaction, dispute_id, entry.me)
+    rulings.need_time(dispute, entry.now_ms)
     after = rules.withdrawn(dispute, entry.me.id, entry.now_ms)
     _save(entry, dispute, after, "withdrawn")
     if dispute.state is not DisputeState.STAKE_PENDING:
         claim = CLAIMS.find(entry.transaction, dispute.claim_id)
         ledger.post(entry.transaction, rulings.stakes_resolved(after, claim, entry.now_ms))
-        advance(entry, terms, claim, claims.dispute_withdrawn(claim, entry.now_ms, terms))
+        advance(entry, terms, claim, contest.dispute_withdrawn(claim, entry.now_ms, terms))
     return _shown(after)
 
 
@@ -116,6 +119,7 @@ def rule(entry: Entry, terms: Terms, dispute_id: str, vote: Vote) -> JsonObject:
     dispute = DISPUTES.find(entry.transaction, dispute_id)
     claim = CLAIMS.find(entry.transaction, dispute.claim_id)
     _check_neutral(entry.transaction, claim, entry.me.account)
+    rulings.need_time(dispute, entry.now_ms)
     ruling = rulings.ruling_of(vote, entry.me.id, claim.amount_micro, _criteria(entry.transaction, claim))
     after = rulings.ruled(dispute, ruling, entry.now_ms, terms)
     _save(entry, dispute, after, "ruled")
@@ -134,6 +138,7 @@ def appeal(entry: Entry, dispute_id: str) -> JsonObject:
     """
     entry.me.need(*MAY_OPEN)
     dispute = find_mine(entry.transaction, dispute_id, entry.me)
+    rulings.need_time(dispute, entry.now_ms)
     claim = CLAIMS.find(entry.transaction, dispute.claim_id)
     after = rules.read_by(rulings.appealed(dispute, claim, entry.me.id, entry.now_ms), entry.me.id)
     ledger.post(entry.transaction, settlement.stake_held(after.stakes[-1], entry.now_ms))
@@ -204,10 +209,10 @@ def _try_stake(entry: Entry, terms: Terms, dispute: Dispute) -> Dispute:
     return held
 
 
-def _confirmed(claim: Claim, dispute: Dispute, now_ms: int) -> claims.Moved:
+def _confirmed(claim: Claim, dispute: Dispute, now_ms: int) -> Moved:
     """The claim under this dispute. Raises `Refused`: `not_a_party`, `claim_state`, `claim_expired`."""
-    role = claims.role_of(claim, dispute.raiser)
-    return claims.dispute_confirmed(claim, role, dispute.id, dispute.hard_limit_ms, now_ms)
+    role = role_of(claim, dispute.raiser)
+    return contest.dispute_confirmed(claim, role, dispute.id, dispute.hard_limit_ms, now_ms)
 
 
 def _carry_out(entry: Entry, terms: Terms, dispute: Dispute, claim: Claim) -> None:
@@ -219,19 +224,19 @@ def _carry_out(entry: Entry, terms: Terms, dispute: Dispute, claim: Claim) -> No
     ruling = rulings.read_ruling(dispute.ruling)
     if ruling.by == CLOCK:
         if claim.state is ClaimState.DISPUTED:
-            advance(entry, terms, claim, claims.clock(claim, entry.now_ms, terms)[0])
+            advance(entry, terms, claim, clock(claim, entry.now_ms, terms)[0])
         return
     advance(entry, terms, claim, _outcome(claim, ruling, entry.now_ms))
 
 
-def _outcome(claim: Claim, ruling: Ruling, now_ms: int) -> claims.Moved:
+def _outcome(claim: Claim, ruling: Ruling, now_ms: int) -> Moved:
     match ruling.in_favour:
         case For.SELLER:
-            return claims.ruled_seller(claim, now_ms)
+            return contest.ruled_seller(claim, now_ms)
         case For.BUYER:
-            return claims.ruled_buyer(claim, now_ms)
+            return contest.ruled_buyer(claim, now_ms)
         case For.SPLIT:
-            return claims.ruled_split(claim, ruling.seller_micro, ruling.buyer_micro, now_ms)
+            return contest.ruled_split(claim, ruling.seller_micro, ruling.buyer_micro, now_ms)
 
 
 def _check_neutral(reader: Reader, claim: Claim, arbiter: Account) -> None:

@@ -12,9 +12,11 @@ from earnest.ledger import accounts
 from earnest.ledger import service as ledger
 from earnest.market import settlement
 from earnest.market.capability import Capability, Trial
+from earnest.market.capability_badge import counted_since_ms
 from earnest.market.service import CAPABILITIES, TRIALS
 from earnest.market.terms import DAY_S, Terms
 from earnest.market.trial import answered, begun, check_start, chosen, overdue, trial_id_of, trial_json
+from earnest.market.trial_sealed import SealedTrial, seal_trial, unseal_trial
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.capabilities import CAPABILITIES_MAX, TRIALS_READ_MAX, look_after_trial
 
@@ -56,7 +58,8 @@ def answer_trial(entry: Entry, terms: Terms, trial_id: str, answer: JsonValue) -
     trial = TRIALS.find(entry.transaction, trial_id)
     if trial.account_id != entry.me.id:
         raise Refused("not_found", f"you have no test job {trial_id[:80]!r}")
-    after = answered(trial, answer, entry.now_ms)
+    opened = unseal_trial(entry.transaction, trial) if trial.state == "running" else trial
+    after = answered(opened, answer, entry.now_ms)
     _save(entry, trial, after)
     paid_micro = _pay(entry, after) if after.state == "passed" else 0
     capability = look_after_trial(entry, terms, trial.capability_id)
@@ -68,6 +71,7 @@ def due(entry: Entry, terms: Terms, key: str) -> JsonObject:
     trial = TRIALS.find(entry.transaction, key)
     after = overdue(trial, entry.now_ms)
     if after != trial:
+        after = overdue(unseal_trial(entry.transaction, trial), entry.now_ms)
         _save(entry, trial, after)
         look_after_trial(entry, terms, trial.capability_id)
     return {"id": after.id, "state": after.state}
@@ -76,18 +80,14 @@ def due(entry: Entry, terms: Terms, key: str) -> JsonObject:
 def _start(entry: Entry, terms: Terms, capability: Capability, generator: str) -> JsonObject:
     recent = list(_trials(entry, "account_id", capability.account_id, entry.now_ms - DAY_S * 1_000))
     check_start(capability, recent, entry.now_ms, terms)
-    earlier = _trials(entry, "capability_id", capability.id, capability.lapses_at_ms or 0)
-    trial = begun(
-        capability,
-        chosen(capability, generator, earlier),
-        seed=_secret(entry),
-        salt=_secret(entry),
-        now_ms=entry.now_ms,
-        terms=terms,
-    )
+    earlier = _trials(entry, "capability_id", capability.id, counted_since_ms(capability, entry.now_ms))
+    seed, salt = _secret(entry), _secret(entry)
+    maker = chosen(capability, generator, earlier)
+    trial = begun(capability, maker, seed=seed, salt=salt, now_ms=entry.now_ms, terms=terms)
     committed = {"commitment": trial.commitment, "generator": trial.generator, "account_id": trial.account_id}
     fact = Fact(kind=TRIAL_COMMITTED, subject=trial.id, at_ms=entry.now_ms, body=committed)
     committed_seq = entry.transaction.record(fact)
+    seal_trial(entry.transaction, SealedTrial(id=trial.id, seed=seed, salt=salt))
     TRIALS.open(entry.transaction, entry.now_ms, trial, touching=(trial.account_id,), by_key=entry.me.key_id)
     after = replace(capability, tries=capability.tries + 1)
     CAPABILITIES.change(entry.transaction, entry.now_ms, capability, after, event="tried", trial=trial.id)

@@ -1,5 +1,6 @@
 """`earnest serve`: the platform, in this process, until it is stopped."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Where to listen.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65_535, help="On which port; 0: any free one.")] = None,
     home: Annotated[Path | None, typer.Option(help="The data directory.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object once it listens.")] = False,
 ) -> None:
     """Serve the platform until SIGINT or SIGTERM comes.
 
@@ -22,7 +24,7 @@ def serve(
     from earnest.app.server import open_server  # noqa: PLC0415
     from earnest.app.settings import Settings  # noqa: PLC0415
     from earnest.surfaces.cli.keys import settings_of  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
     from earnest.surfaces.web.serving import listen, url_of  # noqa: PLC0415
     from earnest.surfaces.web.serving import serve as answer  # noqa: PLC0415
 
@@ -35,9 +37,14 @@ def serve(
         async with open_server(settings) as server:
 
             def begun() -> None:
-                say(f"earnest serves {settings.home} at {url}")
-                if server.link:
-                    say("", "Open this once, within 24 hours, to become its operator:", f"{url}/setup/{server.link}")
+                setup_url = f"{url}/setup/{server.link}" if server.link else None
+                if as_json:
+                    say_json({"url": url, "home": str(settings.home), "setup_url": setup_url})
+                else:
+                    say(f"earnest serves {settings.home} at {url}")
+                    if setup_url is not None:
+                        say("", "Open this once, within 24 hours, to become its operator:", setup_url)
+                sys.stdout.flush()  # whoever started us through a pipe waits for it
 
             await answer(server, listener, url, begun)
 

@@ -11,6 +11,7 @@ from earnest.identity.secret import KeyedHash
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.presence import Presences
+from earnest.surfaces.mcp.door import mount
 from earnest.surfaces.web import (
     pages,
     routes_agents,
@@ -25,7 +26,8 @@ from earnest.surfaces.web import (
     routes_trials,
     routes_wallet,
 )
-from earnest.surfaces.web.door import API, Door, House
+from earnest.surfaces.web.calls import API
+from earnest.surfaces.web.door import Door, House
 from earnest.surfaces.web.health import Readiness, health_router
 from earnest.surfaces.web.home import Heartbeats, HomePage, home_router
 from earnest.surfaces.web.limits import Limits, Quotas
@@ -33,6 +35,7 @@ from earnest.surfaces.web.metrics import Metrics
 from earnest.surfaces.web.refusing import refuse_in_problems
 from earnest.surfaces.web.routes_meta import meta_router
 from earnest.surfaces.web.schema import schema_router
+from earnest.surfaces.web.served import served_router
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     routes_identity.router,
@@ -81,6 +84,7 @@ def create_app(
         _adopt(app, router, API)
     for router in (*ROOT_ROUTERS, documents, pages.router, health_router(readiness or {}, metrics)):
         _adopt(app, router, "")
+    app.include_router(served_router(app, url=url, terms=market.terms, quotas=quotas))
     refuse_in_problems(app)
     house = House(
         market=market,
@@ -92,6 +96,7 @@ def create_app(
     )
     app.add_middleware(Heartbeats, page=home)
     app.add_middleware(Door, house=house)
+    mount(app, url=url, clock=market.desk.clock, chance=market.desk.chance)
     return app
 
 
@@ -102,7 +107,7 @@ def _adopt(app: FastAPI, router: APIRouter, prefix: str) -> None:
         app.add_api_route(
             prefix + route.path,
             route.endpoint,
-            methods=list(route.methods),
+            methods=list(route.methods or ()),
             name=route.name,
             response_model=route.response_model,
             response_class=route.response_class,
@@ -117,4 +122,4 @@ def _adopt(app: FastAPI, router: APIRouter, prefix: str) -> None:
 def _operation_id(route: APIRoute) -> str:
     """Method and path in one word, which no two operations have."""
     path = route.path.removeprefix(API) if route.path.startswith(API) else f"/root{route.path}"
-    return re.sub(r"\W+", "_", f"{min(route.methods).lower()}{path}").strip("_")
+    return re.sub(r"\W+", "_", f"{min(route.methods or ()).lower()}{path}").strip("_")

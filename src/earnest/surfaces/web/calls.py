@@ -34,8 +34,11 @@ from earnest.surfaces.web.problems import problem
 from earnest.verification.strict_json import NotStrictJson, strict_json
 
 KEY_HEADER: Final = "idempotency-key"
-KEY_OPTIONAL: Final = frozenset({"/agents/register", "/jobs/{job_id}/review", "/operator/login", "/operator/logout"})
-"""POSTs that are taken without an Idempotency-Key, as in the seeds: a test compares them with their routes."""
+API: Final = "/api/v1"
+KEY_OPTIONAL: Final = frozenset(
+    {"/agents/register", "/artifacts", "/jobs/{job_id}/review", "/operator/login", "/operator/logout"}
+)
+"""POSTs that are documented to need no Idempotency-Key: as in the seeds, or because nothing is done twice by them."""
 _SCOPE: Final = "earnest.call"
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
 _NO_BODY: Final = object()
@@ -86,10 +89,11 @@ class Call:
     ) -> Response:
         """Have the desk do it once, and answer with its body.
 
-        A POST needs an Idempotency-Key unless `optional`; other methods may have one. Raises `Refused`, as the desk
+        A POST needs an Idempotency-Key unless it is `optional`, here or in `KEY_OPTIONAL`; others may have one. Raises `Refused`, as the desk
         does, and `idempotency_key_required`.
         """
-        keyed = self._keyed(needed=self.method == "POST" and not optional)
+        is_optional = optional or self.method != "POST" or self.route.removeprefix(API) in KEY_OPTIONAL
+        keyed = self._keyed(needed=not is_optional)
         answer = await self.market.desk.perform(self.caller, act, keyed=keyed, prepare=prepare, status=status)
         response = self._refusal(answer) if answer.refusal else rendered(answer.body, answer.status)
         if answer.replayed:

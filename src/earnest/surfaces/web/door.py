@@ -23,12 +23,11 @@ from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
-from earnest.surfaces.web.calls import Call, put_call
+from earnest.surfaces.web.calls import API, Call, put_call
 from earnest.surfaces.web.limits import Limits, Quota, Quotas, Share
 from earnest.surfaces.web.metrics import Metrics
 from earnest.surfaces.web.sessions import SESSION_COOKIE
 
-API: Final = "/api/v1"
 HOME: Final = f"{API}/agents/me/home"
 REGISTER: Final = f"{API}/agents/register"
 UNCOUNTED: Final = frozenset({"/healthz", "/readyz", "/metrics"})

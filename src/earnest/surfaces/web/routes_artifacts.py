@@ -15,7 +15,7 @@ from earnest.runtime.market.artifacts import (
     find_readable,
     keep_artifact,
     media_type_of,
-    room_bytes,
+    room_for,
 )
 from earnest.surfaces.web.calls import MyCall, RawCall
 from earnest.surfaces.web.models_artifacts import ArtifactKept
@@ -46,20 +46,17 @@ _BYTES: Final[dict[str, Any]] = {
 )
 async def post_artifact(request: Request, call: RawCall) -> Response:
     """Bring a file: the body is its bytes. The same bytes again are the same artifact."""
-    limits, store, me = call.market.artifacts.limits, call.market.artifacts, call.me
+    store, me = call.market.artifacts, call.me
     me.need(*BRINGERS)
     media_type = media_type_of(request.headers.get("content-type", ""))
-    room = call.market.desk.database.read_sync(lambda reader: room_bytes(reader, me.id, limits))
-    announced = request.headers.get("content-length", "")
-    if announced.isascii() and announced.isdigit() and (len(announced) > 15 or int(announced) > room):
-        raise Refused("too_large", f"an artifact may have {room} bytes here now")
-    stored = await store.put(request.stream(), room)
-    call.body = {"sha256": stored.sha256, "media_type": media_type}  # what an Idempotency-Key stands for
+    with room_for(call.market, me.id, _announced_bytes(request, store.limits.item_bytes)) as room:
+        stored = await store.put(request.stream(), room)
+        call.body = {"sha256": stored.sha256, "media_type": media_type}  # what an Idempotency-Key stands for
 
-    def act(entry: Entry) -> JsonObject:
-        return artifact_json(keep_artifact(entry, limits, stored, media_type))
+        def act(entry: Entry) -> JsonObject:
+            return artifact_json(keep_artifact(entry, store.limits, stored, media_type))
 
-    return await call.perform(act, status=201)
+        return await call.perform(act, status=201)
 
 
 @router.get(
@@ -76,3 +73,12 @@ async def get_artifact(sha256: Sha256, call: MyCall) -> Response:
     path = await asyncio.to_thread(call.market.artifacts.checked, found.sha256)
     name = sha256.removeprefix("sha256:")
     return FileResponse(path, media_type=found.media_type, filename=name, headers=HARMLESS)
+
+
+def _announced_bytes(request: Request, bytes_max: int) -> int:
+    """What Content-Length says, else the most there may be. Raises `Refused("too_large")` for more."""
+    text = request.headers.get("content-length", "")
+    announced = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else bytes_max
+    if announced > bytes_max or len(text) >= 16:
+        raise Refused("too_large", f"an artifact has at most {bytes_max} bytes")
+    return announced

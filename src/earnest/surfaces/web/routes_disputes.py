@@ -24,7 +24,7 @@ router = APIRouter(tags=["disputes"])
 _SAYS: dict[str, Any] = {
     "status_code": 201,
     "response_model": DisputeSaid,
-    "responses": problems("not_found", "dispute_state", "limit_reached", "evidence_incomplete"),
+    "responses": problems("scope_forbidden", "not_found", "dispute_state", "limit_reached", "evidence_incomplete"),
 }
 
 
@@ -33,6 +33,8 @@ _SAYS: dict[str, Any] = {
     status_code=201,
     response_model=DisputeMoved,
     responses=problems(
+        "scope_forbidden",
+        "heartbeat_scope_forbidden",
         "not_found",
         "not_a_party",
         "claim_state",
@@ -94,7 +96,7 @@ async def post_respond(dispute_id: str, said: Say, call: MyCall) -> Response:
 @router.post(
     "/disputes/{dispute_id}/withdraw",
     response_model=DisputeMoved,
-    responses=problems("not_found", "not_a_party", "dispute_state"),
+    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "not_found", "not_a_party", "dispute_state"),
 )
 async def post_withdraw(dispute_id: str, call: MyCall) -> Response:
     """Take my case back before it is deliberated; the stake returns."""
@@ -104,7 +106,14 @@ async def post_withdraw(dispute_id: str, call: MyCall) -> Response:
 @router.post(
     "/disputes/{dispute_id}/votes",
     response_model=DisputeMoved,
-    responses=problems("not_found", "related_party", "dispute_state", "criterion_required"),
+    responses=problems(
+        "scope_forbidden",
+        "heartbeat_scope_forbidden",
+        "not_found",
+        "related_party",
+        "dispute_state",
+        "criterion_required",
+    ),
 )
 async def post_vote(dispute_id: str, vote: CastVote, call: MyCall) -> Response:
     """The operator's ruling."""
@@ -115,7 +124,14 @@ async def post_vote(dispute_id: str, vote: CastVote, call: MyCall) -> Response:
 @router.post(
     "/disputes/{dispute_id}/appeal",
     response_model=DisputeMoved,
-    responses=problems("not_found", "not_a_party", "dispute_state", "insufficient_funds"),
+    responses=problems(
+        "scope_forbidden",
+        "heartbeat_scope_forbidden",
+        "not_found",
+        "not_a_party",
+        "dispute_state",
+        "insufficient_funds",
+    ),
 )
 async def post_appeal(dispute_id: str, call: MyCall) -> Response:
     """Ask for a second ruling, once, within the time for it, with twice the stake."""

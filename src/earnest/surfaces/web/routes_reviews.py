@@ -28,7 +28,9 @@ router = APIRouter(tags=["reviews"])
     "/claims/{claim_id}/reviews",
     status_code=201,
     response_model=ReviewSent,
-    responses=problems("not_found", "not_a_party", "claim_state", "review_window_closed", "review_exists"),
+    responses=problems(
+        "scope_forbidden", "not_found", "not_a_party", "claim_state", "review_window_closed", "review_exists"
+    ),
 )
 async def post_review(claim_id: str, review: SendReview, call: MyCall) -> Response:
     """Review the other side of a claim; hidden until both have, or the window is over."""
@@ -51,7 +53,7 @@ async def get_reviews(claim_id: str, call: MyCall) -> Response:
     "/reviews/{review_id}/reply",
     status_code=201,
     response_model=ReviewAnswered,
-    responses=problems("not_found", "not_a_party", "review_exists"),
+    responses=problems("scope_forbidden", "not_found", "not_a_party", "review_exists"),
 )
 async def post_reply(review_id: str, answer: AnswerReview, call: MyCall) -> Response:
     """Answer a published review about me, once and for everybody to read."""

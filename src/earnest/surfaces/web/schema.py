@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from earnest import __version__
 from earnest.foundation.canonical import canonical_bytes
-from earnest.surfaces.web.calls import KEY_OPTIONAL
+from earnest.surfaces.web.calls import API, KEY_OPTIONAL
 from earnest.surfaces.web.problems import PROBLEM_SCHEMA, codes_of, problems
 
 TITLE: Final = "earnest"
@@ -98,7 +98,7 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
         codes += WITH_INPUT
     if method != "get":
         codes += [*WITH_BODY, *CHANGING, *KEYED]
-        is_needed = method == "post" and path.removeprefix("/api/v1") not in KEY_OPTIONAL
+        is_needed = method == "post" and path.removeprefix(API) not in KEY_OPTIONAL
         operation.setdefault("parameters", []).append({**IDEMPOTENCY_KEY, "required": is_needed})
     responses = operation["responses"]
     if not codes_of(responses.get("422", {})):

@@ -45,6 +45,7 @@ async def serve(server: Server, listener: socket.socket, url: str, begun: Callab
         quotas=quotas_of(settings),
         readiness=server.readiness(),
         gauges=server.gauges(),
+        presences=server.presences,
     )
     config = uvicorn.Config(
         app,

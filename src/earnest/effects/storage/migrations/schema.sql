@@ -375,6 +375,13 @@ CREATE TABLE sealed_reviews (
   PRIMARY KEY (id)
 )
  STRICT;
+CREATE TABLE sealed_trials (
+  id TEXT NOT NULL,
+  seed TEXT NOT NULL,
+  salt TEXT NOT NULL,
+  PRIMARY KEY (id)
+)
+ STRICT;
 CREATE TABLE sessions (
   id TEXT NOT NULL,
   account_id TEXT NOT NULL,

@@ -1,4 +1,4 @@
-"""A platform that listens on the loopback with `/mcp` in front of it, and the official client."""
+"""A platform that listens on the loopback, over real HTTP, and the official client of MCP."""
 
 import asyncio
 import contextlib
@@ -7,18 +7,17 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import httpx2
-import pytest
 import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from earnest.effects.clock import SeededChance
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.money import open_treasury
 from earnest.surfaces.mcp.door import mount
 from earnest.surfaces.web.app import create_app
 from earnest.surfaces.web.limits import Quotas
-from tests.surfaces.web.conftest import HASHING, Site, clock, market, quotas  # noqa: F401 - fixtures
+
+from .conftest import HASHING, Site
 
 START_S = 20
 
@@ -40,16 +39,17 @@ class Listening(Site):
 
 
 @contextlib.asynccontextmanager
-async def listening(market: Market, quotas: Quotas, *, needs_key: bool = True) -> AsyncIterator[Listening]:  # noqa: F811
+async def listening(market: Market, quotas: Quotas, *, needs_key: bool = True) -> AsyncIterator[Listening]:
     await market.desk.tick(lambda entry: open_treasury(entry, market.terms))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         app = create_app(market, HASHING, url=url, quotas=quotas)
-        mount(app, url=url, clock=market.desk.clock, chance=SeededChance(11), needs_key=needs_key)
+        if not needs_key:
+            mount(app, url=url, clock=market.desk.clock, chance=market.desk.chance, needs_key=False)
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on"))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         async with asyncio.timeout(START_S):
-            while not server.started:
+            while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
                 await asyncio.sleep(0.01)
         try:
             async with httpx2.AsyncClient(base_url=url) as client:
@@ -57,9 +57,3 @@ async def listening(market: Market, quotas: Quotas, *, needs_key: bool = True) -
         finally:
             server.should_exit = True
             await serving
-
-
-@pytest.fixture
-async def site(market: Market, quotas: Quotas) -> AsyncIterator[Listening]:  # noqa: F811
-    async with listening(market, quotas) as site:
-        yield site

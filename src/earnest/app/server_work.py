@@ -1,0 +1,71 @@
+"""What works beside the requests, all of it found again from the books after a stop."""
+
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from typing import Final, TypeAlias
+
+from earnest.effects.mail.api import Mailer
+from earnest.effects.rails.api import Rail
+from earnest.effects.rails.manual import ManualRail
+from earnest.foundation.errors import Unavailable
+from earnest.ledger.payout import MANUAL, STRIPE
+from earnest.runtime.desk import Desk
+from earnest.runtime.market.judging import Judging
+from earnest.runtime.market.letters import Letters
+from earnest.runtime.market.market import Market
+from earnest.runtime.market.payouts import tend_payouts
+from earnest.runtime.market.presence import Presences
+from earnest.runtime.market.timetable import TIMETABLE
+from earnest.runtime.timers import Timers
+
+STRIPE_KEY: Final = "EARNEST_STRIPE_KEY"
+PAYOUTS_LOOK_MS: Final = 10_000
+REPLIES_LOOK_MS: Final = 3_600_000
+_LOG: Final = logging.getLogger("earnest.work")
+
+Work: TypeAlias = Callable[[], Coroutine[None, None, None]]
+"""What goes on until it is cancelled."""
+
+
+def work_of(
+    market: Market, presences: Presences, mailer: Mailer | None, rails: Mapping[str, Rail]
+) -> Mapping[str, Work]:
+    """By name. Without a mailer, mails wait in the books."""
+    desk = market.desk
+    timers = Timers(desk, market.terms, TIMETABLE, _LOG.error)
+    work: dict[str, Work] = {
+        "judging": Judging(market).run,
+        "timers": lambda: timers.run(desk.clock),
+        "presences": presences.run,
+        "payouts": lambda: _tend(desk, rails),
+        "replies": lambda: _forget(desk),
+    }
+    if mailer is not None:
+        work["letters"] = Letters(desk, mailer).run
+    return work
+
+
+def rails_of(environment: Mapping[str, str]) -> Mapping[str, Rail]:
+    """By which rails money leaves: by hand, and through Stripe where a key of its API is given."""
+    rails: dict[str, Rail] = {MANUAL: ManualRail()}
+    if key := environment.get(STRIPE_KEY, ""):
+        from earnest.effects.rails.stripe import StripeRail  # noqa: PLC0415 - a library that few have
+
+        rails[STRIPE] = StripeRail(key)
+    return rails
+
+
+async def _tend(desk: Desk, rails: Mapping[str, Rail]) -> None:
+    while True:
+        with suppress(Unavailable):
+            await tend_payouts(desk, rails)
+        await desk.clock.sleep_ms(PAYOUTS_LOOK_MS)
+
+
+async def _forget(desk: Desk) -> None:
+    """Drop answers that nobody may ask for any more."""
+    while True:
+        with suppress(Unavailable):
+            await desk.forget_replies()
+        await desk.clock.sleep_ms(REPLIES_LOOK_MS)

@@ -42,8 +42,8 @@ async def main():
         test = await call("start_trial", capability_id=able, generator="table-arithmetic")
         print("test job:", (await call("answer_trial", trial_id=test["id"], answer=sums(test["question"]["input"])))["state"])
 
-        first = next(one for one in (await call("home"))["actions"] if one["kind"] == "new_job")
-        job = await call("get_job", job_id=first["subject_id"])
+        first = (await call("list_jobs", category="data-analysis"))["data"][0]
+        job = await call("get_job", job_id=first["job_id"])
         claim = (await call("claim_job", job_id=job["job_id"]))["claim_id"]
         await call("start_claim", claim_id=claim)
         total = {"sum": sum(map(int, re.findall(r"\d+", job["text"])))}

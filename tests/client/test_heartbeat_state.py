@@ -1,6 +1,7 @@
 """Does an agent look when it should, and tell its human when it should?"""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 

@@ -306,4 +306,4 @@ class ClaimAndPaper(RuleBasedStateMachine):
 
 
 TestClaimAndPaper = ClaimAndPaper.TestCase
-TestClaimAndPaper.settings = settings(max_examples=300, stateful_step_count=40, deadline=None)
+TestClaimAndPaper.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)

@@ -319,6 +319,14 @@ def test_a32_what_concerns_the_wallet_goes_to_the_human_and_never_into_the_list(
     assert shown["actions"] == []
 
 
+def test_a_dispute_past_the_time_for_my_answer_is_for_the_human_too() -> None:
+    due = NOW + 4 * DAY_MS
+    assert body(due - 1_000, disputes=(dispute(),))["human_attention"] == []
+    late = body(due, disputes=(dispute(),))
+    assert [each["code"] for each in late["human_attention"]] == ["dispute_overdue"]
+    assert home(due - 1_000, disputes=(dispute(),)).valid_until_ms == due
+
+
 def test_a33_the_sample_holds_at_noon_of_the_fourth() -> None:
     """Vector 1: six hours to 2026-05-04T18:00:00Z are left at 2026-05-04T12:00:00Z."""
     sample = claim("clm_01J", due_at_ms=ms("2026-05-04T18:00:00Z"), start_at_ms=ms("2026-05-03T12:00:00Z"))

@@ -45,7 +45,7 @@ def test_the_bound_is_the_greatest_millionth_with_at_most_five_percent_below_it(
     ("successes", "failures", "ppm"),
     [(0, 0, 50_000), (1, 0, 223_606), (10, 0, 761_595), (0, 1, 25_320), (100, 5, 903_381)],
 )
-def test_known_values(successes: int, failures: int, ppm: int) -> None:
+def test_the_bound_has_its_known_values(successes: int, failures: int, ppm: int) -> None:
     """0 and 0 is 5 % of a uniform; n and 0 is the root 0.05 ** (1 / (n + 1)); 0 and 1 is 1 - sqrt(0.95)."""
     assert lower_bound_ppm(successes * 1_000, failures * 1_000) == ppm
 

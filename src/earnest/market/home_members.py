@@ -214,7 +214,7 @@ def _human_attention(read: HomeInput, wallet: dict[str, JsonValue], now_ms: int)
         add("stripe_onboarding_pending", "Payouts wait until the onboarding at the payment service is complete.")
     payout = read.payout
     if payout is not None and payout.state in FAILED:
-        add("payout_failed", f"Payout {payout.id} {payout.state.value}: {payout.reason}", payout.changed_at_ms)
+        add("payout_failed", f"Payout {payout.id} did not arrive: it is {payout.state.value}.", payout.changed_at_ms)
     for claim in read.claims:
         if claim.state is ClaimState.DECLINED and claim.appeal_ends_at_ms is not None:
             until = rfc3339_s(claim.appeal_ends_at_ms)
@@ -222,7 +222,7 @@ def _human_attention(read: HomeInput, wallet: dict[str, JsonValue], now_ms: int)
     for dispute in read.disputes:
         if (
             dispute.respond_by_ms is not None
-            and dispute.respond_by_ms < now_ms
+            and dispute.respond_by_ms <= now_ms
             and is_awaited(dispute, read.account.id)
         ):
             add("dispute_overdue", f"Dispute {dispute.id} waits for an answer.", dispute.respond_by_ms)

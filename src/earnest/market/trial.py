@@ -69,6 +69,11 @@ def trial_id_of(capability: Capability) -> str:
     return f"{PREFIX}_{time}{base64.b32encode(digest).translate(_CROCKFORD).decode()}"
 
 
+def is_trial_id(job_id: str) -> bool:
+    """True for the id of a test job."""
+    return job_id.startswith(f"{PREFIX}_")
+
+
 def attempts_left(capability: Capability, trials: Iterable[Trial], now_ms: int, terms: Terms) -> int:
     """How many more test jobs of this class may begin now. `trials`: the account's of the last 24 hours, at least."""
     return max(0, terms.trial_attempts_per_day - len(_recent(capability, trials, now_ms)))

@@ -4,7 +4,6 @@ Everything is done as a stranger would: over HTTP, with the standard library alo
 """
 
 import contextlib
-import itertools
 import json
 import re
 import subprocess
@@ -13,10 +12,11 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from earnest.effects.clock import SystemChance
 from earnest.foundation.errors import Unavailable
 
 API: Final = "/api/v1"
@@ -53,13 +53,12 @@ class ServedPlatform:
     process: "subprocess.Popen[str]"
     setup_url: str
     operator_key: str = ""
-    _asked: Iterator[int] = field(default_factory=itertools.count)
 
     def ask(
         self, method: str, path: str, body: object = None, *, key: str = "", idempotency_key: str = ""
     ) -> dict[str, Any]:
         """One request below `/api/v1`. Raises `RefusedByPlatform`, and `OSError` where nobody answers."""
-        headers = {"Idempotency-Key": idempotency_key or f"served-{next(self._asked)}"} if method == "POST" else {}
+        headers = {"Idempotency-Key": idempotency_key or SystemChance().new_id(0)} if method == "POST" else {}
         if key:
             headers["Authorization"] = f"Bearer {key}"
         data = None

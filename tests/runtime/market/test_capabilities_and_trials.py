@@ -237,6 +237,9 @@ def test_the_operator_alone_revokes_a_badge(town: Town, crow: Caller) -> None:
     assert code_of(lambda: _revoke(town, crow)) == "scope_forbidden"
     assert _revoke(town, town.with_scope(crow, Scope.OPERATOR))["state"] == "revoked"
     assert code_of(lambda: start(town, crow)) == "limit_reached"
+    town.act(crow, lambda entry: capabilities.remove_capability(entry, ID, ""))
+    assert code_of(lambda: put(town, crow, key=OTHER_ID)) == "limit_reached"
+    assert put(town, crow, form("planning"), OTHER_ID)["state"] == "declared"
 
 
 def _revoke(town: Town, caller: Caller) -> Any:

@@ -93,6 +93,8 @@ async def test_a_path_or_method_that_is_not_there_is_a_problem(site: Site) -> No
     assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
     assert (wrong.status_code, wrong.json()["code"]) == (405, "method_not_allowed")
     assert wrong.headers["allow"] == "GET"
+    assert (await site.ask("PUT", "/agents/me/keys")).headers["allow"] == "GET, POST"
+    assert (await site.ask("TRACE", "/agents/me", key="x")).status_code == 405
     assert missing.headers["content-type"] == "application/problem+json"
     assert (await site.client.get("/api/v1/agents/me/")).status_code == 404, "no path has two spellings"
 
@@ -127,8 +129,8 @@ async def test_the_list_of_codes_is_public(site: Site) -> None:
     ("error", "status", "code"),
     [
         (RuntimeError("ern_live_" + "k" * 43), 500, "internal_error"),
-        (Broken("the database failed at /home/olga/books"), 500, "internal_error"),
-        (Unavailable("the file /home/olga/books is locked", retry_after_ms=1_500), 503, "maintenance"),
+        (Broken("the database failed at /srv/olga/books"), 500, "internal_error"),
+        (Unavailable("the file /srv/olga/books is locked", retry_after_ms=1_500), 503, "maintenance"),
         (Refused("not_found", "gone"), 404, "not_found"),
     ],
 )

@@ -79,6 +79,12 @@ async def test_a_look_and_a_304_count_as_check_ins_and_head_does_not(site: Site,
     assert presences.seen_at_ms(agent["id"]) == site.clock.now_ms()
 
 
+async def test_an_operator_has_a_home_and_is_not_watched(site: Site) -> None:
+    operator = await site.operator()
+    shown = (await site.ask("GET", HOME, key=operator)).json()
+    assert presences_of(site).seen_at_ms(shown["your_account"]["id"]) is None
+
+
 async def test_a40_a_home_needs_a_key_and_every_valid_key_has_one(site: Site, agent: dict[str, Any]) -> None:
     for key, status, code in (("", 401, "missing_key"), ("ern_live_" + "0" * 43, 401, "unknown_key")):
         answer = await site.ask("GET", HOME, key=key)

@@ -60,17 +60,7 @@ class ArtifactStore:
         try:
             handle, half = tempfile.mkstemp(dir=self._arriving)
             try:
-                with os.fdopen(handle, "wb") as file:
-                    digest, size_bytes = hashlib.sha256(), 0
-                    async for part in _parts(content):
-                        size_bytes += len(part)
-                        if size_bytes > limit:
-                            raise Refused("too_large", f"an artifact has at most {limit} bytes here")
-                        digest.update(part)
-                        file.write(part)
-                    file.flush()
-                    await asyncio.to_thread(os.fsync, file.fileno())
-                stored = Stored(sha256=f"sha256:{digest.hexdigest()}", size_bytes=size_bytes)
+                stored = await _write(handle, content, limit)
                 await asyncio.to_thread(_move, Path(half), self._place(stored.sha256))
             finally:
                 _discard(Path(half))
@@ -125,6 +115,21 @@ class ArtifactStore:
         if match is None:
             raise _missing(sha256)
         return self._folder / match[1] / match[2]
+
+
+async def _write(handle: int, content: bytes | AsyncIterator[bytes], limit: int) -> Stored:
+    """Everything into the open file, on the disk."""
+    digest, size_bytes = hashlib.sha256(), 0
+    with os.fdopen(handle, "wb") as file:
+        async for part in _parts(content):
+            size_bytes += len(part)
+            if size_bytes > limit:
+                raise Refused("too_large", f"an artifact has at most {limit} bytes here")
+            digest.update(part)
+            file.write(part)
+        file.flush()
+        await asyncio.to_thread(os.fsync, file.fileno())
+    return Stored(sha256=f"sha256:{digest.hexdigest()}", size_bytes=size_bytes)
 
 
 async def _parts(content: bytes | AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -42,8 +42,7 @@ def put_capability(entry: Entry, terms: Terms, capability_id: str, form: Capabil
     before = CAPABILITIES.get(entry.transaction, capability_id)
     if before is None:
         _check_match(if_match, None)
-        if len(list(_of(entry, me.id))) >= CAPABILITIES_MAX:
-            raise Refused("limit_reached", f"an agent has at most {CAPABILITIES_MAX} capabilities")
+        _check_may_declare(entry, form)
         after = declared(capability_id, me.id, form, entry.now_ms)
         CAPABILITIES.open(entry.transaction, entry.now_ms, after, touching=(me.id,))
         return capability_json(after)
@@ -131,6 +130,14 @@ def _check(capability_id: str, form: CapabilityForm, terms: Terms) -> None:
     errors = [{"pointer": place, "code": "validation", "detail": words} for place, words in faults.items() if words]
     if errors:
         raise Refused("validation", f"{errors[0]['pointer'][1:] or 'id'}: {errors[0]['detail']}", errors=errors)
+
+
+def _check_may_declare(entry: Entry, form: CapabilityForm) -> None:
+    conditions = "account_id = ? AND state = 'revoked' AND category = ? AND task_class = ? LIMIT 1"
+    if list(CAPABILITIES.where(entry.transaction, conditions, (entry.me.id, form.category, form.task_class))):
+        raise Refused("limit_reached", f"the operator has revoked your capability of {form.category}")
+    if len(list(_of(entry, entry.me.id))) >= CAPABILITIES_MAX:
+        raise Refused("limit_reached", f"an agent has at most {CAPABILITIES_MAX} capabilities")
 
 
 def _check_mine(entry: Entry, capability: Capability) -> None:

@@ -42,7 +42,8 @@ class _Vetted:
 async def prepare_posting(market: Market, caller: Caller, offer: Offer) -> Act:
     """Read and lint an offer; the act posts it and lays its reward aside.
 
-    Raises `Refused`: `scope_forbidden`, `validation`, `unknown_check`, `lint_failed` (with `errors`), `verifier_unavailable`.
+    Raises `Refused`: `scope_forbidden`, `validation` and `lint_failed` (with `errors`), `unknown_check`,
+    `verifier_unavailable`.
     """
     caller.need(*_may_post(offer))
     check_requirements(offer.requirements)

@@ -5,13 +5,17 @@ from earnest.ledger import accounts
 from earnest.ledger import service as ledger
 from earnest.ledger.transfer import Transfer
 from earnest.market import ending, settlement
+from earnest.market.capability import CapabilityState
 from earnest.market.claim import Actor, Claim, ClaimState
 from earnest.market.job import Job, given_back
 from earnest.market.job import settled as job_settled
 from earnest.market.moving import Moved
-from earnest.market.service import CLAIMS, JOBS, SIGNALS, category
+from earnest.market.reputation import PPM
+from earnest.market.service import CAPABILITIES, CLAIMS, JOBS, SIGNALS, category
+from earnest.market.standing import standing
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Entry
+from earnest.runtime.market.capabilities import look_after_work
 from earnest.runtime.market.money import give
 
 
@@ -39,11 +43,23 @@ def settle(entry: Entry, terms: Terms, claim: Claim) -> Claim:
         return _save(entry, claim, ending.settle_failed(claim, entry.now_ms), reason=refused.code)
     settled = _save(entry, claim, ending.settled(claim, entry.now_ms, terms))
     save_job(entry, job, job_settled(job, settled, entry.now_ms), "settled")
+    _weigh(entry, settled)
     if settled.state is ClaimState.RELEASED:
         give(entry, settlement.approved_bonus(settled, terms, entry.now_ms))
     else:
         _fine(entry, terms, settled)
     return settled
+
+
+def _weigh(entry: Entry, claim: Claim) -> None:
+    """A badge for such work depends on how such work ends."""
+    verified = "account_id = ? AND category = ? AND state = ? LIMIT 1"
+    if not any(
+        CAPABILITIES.where(entry.transaction, verified, (claim.seller, claim.category, CapabilityState.VERIFIED))
+    ):
+        return
+    now = standing(entry.transaction, claim.seller, entry.now_ms, claim.category)
+    look_after_work(entry, claim.seller, claim.category, now.lower_bound_ppm / PPM, sum(now.counts.values()))
 
 
 def save_job(entry: Entry, before: Job, after: Job, event: str) -> Job:

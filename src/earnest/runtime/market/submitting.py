@@ -7,7 +7,7 @@ from typing import Final
 
 from earnest.effects.artifacts.fetching import fetch_artifact
 from earnest.effects.artifacts.store import Stored
-from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, digest_of
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, digest_bytes, digest_of
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.market import working
@@ -17,7 +17,7 @@ from earnest.market.evidence import Submission
 from earnest.market.offer import Requirement, missing
 from earnest.market.service import ARTIFACTS, CLAIMS, JOBS, SUBMISSIONS
 from earnest.runtime.desk import Act, Entry
-from earnest.runtime.market.artifacts import keep_artifact
+from earnest.runtime.market.artifacts import keep_artifact, room_for
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.settling import advance
 
@@ -55,25 +55,29 @@ async def prepare_submission(market: Market, caller: Caller, claim_id: str, item
     caller.need(Scope.LIVE, Scope.HEARTBEAT, Scope.REGISTERED)
     claim = market.desk.database.read_sync(lambda reader: CLAIMS.find(reader, claim_id))
     _check_seller(claim, caller)  # before anything is fetched for somebody
-    kept = [await _keep(market, item) for item in items]
+    kept = [await _keep(market, caller.id, item) for item in items]
     return lambda entry: _submit(entry, market, claim_id, kept)
 
 
-async def _keep(market: Market, item: Item) -> _Kept:
-    if item.storage_url:
-        _, page = await fetch_artifact(market.web, item.storage_url, market.artifacts.limits.item_bytes)
-        if page.status != HTTP_OK:
-            raise Refused("page_refused", f"{item.requirement_id}: its address answers with status {page.status}")
-        content = page.body
-    elif item.inline is not None:
-        content = item.inline
-    else:
+async def _keep(market: Market, account_id: str, item: Item) -> _Kept:
+    """Nothing is stored that is not what it should be, or that there is no room for."""
+    if item.inline is None and not item.storage_url:
         return _Kept(item=item)
-    stored = await market.artifacts.put(content)
-    if item.sha256 not in {"", stored.sha256}:
-        message = f"{item.requirement_id}: its content is {stored.sha256}, not {item.sha256}"
-        raise Refused("evidence_hash_mismatch", message)
-    return _Kept(item=item, stored=stored)
+    size_bytes = market.artifacts.limits.item_bytes if item.inline is None else len(item.inline)
+    with room_for(market, account_id, size_bytes) as bytes_max:
+        content = item.inline if item.inline is not None else await _fetched(market, item, bytes_max)
+        sha256 = digest_bytes(content)
+        if item.sha256 not in {"", sha256}:
+            message = f"{item.requirement_id}: its content is {sha256}, not {item.sha256}"
+            raise Refused("evidence_hash_mismatch", message)
+        return _Kept(item=item, stored=await market.artifacts.put(content, bytes_max))
+
+
+async def _fetched(market: Market, item: Item, bytes_max: int) -> bytes:
+    _, page = await fetch_artifact(market.web, item.storage_url, bytes_max)
+    if page.status != HTTP_OK:
+        raise Refused("page_refused", f"{item.requirement_id}: its address answers with status {page.status}")
+    return page.body
 
 
 def _submit(entry: Entry, market: Market, claim_id: str, kept: Sequence[_Kept]) -> JsonObject:

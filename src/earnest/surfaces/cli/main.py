@@ -11,6 +11,7 @@ from earnest.surfaces.cli import (
     chat,
     doctor,
     dream,
+    jobs,
     journal,
     keys,
     memory,
@@ -20,6 +21,7 @@ from earnest.surfaces.cli import (
     serve,
     simulate,
     verify,
+    wallet,
 )
 
 app = typer.Typer(
@@ -46,6 +48,8 @@ app.add_typer(memory.app, name="memory")
 app.add_typer(review.app, name="review")
 app.add_typer(journal.app, name="journal")
 app.add_typer(keys.app, name="keys")
+app.add_typer(jobs.app, name="jobs")
+app.command(name="wallet")(wallet.wallet)
 
 
 def _version(wanted: bool) -> None:

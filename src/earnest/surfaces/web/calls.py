@@ -11,6 +11,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
+from urllib.parse import quote
 
 from fastapi import Depends
 from fastapi.dependencies.utils import get_flat_params
@@ -117,7 +118,7 @@ class Call:
     def problem(self, code: str, detail: str, details: JsonObject | None = None) -> Response:
         """An answer that says no."""
         given = dict(details or {})
-        return problem(code, detail, self.request_id, self.path, given, headers=headers_of(code, given))
+        return problem(code, detail, self.request_id, quote(self.path), given, headers=headers_of(code, given))
 
     def _refusal(self, answer: Answer) -> Response:
         details = {name: value for name, value in answer.body.items() if name not in {"code", "detail"}}

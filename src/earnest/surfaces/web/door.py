@@ -37,6 +37,8 @@ RAW: Final = frozenset({f"{API}/artifacts"})
 BODY_BYTES_MAX: Final = 1024 * 1024
 LENGTH_DIGITS: Final = 15
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+METHODS: Final = SAFE | {"DELETE", "PATCH", "POST", "PUT"}
+"""Any other is refused, whoever asks."""
 IPV6_NETWORK_CHARACTERS: Final = 19
 """What the first 64 bits of an address take, written out."""
 _SECRET: Final = re.compile(r"ern_(reg|live|hb|op|aud)_[0-9A-Za-z]+")
@@ -100,7 +102,7 @@ class Door:
             address=scope["client"][0] if scope.get("client") else "",
             query=scope["query_string"].decode("latin-1"),
         )
-        if call.path in UNCOUNTED:
+        if call.path in UNCOUNTED or call.method not in METHODS:
             return call, None
         try:
             self._identify(call, now_ms)

@@ -14,6 +14,7 @@ from fastapi import APIRouter, Query, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from earnest.foundation.errors import Refused
+from earnest.identity.account import Kind
 from earnest.identity.caller import Scope as KeyScope
 from earnest.runtime.market.homes import SECOND_MS, Homes, Wanted
 from earnest.runtime.market.market import Market
@@ -67,12 +68,13 @@ class HomePage:
         self.presences = presences
 
     def look(self, call: Call, included: tuple[bool, bool] = INCLUDES["jobs,buyer"], explain: bool = False) -> Looked:
-        """The home of whoever asks, or that it is as they know it. A look counts, and so does a 304; HEAD does not.
+        """The home of whoever asks, or that it is as they know it.
 
-        Raises `Refused("missing_key")`.
+        Of an agent it counts as a look, also where it is as they know it; a HEAD does not. Raises
+        `Refused("missing_key")`.
         """
         call.route = HOME
-        account_id = call.me.id
+        account_id, is_agent = call.me.id, call.me.account.kind is Kind.AGENT
         wanted = Wanted(account_id, *included, explain)
         now_ms = self._market.desk.now_ms()
         ready = self._homes.look(wanted, now_ms, self.presences.seen_at_ms(account_id))
@@ -81,7 +83,7 @@ class HomePage:
             (b"etag", ready.etag.encode()),
             (b"next-check-in-after", b"%d" % ((next_ms - now_ms) // SECOND_MS)),
         ]
-        if call.method == "GET":
+        if call.method == "GET" and is_agent:
             self.presences.looked(account_id, now_ms, ready.expected_s)
         if is_known(call.headers.get("if-none-match"), ready.etag):
             return Looked(304, headers, b"")

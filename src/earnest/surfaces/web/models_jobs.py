@@ -149,6 +149,12 @@ class SubmitEvidence(Strict):
 
     items: Annotated[list[EvidenceItem], Field(min_length=1, max_length=REQUIREMENTS_MAX)]
 
+    def only_inline(self) -> Any:
+        """What the one item holds. Raises `Refused("validation")` for more, and for none."""
+        if len(self.items) != 1 or self.items[0].inline is None:
+            raise Refused("validation", "a test job is answered by one item, inline")
+        return self.items[0].inline
+
 
 class Apply(Strict):
     """Why it should be me."""

@@ -9,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
@@ -64,7 +65,17 @@ async def _http(request: Request, error: Exception) -> Response:
         return call.refused(error.__cause__)
     response = call.problem(*_OF_STATUS.get(error.status_code, ("internal_error", "this is a fault of ours")))
     response.headers.update(error.headers or {})
+    if error.status_code == 405:
+        response.headers["Allow"] = ", ".join(_methods(request))
     return response
+
+
+def _methods(request: Request) -> list[str]:
+    """What the address takes, by any of its routes."""
+    routes = (route for route in request.app.routes if isinstance(route, Route) and route.methods)
+    return sorted(
+        {name for route in routes if route.path_regex.match(request.url.path) for name in route.methods or ()}
+    )
 
 
 def _fault(error: Mapping[str, Any]) -> JsonObject:

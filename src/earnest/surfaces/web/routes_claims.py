@@ -8,13 +8,16 @@ from fastapi import APIRouter, Query, Response
 from earnest.foundation.canonical import JsonObject
 from earnest.identity.caller import Scope
 from earnest.market.terms import Terms
+from earnest.market.trial import is_trial_id
 from earnest.runtime.desk import Entry
 from earnest.runtime.market import claiming, deciding
 from earnest.runtime.market.submitting import prepare_submission
+from earnest.runtime.market.trials import answer_trial
 from earnest.surfaces.web.answers_jobs import ClaimMoved, Claims, ClaimShown, ExtensionAsked, Submitted
 from earnest.surfaces.web.calls import MyCall
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
 from earnest.surfaces.web.models_jobs import AnswerExtension, Extend, Judge, SubmitEvidence
+from earnest.surfaces.web.models_trials import TrialGraded
 from earnest.surfaces.web.problems import problems
 from earnest.views.claims import list_claims, show_claim, waiting_claims
 
@@ -64,15 +67,21 @@ async def get_claim(claim_id: str, call: MyCall) -> Response:
 
 @router.post(
     "/claims/{claim_id}/evidence",
-    response_model=Submitted,
+    response_model=Submitted | TrialGraded,
     responses=problems("not_found", "not_a_party", "claim_state", "claim_expired", *_EVIDENCE_CODES, *_FETCH_CODES),
 )
 async def post_evidence(claim_id: str, evidence: SubmitEvidence, call: MyCall) -> Response:
-    """Hand in everything that the job asks for; a second time is a new revision. It is judged in the background."""
+    """Hand in everything that the job asks for; a second time is a new revision. It is judged in the background.
+
+    A test job takes one item, `inline`: the answer, which is graded at once.
+    """
+    if is_trial_id(claim_id):
+        answer, terms = evidence.only_inline(), call.market.terms
+        return await call.perform(lambda entry: answer_trial(entry, terms, claim_id, answer))
     items, caller = [item.value() for item in evidence.items], call.me
-    answer = await call.perform(prepare=lambda: prepare_submission(call.market, caller, claim_id, items))
+    response = await call.perform(prepare=lambda: prepare_submission(call.market, caller, claim_id, items))
     call.market.handed_in.set()
-    return answer
+    return response
 
 
 @router.post("/claims/{claim_id}/start", **_MOVES)

@@ -5,14 +5,18 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 
 from earnest.market.job import JobState, TaskClass
+from earnest.market.trial import is_trial_id
 from earnest.runtime.market.claiming import apply_for, claim_job
 from earnest.runtime.market.deciding import decide_job
 from earnest.runtime.market.posting import prepare_posting, withdraw_job
+from earnest.runtime.market.trials import claim_test_job
 from earnest.surfaces.web.answers_jobs import Applied, ClaimMoved, ClaimOpened, JobPosted, Jobs, JobShown, JobWithdrawn
 from earnest.surfaces.web.calls import AnyCall, MyCall
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
 from earnest.surfaces.web.models_jobs import Apply, Decide, PostJob, Slug
+from earnest.surfaces.web.models_trials import TrialOffered, TrialShown, TrialStarted
 from earnest.surfaces.web.problems import problems
+from earnest.views.capabilities import show_trial
 from earnest.views.jobs import JobsWanted, list_jobs, show_job
 
 router = APIRouter(tags=["jobs"])
@@ -20,6 +24,17 @@ root_router = APIRouter(tags=["jobs"])
 """`POST /jobs/{id}/review` stands at the root too, where the seed's agents look for it."""
 
 _STATES = {"open": (JobState.OPEN,), "taken": (JobState.TAKEN,), "done": (JobState.DONE,), "all": tuple(JobState)}
+_CLAIM_CODES = (
+    "not_found",
+    "job_already_claimed",
+    "job_withdrawn",
+    "job_state",
+    "claim_state",
+    "capacity_exceeded",
+    "related_party",
+    "limit_reached",
+    "attempt_limit",
+)
 _POST_CODES = ("lint_failed", "unknown_check", "insufficient_funds", "limit_reached", "not_found", "not_a_party")
 
 
@@ -32,6 +47,7 @@ async def post_job(job: PostJob, call: MyCall) -> Response:
 
 @router.get("/jobs", response_model=Jobs, responses=problems("bad_cursor"))
 async def get_jobs(
+    *,
     call: AnyCall,
     state: Annotated[Literal["open", "taken", "done", "all"], Query()] = "open",
     category: Annotated[Slug | None, Query()] = None,
@@ -58,9 +74,12 @@ async def get_jobs(
     return call.read(lambda reader: page(list_jobs(reader, wanted), limit, "job_id"))
 
 
-@router.get("/jobs/{job_id}", response_model=JobShown, responses=problems("not_found"))
+@router.get("/jobs/{job_id}", response_model=JobShown | TrialShown | TrialOffered, responses=problems("not_found"))
 async def get_job(job_id: str, call: AnyCall) -> Response:
-    """One job. Of checks whose setting holds the answers, only the kind is shown to others than its creator."""
+    """One job, or a test job. Of checks whose setting holds the answers, only the kind is shown to others."""
+    if is_trial_id(job_id):
+        now_ms, terms = call.market.desk.now_ms(), call.market.terms
+        return call.read(lambda reader: show_trial(reader, call.me, job_id, now_ms, terms))
     viewer = call.caller.id if call.caller else ""
     return call.read(lambda reader: show_job(reader, job_id, viewer))
 
@@ -68,14 +87,17 @@ async def get_job(job_id: str, call: AnyCall) -> Response:
 @router.post(
     "/jobs/{job_id}/claim",
     status_code=201,
-    response_model=ClaimOpened,
-    responses=problems(
-        "not_found", "job_already_claimed", "job_withdrawn", "job_state", "capacity_exceeded", "related_party"
-    ),
+    response_model=ClaimOpened | TrialStarted,
+    responses=problems(*_CLAIM_CODES),
 )
 async def post_claim(job_id: str, call: MyCall) -> Response:
-    """Claim a job: one of all who try has it."""
-    return await call.perform(lambda entry: claim_job(entry, call.market.terms, job_id), status=201)
+    """Claim a job: one of all who try has it. A test job begins with it, and its id is the claim's."""
+    terms = call.market.terms
+    if is_trial_id(job_id):
+        return await call.perform(
+            lambda entry: {**claim_test_job(entry, terms, job_id), "claim_id": job_id}, status=201
+        )
+    return await call.perform(lambda entry: claim_job(entry, terms, job_id), status=201)
 
 
 @router.post(

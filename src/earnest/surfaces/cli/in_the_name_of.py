@@ -1,0 +1,38 @@
+"""Which platform does a command speak to, and in whose name?"""
+
+import os
+from collections.abc import Mapping
+
+from earnest.client.client import Client
+from earnest.client.credentials import Credentials, known_handles, load_credentials
+from earnest.foundation.errors import Refused
+
+URL_VARIABLE = "EARNEST_URL"
+KEY_VARIABLE = "EARNEST_KEY"
+
+
+def client_of(handle: str, environment: Mapping[str, str] = os.environ) -> Client:
+    """The client: `EARNEST_URL` and `EARNEST_KEY`, or the credentials of an agent in the data directory.
+
+    Raises `Refused`: `no_credentials`, and as `load_credentials` does.
+    """
+    from earnest.app.server_settings import HOST, PORT  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+
+    url, key = environment.get(URL_VARIABLE, ""), environment.get(KEY_VARIABLE, "")
+    if key and not handle:
+        return Client(url or f"http://{HOST}:{PORT}", key)
+    home = read_settings(environment).home
+    known = [handle] if handle else known_handles(home)
+    if len(known) != 1:
+        there = f"there are {', '.join(known)}: say --as HANDLE" if known else f"no agent has credentials in {home}"
+        raise Refused("no_credentials", f"set {KEY_VARIABLE} to a key; {there}")
+    credentials = load_credentials(home, known[0])
+    _check_url(credentials, url)
+    return Client(credentials.url, credentials.key)
+
+
+def _check_url(credentials: Credentials, url: str) -> None:
+    if url and url.rstrip("/") != credentials.url.rstrip("/"):
+        message = f"the key of {credentials.handle} is for {credentials.url}; {URL_VARIABLE} names another platform"
+        raise Refused("no_credentials", message)

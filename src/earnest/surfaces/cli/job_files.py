@@ -1,0 +1,142 @@
+"""What of the files here goes to a platform: a specification as a job, a folder as evidence?"""
+
+import io
+import json
+import mimetypes
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any, Final
+
+from earnest.client.client import Client
+from earnest.client.payloads import Requirement
+from earnest.contracts.criterion import criterion_to_json
+from earnest.contracts.spec import parse_spec
+from earnest.foundation.errors import Refused
+
+WHOLE: Final = "."
+"""The path of an archive that holds everything."""
+MICRO: Final = 1_000_000
+UPLOAD_BYTES_MAX: Final = 64 * 1024 * 1024
+FILES_MAX: Final = 50
+INLINE_BYTES_MAX: Final = 64 * 1024
+OF_THE_WORK: Final = frozenset({"path"})
+"""Keys of checks that name a file of the work, not one beside the specification."""
+ARCHIVE: Final = "application/x-tar"
+PLAIN: Final = "application/octet-stream"
+
+
+def micro_of(amount: str) -> int:
+    """`2.50` in micro-units. Raises `Refused("validation")` for what is no amount."""
+    try:
+        micro = Decimal(amount) * MICRO
+        whole = int(micro)
+    except (InvalidOperation, ValueError, OverflowError):
+        raise Refused("validation", f"{amount[:80]!r} is no amount: write it as 2.50") from None
+    if micro != whole or whole < 0:
+        raise Refused("validation", f"{amount[:80]!r} is no amount: at least 0, with at most six decimals")
+    return whole
+
+
+def amount_of(micro: int) -> str:
+    """Micro-units as `2.50`."""
+    whole, part = divmod(abs(micro), MICRO)
+    decimals = f"{part:06d}".rstrip("0").ljust(2, "0")
+    return f"{'-' if micro < 0 else ''}{whole}.{decimals}"
+
+
+def job_of(client: Client, path: Path, hand_in: Sequence[str]) -> dict[str, Any]:
+    """What a specification says of a job; files that its checks name are uploaded. Raises `Faulty`, `Refused`."""
+    spec = parse_spec(path.read_bytes(), str(path))
+    criteria = [criterion_to_json(one) for one in spec.criteria]
+    named = sorted({found for one in criteria for found in _named(one.get("check"), path.absolute().parent)})
+    if len(named) > FILES_MAX:
+        raise Refused("too_large", f"the checks name {len(named)} files; a job has at most {FILES_MAX}")
+    base = path.absolute().parent
+    return {
+        "title": spec.title,
+        "text": spec.text,
+        "acceptance": spec.acceptance.value,
+        "criteria": criteria,
+        "files": [
+            {"path": one.relative_to(base).as_posix(), "sha256": client.upload(_read(one), PLAIN)["sha256"]}
+            for one in named
+        ],
+        "evidence_requirements": [_requirement(number, one) for number, one in enumerate(hand_in or [WHOLE], 1)],
+    }
+
+
+def evidence_of(client: Client, requirements: Sequence[Requirement], work: Path) -> list[dict[str, Any]]:
+    """Everything that is asked for, from a folder or an archive, uploaded. Raises `Refused("evidence_incomplete")`."""
+    items, lacking = [], []
+    for wanted in requirements:
+        path = work / wanted["path"] if wanted["path"] != WHOLE else work
+        if path.exists():
+            items.append(_item(client, wanted, path))
+        elif wanted["required"]:
+            lacking.append(wanted["path"])
+    if lacking:
+        raise Refused("evidence_incomplete", f"not in {work}: {', '.join(lacking)}")
+    return items
+
+
+def _named(value: object, base: Path) -> Iterator[Path]:
+    """The files beside the specification that a check names, anywhere in its config."""
+    match value:
+        case str() if value and len(value) <= 512 and "\0" not in value:
+            found = (base / value).resolve()
+            if found != base and found.is_relative_to(base):
+                yield from ([found] if found.is_file() else (one for one in found.rglob("*") if one.is_file()))
+        case Mapping():
+            for key, each in value.items():
+                if key not in OF_THE_WORK:
+                    yield from _named(each, base)
+        case list() | tuple():
+            for each in value:
+                yield from _named(each, base)
+
+
+def _requirement(number: int, path: str) -> dict[str, Any]:
+    if path == WHOLE:
+        return {"id": "work", "kind": "artifact", "path": WHOLE, "description": "A tar or zip archive of everything."}
+    return {"id": f"file-{number}", "kind": "artifact", "path": path}
+
+
+def _item(client: Client, wanted: Requirement, path: Path) -> dict[str, Any]:
+    content = _archive(path) if path.is_dir() else _read(path, wanted["max_bytes"])
+    media_type = ARCHIVE if path.is_dir() else mimetypes.guess_type(path.name)[0] or PLAIN
+    item: dict[str, Any] = {"requirement_id": wanted["id"], "kind": wanted["kind"], "media_type": media_type}
+    if wanted["kind"] == "json" and len(content) <= INLINE_BYTES_MAX:
+        return {**item, "inline": _json(path, content)}
+    return {**item, "sha256": client.upload(content, media_type)["sha256"]}
+
+
+def _json(path: Path, content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except ValueError as error:
+        raise Refused("validation", f"{path} is no JSON: {error}") from None
+
+
+def _archive(folder: Path) -> bytes:
+    """A tar of all regular files, in order, without their owners and times: the same folder gives the same bytes."""
+    total, buffer = 0, io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+            content = _read(path)
+            total += len(content)
+            if total > UPLOAD_BYTES_MAX:
+                raise Refused("too_large", f"{folder} holds more than {UPLOAD_BYTES_MAX} bytes")
+            member = tarfile.TarInfo(path.relative_to(folder).as_posix())
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def _read(path: Path, bytes_max: int = UPLOAD_BYTES_MAX) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(bytes_max + 1)
+    if len(content) > bytes_max:
+        raise Refused("too_large", f"{path} has more than {bytes_max} bytes")
+    return content

@@ -1,0 +1,162 @@
+"""`earnest jobs`: post work, find it, take it, hand it in, decide on it."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from earnest.client.client import Client
+
+app = typer.Typer(help="Jobs of a platform: post, find, take, hand in, decide.", no_args_is_help=True)
+
+As = Annotated[str, typer.Option("--as", metavar="HANDLE", help="The agent in whose name, by its credentials here.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+JobId = Annotated[str, typer.Argument(metavar="JOB", help="The id of a job.")]
+LINE = "{job_id}  {state:<9}  {price:>16}  {title}"
+
+
+class State(StrEnum):
+    """Which jobs are listed."""
+
+    OPEN = "open"
+    TAKEN = "taken"
+    DONE = "done"
+    ALL = "all"
+
+
+@app.command()
+def post(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A specification, as for `earnest verify`.")],
+    amount: Annotated[str, typer.Option(metavar="AMOUNT", help="The reward, such as 2.50.")],
+    category: Annotated[str, typer.Option(metavar="NAME", help="The kind of work, such as data-extraction.")],
+    currency: Annotated[str, typer.Option(metavar="CODE", help="USD or AID (ai$).")] = "AID",
+    hand_in: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH", help="A file to hand in; several times. Without it: an archive of everything."),
+    ] = None,
+    hours: Annotated[int, typer.Option(min=1, max=2160, metavar="N", help="How long the work may take.")] = 24,
+    as_: As = "",
+    as_json: Json = False,
+) -> None:
+    """Post a job: its reward is laid aside, and its checks are tried on worthless work first."""
+    from earnest.surfaces.cli.job_files import job_of, micro_of  # noqa: PLC0415
+
+    amount_micro = micro_of(amount)
+    with _client(as_) as client:
+        job = job_of(client, spec, hand_in or [])
+        terms = {"category": category, "currency": currency, "amount_micro": amount_micro, "work_s": hours * 3_600}
+        _tell(client.post_job(**job, **terms), "posted {job_id}", as_json=as_json)
+
+
+@app.command("list")
+def list_(
+    state: Annotated[State, typer.Option(help="Which.")] = State.OPEN,
+    category: Annotated[str | None, typer.Option(metavar="NAME", help="Only this kind of work.")] = None,
+    mine: Annotated[bool, typer.Option("--mine", help="Only those that I have posted.")] = False,
+    match: Annotated[bool, typer.Option("--match", help="Only those that my capabilities fit.")] = False,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="How many.")] = 20,
+    as_: As = "",
+    as_json: Json = False,
+) -> None:
+    """List jobs, the newest first."""
+    from itertools import islice  # noqa: PLC0415
+
+    from earnest.client import jobs  # noqa: PLC0415
+
+    wanted = jobs.list_jobs(
+        state=state.value,
+        category=category,
+        mine=True if mine else None,
+        match_for="me" if match else None,
+        limit=min(limit, 100),
+    )
+    with _client(as_) as client:
+        for job in islice(client.each(wanted), limit):
+            _tell({**job, "price": _price(job)} if not as_json else job, LINE, as_json=as_json)
+
+
+@app.command()
+def show(job: JobId, as_: As = "", as_json: Json = False) -> None:
+    """Show a job: what is wanted, what must be handed in, by what it is judged."""
+    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
+
+    with _client(as_) as client:
+        found = client.get_job(job)
+    if as_json:
+        _tell(found, "", as_json=True)
+        return
+    say(LINE.format(**{**found, "price": _price(found)}), f"category {found['category']}, by {found['creator']}", "")
+    say(*found["text"].splitlines(), "")
+    say(*(f"hand in  {one['path']} ({one['kind']}, {one['id']})" for one in found["evidence_requirements"]))
+    for one in found["criteria"]:
+        say(f"judged   {one['id']}: {one['text']} ({one.get('check', {}).get('kind', found['acceptance'])})")
+
+
+@app.command()
+def claim(job: JobId, as_: As = "", as_json: Json = False) -> None:
+    """Claim a job: one of all who try has it."""
+    with _client(as_) as client:
+        _tell(client.claim_job(job), "claimed {job_id} as {claim_id}, due {due_at}", as_json=as_json)
+
+
+@app.command()
+def submit(
+    claim_or_job: Annotated[str, typer.Argument(metavar="CLAIM", help="The id of a claim of mine, or of its job.")],
+    work: Annotated[Path, typer.Argument(metavar="WORK", help="The folder or archive to hand in.", exists=True)],
+    as_: As = "",
+    as_json: Json = False,
+) -> None:
+    """Hand in everything that the job asks for."""
+    from earnest.foundation.errors import Refused  # noqa: PLC0415
+    from earnest.surfaces.cli.job_files import evidence_of  # noqa: PLC0415
+
+    with _client(as_) as client:
+        claim_id = claim_or_job
+        job_id = claim_or_job if claim_or_job.startswith("job_") else client.get_claim(claim_or_job)["job_id"]
+        job = client.get_job(job_id)
+        if job_id == claim_or_job:
+            claim_id = job["claim_id"] or ""
+        if not claim_id:
+            raise Refused("claim_state", f"nobody has claimed {job_id}")
+        items = evidence_of(client, job["evidence_requirements"], work)
+        _tell(client.submit_evidence(claim_id, items), "handed in {evidence_root} for {claim_id}", as_json=as_json)
+
+
+@app.command()
+def review(
+    job: JobId,
+    approve: Annotated[bool, typer.Option("--approve/--reject", help="Take the work, or do not.")],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why.")],
+    criterion: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="A criterion that is not met; several times.")
+    ] = None,
+    as_: As = "",
+    as_json: Json = False,
+) -> None:
+    """Decide on the work of a job, where that is up to me."""
+    with _client(as_) as client:
+        decided = client.decide_job(job, approved=approve, reason=reason, criteria=criterion or [])
+    _tell(decided, "{claim_id} is {state}", as_json=as_json)
+
+
+def _client(handle: str) -> "Client":
+    from earnest.surfaces.cli.in_the_name_of import client_of  # noqa: PLC0415
+
+    return client_of(handle)
+
+
+def _tell(answer: Any, line: str, *, as_json: bool) -> None:
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    if as_json:
+        say_json(answer)
+    else:
+        say(" ".join(line.format(**answer).splitlines()))
+
+
+def _price(job: Any) -> str:
+    from earnest.surfaces.cli.job_files import amount_of  # noqa: PLC0415
+
+    return f"{amount_of(job['amount_micro'])} {job['currency']}"

@@ -1,0 +1,44 @@
+"""`earnest wallet`: what do I have, and how did it come about?"""
+
+from typing import Annotated
+
+import typer
+
+
+def wallet(
+    entries: Annotated[
+        int, typer.Option(metavar="N", min=0, max=1000, help="Show the last N entries of the books too.")
+    ] = 0,
+    as_: Annotated[
+        str, typer.Option("--as", metavar="HANDLE", help="The agent in whose name, by its credentials here.")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show the money of an agent: what is there, what is on its way, what is laid aside."""
+    from itertools import islice  # noqa: PLC0415
+
+    from earnest.client import money  # noqa: PLC0415
+    from earnest.surfaces.cli.in_the_name_of import client_of  # noqa: PLC0415
+    from earnest.surfaces.cli.job_files import amount_of  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    with client_of(as_) as client:
+        found = client.get_wallet()
+        booked = list(islice(client.each(money.list_entries(limit=100)), entries)) if entries else []
+    if as_json:
+        say_json({**found, **({"entries": booked} if entries else {})})
+        return
+    say(f"{'':<8}{'there':>18}{'withdrawable':>18}{'clearing':>18}{'in escrow':>18}")
+    for one in found["balances"]:
+        shown = (one["balance_micro"], one["withdrawable_micro"], one["pending_micro"], one["held_micro"])
+        say(f"{one['currency']:<8}" + "".join(f"{amount_of(micro):>18}" for micro in shown))
+    for payout in found["payouts_under_way"]:
+        say(
+            f"payout {payout['payout_id']}  {payout['state']}  {amount_of(payout['amount_micro'])} {payout['currency']}"
+        )
+    for entry in booked:
+        sign = "+" if entry["direction"] == "in" else "-"
+        amount = f"{sign}{amount_of(entry['amount_micro'])} {entry['currency']}"
+        say(
+            f"{entry['at']}  {entry['kind']:<8}{entry['account']:<12}{amount:>20}  {entry['reason']}  {entry['subject_id']}"
+        )

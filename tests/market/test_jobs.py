@@ -152,8 +152,9 @@ def test_a_buyer_declines_three_or_a_fifth_a_week_whichever_is_more(judged: int,
     assert code_of(lambda: check_quota(most, judged, TERMS)) == "decline_quota"
 
 
-def account(name: str, operator: str | None = None, kind: Kind = Kind.AGENT) -> Account:
-    return Account(id=name, handle=name, kind=kind, status=Status.REGISTERED, created_at_ms=NOW, operator_id=operator)
+def account(name: str, operator: str | None = None, kind: Kind = Kind.AGENT, mail: str = "") -> Account:
+    status = Status.REGISTERED
+    return Account(id=name, handle=name, kind=kind, status=status, created_at_ms=NOW, operator_id=operator, mail=mail)
 
 
 @pytest.mark.parametrize(
@@ -163,12 +164,16 @@ def account(name: str, operator: str | None = None, kind: Kind = Kind.AGENT) -> 
         (account("a", "op"), account("b", "op"), True),
         (account("a", "op"), account("op", kind=Kind.OPERATOR), True),
         (account("a", "op"), account("b", "op2"), False),
+        (account("a", "op", mail="ann@x.org"), account("b", "op", mail="bob@x.org"), False),
+        (account("a", "op", mail="ann@x.org"), account("b", "op2", mail="Ann@x.org"), True),
+        (account("a", "op", mail="ann@x.org"), account("b", "op"), False),
+        (account("a", mail="ann@x.org"), account("b", mail="ann@x.org"), False),
         (account("a"), account("b"), False),
         (account("a"), account("op", kind=Kind.OPERATOR), False),
         (account("op", kind=Kind.OPERATOR), account("op2", kind=Kind.OPERATOR), False),
     ],
 )
-def test_accounts_of_one_operator_are_related(one: Account, other: Account, related: bool) -> None:
+def test_accounts_of_one_owner_are_related(one: Account, other: Account, related: bool) -> None:
     assert are_related(one, other) is are_related(other, one) is related
 
 

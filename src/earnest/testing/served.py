@@ -85,10 +85,10 @@ class ServedPlatform:
         return self.operator_key
 
     def agent(self, handle: str, usd_micro: int = 0) -> dict[str, str]:
-        """An agent that the operator owns, with so much money: `id`, and its keys `reg`, `live` and `hb`."""
+        """An agent with an owner of its own and so much money: `id`, and its keys `reg`, `live` and `hb`."""
         made = self.ask("POST", "/agents/register", {"handle": handle})
         secret = str(made["claim_url"]).rpartition("/")[2]
-        self.ask("POST", "/operator/agents", {"secret": secret}, key=self.operator_key)
+        self.ask("POST", "/operator/agents", {"secret": secret, "mail": f"{handle}@example.org"}, key=self.operator_key)
         keys = {"id": str(made["id"]), "reg": str(made["key"])}
         for scope in ("live", "hb"):
             keys[scope] = self.ask("POST", "/agents/me/keys", {"scope": scope}, key=keys["reg"])["key"]

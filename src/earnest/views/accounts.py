@@ -4,12 +4,12 @@ from typing import Final
 
 from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.rows import Rows
-from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
-from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account, Status
 from earnest.identity.caller import Caller
 from earnest.identity.key import Key
+from earnest.identity.showing import account_json, key_json
 
 _ACCOUNTS: Final = Rows(Account, "accounts")
 _KEYS: Final = Rows(Key, "keys")
@@ -22,36 +22,6 @@ NEEDS: Final = {
     Status.SUSPENDED: ("operator", "the operator of the platform suspended the account"),
 }
 """What stands between a status and the last one: a code and a text."""
-
-
-def account_json(account: Account) -> JsonObject:
-    """An account as its owner and the operator see it."""
-    return {
-        "id": account.id,
-        "handle": account.handle,
-        "kind": account.kind.value,
-        "status": account.status.value,
-        "description": account.description,
-        "model_fingerprint": account.model_fingerprint,
-        "operator_id": account.operator_id,
-        "mail": account.mail,
-        "expected_every_s": account.expected_every_s,
-        "created_at": rfc3339_s(account.created_at_ms),
-    }
-
-
-def key_json(key: Key) -> JsonObject:
-    """A key as its owner sees it later: all but the key."""
-    return {
-        "key_id": key.id,
-        "scope": key.scope.value,
-        "prefix": key.prefix,
-        "label": key.label,
-        "created_at": rfc3339_s(key.created_at_ms),
-        "expires_at": _instant(key.expires_at_ms),
-        "revoked_at": _instant(key.revoked_at_ms),
-        "replaces_key_id": key.replaces,
-    }
 
 
 def me(caller: Caller) -> JsonObject:
@@ -88,7 +58,3 @@ def account(reader: Reader, account_id: str) -> JsonObject:
     if found is None:
         raise Refused("not_found", f"there is no account {account_id[:80]!r}")
     return account_json(found)
-
-
-def _instant(at_ms: int | None) -> JsonValue:
-    return None if at_ms is None else rfc3339_s(at_ms)

@@ -21,7 +21,11 @@ from earnest.effects.storage.schema import BOOKS, Schema, faults, prepare, revis
 from earnest.effects.storage.tables import METADATA
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
+from earnest.identity import tables as identity_tables
+from earnest.ledger import tables as ledger_tables
+from earnest.market import tables as market_tables
 
+ROOMS = (identity_tables, ledger_tables, market_tables)  # importing them declares their tables
 NEXT = '''"""Revision {number}: a table for a test."""
 
 from alembic import op

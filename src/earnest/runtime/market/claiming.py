@@ -73,7 +73,7 @@ def apply_for(entry: Entry, job_id: str, note: str) -> JsonObject:
         id=f"{job.id}/{me.id}", job_id=job.id, account_id=me.id, note=note, applied_at_ms=entry.now_ms
     )
     if APPLICATIONS.get(entry.transaction, application.id) is None:
-        APPLICATIONS.open(entry.transaction, entry.now_ms, application)
+        APPLICATIONS.open(entry.transaction, entry.now_ms, application, touching=(me.id,))
     return {"job_id": job.id, "account_id": me.id, "apply_until": rfc3339_s(job.apply_until_ms)}
 
 

@@ -25,6 +25,7 @@ from earnest.market.ruling import CLOCK, For, Ruling, Vote
 from earnest.market.service import ARTIFACTS, CLAIMS, DISPUTES, JOBS, STATEMENTS, SUBMISSIONS
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Entry
+from earnest.runtime.market.presence import disputes_changed
 from earnest.runtime.market.settling import advance
 
 MAY_OPEN: Final = (Scope.LIVE, Scope.OPERATOR)
@@ -269,6 +270,8 @@ def _save(entry: Entry, before: Dispute, after: Dispute, event: str) -> Dispute:
     touching = (before.raiser,) if after.state is DisputeState.STAKE_PENDING else (before.raiser, before.respondent)
     actor = entry.caller.id if entry.caller else ""
     DISPUTES.change(entry.transaction, entry.now_ms, before, after, event=event, actor=actor, touching=touching)
+    for party in touching:
+        disputes_changed(entry, party)
     return after
 
 

@@ -18,9 +18,9 @@ from earnest.identity.key import (
 )
 from earnest.identity.secret import KeyedHash
 from earnest.identity.service import KEYS
+from earnest.identity.showing import key_json
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Entry
-from earnest.views.accounts import key_json
 
 
 def give_key(

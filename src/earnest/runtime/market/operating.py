@@ -20,10 +20,10 @@ from earnest.identity.key import (
 )
 from earnest.identity.secret import KeyedHash, base62
 from earnest.identity.service import ACCOUNTS, LINKS, SESSIONS
+from earnest.identity.showing import account_json, key_json
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.keys import give_key
 from earnest.runtime.market.registering import open_account
-from earnest.views.accounts import account_json, key_json
 
 SETUP: Final = "setup"
 SESSION: Final = "session"

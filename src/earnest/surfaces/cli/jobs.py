@@ -29,6 +29,7 @@ class State(StrEnum):
 @app.command()
 def post(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A specification, as for `earnest verify`.")],
+    *,
     amount: Annotated[str, typer.Option(metavar="AMOUNT", help="The reward, such as 2.50.")],
     category: Annotated[str, typer.Option(metavar="NAME", help="The kind of work, such as data-extraction.")],
     currency: Annotated[str, typer.Option(metavar="CODE", help="USD or AID (ai$).")] = "AID",
@@ -46,12 +47,13 @@ def post(
     amount_micro = micro_of(amount)
     with _client(as_) as client:
         job = job_of(client, spec, hand_in or [])
-        terms = {"category": category, "currency": currency, "amount_micro": amount_micro, "work_s": hours * 3_600}
-        _tell(client.post_job(**job, **terms), "posted {job_id}", as_json=as_json)
+        job |= {"category": category, "currency": currency, "amount_micro": amount_micro, "work_s": hours * 3_600}
+        _tell(client.post_job(**job), "posted {job_id}", as_json=as_json)
 
 
 @app.command("list")
 def list_(
+    *,
     state: Annotated[State, typer.Option(help="Which.")] = State.OPEN,
     category: Annotated[str | None, typer.Option(metavar="NAME", help="Only this kind of work.")] = None,
     mine: Annotated[bool, typer.Option("--mine", help="Only those that I have posted.")] = False,
@@ -127,6 +129,7 @@ def submit(
 @app.command()
 def review(
     job: JobId,
+    *,
     approve: Annotated[bool, typer.Option("--approve/--reject", help="Take the work, or do not.")],
     reason: Annotated[str, typer.Option(metavar="TEXT", help="Why.")],
     criterion: Annotated[

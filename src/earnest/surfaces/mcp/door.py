@@ -22,7 +22,8 @@ from earnest.effects.clock import Chance, Clock
 from earnest.surfaces.mcp.calling import Rest
 from earnest.surfaces.mcp.operations import HttpRequest, Operation, operation_of
 from earnest.surfaces.mcp.table import TOOLS
-from earnest.surfaces.web.door import API, BODY_BYTES_MAX
+from earnest.surfaces.web.calls import API
+from earnest.surfaces.web.door import BODY_BYTES_MAX
 from earnest.surfaces.web.schema import document
 
 PATH: Final = "/mcp"

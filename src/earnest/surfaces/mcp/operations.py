@@ -10,8 +10,7 @@ from mcp_types import Tool, ToolAnnotations
 
 from earnest.foundation.errors import Refused
 from earnest.surfaces.mcp.table import Row
-from earnest.surfaces.web.calls import KEY_HEADER
-from earnest.surfaces.web.door import API
+from earnest.surfaces.web.calls import API, KEY_HEADER
 
 _COMPONENTS: Final = "#/components/schemas/"
 

@@ -90,8 +90,8 @@ class Call:
     ) -> Response:
         """Have the desk do it once, and answer with its body.
 
-        A POST needs an Idempotency-Key unless it is `optional`, here or in `KEY_OPTIONAL`; others may have one. Raises `Refused`, as the desk
-        does, and `idempotency_key_required`.
+        A POST needs an Idempotency-Key unless it is `optional`, here or in `KEY_OPTIONAL`; others may have one.
+        Raises `Refused`, as the desk does, and `idempotency_key_required`.
         """
         is_optional = optional or self.method != "POST" or self.route.removeprefix(API) in KEY_OPTIONAL
         keyed = self._keyed(needed=not is_optional)

@@ -15,8 +15,7 @@ from earnest.foundation.canonical import JsonObject
 from earnest.market.cadence import ACTIVE, CAPACITY_BOUND, SLOW
 from earnest.market.priority import PRIORITY, ActionKind
 from earnest.market.terms import DAY_S, HOUR_S, MICRO, Terms
-from earnest.surfaces.web.calls import AnyCall, rendered
-from earnest.surfaces.web.door import API
+from earnest.surfaces.web.calls import API, AnyCall, rendered
 from earnest.surfaces.web.limits import Quota, Quotas
 from earnest.surfaces.web.schema import METHODS, document
 

@@ -156,6 +156,12 @@ async def test_whatever_goes_wrong_is_a_problem_that_gives_nothing_away(
         assert answer.headers["request-id"] in caplog.text
 
 
+async def test_books_that_cannot_be_read_are_a_problem_too(site: Site) -> None:
+    site.market.desk.database.close()
+    answer = await site.ask("GET", "/agents/me", key="ern_live_" + "0" * 43)
+    assert (answer.status_code, answer.json()["code"]) == (503, "maintenance")
+
+
 # Bodies.
 
 

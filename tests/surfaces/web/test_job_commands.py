@@ -1,4 +1,4 @@
-"""Do `earnest jobs` and `earnest wallet` take a job from its posting to its pay, on a platform in a process of its own?"""
+"""Do `earnest jobs` and `earnest wallet` take a job from its posting to its pay?"""
 
 import json
 import os

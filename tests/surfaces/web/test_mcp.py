@@ -69,6 +69,7 @@ async def test_looking_by_a_tool_and_by_rest_shows_the_same(site: Listening) -> 
             ("get_job", {"job_id": job_id}, f"/jobs/{job_id}"),
             ("get_wallet", {}, "/wallet"),
             ("get_fees", {}, "/meta/fees"),
+            ("get_agent", {"handle": "maya"}, "/agents/maya"),
         ):
             by_rest = (await site.ask("GET", path, key=agent["live"])).json()
             result = await client.call_tool(tool, arguments)
@@ -76,6 +77,7 @@ async def test_looking_by_a_tool_and_by_rest_shows_the_same(site: Listening) -> 
             assert said(result) == {name: value for name, value in by_rest.items() if name not in UNSEEN}
 
 
+PAYOUT = {"currency": "USD", "amount_micro": 1_000_000}
 REFUSED: list[tuple[str, dict[str, Any], str, str, Any, str]] = [
     ("get_job", {"job_id": "job_x"}, "GET", "/jobs/job_x", None, "not_found"),
     ("get_job", {"job_id": "job_x", "strange": 1}, "GET", "/jobs/job_x?strange=1", None, "unknown_field"),
@@ -85,7 +87,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str, Any, str]] = [
     ("claim_job", {"job_id": "job_x", "strange": 1}, "POST", "/jobs/job_x/claim", {"strange": 1}, "unknown_field"),
     ("post_job", {"title": "x"}, "POST", "/jobs", {"title": "x"}, "validation"),
     ("submit_review", {"claim_id": "c", "rating": 9}, "POST", "/claims/c/reviews", {"rating": 9}, "validation"),
-    ("request_payout", {"currency": "AID", "amount_micro": 1}, "POST", "/payouts", {"currency": "AID", "amount_micro": 1}, "validation"),
+    ("request_payout", PAYOUT, "POST", "/payouts", PAYOUT, "onboarding_required"),
 ]  # fmt: skip
 
 

@@ -50,7 +50,7 @@ class McpDoor:
     def __init__(self, app: ASGIApp, *, site: FastAPI, url: str, clock: Clock, chance: Chance, needs_key: bool) -> None:
         self._app = app
         self._site = site
-        self._rest = Rest(app, url, clock, chance)
+        self._rest = Rest(site, url, clock, chance)
         self._needs_key = needs_key
         self._known: dict[str, Operation] = {}
         self._manager = StreamableHTTPSessionManager(

@@ -45,7 +45,7 @@ class Operation:
     has_body: bool
 
     def request(self, arguments: Mapping[str, Any]) -> HttpRequest:
-        """The request with these arguments. Raises `Refused("validation")` where they make none.
+        """The request with these arguments. Raises `Refused`, `validation` or `not_found`, where they make none.
 
         What they mean is left to the route, so that a tool refuses what REST refuses, in the same words.
         """
@@ -57,7 +57,7 @@ class Operation:
         path = self.path
         for kind, name in self.places.values():
             if kind == "path":
-                path = path.replace(f"{{{name}}}", quote(_text(name, placed["path"].get(name)), safe=""))
+                path = path.replace(f"{{{name}}}", _id(name, placed["path"].get(name)))
         headers = {name: _text(name, value) for name, value in placed["header"].items()}
         content = None
         if self.has_body or placed["body"]:
@@ -139,6 +139,14 @@ def _self_contained(schema: dict[str, Any], schemas: Mapping[str, Any]) -> dict[
 
     whole: dict[str, Any] = rewritten(schema)
     return {**whole, "$defs": defs} if defs else whole
+
+
+def _id(name: str, value: object) -> str:
+    """One segment of a path, which a server that decodes it reads as one segment too."""
+    text = _text(name, value)
+    if "/" in text:
+        raise Refused("not_found", f"there is nothing with the {name} {text[:80]!r}")
+    return quote(text, safe="")
 
 
 def _text(name: str, value: object) -> str:

@@ -63,6 +63,8 @@ class Call:
     query: str = ""
     session: str = ""
     """The cookie that proved it, where one did."""
+    wrong_key: Refused | None = None
+    """Why what was shown proves nothing. An address that is not there, or takes another method, says so first."""
     route: str = ""
     """The path's template; empty where no route takes it."""
     body: object = _NO_BODY
@@ -75,7 +77,9 @@ class Call:
 
     @property
     def me(self) -> Caller:
-        """Who asks. Raises `Refused("missing_key")` where nobody showed a key."""
+        """Who asks. Raises `Refused`: `missing_key`, and why what was shown is no key."""
+        if self.wrong_key is not None:
+            raise self.wrong_key
         if self.caller is None:
             raise Refused("missing_key", "this needs a key: send it as `Authorization: Bearer …`")
         return self.caller
@@ -184,9 +188,14 @@ def called(scope: Scope) -> Call:
 
 
 async def any_call(request: Request) -> Call:
-    """A call by anybody. Raises `Refused`: `malformed_json`, `unsupported_media`, `unknown_field`."""
+    """A call by anybody, but with no wrong key.
+
+    Raises `Refused`: why a key is none, `malformed_json`, `unsupported_media`, `unknown_field`.
+    """
     call, route = called(request.scope), request.scope["route"]
     call.route = route.path
+    if call.wrong_key is not None:
+        raise call.wrong_key
     if call.query:
         _check_query(request, route)
     if call.method not in _WITHOUT_BODY and (raw := await request.body()):

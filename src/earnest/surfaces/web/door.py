@@ -19,7 +19,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from earnest.foundation.errors import Refused
+from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.caller import Caller
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
@@ -36,9 +36,8 @@ RAW: Final = frozenset({f"{API}/artifacts"})
 """Where the route itself bounds the body, which it reads as it comes."""
 BODY_BYTES_MAX: Final = 1024 * 1024
 LENGTH_DIGITS: Final = 15
+RETRY_S: Final = 5
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-METHODS: Final = SAFE | {"DELETE", "PATCH", "POST", "PUT"}
-"""Any other is refused, whoever asks."""
 IPV6_NETWORK_CHARACTERS: Final = 19
 """What the first 64 bits of an address take, written out."""
 _SECRET: Final = re.compile(r"ern_(reg|live|hb|op|aud)_[0-9A-Za-z]+")
@@ -102,14 +101,15 @@ class Door:
             address=scope["client"][0] if scope.get("client") else "",
             query=scope["query_string"].decode("latin-1"),
         )
-        if call.path in UNCOUNTED or call.method not in METHODS:
+        if call.path in UNCOUNTED:
             return call, None
         try:
             self._identify(call, now_ms)
-            _check_length(call)
         except Refused as refused:
-            return call, refused
-        return call, None
+            call.wrong_key = refused
+        except Unavailable:
+            return call, Refused("maintenance", "the books cannot be read now", retry_after_s=RETRY_S)
+        return call, _too_large() if _is_too_long(call) else None
 
     def _identify(self, call: Call, now_ms: int) -> None:
         given = call.headers.get("authorization")
@@ -217,11 +217,10 @@ def _bounded(call: Call, receive: Receive) -> Receive:
     return bounded
 
 
-def _check_length(call: Call) -> None:
+def _is_too_long(call: Call) -> bool:
     length = call.headers.get("content-length", "")
     is_long = length.isdigit() and (len(length) > LENGTH_DIGITS or int(length) > BODY_BYTES_MAX)
-    if is_long and call.path not in RAW:
-        raise _too_large()
+    return is_long and call.path not in RAW
 
 
 def _too_large() -> Refused:

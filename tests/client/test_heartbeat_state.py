@@ -27,7 +27,7 @@ HALF_HOUR = 1_800_000
 
 
 def a_home(**members: Any) -> Home:
-    empty = {"open_claims": [], "pending_reviews": [], "active_disputes": [], "work_to_judge": []}
+    empty: dict[str, Any] = {"open_claims": [], "pending_reviews": [], "active_disputes": [], "work_to_judge": []}
     return cast("Home", {"state_hash": "sha256:aa", **empty, **members})
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """One revision of a claim's evidence. `id` is `evd_…`; `manifest` is the JSON list of its items, `root` their digest.
+    """One revision of a claim's evidence. `id` is `evd_…`; `manifest` is a JSON list of items, `root` their digest.
 
     `verdict` (JSON, the form of `earnest verify --json`) is empty until one was given; `verdict_id` is `ver_…`.
     """

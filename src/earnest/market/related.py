@@ -1,5 +1,6 @@
 """Do two accounts belong together, so that dealing with each other proves nothing?"""
 
+from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, Kind
 
 
@@ -7,6 +8,13 @@ def are_related(one: Account, other: Account) -> bool:
     """The same, or of one owner. Whom nobody has claimed is related to nobody else."""
     owner = _owner(one)
     return one.id == other.id or (owner is not None and owner == _owner(other))
+
+
+def need_neutral(judge: Account, seller: Account, buyer: Account) -> None:
+    """Nobody judges a case of their own, or of an agent of theirs against a stranger. Raises `Refused("related_party")`."""
+    sides = [are_related(judge, party) for party in (seller, buyer)]
+    if judge.id in {seller.id, buyer.id} or sides.count(True) == 1:
+        raise Refused("related_party", "a side of this is yours: somebody else decides, or at last the clock")
 
 
 def _owner(account: Account) -> str | None:

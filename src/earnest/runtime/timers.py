@@ -15,7 +15,7 @@ LOOK_MS: Final = 1_000
 AT_ONCE: Final = 256
 
 Due: TypeAlias = Callable[[Entry, Terms, str], JsonObject]
-"""Look at the row with this key again and do everything whose time has come. It moves the row's `wake_ms` or ends it."""
+"""Look at the row with this key and do everything whose time has come. It moves the row's `wake_ms`, or ends it."""
 
 
 class Timers:

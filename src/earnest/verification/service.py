@@ -6,15 +6,16 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
-from earnest.contracts.criterion import CheckSpec, Criterion, check_diagnostics
+from earnest.contracts.criterion import CheckSpec, Criterion, check_diagnostics, check_to_json
 from earnest.effects.clock import Clock
 from earnest.effects.probes.api import Probes
 from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Execution, Mount, Report, Sandbox, SelfTest, Status
 from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.archive import take_submission
-from earnest.effects.workspace.snapshot import Snapshot, SnapshotLimits, is_intact
+from earnest.effects.workspace.snapshot import Snapshot, SnapshotLimits, is_intact, snapshot_in_place
+from earnest.foundation.canonical import digest_of
 from earnest.foundation.errors import Broken, Diagnostic, EarnestError, Refused, Unavailable
 from earnest.verification.assertions import Assertions, contradictions, read_assertions
 from earnest.verification.core import Measured, combine, conclude
@@ -28,6 +29,21 @@ from earnest.verification.verdict import Cause, CriterionVerdict, Verdict
 
 CHECK_WALL_MS: Final = 3_600_000
 PARALLEL_CHECKS: Final = 4
+FAULTLESS_KEPT_MAX: Final = 4_096
+
+LayOut: TypeAlias = Callable[[Path], tuple[Path, Path | None]]
+"""Writes work below an empty folder. Answers where it lies and where the files lie that its checks name. May raise
+`OSError`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taken:
+    """What was taken in, what it asserts, and a flag if that cannot be told."""
+
+    snapshot: Snapshot
+    base_folder: Path | None = None
+    asserted: Assertions
+    flags: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +103,12 @@ class Verifier:
         self._snapshot_limits = snapshot_limits or SnapshotLimits()
         self._slots = asyncio.Semaphore(parallel)
         self._check_wall_ms = check_wall_ms
+        self._faultless: set[str] = set()
 
     async def verify(
         self,
         criteria: Sequence[Criterion],
-        folder: Path,
+        folder: Path | LayOut,
         *,
         base_folder: Path | None = None,
         mounts: Sequence[Mount] = (),
@@ -104,36 +121,40 @@ class Verifier:
 
         The copy is removed afterwards; `keep` is given it, with the verdict, before that, in a thread of its own. What
         cannot be taken in (links, devices, lookalike names, too much of it) leaves every criterion unclear for want of
-        evidence.
+        evidence. A folder that a function lays out for us alone is judged as it is; `base_folder` is what that says.
         """
+        lay_out = (lambda _: (folder, base_folder)) if isinstance(folder, Path) else folder
         async with _scratch() as scratch:
             try:
-                snapshot = await asyncio.to_thread(take_submission, folder, scratch / "snapshot", self._snapshot_limits)
+                taken = await asyncio.to_thread(_taken_in, lay_out, scratch, self._snapshot_limits)
             except Refused as refused:
                 return self._not_taken_in(criteria, str(refused), Cause.EVIDENCE)
             except OSError as error:
                 return self._not_taken_in(criteria, f"the intake failed: {error}", Cause.VERIFIER)
             subject = Subject(
-                snapshot=snapshot,
-                base_folder=base_folder,
+                snapshot=taken.snapshot,
+                base_folder=taken.base_folder,
                 mounts=tuple(mounts),
                 trusted_workspace=trusted_workspace,
                 calls=tuple(calls),
                 promise=promise or Promise(),
             )
-            verdict = await self._asked(await self.judge(criteria, subject))
+            verdict = await self._asked(await self._judged(criteria, subject, taken))
             if keep is not None:
-                await asyncio.to_thread(keep, snapshot, verdict)
+                await asyncio.to_thread(keep, taken.snapshot, verdict)
             return verdict
 
     async def judge(self, criteria: Sequence[Criterion], subject: Subject) -> Verdict:
         """The verdict on a snapshot. The checks run at the same time; afterwards the snapshot is hashed again."""
+        return await self._judged(criteria, subject, await asyncio.to_thread(_taken, subject.snapshot))
+
+    async def _judged(self, criteria: Sequence[Criterion], subject: Subject, taken: _Taken) -> Verdict:
         subject = replace(subject, criteria=tuple(criteria))
-        asserted, flags = await asyncio.to_thread(_assertions, subject.snapshot)
         seed = seed_of(criteria, subject.snapshot.digest)
-        results = await asyncio.gather(*(self._measure(criterion, subject, flags, seed) for criterion in criteria))
+        measures = (self._measure(criterion, subject, taken.flags, seed) for criterion in criteria)
+        results = await asyncio.gather(*measures)
         intact = await asyncio.to_thread(is_intact, subject.snapshot, self._snapshot_limits)
-        verdicts = tuple(_concluded(result, subject, asserted, intact=intact) for result in results)
+        verdicts = tuple(_concluded(result, subject, taken.asserted, intact=intact) for result in results)
         findings = [result.findings for result in results if result.findings is not None]
         return Verdict(
             answer=combine(verdicts),
@@ -179,6 +200,22 @@ class Verifier:
 
     def check_faults(self, spec: CheckSpec, base_folder: Path | None = None) -> Sequence[ConfigFault]:
         """Everything wrong with one check: for `parse_playbook` and `parse_spec`."""
+        if base_folder is not None:  # its files may be others by now
+            return self._check_faults(spec, base_folder)
+        try:
+            digest = digest_of(check_to_json(spec))
+        except ValueError:  # no JSON: a check says what is wrong with it
+            return self._check_faults(spec, None)
+        if digest in self._faultless:
+            return []
+        faults = self._check_faults(spec, None)
+        if not faults:
+            if len(self._faultless) >= FAULTLESS_KEPT_MAX:
+                self._faultless.clear()
+            self._faultless.add(digest)
+        return faults
+
+    def _check_faults(self, spec: CheckSpec, base_folder: Path | None) -> Sequence[ConfigFault]:
         try:
             check = self._registry.check(spec.kind)
         except Refused as refused:
@@ -277,12 +314,24 @@ async def _scratch() -> AsyncIterator[Path]:
         await asyncio.to_thread(folder.cleanup)
 
 
-def _assertions(snapshot: Snapshot) -> tuple[Assertions, tuple[str, ...]]:
-    """What the submission asserts, and a flag if that cannot be told."""
+def _taken_in(lay_out: LayOut, scratch: Path, limits: SnapshotLimits) -> _Taken:
+    """Take work in. A folder in `scratch` is ours alone already."""
+    work, base_folder = lay_out(scratch)
+    if work.is_relative_to(scratch) and work.is_dir():
+        snapshot = snapshot_in_place(work, limits)
+    else:
+        snapshot = take_submission(work, scratch / "snapshot", limits)
+    return _taken(snapshot, base_folder)
+
+
+def _taken(snapshot: Snapshot, base_folder: Path | None = None) -> _Taken:
+    asserted: Assertions = {}
+    flags: tuple[str, ...] = ()
     try:
-        return read_assertions(snapshot), ()
+        asserted = read_assertions(snapshot)
     except (NotStrictJson, Broken, OSError) as error:
-        return {}, (f"its assertions cannot be read: {error}",)
+        flags = (f"its assertions cannot be read: {error}",)
+    return _Taken(snapshot=snapshot, base_folder=base_folder, asserted=asserted, flags=flags)
 
 
 def _concluded(result: _Result, subject: Subject, asserted: Assertions, *, intact: bool) -> CriterionVerdict:

@@ -88,7 +88,8 @@ class Site:
         """An agent that the operator owns: `id`, `reg`, `live`, `hb` keys."""
         registered = await self.register(handle)
         secret = registered["claim_url"].rpartition("/")[2]
-        owned = await self.ask("POST", "/operator/agents", key=operator_key, json={"secret": secret, "mail": f"{handle}@example.org"})
+        body = {"secret": secret, "mail": f"{handle}@example.org"}
+        owned = await self.ask("POST", "/operator/agents", key=operator_key, json=body)
         assert owned.status_code == 200, owned.text
         keys = {}
         for scope in ("live", "hb"):

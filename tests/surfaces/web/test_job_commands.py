@@ -59,6 +59,7 @@ def test_a_job_goes_from_a_spec_to_its_pay_by_commands_alone(platform: ServedPla
     claim = bob.json("jobs", "claim", job_id)
     assert "job_already_claimed" in bob.run("jobs", "claim", job_id, exit_code=3)
     bob.run("jobs", "submit", job_id, EXAMPLE / "good")
+    found: dict[str, Any] = {}
     for _ in range(5_000):
         found = platform.ask("GET", f"/claims/{claim['claim_id']}", key=keys["bob"])
         if found["ended_at"]:

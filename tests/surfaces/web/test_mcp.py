@@ -155,6 +155,17 @@ async def test_nobody_speaks_without_a_key(site: Listening, authorization: dict[
         assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
+async def test_a_message_is_answered_with_the_headers_of_every_answer(site: Listening) -> None:
+    agent = await site.agent("maya", await site.operator())
+    message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    sent = {"Authorization": f"Bearer {agent['live']}", "Accept": "application/json, text/event-stream"}
+    answer = await site.client.post("/mcp", json=message, headers=sent)
+    assert answer.json() == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert answer.headers["Request-Id"].startswith("req_")
+    assert answer.headers["RateLimit-Policy"].startswith('"read"')
+    assert len(answer.headers.get_list("Date")) == 1
+
+
 async def test_a_login_cookie_does_not_speak(site: Listening) -> None:
     page = await site.client.post(f"/setup/{site.operator_link()}", data={"handle": "olga"})
     assert page.status_code == 200

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
@@ -60,8 +60,9 @@ class ArtifactStore:
         try:
             handle, half = tempfile.mkstemp(dir=self._arriving)
             try:
-                stored = await _write(handle, content, limit)
-                await asyncio.to_thread(_move, Path(half), self._place(stored.sha256))
+                with os.fdopen(handle, "wb") as file:
+                    stored = await _write(file, content, limit)
+                    await asyncio.to_thread(_settle, file, Path(half), self._place(stored.sha256))
             finally:
                 _discard(Path(half))
         except OSError as error:
@@ -117,18 +118,15 @@ class ArtifactStore:
         return self._folder / match[1] / match[2]
 
 
-async def _write(handle: int, content: bytes | AsyncIterator[bytes], limit: int) -> Stored:
-    """Everything into the open file, on the disk."""
+async def _write(file: IO[bytes], content: bytes | AsyncIterator[bytes], limit: int) -> Stored:
+    """Everything into the open file."""
     digest, size_bytes = hashlib.sha256(), 0
-    with os.fdopen(handle, "wb") as file:
-        async for part in _parts(content):
-            size_bytes += len(part)
-            if size_bytes > limit:
-                raise Refused("too_large", f"an artifact has at most {limit} bytes here")
-            digest.update(part)
-            file.write(part)
-        file.flush()
-        await asyncio.to_thread(os.fsync, file.fileno())
+    async for part in _parts(content):
+        size_bytes += len(part)
+        if size_bytes > limit:
+            raise Refused("too_large", f"an artifact has at most {limit} bytes here")
+        digest.update(part)
+        file.write(part)
     return Stored(sha256=f"sha256:{digest.hexdigest()}", size_bytes=size_bytes)
 
 
@@ -140,8 +138,10 @@ async def _parts(content: bytes | AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             yield part
 
 
-def _move(half: Path, place: Path) -> None:
-    """Under its name, and its name on the disk."""
+def _settle(file: IO[bytes], half: Path, place: Path) -> None:
+    """The content on the disk, under its name, and its name on the disk."""
+    file.flush()
+    os.fsync(file.fileno())
     half.chmod(0o400)
     half.replace(place)
     _sync(place.parent)

@@ -5,7 +5,7 @@ from typing import Final, Generic
 
 from earnest.effects.storage.driver import SqlValue
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Project, RowT, Rows, differences, record, row_json
+from earnest.effects.storage.rows import Project, Rows, RowT, differences, record, row_json
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonValue
 from earnest.foundation.errors import Refused
@@ -32,7 +32,8 @@ class Book(Generic[RowT]):
     ) -> int:
         """A new row; the fact's number."""
         body = {**why, "row": row_json(value)}
-        return self._record(transaction, "opened", self._key(value), at_ms, body, touching)
+        fact = Fact(kind=f"{self.word}.opened", subject=self._key(value), at_ms=at_ms, body=body)
+        return self._record(transaction, fact, touching)
 
     def change(
         self,
@@ -46,7 +47,8 @@ class Book(Generic[RowT]):
     ) -> int:
         """`after` in the place of `before`; the fact's number. It is recorded even where no field differs."""
         body = {**why, "set": differences(before, after)}
-        return self._record(transaction, "changed", self._key(before), at_ms, body, touching)
+        fact = Fact(kind=f"{self.word}.changed", subject=self._key(before), at_ms=at_ms, body=body)
+        return self._record(transaction, fact, touching)
 
     def get(self, reader: Reader, key: str) -> RowT | None:
         """The row with this key."""
@@ -66,16 +68,7 @@ class Book(Generic[RowT]):
     def _key(self, value: RowT) -> str:
         return str(getattr(value, self.rows.key))
 
-    def _record(
-        self,
-        transaction: Transaction,
-        what: str,
-        subject: str,
-        at_ms: int,
-        body: Mapping[str, JsonValue],
-        touching: Iterable[str],
-    ) -> int:
-        fact = Fact(kind=f"{self.word}.{what}", subject=subject, at_ms=at_ms, body=body)
+    def _record(self, transaction: Transaction, fact: Fact, touching: Iterable[str]) -> int:
         seq = record(transaction, fact, self.projections)
         transaction.touch(seq, touching)
         return seq

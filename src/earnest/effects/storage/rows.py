@@ -7,7 +7,7 @@ can be made again from the facts alone (`earnest recompute`).
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from enum import Enum
-from functools import lru_cache
+from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar, cast
 
@@ -105,7 +105,7 @@ def record(transaction: Transaction, fact: Fact, projections: Mapping[str, Proje
     return seq
 
 
-@lru_cache(maxsize=None)
+@cache
 def _fields(value: type[Row]) -> tuple[tuple[str, ...], Callable[[Row], tuple[Any, ...]]]:
     """The names of the fields, two at least, and what gives all their values at once."""
     names = tuple(field.name for field in fields(value))

@@ -1,9 +1,10 @@
 """Since which fact has what somebody sees been the same? For views that are kept until then.
 
-A transaction's `touch` says that a fact may have changed what an account, or those who look for a category of jobs, see.
+A transaction's `touch` says that a fact may have changed what an account sees, or whoever looks for a category of jobs.
 """
 
 from earnest.effects.storage.reader import Reader
+
 
 def touched(reader: Reader, *subjects: str) -> int:
     """The newest fact that touched one of `subjects`; 0 if none has."""

@@ -63,32 +63,40 @@ def take_snapshot(folder: Path, destination: Path, limits: SnapshotLimits | None
     no plain file, has a second name on disk, has an unusable name, or has the name of another after NFKC and case
     folding; a passed limit ends the reading at once.
     """
-    limits = limits or SnapshotLimits()
     destination.mkdir(mode=0o700, parents=True)
-    intake = _Intake(limits, destination)
-    with _opened_root(folder) as root:
-        intake.read_folder(root, "", depth=1)
-    if intake.problems:
-        raise _refusal(intake.problems)
-    entries = tuple(sorted(intake.entries, key=lambda entry: entry.path))
-    return Snapshot(entries=entries, digest=listing_digest(entries), folder=destination)
+    return _snapshot(_entries(folder, limits, destination), destination)
+
+
+def snapshot_in_place(folder: Path, limits: SnapshotLimits | None = None) -> Snapshot:
+    """What a folder holds that nobody else can reach: nothing is copied. Raises as `take_snapshot` does."""
+    return _snapshot(_entries(folder, limits, None), folder)
 
 
 def is_intact(snapshot: Snapshot, limits: SnapshotLimits | None = None) -> bool:
     """True if the copy still holds exactly what was taken in, and nothing else."""
-    intake = _Intake(limits or SnapshotLimits(), None)
     try:
-        with _opened_root(snapshot.folder) as root:
-            intake.read_folder(root, "", depth=1)
+        return listing_digest(_entries(snapshot.folder, limits, None)) == snapshot.digest
     except (Refused, OSError):
         return False
-    entries = tuple(sorted(intake.entries, key=lambda entry: entry.path))
-    return not intake.problems and listing_digest(entries) == snapshot.digest
 
 
 def listing_digest(entries: tuple[SnapshotEntry, ...]) -> str:
     """The digest of the canonical listing: path, size, digest and executable bit of each file."""
     return digest_of([[entry.path, entry.size_bytes, entry.digest, entry.mode_executable] for entry in entries])
+
+
+def _snapshot(entries: tuple[SnapshotEntry, ...], folder: Path) -> Snapshot:
+    return Snapshot(entries=entries, digest=listing_digest(entries), folder=folder)
+
+
+def _entries(folder: Path, limits: SnapshotLimits | None, destination: Path | None) -> tuple[SnapshotEntry, ...]:
+    """Everything in `folder`, in order of path, copied to `destination` if there is one."""
+    intake = _Intake(limits or SnapshotLimits(), destination)
+    with _opened_root(folder) as root:
+        intake.read_folder(root, "", depth=1)
+    if intake.problems:
+        raise _refusal(intake.problems)
+    return tuple(sorted(intake.entries, key=lambda entry: entry.path))
 
 
 @contextmanager

@@ -1,11 +1,12 @@
 """Holding a job: claim it, begin, ask for more time, give it back."""
 
 from collections.abc import Callable
+from typing import Final
 
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.identity.caller import Caller, Scope
+from earnest.identity.caller import Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.ledger import service as ledger
 from earnest.market import extension, judgement, settlement, working
@@ -20,6 +21,9 @@ from earnest.market.terms import Terms
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.settling import advance
 
+MAY_WORK: Final = (Scope.LIVE, Scope.HEARTBEAT)
+MAY_BUY: Final = (Scope.LIVE, Scope.OPERATOR, Scope.REGISTERED)
+MAY_SELL: Final = (*MAY_BUY, Scope.HEARTBEAT)
 _WORKING_SQL = f"seller = ? AND state IN ({', '.join(repr(state.value) for state in sorted(WORKING))})"
 
 
@@ -28,8 +32,7 @@ def claim_job(entry: Entry, terms: Terms, job_id: str) -> JsonObject:
 
     Raises `Refused`: `job_already_claimed`, `job_withdrawn`, `capacity_exceeded`, `related_party`, `scope_forbidden`.
     """
-    job = JOBS.find(entry.transaction, job_id)
-    need_seller(entry.me, job)
+    job = _job_for(entry, job_id)
     return _opened(open_claim(entry, terms, job, entry.me.id))
 
 
@@ -54,17 +57,9 @@ def open_claim(entry: Entry, terms: Terms, job: Job, seller: str) -> Claim:
     return claim
 
 
-def need_seller(caller: Caller, job: Job) -> None:
-    """Raises `Refused` for a key that may not work on such a job: one that only registers takes free ones."""
-    scopes = (Scope.LIVE, Scope.HEARTBEAT)
-    caller.need(*((*scopes, Scope.REGISTERED) if job.amount_micro == 0 else scopes))
-
-
 def apply_for(entry: Entry, job_id: str, note: str) -> JsonObject:
     """Ask for a job that is given to one of those who ask. Raises `Refused`: `job_state`, `related_party`."""
-    job = JOBS.find(entry.transaction, job_id)
-    me = entry.me
-    need_seller(me, job)
+    job, me = _job_for(entry, job_id), entry.me
     if me.id == job.creator:
         raise Refused("related_party", "the creator of a job does not work on it")
     if job.apply_until_ms is None or job.apply_until_ms <= entry.now_ms:
@@ -103,6 +98,7 @@ def answer_extension(entry: Entry, terms: Terms, claim_id: str, *, granted: bool
 
 def cancel(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
     """The seller gives the job back; a buyer takes it back before work began, and then asks the seller to agree."""
+    entry.me.need(*MAY_SELL)
     claim = CLAIMS.find(entry.transaction, claim_id)
     if role_of(claim, entry.me.id) is Actor.BUYER:
         return _buyer(entry, terms, claim_id, lambda claim: _buyer_cancels(claim, entry.now_ms))
@@ -154,10 +150,18 @@ def _buyer(entry: Entry, terms: Terms, claim_id: str, step: Callable[[Claim], Mo
     return told(advance(entry, terms, claim, step(claim)))
 
 
+def _job_for(entry: Entry, job_id: str) -> Job:
+    """A job that the caller's key may work on: one that only registers takes free ones."""
+    entry.me.need(*MAY_WORK, Scope.REGISTERED)
+    job = JOBS.find(entry.transaction, job_id)
+    if job.amount_micro:
+        entry.me.need(*MAY_WORK)
+    return job
+
+
 def _mine(entry: Entry, claim_id: str, role: Actor) -> Claim:
     """A claim of the caller's. A heartbeat key acts for a seller only."""
-    scopes = (Scope.LIVE, Scope.OPERATOR, Scope.REGISTERED)
-    entry.me.need(*((*scopes, Scope.HEARTBEAT) if role is Actor.SELLER else scopes))
+    entry.me.need(*(MAY_SELL if role is Actor.SELLER else MAY_BUY))
     claim = CLAIMS.find(entry.transaction, claim_id)
     role_of(claim, entry.me.id, role)
     return claim

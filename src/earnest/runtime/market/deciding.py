@@ -7,15 +7,17 @@ from typing import Final
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
+from earnest.identity.service import ACCOUNTS
 from earnest.market import judgement
 from earnest.market.claim import Actor, Claim, ClaimState, role_of
 from earnest.market.declining import check_quota
 from earnest.market.job import Job
 from earnest.market.moving import Moved
+from earnest.market.related import need_neutral
 from earnest.market.service import CLAIMS, JOBS
 from earnest.market.terms import DAY_S, Terms
 from earnest.runtime.desk import Entry
-from earnest.runtime.market.claiming import told
+from earnest.runtime.market.claiming import MAY_BUY, told
 from earnest.runtime.market.settling import advance
 
 WEEK_MS: Final = 7 * DAY_S * 1_000
@@ -60,8 +62,10 @@ def decide_job(
 ) -> JsonObject:
     """Approve or reject the submitted work of a job, as whoever its acceptance names (`POST /jobs/{id}/review`).
 
-    Without `cited`, a rejection means every criterion. Raises `Refused`: `not_found`, `not_a_party`, `claim_state`.
+    Without `cited`, a rejection means every criterion. Raises `Refused`: `not_found`, `not_a_party`, `related_party`,
+    `claim_state`.
     """
+    entry.me.need(*MAY_BUY)
     job = JOBS.find(entry.transaction, job_id)
     newest = CLAIMS.where(entry.transaction, "job_id = ? ORDER BY id DESC LIMIT 1", (job.id,))
     claim = next(newest, None)
@@ -70,6 +74,9 @@ def decide_job(
     cited = cited or sorted(criteria_of(job))
     if entry.me.is_operator and entry.me.id != claim.buyer:
         entry.me.need(Scope.OPERATOR)
+        need_neutral(
+            entry.me.account, *(ACCOUNTS.find(entry.transaction, side) for side in (claim.seller, claim.buyer))
+        )
         if approved:
             moved = judgement.human_pass(claim, reason, entry.now_ms)
         else:
@@ -86,7 +93,7 @@ def criteria_of(job: Job) -> frozenset[str]:
 
 
 def _buyer(entry: Entry, terms: Terms, claim_id: str, step: Callable[[Claim], Moved]) -> JsonObject:
-    entry.me.need(Scope.LIVE, Scope.OPERATOR, Scope.REGISTERED)
+    entry.me.need(*MAY_BUY)
     claim = CLAIMS.find(entry.transaction, claim_id)
     role_of(claim, entry.me.id, Actor.BUYER)
     return told(advance(entry, terms, claim, step(claim)))

@@ -8,7 +8,6 @@ from typing import Final
 from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, canonical_bytes
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Account
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.ledger import service as ledger
@@ -20,7 +19,7 @@ from earnest.market.claim import Claim, ClaimState, role_of
 from earnest.market.claim_clock import clock
 from earnest.market.dispute import CLOSED, Dispute, DisputeState, Statement
 from earnest.market.moving import Moved
-from earnest.market.related import are_related
+from earnest.market.related import need_neutral
 from earnest.market.ruling import CLOCK, For, Ruling, Vote
 from earnest.market.service import ARTIFACTS, CLAIMS, DISPUTES, JOBS, STATEMENTS, SUBMISSIONS
 from earnest.market.terms import Terms
@@ -119,7 +118,7 @@ def rule(entry: Entry, terms: Terms, dispute_id: str, vote: Vote) -> JsonObject:
     entry.me.need(Scope.OPERATOR)
     dispute = DISPUTES.find(entry.transaction, dispute_id)
     claim = CLAIMS.find(entry.transaction, dispute.claim_id)
-    _check_neutral(entry.transaction, claim, entry.me.account)
+    need_neutral(entry.me.account, *(ACCOUNTS.find(entry.transaction, side) for side in (claim.seller, claim.buyer)))
     rulings.need_time(dispute, entry.now_ms)
     ruling = rulings.ruling_of(vote, entry.me.id, claim.amount_micro, _criteria(entry.transaction, claim))
     after = rulings.ruled(dispute, ruling, entry.now_ms, terms)
@@ -238,13 +237,6 @@ def _outcome(claim: Claim, ruling: Ruling, now_ms: int) -> Moved:
             return contest.ruled_buyer(claim, now_ms)
         case For.SPLIT:
             return contest.ruled_split(claim, ruling.seller_micro, ruling.buyer_micro, now_ms)
-
-
-def _check_neutral(reader: Reader, claim: Claim, arbiter: Account) -> None:
-    """Nobody rules in a case of their own, or of an agent of theirs against a stranger."""
-    sides = [are_related(arbiter, ACCOUNTS.find(reader, party)) for party in (claim.seller, claim.buyer)]
-    if arbiter.id in {claim.seller, claim.buyer} or sides.count(True) == 1:
-        raise Refused("related_party", "a side of this dispute is yours: somebody else rules, or at last the clock")
 
 
 def _criteria(reader: Reader, claim: Claim) -> frozenset[str]:

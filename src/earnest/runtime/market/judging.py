@@ -2,10 +2,9 @@
 
 import asyncio
 import json
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +13,7 @@ from earnest.contracts.reader import Reader as SpecReader
 from earnest.contracts.yaml_source import node_of
 from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, canonical_bytes
-from earnest.foundation.errors import Broken, Unavailable
+from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.market.claim import Claim, ClaimState
 from earnest.market.evidence import Submission
 from earnest.market.job import Job
@@ -33,6 +32,7 @@ WORKERS: Final = 4
 TAKEN_AT_ONCE: Final = 64
 LOOK_AGAIN_MS: Final = 5_000
 REASON_CHARACTERS_MAX: Final = 2_000
+CRITERIA_KEPT_MAX: Final = 128
 _BY_PEOPLE: Final = frozenset({"proposer_review", "human"})
 _NOBODY: Final = "no machine decides it: it waits for whoever accepts the work"
 
@@ -116,11 +116,16 @@ def give_verdict(entry: Entry, terms: Terms, judged: Submission, verdict: Mappin
 
 def machine_criteria(job: Job) -> tuple[Criterion, ...]:
     """The criteria of a job that a machine can try."""
+    return tuple(one for one in _criteria(job.criteria) if one.check is not None and one.check.kind not in _BY_PEOPLE)
+
+
+@lru_cache(maxsize=CRITERIA_KEPT_MAX)
+def _criteria(text: str) -> tuple[Criterion, ...]:
     reader = SpecReader()
-    criteria = read_criteria(reader, [node_of(one) for one in json.loads(job.criteria)], no_check_faults)
+    criteria = read_criteria(reader, [node_of(one) for one in json.loads(text)], no_check_faults)
     if reader.faults:
-        raise Broken(f"the criteria of {job.id} cannot be read")
-    return tuple(one for one in criteria if one.check is not None and one.check.kind not in _BY_PEOPLE)
+        raise Broken(f"criteria cannot be read: {text[:200]}")
+    return criteria
 
 
 def _what(claim: Claim, reader: Reader) -> tuple[Claim, Job, Submission]:
@@ -133,15 +138,14 @@ async def _verdict(market: Market, claim: Claim, job: Job, submission: Submissio
     criteria = machine_criteria(job)
     if not criteria:
         return {"verdict": Answer.UNCLEAR.value, "criteria": [], "reason": _NOBODY}
-    with tempfile.TemporaryDirectory(prefix="earnest-claim-") as folder:
-        base = Path(folder) / "base"
-        try:
-            work = await asyncio.to_thread(_lay_out_all, market, job, submission, Path(folder))
-        except (OSError, Broken, Unavailable) as error:
-            return {"verdict": Answer.UNCLEAR.value, "criteria": [], "reason": f"it cannot be laid out: {error}"}
-        promise = Promise(title=job.title, text=job.text, origin=claim.id)
-        verdict = await market.verifier.verify(criteria, work, base_folder=base, promise=promise)
-    return _for_people(verdict, waits=len(criteria) < len(json.loads(job.criteria)))
+    promise = Promise(title=job.title, text=job.text, origin=claim.id)
+    try:
+        verdict = await market.verifier.verify(
+            criteria, partial(_lay_out_all, market, job, submission), promise=promise
+        )
+    except (Broken, Unavailable) as error:
+        return {"verdict": Answer.UNCLEAR.value, "criteria": [], "reason": f"it cannot be laid out: {error}"}
+    return _for_people(verdict, waits=len(criteria) < len(_criteria(job.criteria)))
 
 
 def _for_people(verdict: Verdict, *, waits: bool) -> Mapping[str, Any]:
@@ -158,12 +162,15 @@ def _why(verdict: Mapping[str, Any]) -> str:
     return "; ".join([*filter(None, [verdict.get("reason", "")]), *reasons])[:REASON_CHARACTERS_MAX]
 
 
-def _lay_out_all(market: Market, job: Job, submission: Submission, folder: Path) -> Path:
-    """The work, and beside it in `base` what its checks name; the path of the work."""
+def _lay_out_all(market: Market, job: Job, submission: Submission, folder: Path) -> tuple[Path, Path | None]:
+    """The work and, in `base`, what its checks name. What we lack of it is a fault of ours: `Broken`."""
+    files = {one["path"]: one["sha256"] for one in json.loads(job.files)}
     base = folder / "base"
-    base.mkdir()
-    lay_out(market, job.creator, {one["path"]: one["sha256"] for one in json.loads(job.files)}, base)
-    return _lay_out_work(market, submission, folder / "work")
+    try:
+        lay_out(market, job.creator, files, base)
+        return _lay_out_work(market, submission, folder / "work"), base if files else None
+    except (OSError, Refused) as error:
+        raise Broken(str(error)) from error
 
 
 def _lay_out_work(market: Market, submission: Submission, folder: Path) -> Path:

@@ -39,6 +39,5 @@ def wallet(
     for entry in booked:
         sign = "+" if entry["direction"] == "in" else "-"
         amount = f"{sign}{amount_of(entry['amount_micro'])} {entry['currency']}"
-        say(
-            f"{entry['at']}  {entry['kind']:<8}{entry['account']:<12}{amount:>20}  {entry['reason']}  {entry['subject_id']}"
-        )
+        what = f"{entry['kind']:<8}{entry['account']:<12}{amount:>20}"
+        say(f"{entry['at']}  {what}  {entry['reason']}  {entry['subject_id']}")

@@ -9,6 +9,8 @@ from earnest.market.capability_availability import DAYS, HOURS_MAX, read_availab
 from earnest.market.categories import CHARACTERS_MAX
 from earnest.market.terms import AMOUNT_MICRO_MAX, Terms
 
+CONCURRENT_MAX = 10_000
+"""No platform allows more; what this one allows is in its terms."""
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 Time = Annotated[str, StringConstraints(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$")]
 
@@ -27,7 +29,7 @@ class AvailabilitySent(BaseModel):
     """For how much at once, and when. Without hours: always."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
-    max_concurrent: Annotated[int, Field(ge=0)] = 1
+    max_concurrent: Annotated[int, Field(ge=0, le=CONCURRENT_MAX)] = 1
     paused: bool = False
     hours: Annotated[list[HoursSent], Field(max_length=HOURS_MAX)] = []
 

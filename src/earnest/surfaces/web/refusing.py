@@ -71,11 +71,10 @@ async def _http(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> list[str]:
-    """What the address takes, by any of its routes."""
-    routes = (route for route in request.app.routes if isinstance(route, Route) and route.methods)
-    return sorted(
-        {name for route in routes if route.path_regex.match(request.url.path) for name in route.methods or ()}
-    )
+    """What the address takes: the methods of all routes that have the path of the first one that fits."""
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    path = next((route.path for route in routes if route.path_regex.match(request.url.path)), "")
+    return sorted({name for route in routes if route.path == path for name in route.methods or ()})
 
 
 def _fault(error: Mapping[str, Any]) -> JsonObject:

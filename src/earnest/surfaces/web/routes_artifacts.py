@@ -31,7 +31,7 @@ HARMLESS: Final = {
 """What is stored is shown by no browser as a page of this platform."""
 _BYTES: Final[dict[str, Any]] = {
     "requestBody": {
-        "required": True,
+        "required": False,  # nothing is an artifact of no bytes
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }

@@ -50,7 +50,11 @@ async def get_claims(
     )
 
 
-@router.get("/operator/claims", response_model=Claims, responses=problems("bad_cursor"))
+@router.get(
+    "/operator/claims",
+    response_model=Claims,
+    responses=problems("bad_cursor", "scope_forbidden", "heartbeat_scope_forbidden"),
+)
 async def get_waiting_claims(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """The operator's queue: work that waits for a person, the oldest first."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)

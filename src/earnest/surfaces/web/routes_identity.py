@@ -86,7 +86,7 @@ async def get_my_keys(call: MyCall) -> Response:
     "/agents/me/keys",
     status_code=201,
     response_model=KeyGiven,
-    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "onboarding_required", "limit_reached"),
+    responses=problems("onboarding_required", "limit_reached"),
 )
 async def post_key(asked: AddKey, call: MyCall) -> Response:
     """Give myself another key, once an operator answers for me."""
@@ -101,7 +101,7 @@ async def post_key(asked: AddKey, call: MyCall) -> Response:
 @router.delete(
     "/agents/me/keys/{key_id}",
     response_model=KeyShown,
-    responses=problems("not_found", "heartbeat_scope_forbidden"),
+    responses=problems("not_found"),
 )
 async def delete_key(key_id: KeyId, call: MyCall) -> Response:
     """Revoke one of my keys, now."""
@@ -112,7 +112,7 @@ async def delete_key(key_id: KeyId, call: MyCall) -> Response:
     "/agents/me/rotate-key",
     status_code=201,
     response_model=KeyRotated,
-    responses=problems("heartbeat_scope_forbidden", "limit_reached"),
+    responses=problems("limit_reached"),
 )
 async def post_rotation(call: MyCall, asked: RotateKey | None = None) -> Response:
     """Put a new key in the place of the one that I show. Both work for a while."""
@@ -125,7 +125,7 @@ async def post_rotation(call: MyCall, asked: RotateKey | None = None) -> Respons
 @operator_router.post(
     "/operator/agents",
     response_model=Owned,
-    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "not_found", "link_expired", "account_state"),
+    responses=problems("not_found", "link_expired", "account_state"),
 )
 async def post_ownership(asked: ConfirmOwnership, call: MyCall) -> Response:
     """Answer for an agent, by the secret of its claim_url."""
@@ -139,7 +139,7 @@ async def post_ownership(asked: ConfirmOwnership, call: MyCall) -> Response:
 @operator_router.get(
     "/operator/accounts",
     response_model=Accounts,
-    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "bad_cursor"),
+    responses=problems("bad_cursor"),
 )
 async def get_accounts(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """Everybody, in the order of their coming. For the operator and auditors."""
@@ -150,7 +150,7 @@ async def get_accounts(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> 
 @operator_router.get(
     "/operator/accounts/{account_id}",
     response_model=AccountShown,
-    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "not_found"),
+    responses=problems("not_found"),
 )
 async def get_account(account_id: AccountId, call: MyCall) -> Response:
     """One account. For the operator and auditors."""
@@ -158,7 +158,7 @@ async def get_account(account_id: AccountId, call: MyCall) -> Response:
     return call.read(lambda reader: accounts.account(reader, account_id))
 
 
-_DECISION: Final = problems("scope_forbidden", "heartbeat_scope_forbidden", "not_found", "account_state")
+_DECISION: Final = problems("not_found", "account_state")
 
 
 @operator_router.post("/operator/accounts/{account_id}/suspend", response_model=AccountShown, responses=_DECISION)
@@ -185,7 +185,7 @@ async def post_payouts_enabled(account_id: AccountId, asked: Decide, call: MyCal
     "/operator/keys",
     status_code=201,
     response_model=KeyIssued,
-    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "handle_taken", "limit_reached"),
+    responses=problems("handle_taken", "limit_reached"),
 )
 async def post_operator_key(asked: IssueKey, call: MyCall) -> Response:
     """A further key of the operator's own, or an auditor with theirs."""
@@ -202,7 +202,6 @@ async def post_operator_key(asked: IssueKey, call: MyCall) -> Response:
 @operator_router.post(
     "/operator/login",
     response_model=LoggedIn,
-    responses=problems("scope_forbidden", "heartbeat_scope_forbidden"),
 )
 async def post_login(call: MyCall) -> Response:
     """Log a browser in, by the operator's key. The login is a cookie."""
@@ -213,7 +212,7 @@ async def post_login(call: MyCall) -> Response:
 @operator_router.post(
     "/operator/logout",
     response_model=LoggedOut,
-    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "not_found"),
+    responses=problems("not_found"),
 )
 async def post_logout(call: MyCall) -> Response:
     """End this browser's login."""

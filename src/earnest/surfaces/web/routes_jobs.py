@@ -37,6 +37,16 @@ _CLAIM_CODES = (
 )
 _POST_CODES = ("lint_failed", "unknown_check", "insufficient_funds", "limit_reached", "not_found", "not_a_party")
 
+_DECISION_CODES = (
+    "not_found",
+    "not_a_party",
+    "related_party",
+    "claim_state",
+    "claim_expired",
+    "criterion_required",
+    "decline_quota",
+)
+
 
 @router.post("/jobs", status_code=201, response_model=JobPosted, responses=problems(*_POST_CODES))
 async def post_job(job: PostJob, call: MyCall) -> Response:
@@ -124,12 +134,12 @@ async def post_withdraw(job_id: str, call: MyCall) -> Response:
 @router.post(
     "/jobs/{job_id}/review",
     response_model=ClaimMoved,
-    responses=problems("not_found", "not_a_party", "claim_state", "criterion_required", "decline_quota"),
+    responses=problems(*_DECISION_CODES),
 )
 @root_router.post(
     "/jobs/{job_id}/review",
     response_model=ClaimMoved,
-    responses=problems("not_found", "not_a_party", "claim_state", "criterion_required", "decline_quota"),
+    responses=problems(*_DECISION_CODES),
 )
 async def post_decision(job_id: str, decision: Decide, call: MyCall) -> Response:
     """Approve or reject the work of a job: whoever its acceptance names. Any penalty is computed by the platform."""

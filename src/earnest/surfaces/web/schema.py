@@ -22,11 +22,20 @@ DESCRIPTION: Final = (
     "of answers are to be ignored. Money is in whole micro-units. What is refused is a problem (RFC 9457)."
 )
 METHODS: Final = ("get", "put", "post", "delete", "patch")
-ALWAYS: Final = ("unknown_key", "expired_key", "unknown_field", "quota_exceeded", "internal_error", "maintenance")
-WITH_KEY: Final = ("missing_key",)
+ALWAYS: Final = (
+    "missing_key",
+    "unknown_key",
+    "expired_key",
+    "unknown_field",
+    "quota_exceeded",
+    "internal_error",
+    "maintenance",
+)
+WITH_KEY: Final = ("scope_forbidden", "heartbeat_scope_forbidden", "account_suspended")
+CHANGING_WITH_KEY: Final = ("scope_forbidden", "heartbeat_scope_forbidden")
 WITH_BODY: Final = ("malformed_json", "too_large", "unsupported_media")
 WITH_INPUT: Final = ("validation",)
-CHANGING: Final = ("account_suspended", "cross_site")
+CHANGING: Final = ("cross_site",)
 KEYED: Final = ("idempotency_key_required", "idempotency_key_conflict", "idempotency_in_progress")
 
 IDEMPOTENCY_KEY: Final[dict[str, Any]] = {
@@ -93,7 +102,7 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
     """Add to one operation what the door does for it."""
     codes = [*ALWAYS]
     if operation.get("security"):
-        codes += WITH_KEY
+        codes += WITH_KEY if method == "get" else (*WITH_KEY, *CHANGING_WITH_KEY)
     if operation.get("parameters") or "requestBody" in operation:
         codes += WITH_INPUT
     if method != "get":

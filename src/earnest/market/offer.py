@@ -163,17 +163,21 @@ def check_requirements(requirements: Sequence[Requirement]) -> None:
             raise Refused("validation", f"{one.id}: kind must be one of {', '.join(EVIDENCE_KINDS)}")
         if one.path == WHOLE and len(requirements) > 1:
             raise Refused("validation", f"{one.id}: an archive of everything is the only thing that is handed in")
-        if one.path != WHOLE and (fault := path_fault(one.path)):
-            raise Refused("validation", f"{one.id}: {fault}")
+        if one.path != WHOLE:
+            _check_path(one.path, [other.path for other in requirements], one.id)
 
 
 def check_files(files: Mapping[str, str]) -> None:
     """Raises `Refused("validation")` for a path that leads elsewhere or to another file's place."""
     for path in files:
-        if fault := path_fault(path):
-            raise Refused("validation", f"files: {fault}")
-        if any(other != path and other.startswith(f"{path}/") for other in files):
-            raise Refused("validation", f"files: {path!r} is a file and a folder")
+        _check_path(path, files, "files")
+
+
+def _check_path(path: str, others: Collection[str], place: str) -> None:
+    if fault := path_fault(path):
+        raise Refused("validation", f"{place}: {fault}")
+    if any(other.startswith(f"{path}/") for other in others):
+        raise Refused("validation", f"{place}: {path!r} is a file and a folder")
 
 
 def check_price(currency: str, amount_micro: int, terms: Terms) -> int:

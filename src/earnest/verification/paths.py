@@ -14,6 +14,7 @@ from earnest.foundation.errors import Broken, Refused
 
 BESIDE_BYTES_MAX: Final = 16 * 1024 * 1024
 GLOB_SEGMENTS_MAX: Final = 32
+NAME_BYTES_MAX: Final = 255
 PATH_CHARACTERS_MAX: Final = 1_024
 TEXT_BYTES_MAX: Final = 4 * 1024 * 1024
 
@@ -21,6 +22,10 @@ TEXT_BYTES_MAX: Final = 4 * 1024 * 1024
 def path_fault(path: str) -> str | None:
     """What is wrong with a path that must lie below some folder, or None."""
     parts = path.split("/")
+    if any(ord(character) < 32 or ord(character) == 127 for character in path):
+        return f"{path!r} must have no control characters"
+    if any(len(part.encode()) > NAME_BYTES_MAX for part in parts):
+        return f"{path[:80]!r} has a part of more than {NAME_BYTES_MAX} bytes, which no file is called"
     if not path or PurePosixPath(path).is_absolute() or any(part in {"", ".", ".."} for part in parts):
         return f"{path!r} must be a relative path without empty parts, '.' and '..'"
     return None

@@ -58,7 +58,7 @@ async def listening(market: Market, quotas: Quotas, *, needs_key: bool = True) -
         app = create_app(market, HASHING, url=url, quotas=quotas)
         if not needs_key:
             mount(app, url=url, clock=market.desk.clock, chance=market.desk.chance, needs_key=False)
-        server = _Server(uvicorn.Config(app, log_config=None, lifespan="on"))
+        server = _Server(uvicorn.Config(app, log_config=None, lifespan="on", date_header=False))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         await asyncio.wait_for(server.begun.wait(), START_S)
         try:

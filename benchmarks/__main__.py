@@ -223,6 +223,17 @@ TARGETS = (
         bound=1.25,
         unit="times that with 100",
     ),
+    Target(
+        program="jobs", key="per_s", what="jobs posted to settled, over HTTP", bound=60, unit="jobs/s", at_least=True
+    ),
+    Target(program="jobs", key="server_cpu_ms", what="CPU of the server for each of them", bound=11, unit="ms"),
+    Target(
+        program="jobs",
+        key="cpu_ratio",
+        what="the same with 1,000,000 jobs in the books",
+        bound=1.25,
+        unit="times that with 100",
+    ),
     Target(program="install", key="help_s", what="`earnest --help`", bound=0.25, unit="s"),
     Target(program="install", key="size_mb", what="base install", bound=80, unit="MB"),
     Target(program="install", key="distributions", what="base install", bound=45, unit="distributions"),

@@ -140,7 +140,7 @@ def test_an_agent_is_owned_once_and_by_whoever_confirmed() -> None:
             owned(account, OPERATOR, "")
 
 
-@pytest.mark.parametrize("status", set(Status) - {Status.SUSPENDED})
+@pytest.mark.parametrize("status", sorted(set(Status) - {Status.SUSPENDED}))
 def test_a_suspended_account_resumes_where_it_was(status: Status) -> None:
     account = replace(AGENT, status=status)
     assert resumed(suspended(account)) == account

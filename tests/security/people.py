@@ -19,7 +19,7 @@ NOT_BOOKS = ("replies", "touches", "facts", "log_", "sqlite_", "alembic")
 
 @dataclass
 class People:
-    """Who is there, by handle: each with keys `reg`, `live` and `hb`. `ids`: what is Ann's and Bob's, by its name in paths."""
+    """Who is there, by handle: each with keys `reg`, `live` and `hb`. `ids`: what is theirs, by its name in paths."""
 
     site: Site
     olga: str

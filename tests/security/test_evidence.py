@@ -6,16 +6,16 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from surfaces.web.conftest import Site
-from surfaces.web.jobs import RIGHT, job_body
 
 from earnest.effects.clock import SystemClock
 from earnest.effects.web.fetching import Dial, Resolve, Web
+from surfaces.web.conftest import Site
+from surfaces.web.jobs import RIGHT, job_body
 
 from .people import People, gathered
 
@@ -38,6 +38,10 @@ ESCAPES = (
 )
 """Paths that lead elsewhere, or that no file can have."""
 PUBLIC = "93.184.216.34"
+OURS = (
+    *("127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "127.1", "2130706433", "0x7f000001"),
+    *("10.0.0.1", "192.168.1.1", "172.16.0.1", "169.254.169.254", "100.64.0.1", "[fd00::1]", "[fe80::1%25lo]"),
+)
 
 
 @pytest.fixture
@@ -49,6 +53,11 @@ def wanted(path: str, **changes: Any) -> dict[str, Any]:
     return job_body(evidence_requirements=[{"id": "answer", "kind": "json", "path": path}], **changes)
 
 
+def files_in(folder: Path) -> set[Path]:
+    """What lies there beside the artifacts."""
+    return {each for each in folder.rglob("*") if "artifacts" not in each.parts}
+
+
 async def state_of(people: People, claim_id: str) -> tuple[str, str | None]:
     claim = await people.ok("bob", "GET", f"/claims/{claim_id}")
     return claim["state"], claim["verdict"]
@@ -57,15 +66,15 @@ async def state_of(people: People, claim_id: str) -> tuple[str, str | None]:
 # Names.
 
 
-@pytest.mark.parametrize("path", ESCAPES)
-async def test_no_path_leads_out_of_the_work_nor_beside_the_checks(people: People, tmp_path: Path, path: str) -> None:
+async def test_no_path_leads_out_of_the_work_nor_beside_the_checks(people: People, tmp_path: Path) -> None:
     kept = await people.ok("ann", "POST", "/artifacts", content=b"{}")
-    before = {each for each in tmp_path.rglob("*") if "artifacts" not in each.parts}
-    if path not in {"", "."}:  # the id, and an archive of everything
-        assert await people.code("ann", "POST", "/jobs", wanted(path)) == "validation"
-    files = [{"path": path, "sha256": kept["sha256"]}]
-    assert await people.code("ann", "POST", "/jobs", job_body(files=files)) == "validation"
-    assert {each for each in tmp_path.rglob("*") if "artifacts" not in each.parts} == before
+    before = files_in(tmp_path)
+    for path in ESCAPES:
+        if path not in {"", "."}:  # the id, and an archive of everything
+            assert await people.code("ann", "POST", "/jobs", wanted(path)) == "validation", path
+        files = [{"path": path, "sha256": kept["sha256"]}]
+        assert await people.code("ann", "POST", "/jobs", job_body(files=files)) == "validation", path
+    assert files_in(tmp_path) == before
 
 
 @pytest.mark.parametrize("paths", [("a", "a/b"), ("a/b", "a"), ("a", "a/b/c")])
@@ -77,11 +86,12 @@ async def test_nothing_is_a_file_and_a_folder(people: People, paths: tuple[str, 
     assert await people.code("ann", "POST", "/jobs", job_body(files=files)) == "validation"
 
 
-@pytest.mark.parametrize("name", ["../answer", "answer/../x", "/etc/passwd", "..", "", "a b", "a\x00", "."])
-async def test_an_item_names_a_requirement_and_never_a_place(people: People, name: str) -> None:
+async def test_an_item_names_a_requirement_and_never_a_place(people: People) -> None:
     _, claim_id = await people.claimed()
-    item = {"requirement_id": name, "kind": "json", "inline": {"sum": 42}}
-    assert await people.code("bob", "POST", f"/claims/{claim_id}/evidence", {"items": [item]}) == "validation"
+    for name in ("../answer", "answer/../x", "/etc/passwd", "..", "", "a b", "a\x00", "."):
+        item = {"requirement_id": name, "kind": "json", "inline": {"sum": 42}}
+        code = await people.code("bob", "POST", f"/claims/{claim_id}/evidence", {"items": [item]})
+        assert code == "validation", name
 
 
 # Addresses. The rules of a fetch have tests of their own (tests/effects/web); here they are met through the door.
@@ -134,19 +144,13 @@ def with_web(people: People, resolve: Resolve, dial: Dial) -> None:
     object.__setattr__(people.site.market, "web", web)
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        *("127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "127.1", "2130706433", "0x7f000001"),
-        *("10.0.0.1", "192.168.1.1", "172.16.0.1", "169.254.169.254", "100.64.0.1", "[fd00::1]", "[fe80::1%25lo]"),
-    ],
-)
-async def test_evidence_is_not_fetched_from_where_only_we_can_reach(people: People, host: str) -> None:
+async def test_evidence_is_not_fetched_from_where_only_we_can_reach(people: People) -> None:
     _, claim_id = await people.claimed()
     with inner_server() as (port, heard):
-        for url in (f"https://{host}/", f"https://{host}:{port}/", f"http://{host}:{port}/"):
-            code = await refusal_of(people, claim_id, url)
-            assert code in {"address_refused", "url_refused", "maintenance"}, url
+        for host in OURS:
+            for url in (f"https://{host}/", f"https://{host}:{port}/", f"http://{host}:{port}/"):
+                code = await refusal_of(people, claim_id, url)
+                assert code in {"address_refused", "url_refused", "maintenance"}, url
         assert heard == []
 
 
@@ -155,14 +159,14 @@ async def test_evidence_is_not_fetched_from_where_only_we_can_reach(people: Peop
 )
 async def test_a_redirection_leads_to_no_place_of_ours(people: People, location: str) -> None:
     dialled: list[str] = []
-    with inner_server() as (port, heard):
+    with inner_server() as (port, heard), ExitStack() as open_ends:
         told = location.format(port=port).encode()
 
         def dial(address: str, _port: int, _seconds: float) -> socket.socket:
             dialled.append(address)
             ours, theirs = socket.socketpair()
+            open_ends.enter_context(theirs)
             theirs.sendall(b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + told + b"\r\n\r\n")
-            theirs.shutdown(socket.SHUT_WR)
             return ours
 
         with_web(people, lambda host, _: ["10.1.2.3"] if host == "inside.test" else [PUBLIC], dial)
@@ -260,7 +264,7 @@ async def test_a_digest_that_is_not_that_of_its_content_is_refused(people: Peopl
 
 
 async def test_markup_of_strangers_is_stored_as_text_and_served_as_data(people: People) -> None:
-    """Titles, texts, descriptions, notes, reasons, reviews and statements: JSON all of it, which no browser guesses at."""
+    """Titles, texts, notes, reasons, reviews and statements: all of it is JSON, which no browser takes for a page."""
     said = {"title": MARKUP[:100], "text": MARKUP, "criteria": [{**job_body()["criteria"][0], "text": MARKUP}]}
     job_id, claim_id = await people.claimed(**said)
     item = {**RIGHT["items"][0], "note": MARKUP}
@@ -307,3 +311,19 @@ async def test_no_html_answer_holds_markup_that_somebody_sent(people: People) ->
             assert not is_html or "default-src 'none'" in answer.headers["content-security-policy"], path
             assert answer.headers["x-content-type-options"] == "nosniff", path
             assert answer.status_code < 500, path
+
+
+async def test_a_fault_of_a_check_is_no_verdict_and_stops_nobody_else(
+    people: People, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What breaks the judge is judged unclear, once: it is not met again and again before what waits behind it."""
+    claim_id, _ = await handed_in(people, acceptance="machine")
+
+    async def break_down(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(people.site.market.verifier, "verify", break_down)
+        await people.judged()
+    assert await state_of(people, claim_id) == ("submitted", "unclear")
+    assert "cannot be judged" in caplog.text

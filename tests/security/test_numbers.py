@@ -56,7 +56,7 @@ async def test_every_number_of_every_body_has_its_bounds_and_keeps_them(
                 wrong.append(f"{operation.name} {place}: no bounds")
                 continue
             beyond = (str(int(schema["minimum"]) - 1), str(int(schema["maximum"]) + 1))
-            whole = put(operation.sample(), way, MARK, operation.body, operation.components)
+            whole = put(operation.sample(), way, MARK, operation.body or {}, operation.components)
             for text in {text for text in (*STRANGE, *beyond) if not is_allowed(text, schema)}:
                 tried += 1
                 answer = await site.ask(

@@ -4,8 +4,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
-from surfaces.web.conftest import Site
-from surfaces.web.jobs import job_body
 
 from earnest.effects.rails.manual import ManualRail
 from earnest.foundation.canonical import JsonObject
@@ -16,6 +14,8 @@ from earnest.market.service import CLAIMS
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.payouts import tend_payouts
 from earnest.runtime.market.settling import settle
+from surfaces.web.conftest import Site
+from surfaces.web.jobs import job_body
 
 from .operations import Operation
 from .people import People, gathered, whole, with_belongings
@@ -132,7 +132,7 @@ async def test_what_is_decided_once_is_not_decided_again(people: People) -> None
 
 
 async def test_a_settlement_that_is_replayed_moves_nothing(people: People) -> None:
-    """The same request, the same request under another key, the story, and the chain itself; and the clock at any time."""
+    """The same request, again under another key, the story, and the chain itself; and the clock."""
     _, claim_id = await people.submitted()
     once = {"headers": {"Idempotency-Key": "once"}}
     first = await people.ok("ann", "POST", f"/claims/{claim_id}/accept", **once)

@@ -117,6 +117,39 @@ async def test_a_swap_of_the_folder_changes_nothing(folder: Path) -> None:
     assert (await verifier(swaps).verify([criterion()], folder)).answer is Answer.VERIFIED
 
 
+async def test_what_is_laid_out_for_us_alone_is_judged_where_it_lies_and_removed() -> None:
+    seen: list[Subject] = []
+
+    def lay_out(scratch: Path) -> tuple[Path, Path]:
+        for name in ("work", "base"):
+            (scratch / name).mkdir()
+        (scratch / "work" / "a").write_bytes(b"a")
+        return scratch / "work", scratch / "base"
+
+    async def looks(subject: Subject, tools: CheckTools) -> Findings:
+        seen.append(subject)
+        return Findings(passed=(subject.snapshot.folder / "a").read_bytes() == b"a", reason="fine")
+
+    async def swaps(subject: Subject, tools: CheckTools) -> Findings:
+        (subject.snapshot.folder / "a").write_bytes(b"better")
+        return Findings(passed=True, reason="fine")
+
+    assert (await verifier(looks).verify([criterion()], lay_out)).answer is Answer.VERIFIED
+    assert seen[0].base_folder == seen[0].snapshot.folder.with_name("base")
+    assert not seen[0].snapshot.folder.parent.exists()
+    assert (await verifier(swaps).verify([criterion()], lay_out)).answer is Answer.UNCLEAR
+
+
+async def test_what_is_laid_out_is_taken_in_as_strictly_as_what_is_brought() -> None:
+    def lay_out(scratch: Path) -> tuple[Path, None]:
+        (scratch / "work").mkdir()
+        (scratch / "work" / "link").symlink_to("/etc/passwd")
+        return scratch / "work", None
+
+    verdict = await verifier(passes).verify([criterion()], lay_out)
+    assert (verdict.answer, verdict.criteria[0].cause) == (Answer.UNCLEAR, Cause.EVIDENCE)
+
+
 async def test_what_cannot_be_taken_in_is_unclear_for_want_of_evidence(folder: Path) -> None:
     (folder / "link").symlink_to("/etc/passwd")
     verdict = await verifier(passes).verify([criterion()], folder)
@@ -200,6 +233,23 @@ async def test_nothing_required_proves_nothing(folder: Path) -> None:
 async def test_a_faulty_config_is_unclear_and_never_run(folder: Path, key: str) -> None:
     verdict = await verifier(passes).verify([criterion("C1", **{key: 1})], folder)
     assert (verdict.answer, verdict.criteria[0].cause) == (Answer.UNCLEAR, Cause.VERIFIER)
+
+
+def test_only_a_config_without_faults_is_remembered_and_none_that_names_files(tmp_path: Path) -> None:
+    looks: list[JsonObject] = []
+
+    class Counted(Scripted):
+        def config_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
+            looks.append(config)
+            return super().config_faults(config, base_folder)
+
+    judge = Verifier(registry=Registry({"scripted": Counted(passes)}), sandbox=None, clock=VirtualClock())
+    for spec in (CheckSpec(kind="scripted", config={"a": 1}), CheckSpec(kind="scripted", config={"bad": 1})):
+        assert [len(judge.check_faults(spec)) for _ in range(2)] == [len(spec.config.keys() & {"bad"})] * 2
+    assert [list(config) for config in looks] == [["a"], ["bad"], ["bad"]]
+    judge.check_faults(CheckSpec(kind="scripted", config={"a": 1}), tmp_path)
+    judge.check_faults(CheckSpec(kind="scripted", config={"a": 2}))
+    assert len(looks) == 5
 
 
 def check(kind: str, limits: JsonObject | None = None, **config: object) -> Criterion:

@@ -23,7 +23,6 @@ from earnest.effects.web.fetching import Web
 from earnest.foundation.errors import EarnestError
 from earnest.identity.key import LINK_MS, operator_link
 from earnest.identity.secret import KeyedHash
-from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.money import open_treasury
@@ -76,7 +75,7 @@ class Server:
 
 
 @contextlib.asynccontextmanager
-async def open_server(settings: Settings, terms: Terms | None = None) -> AsyncIterator[Server]:
+async def open_server(settings: Settings) -> AsyncIterator[Server]:
     """Take the data directory, open the market in it and begin the work beside it.
 
     Raises `Refused`: `data_directory_in_use` beside another writer, `key_store_damaged`.
@@ -92,7 +91,7 @@ async def open_server(settings: Settings, terms: Terms | None = None) -> AsyncIt
         keep_sealing(stack, database, bus, clock)
         market = Market(
             desk=Desk(database, clock, chance),
-            terms=terms or Terms(),
+            terms=settings.market,
             verifier=verifier_for(settings, sandbox, clock=clock, chance=chance, reviews=reviews_in(database, clock)),
             registry=Registry(),
             artifacts=ArtifactStore(places.artifacts(settings.home)),

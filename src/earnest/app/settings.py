@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from earnest.app.judges import JudgeSettings, read_judge
 from earnest.app.mail_settings import MailSettings, read_mail
+from earnest.app.market_settings import read_terms
 from earnest.app.mcp import read_servers
 from earnest.app.model_settings import ModelSettings, read_models
 from earnest.app.server_settings import ServerSettings, read_server
@@ -20,13 +21,14 @@ from earnest.effects.probes.spec import ProbeSpec, read_probe
 from earnest.engine.gradient.constants import Constants, Signal, Tuning
 from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.foundation.names import is_slug
+from earnest.market.terms import Terms
 
 HOME_VARIABLE: Final = "EARNEST_HOME"
 FILE_NAME: Final = "settings.toml"
 SOLVER: Final = "solver"
 TASKS: Final = "tasks"
 TUNABLE: Final = ("rho", "time_s")
-TABLES: Final = (SOLVER, "probes", "judge", "mail", "models", "server", "web")
+TABLES: Final = (SOLVER, "probes", "judge", "mail", "market", "models", "server", "web")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,8 @@ class Settings:
     """The server that takes the platform's mail; table `[mail]` of the file."""
     server: ServerSettings = field(default_factory=ServerSettings)
     """Where the platform is served, and its limits; table `[server]` of the file."""
+    market: Terms = field(default_factory=Terms)
+    """The numbers that the market goes by; table `[market]` of the file."""
     mcp_servers: tuple[ServerSpec, ...] = ()
     """The servers of `mcp.json` in the data directory (docs/mcp.md)."""
     solver: Constants = field(default_factory=Constants)
@@ -92,6 +96,7 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     web = read_web(source.values.get("web", {}), environment, source.fault_at)
     mail = read_mail(source.values.get("mail", {}), environment, source.fault_at)
     server = read_server(source.values.get("server", {}), source.fault_at)
+    market = read_terms(source.values.get("market", {}), source.fault_at)
     servers = read_servers(home, environment, source.faults)
     numbers = _file_numbers(source) | _environment_numbers(environment, source.faults)
     if source.faults:
@@ -106,6 +111,7 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         web=web,
         mail=mail,
         server=server,
+        market=market,
         mcp_servers=servers,
     )
     return replace(settings, **numbers)  # type: ignore[arg-type]  # all of these are int

@@ -11,7 +11,10 @@ def are_related(one: Account, other: Account) -> bool:
 
 
 def need_neutral(judge: Account, seller: Account, buyer: Account) -> None:
-    """Nobody judges a case of their own, or of an agent of theirs against a stranger. Raises `Refused("related_party")`."""
+    """Nobody judges a case of their own, or of an agent of theirs against a stranger.
+
+    Raises `Refused("related_party")`.
+    """
     sides = [are_related(judge, party) for party in (seller, buyer)]
     if judge.id in {seller.id, buyer.id} or sides.count(True) == 1:
         raise Refused("related_party", "a side of this is yours: somebody else decides, or at last the clock")

@@ -15,6 +15,7 @@ from earnest.effects.clock import VirtualClock
 from earnest.effects.storage import writer as writer_module
 from earnest.effects.storage.database import Database
 from earnest.effects.storage.facts import BODY_BYTES_MAX, KIND_CHARACTERS_MAX, SUBJECT_CHARACTERS_MAX
+from earnest.effects.storage.touches import touched
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Refused, Unavailable
@@ -54,6 +55,23 @@ async def test_facts_are_numbered_without_gaps_in_order_of_recording(database: D
     assert seqs == list(range(1, 21))
     assert subjects(database) == [f"run-{n}" for n in range(20)]
     assert database.last_seq == 20
+
+
+def test_what_a_fact_concerns_is_touched_with_it_or_not_at_all(database: Database) -> None:
+    def twice(transaction: Transaction) -> None:
+        for subjects_touched in (("ann", "bob"), ("ann",)):
+            transaction.touch(transaction.record(fact()), subjects_touched)
+
+    def in_vain(transaction: Transaction) -> None:
+        transaction.touch(transaction.record(fact()), ("bob", "eve"))
+        raise Refused("no", "no")
+
+    database.write_sync(twice)
+    with pytest.raises(Refused):
+        database.write_sync(in_vain)
+    newest = database.read_sync(lambda reader: [touched(reader, name) for name in ("ann", "bob", "eve")])
+    assert newest == [2, 1, 0]
+    assert database.read_sync(lambda reader: touched(reader, "ann", "bob")) == 2
 
 
 def test_a_thread_without_an_event_loop_writes_too(database: Database) -> None:

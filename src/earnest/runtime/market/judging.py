@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -29,10 +30,12 @@ from earnest.verification.plugin import Promise
 from earnest.verification.verdict import Answer, Verdict, verdict_to_json
 
 WORKERS: Final = 4
-TAKEN_AT_ONCE: Final = 64
+LOOKED_AT_MAX: Final = 2 * WORKERS
+"""Of those that wait the oldest, so that beside all that are under way there are as many again."""
 LOOK_AGAIN_MS: Final = 5_000
 REASON_CHARACTERS_MAX: Final = 2_000
 CRITERIA_KEPT_MAX: Final = 128
+_LOG: Final = logging.getLogger("earnest.work")
 _BY_PEOPLE: Final = frozenset({"proposer_review", "human"})
 _NOBODY: Final = "no machine decides it: it waits for whoever accepts the work"
 
@@ -71,11 +74,13 @@ class Judging:
 
     async def _take(self) -> int:
         """Begin what can be begun; how much."""
+        if len(self._under_way) == WORKERS:
+            return 0
         waiting = self._market.desk.database.read_sync(
             lambda reader: [
                 claim.id
                 for claim in CLAIMS.where(
-                    reader, "state = 'submitted' AND verdict = '' ORDER BY submitted_at_ms LIMIT ?", (TAKEN_AT_ONCE,)
+                    reader, "state = 'submitted' AND verdict = '' ORDER BY submitted_at_ms LIMIT ?", (LOOKED_AT_MAX,)
                 )
             ]
         )
@@ -87,8 +92,11 @@ class Judging:
             task.add_done_callback(partial(self._done, claim_id))
         return len(taken)
 
-    def _done(self, claim_id: str, _: asyncio.Task[None]) -> None:
+    def _done(self, claim_id: str, task: asyncio.Task[None]) -> None:
         self._under_way.pop(claim_id, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _LOG.error("%s is judged later: %s", claim_id, error)
+            return  # and not at once, for ever
         self._market.handed_in.set()
 
     async def _judge(self, claim_id: str) -> None:
@@ -96,7 +104,11 @@ class Judging:
         claim, job, submission = market.desk.database.read_sync(
             lambda reader: _what(CLAIMS.find(reader, claim_id), reader)
         )
-        verdict = await _verdict(market, claim, job, submission)
+        try:
+            verdict = await _verdict(market, claim, job, submission)
+        except Exception as error:  # whatever it is, it would be met again, and others wait
+            _LOG.exception("%s cannot be judged", claim_id)
+            verdict = _unclear(f"a fault of ours: {type(error).__name__}")
         await market.desk.tick(lambda entry: give_verdict(entry, market.terms, submission, verdict))
 
 
@@ -137,15 +149,19 @@ async def _verdict(market: Market, claim: Claim, job: Job, submission: Submissio
     """What the verifier says of the stored copy. What we cannot lay out is unclear, for reasons of ours."""
     criteria = machine_criteria(job)
     if not criteria:
-        return {"verdict": Answer.UNCLEAR.value, "criteria": [], "reason": _NOBODY}
+        return _unclear(_NOBODY)
     promise = Promise(title=job.title, text=job.text, origin=claim.id)
     try:
         verdict = await market.verifier.verify(
             criteria, partial(_lay_out_all, market, job, submission), promise=promise
         )
     except (Broken, Unavailable) as error:
-        return {"verdict": Answer.UNCLEAR.value, "criteria": [], "reason": f"it cannot be laid out: {error}"}
+        return _unclear(f"it cannot be laid out: {error}")
     return _for_people(verdict, waits=len(criteria) < len(_criteria(job.criteria)))
+
+
+def _unclear(reason: str) -> Mapping[str, Any]:
+    return {"verdict": Answer.UNCLEAR.value, "criteria": [], "reason": reason}
 
 
 def _for_people(verdict: Verdict, *, waits: bool) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from earnest.client.client import Client
 from earnest.client.credentials import Credentials, known_handles, load_credentials
@@ -12,24 +13,41 @@ KEY_VARIABLE = "EARNEST_KEY"
 
 
 def client_of(handle: str, environment: Mapping[str, str] = os.environ) -> Client:
-    """The client: `EARNEST_URL` and `EARNEST_KEY`, or the credentials of an agent in the data directory.
+    """The client of `credentials_of`. Raises `Refused` as that does."""
+    found = credentials_of(handle, environment)
+    return Client(found.url, found.key)
+
+
+def credentials_of(handle: str, environment: Mapping[str, str] = os.environ) -> Credentials:
+    """`EARNEST_URL` and `EARNEST_KEY`, without a handle; or the credentials of an agent in the data directory.
 
     Raises `Refused`: `no_credentials`, and as `load_credentials` does.
     """
-    from earnest.app.server_settings import HOST, PORT  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
-
     url, key = environment.get(URL_VARIABLE, ""), environment.get(KEY_VARIABLE, "")
     if key and not handle:
-        return Client(url or f"http://{HOST}:{PORT}", key)
-    home = read_settings(environment).home
+        return Credentials(handle="", url=platform_url(environment), key=key)
+    home = data_directory(environment)
     known = [handle] if handle else known_handles(home)
     if len(known) != 1:
         there = f"there are {', '.join(known)}: say --as HANDLE" if known else f"no agent has credentials in {home}"
         raise Refused("no_credentials", f"set {KEY_VARIABLE} to a key; {there}")
     credentials = load_credentials(home, known[0])
     _check_url(credentials, url)
-    return Client(credentials.url, credentials.key)
+    return credentials
+
+
+def platform_url(environment: Mapping[str, str] = os.environ) -> str:
+    """Where the platform is, unless credentials say otherwise: `EARNEST_URL`, or this machine."""
+    from earnest.app.server_settings import HOST, PORT  # noqa: PLC0415
+
+    return environment.get(URL_VARIABLE, "") or f"http://{HOST}:{PORT}"
+
+
+def data_directory(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where credentials lie."""
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+
+    return read_settings(environment).home
 
 
 def _check_url(credentials: Credentials, url: str) -> None:

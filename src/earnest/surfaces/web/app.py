@@ -82,9 +82,9 @@ def create_app(
     documents = schema_router(app)
     for router in (*ROUTERS, home_router(home), meta_router(quotas), documents):
         _adopt(app, router, API)
-    for router in (*ROOT_ROUTERS, documents, pages.router, health_router(readiness or {}, metrics)):
+    served = served_router(app, url=url, terms=market.terms, quotas=quotas)
+    for router in (*ROOT_ROUTERS, documents, pages.router, health_router(readiness or {}, metrics), served):
         _adopt(app, router, "")
-    app.include_router(served_router(app, url=url, terms=market.terms, quotas=quotas))
     refuse_in_problems(app)
     house = House(
         market=market,

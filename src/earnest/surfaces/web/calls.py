@@ -16,6 +16,7 @@ from urllib.parse import quote
 from fastapi import Depends
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.openapi.models import HTTPBearer as BearerModel
+from fastapi.params import Query
 from fastapi.routing import APIRoute
 from fastapi.security.base import SecurityBase
 from starlette.datastructures import Headers
@@ -239,11 +240,15 @@ def _json(call: Call, raw: bytes) -> JsonValue:
 
 
 def _check_query(request: Request, route: APIRoute) -> None:
-    known = {field.alias for field in get_flat_params(route.dependant)} - set(request.path_params)
-    strange = sorted(set(request.query_params) - known)
+    names = [name for name, _ in request.query_params.multi_items()]
+    known = {field.alias for field in get_flat_params(route.dependant) if isinstance(field.field_info, Query)}
+    strange = sorted(set(names) - known)
     if strange:
         errors = [_fault(f"#/query/{name[:80]}", "unknown_field") for name in strange[:20]]
         raise Refused("unknown_field", f"{json.dumps(strange[0][:80])} is no parameter of this", errors=errors)
+    if twice := [name for name in names if names.count(name) > 1]:
+        errors = [{"pointer": f"#/query/{twice[0]}", "code": "validation", "detail": "given twice"}]
+        raise Refused("validation", f"{twice[0]} is given twice", errors=errors)
 
 
 def _fault(pointer: str, code: str) -> dict[str, JsonValue]:

@@ -112,10 +112,10 @@ class Door:
         return call, _too_large() if _is_too_long(call) else None
 
     def _identify(self, call: Call, now_ms: int) -> None:
-        given = call.headers.get("authorization")
-        if given is not None:
-            kind, _, text = given.partition(" ")
-            if kind.lower() != "bearer":
+        given = call.headers.getlist("authorization")
+        if given:
+            kind, _, text = given[0].partition(" ")
+            if kind.lower() != "bearer" or len(given) > 1:  # of two, a proxy may have looked at the other
                 raise Refused("unknown_key", "a key is shown as `Authorization: Bearer …`")
             call.caller = self._house.doorkeeper.by_key(text.strip(), now_ms)
             return

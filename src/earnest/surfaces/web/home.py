@@ -155,9 +155,13 @@ def home_router(page: HomePage) -> APIRouter:
 def _asked(query: str) -> tuple[tuple[bool, bool], bool]:
     """What is to be included, and whether it is to be explained. Raises `Refused`: `validation`, `unknown_field`."""
     asked = {"include": "jobs,buyer", "explain": "0"}
-    for name, value in parse_qsl(query, keep_blank_values=True, max_num_fields=10):
+    seen: set[str] = set()
+    for name, value in parse_qsl(query, keep_blank_values=True):
         if name not in asked:
             raise _fault(name, "unknown_field", "is no parameter of this")
+        if name in seen:
+            raise _fault(name, "validation", "given twice")
+        seen.add(name)
         asked[name] = value
     included = INCLUDES.get(asked["include"])
     if included is None:

@@ -124,10 +124,10 @@ def _skill_words(written: Mapping[str, Any], terms: Terms, quotas: Quotas) -> di
     return {
         "version": __version__,
         "limits": "; ".join(_limit(quota) for quota in (quotas.home, quotas.read, quotas.write, quotas.register)),
-        "claim_days": terms.claim_link_s // DAY_S,
+        "claim_days": f"{terms.claim_link_s / DAY_S:g}",
         "trial_attempts": terms.trial_attempts_per_day,
         "trial_micro": terms.trial_aid_micro,
-        "grace_hours": terms.grace_s // HOUR_S,
+        "grace_hours": f"{terms.grace_s / HOUR_S:g}",
         "example": json.dumps(EXAMPLE_JOB, indent=2),
         "fees": " ".join(_fee(currency, terms) for currency in terms.currencies),
         "endpoints": "\n".join(_endpoints(written)),

@@ -13,9 +13,9 @@ from earnest.app.server_settings import ServerSettings
 from earnest.foundation.errors import Unavailable
 from earnest.surfaces.web.app import create_app
 from earnest.surfaces.web.limits import Quota, Quotas
+from earnest.surfaces.web.wire import BoundedHttp
 
 BACKLOG = 2_048
-HEADER_BYTES_MAX = 64 * 1024
 
 
 def listen(settings: ServerSettings) -> socket.socket:
@@ -56,7 +56,7 @@ async def serve(server: Server, listener: socket.socket, url: str, begun: Callab
         proxy_headers=bool(settings.proxies),
         forwarded_allow_ips=list(settings.proxies),
         timeout_graceful_shutdown=settings.stop_s,
-        h11_max_incomplete_event_size=HEADER_BYTES_MAX,
+        http=BoundedHttp,
         ws="none",
     )
     serving = _Serving(config, begun)

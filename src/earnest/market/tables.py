@@ -39,4 +39,4 @@ CAPABILITIES = table_of(Capability, "capabilities", ("account_id",), ("category"
 TRIALS = table_of(Trial, "trials", ("account_id", "started_at_ms"), ("capability_id",))
 APPLICATIONS = table_of(Application, "applications", ("job_id", "applied_at_ms"), ("account_id",))
 SIGNALS = table_of(Signal, "signals", ("account_id", "at_ms"))
-ARTIFACTS = table_of(Artifact, "artifacts", ("account_id", "kept_at_ms"), ("sha256",))
+ARTIFACTS = table_of(Artifact, "artifacts", ("account_id", "brought_bytes"), ("sha256",))

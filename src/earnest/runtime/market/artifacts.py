@@ -19,7 +19,7 @@ ANY_MEDIA_TYPE: Final = "application/octet-stream"
 BRINGERS: Final = (Scope.LIVE, Scope.HEARTBEAT, Scope.OPERATOR)
 """The keys that bring artifacts on their own; evidence and offers bring theirs by their own rules."""
 _MEDIA_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}", re.ASCII)
-_BROUGHT: Final = "SELECT coalesce(sum(size_bytes), 0) FROM artifacts WHERE account_id = ?"
+_BROUGHT: Final = "SELECT coalesce(max(brought_bytes), 0) FROM artifacts WHERE account_id = ?"
 _IN_EVIDENCE: Final = """
 SELECT 1 FROM artifacts a
 JOIN claims c ON c.seller = a.account_id
@@ -73,13 +73,15 @@ def keep_artifact(entry: Entry, limits: ArtifactLimits, stored: Stored, media_ty
     known = ARTIFACTS.get(entry.transaction, key)
     if known is not None:
         return known
-    if stored.size_bytes > limits.owner_bytes - _brought_bytes(entry.transaction, entry.me.id):
+    brought_bytes = _brought_bytes(entry.transaction, entry.me.id) + stored.size_bytes
+    if brought_bytes > limits.owner_bytes:
         raise Refused("limit_reached", f"an account may bring {limits.owner_bytes} bytes in all")
     artifact = Artifact(
         id=key,
         account_id=entry.me.id,
         sha256=stored.sha256,
         size_bytes=stored.size_bytes,
+        brought_bytes=brought_bytes,
         media_type=media_type_of(media_type),
         kept_at_ms=entry.now_ms,
     )

@@ -38,10 +38,10 @@ from earnest.surfaces.web.schema import schema_router
 from earnest.surfaces.web.served import served_router
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
-    routes_identity.router,
-    routes_identity.operator_router,
     routes_jobs.router,
     routes_claims.router,
+    routes_identity.router,
+    routes_identity.operator_router,
     routes_reviews.router,
     routes_disputes.router,
     routes_capabilities.router,
@@ -51,7 +51,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     routes_wallet.router,
     routes_log.router,
 )
-"""What stands under `/api/v1`. Of two routes that fit a path the first takes it."""
+"""What stands under `/api/v1`. Of two routes that fit a path the first takes it; what is asked most stands first."""
 ROOT_ROUTERS: Final[tuple[APIRouter, ...]] = (routes_jobs.root_router,)
 """What stands at the root too, for agents that look there."""
 

@@ -39,12 +39,13 @@ CREATE TABLE artifacts (
   account_id TEXT NOT NULL,
   sha256 TEXT NOT NULL,
   size_bytes INTEGER NOT NULL,
+  brought_bytes INTEGER NOT NULL,
   media_type TEXT NOT NULL,
   kept_at_ms INTEGER NOT NULL,
   PRIMARY KEY (id)
 )
  STRICT;
-CREATE INDEX artifacts_by_account_id_kept_at_ms ON artifacts (account_id, kept_at_ms);
+CREATE INDEX artifacts_by_account_id_brought_bytes ON artifacts (account_id, brought_bytes);
 CREATE INDEX artifacts_by_sha256 ON artifacts (sha256);
 CREATE TABLE capabilities (
   id TEXT NOT NULL,

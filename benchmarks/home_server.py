@@ -25,9 +25,9 @@ from earnest.identity.caller import Scope as KeyScope
 from earnest.identity.key import KEY_PURPOSE, Key, key_text
 from earnest.identity.secret import KeyedHash
 from earnest.identity.service import ACCOUNTS, KEYS
-from earnest.market.capability import Capability, CapabilityState
-from earnest.market.claim import Claim, ClaimState
-from earnest.market.job import Job, JobState, TaskClass
+from earnest.market.capabilities.capability import Capability, CapabilityState
+from earnest.market.claims.claim import Claim, ClaimState
+from earnest.market.jobs.job import Job, JobState, TaskClass
 from earnest.market.service import CAPABILITIES, CLAIMS, JOBS
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk

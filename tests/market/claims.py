@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from earnest.market import contest, ending, judgement, working
-from earnest.market.claim import Actor, Claim, ClaimState
-from earnest.market.claim_clock import clock
-from earnest.market.deadlines import with_wake
-from earnest.market.job import Job, JobState, TaskClass
+from earnest.market.claims import contest, ending, judgement, working
+from earnest.market.claims.claim import Actor, Claim, ClaimState
+from earnest.market.claims.clock import clock
+from earnest.market.claims.deadlines import with_wake
+from earnest.market.jobs.job import Job, JobState, TaskClass
 from earnest.market.terms import Terms
 
 NOW: Final = 1_800_000_000_000

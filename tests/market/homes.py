@@ -8,12 +8,12 @@ from typing import Any, cast
 from earnest.foundation.canonical import JsonObject
 from earnest.identity.account import Account, Kind, Status
 from earnest.ledger.payout import Payout, PayoutState
-from earnest.market.capability import Capability, CapabilityState, Trial
-from earnest.market.claim import Claim, ClaimState
-from earnest.market.dispute import Dispute, DisputeState
-from earnest.market.home import Home, build
-from earnest.market.home_input import HomeInput, Unreviewed
-from earnest.market.job import Job, JobState, TaskClass
+from earnest.market.capabilities.capability import Capability, CapabilityState, Trial
+from earnest.market.claims.claim import Claim, ClaimState
+from earnest.market.disputes.dispute import Dispute, DisputeState
+from earnest.market.homes.given import HomeInput, Unreviewed
+from earnest.market.homes.home import Home, build
+from earnest.market.jobs.job import Job, JobState, TaskClass
 from earnest.market.terms import Terms
 
 HOUR_MS = 3_600_000

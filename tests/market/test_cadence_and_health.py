@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from earnest.market.cadence import jitter_s, next_check_ms
-from earnest.market.claim import Claim, ClaimState
-from earnest.market.dispute import Dispute
-from earnest.market.health import Health, health, piles_at_ms, silent_after_s
+from earnest.market.claims.claim import Claim, ClaimState
+from earnest.market.disputes.dispute import Dispute
+from earnest.market.homes.cadence import jitter_s, next_check_ms
+from earnest.market.homes.health import Health, health, piles_at_ms, silent_after_s
 
 from .homes import DAY_MS, HOUR_MS, ME, NOW, claim, dispute, home, unreviewed
 

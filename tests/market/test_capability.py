@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from earnest.foundation.errors import Refused
-from earnest.market.capability import (
+from earnest.market.capabilities.availability import Availability, Hours, read_availability
+from earnest.market.capabilities.badge import after_tests, after_time, after_work
+from earnest.market.capabilities.capability import (
     Capability,
     CapabilityForm,
     CapabilityState,
@@ -17,8 +19,6 @@ from earnest.market.capability import (
     revoked,
     with_wake,
 )
-from earnest.market.capability_availability import Availability, Hours, read_availability
-from earnest.market.capability_badge import after_tests, after_time, after_work
 from earnest.market.terms import DAY_S, Terms
 
 DAY_MS = DAY_S * 1_000

@@ -6,11 +6,11 @@ from itertools import product
 import pytest
 
 from earnest.contracts.spec import Acceptance
-from earnest.market import ending, judgement, working
-from earnest.market.claim import TERMINAL, Claim, ClaimState, is_approaching, is_overdue
-from earnest.market.claim_clock import clock
-from earnest.market.deadlines import OPERATOR_ASKED, deadline, with_wake
-from earnest.market.moving import Moved
+from earnest.market.claims import ending, judgement, working
+from earnest.market.claims.claim import TERMINAL, Claim, ClaimState, is_approaching, is_overdue
+from earnest.market.claims.clock import clock
+from earnest.market.claims.deadlines import OPERATOR_ASKED, deadline, with_wake
+from earnest.market.claims.moving import Moved
 from earnest.verification.verdict import Answer
 
 from .claims import DAY_MS, HOUR_MS, NOW, SELLER, TERMS, claim_in, disputed, opened, submitted

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from earnest.foundation.errors import Refused
-from earnest.market import contest, ending, judgement, working
-from earnest.market.claim import TERMINAL, Actor, Claim, ClaimState, is_approaching
-from earnest.market.claim_clock import clock
-from earnest.market.deadlines import with_wake
-from earnest.market.ending import RETRY_MAX_S
-from earnest.market.moving import Moved
+from earnest.market.claims import contest, ending, judgement, working
+from earnest.market.claims.claim import TERMINAL, Actor, Claim, ClaimState, is_approaching
+from earnest.market.claims.clock import clock
+from earnest.market.claims.deadlines import with_wake
+from earnest.market.claims.ending import RETRY_MAX_S
+from earnest.market.claims.moving import Moved
 
 from .claims import CRITERIA, DAY_MS, HOUR_MS, NOW, TERMS, accepted, claim_in, conceded, declined, disputed, submitted
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from earnest.foundation.errors import Refused
-from earnest.market import contest, ending, extension, judgement, working
-from earnest.market.claim import TERMINAL, WORKING, Actor, ClaimState, is_approaching, is_overdue
-from earnest.market.claim_clock import clock
-from earnest.market.deadlines import with_wake
-from earnest.market.moving import Moved
+from earnest.market.claims import contest, ending, extension, judgement, working
+from earnest.market.claims.claim import TERMINAL, WORKING, Actor, ClaimState, is_approaching, is_overdue
+from earnest.market.claims.clock import clock
+from earnest.market.claims.deadlines import with_wake
+from earnest.market.claims.moving import Moved
 
 from .claims import CRITERIA, NOW, SELLER, TERMS, a_job
 from .paper import AMOUNT, DAY, HOUR, Paper

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from earnest.foundation.errors import Refused
-from earnest.market import contest, ending, extension, judgement, working
-from earnest.market.claim import TERMINAL, Actor, Claim, ClaimState
-from earnest.market.claim_clock import clock
-from earnest.market.deadlines import with_wake
-from earnest.market.lifecycle import TRANSITIONS
-from earnest.market.moving import Moved
+from earnest.market.claims import contest, ending, extension, judgement, working
+from earnest.market.claims.claim import TERMINAL, Actor, Claim, ClaimState
+from earnest.market.claims.clock import clock
+from earnest.market.claims.deadlines import with_wake
+from earnest.market.claims.lifecycle import TRANSITIONS
+from earnest.market.claims.moving import Moved
 
 from .claims import CRITERIA, DAY_MS, NOW, TERMS, claim_in
 

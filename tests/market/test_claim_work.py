@@ -3,11 +3,11 @@
 import pytest
 
 from earnest.foundation.errors import Refused
-from earnest.market import extension, judgement, working
-from earnest.market.claim import Actor, Claim, ClaimState, role_of
-from earnest.market.claim_clock import clock
-from earnest.market.job import JobState
-from earnest.market.moving import Moved
+from earnest.market.claims import extension, judgement, working
+from earnest.market.claims.claim import Actor, Claim, ClaimState, role_of
+from earnest.market.claims.clock import clock
+from earnest.market.claims.moving import Moved
+from earnest.market.jobs.job import JobState
 
 from .claims import BUYER, CRITERIA, DAY_MS, HOUR_MS, NOW, SELLER, TERMS, a_job, claim_in, opened, submitted
 

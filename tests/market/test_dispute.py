@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from earnest.foundation.errors import Refused
-from earnest.market import dispute as rules
-from earnest.market import ruling as rulings
-from earnest.market.claim import Claim
-from earnest.market.dispute import CLOSED, TRANSITIONS, Dispute, DisputeEvent, DisputeState
-from earnest.market.ruling import For, Ruling
+from earnest.market.claims.claim import Claim
+from earnest.market.disputes import dispute as rules
+from earnest.market.disputes import ruling as rulings
+from earnest.market.disputes.dispute import CLOSED, TRANSITIONS, Dispute, DisputeEvent, DisputeState
+from earnest.market.disputes.ruling import For, Ruling
 from earnest.market.settlement import Stake, stake_lost, stake_returned, stake_split
 from earnest.market.terms import MICRO, USD
 

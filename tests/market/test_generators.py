@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from earnest.foundation.canonical import canonical_bytes, digest_of
-from earnest.market.categories import CATEGORIES, is_category
-from earnest.market.generators.draws import Draws
-from earnest.market.generators.expressions import NotAProgramError, run
-from earnest.market.generators.generator import Generator
-from earnest.market.generators.registry import GENERATORS, generators_for
+from earnest.market.capabilities.generators.draws import Draws
+from earnest.market.capabilities.generators.expressions import NotAProgramError, run
+from earnest.market.capabilities.generators.generator import Generator
+from earnest.market.capabilities.generators.registry import GENERATORS, generators_for
+from earnest.market.jobs.categories import CATEGORIES, is_category
 
 from .solvers import solve
 

@@ -10,10 +10,10 @@ import pytest
 from earnest.foundation.canonical import canonical_bytes, digest_bytes
 from earnest.identity.account import Status
 from earnest.ledger.payout import PayoutState
-from earnest.market.capability import CapabilityState
-from earnest.market.claim import ClaimState
-from earnest.market.dispute import DisputeState
-from earnest.market.home_input import Purse
+from earnest.market.capabilities.capability import CapabilityState
+from earnest.market.claims.claim import ClaimState
+from earnest.market.disputes.dispute import DisputeState
+from earnest.market.homes.given import Purse
 from earnest.surfaces.web.answers_home import HomeShown
 
 from .homes import (

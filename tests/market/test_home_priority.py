@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from earnest.identity.account import Status
-from earnest.market.capability import CapabilityState
-from earnest.market.claim import ClaimState
-from earnest.market.dispute import DisputeState
-from earnest.market.priority import PRIORITY, RULES, ActionKind, due_soon_at_ms
+from earnest.market.capabilities.capability import CapabilityState
+from earnest.market.claims.claim import ClaimState
+from earnest.market.disputes.dispute import DisputeState
+from earnest.market.homes.priority import PRIORITY, RULES, ActionKind, due_soon_at_ms
 
 from .homes import (
     DAY_MS,

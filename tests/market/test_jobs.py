@@ -7,13 +7,13 @@ import pytest
 
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, Kind, Status
-from earnest.market import job as rules
-from earnest.market.capability import Capability, CapabilityState
-from earnest.market.capacity import account_capacity, capacity, has_hours, is_available, need_room
-from earnest.market.claim import ClaimState
-from earnest.market.declining import check_quota, declines_max
-from earnest.market.job import AID_STATUS, JobState
-from earnest.market.related import are_related
+from earnest.market.capabilities.capability import Capability, CapabilityState
+from earnest.market.claims.claim import ClaimState
+from earnest.market.claims.declining import check_quota, declines_max
+from earnest.market.jobs import job as rules
+from earnest.market.jobs.capacity import account_capacity, capacity, has_hours, is_available, need_room
+from earnest.market.jobs.job import AID_STATUS, JobState
+from earnest.market.jobs.related import are_related
 
 from .claims import BUYER, DAY_MS, HOUR_MS, NOW, SELLER, TERMS, a_job, claim_in, opened
 

@@ -7,12 +7,12 @@ from itertools import product
 import pytest
 
 from earnest.foundation.errors import Refused
-from earnest.market.claim import TERMINAL, Actor, ClaimState
-from earnest.market.lifecycle import PREVIOUS, SAME, TRANSITIONS, allowed_events, step
+from earnest.market.claims.claim import TERMINAL, Actor, ClaimState
+from earnest.market.claims.lifecycle import PREVIOUS, SAME, TRANSITIONS, allowed_events, step
 
 from .claims import claim_in
 
-TABLE = json.loads(files("earnest.market").joinpath("claims_fsm.json").read_text(encoding="utf-8"))
+TABLE = json.loads(files("earnest.market.claims").joinpath("claims_fsm.json").read_text(encoding="utf-8"))
 EVENTS = sorted({row["event"] for row in TABLE["transitions"]})
 LEGAL = {(ClaimState(source), row["event"]): row for row in TABLE["transitions"] for source in row["from"]}
 ILLEGAL = sorted(set(product(ClaimState, EVENTS)) - set(LEGAL))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earnest.market.reputation import (
+from earnest.market.reviews.reputation import (
     WEIGHTS,
     beta_below,
     formula_json,
@@ -17,7 +17,7 @@ from earnest.market.reputation import (
     reputation_json,
     reputation_of,
 )
-from earnest.market.signal import SignalKind
+from earnest.market.reviews.signal import SignalKind
 
 
 def exactly(x: Fraction, a: int, b: int) -> Fraction:

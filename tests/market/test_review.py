@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from earnest.foundation.errors import Refused
-from earnest.market import review as rules
-from earnest.market.claim import Claim, ClaimState
-from earnest.market.contest import ruled_buyer
-from earnest.market.ending import settled
-from earnest.market.review import Opinion, ReviewRow, Side
+from earnest.market.claims.claim import Claim, ClaimState
+from earnest.market.claims.contest import ruled_buyer
+from earnest.market.claims.ending import settled
+from earnest.market.reviews import review as rules
+from earnest.market.reviews.review import Opinion, ReviewRow, Side
 
 from .claims import BUYER, DAY_MS, NOW, SELLER, TERMS, claim_in, disputed
 

@@ -10,8 +10,8 @@ from earnest.ledger.accounts import available, clearing, escrow, external, fees,
 from earnest.ledger.rules import AMOUNT_MICRO_MAX, account_named, check, effect
 from earnest.ledger.transfer import Chain, LedgerAccount, Transfer, moved
 from earnest.market import settlement
-from earnest.market.capability import Trial
-from earnest.market.claim import Claim
+from earnest.market.capabilities.capability import Trial
+from earnest.market.claims.claim import Claim
 from earnest.market.settlement import Stake
 from earnest.market.terms import MICRO, Terms
 

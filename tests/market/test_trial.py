@@ -9,10 +9,9 @@ import pytest
 
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Broken, Refused
-from earnest.market.capability import CapabilityState, Trial
-from earnest.market.generators.registry import GENERATORS
-from earnest.market.terms import Terms
-from earnest.market.trial import (
+from earnest.market.capabilities.capability import CapabilityState, Trial
+from earnest.market.capabilities.generators.registry import GENERATORS
+from earnest.market.capabilities.trial import (
     ANSWER_BYTES_MAX,
     RUN_S,
     answered,
@@ -26,6 +25,7 @@ from earnest.market.trial import (
     trial_json,
     unsealed,
 )
+from earnest.market.terms import Terms
 
 from .solvers import solve
 from .test_capability import DAY_MS, DECLARED, NOW_MS, trial

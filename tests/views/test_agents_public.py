@@ -14,11 +14,11 @@ from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, Kind, Status
 from earnest.identity.service import ACCOUNTS
-from earnest.market.dispute import Dispute, DisputeState
-from earnest.market.reputation import lower_bound_ppm
-from earnest.market.review import ReviewRow, Side
+from earnest.market.disputes.dispute import Dispute, DisputeState
+from earnest.market.reviews.reputation import lower_bound_ppm
+from earnest.market.reviews.review import ReviewRow, Side
+from earnest.market.reviews.signal import Signal, SignalKind
 from earnest.market.service import DISPUTES, REVIEWS, SIGNALS
-from earnest.market.signal import Signal, SignalKind
 from earnest.views.agents_public import activity_of, show_agent
 
 NOW = 1_780_000_000_000

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from earnest.market.job import REVISIONS_MAX
+from earnest.market.jobs.job import REVISIONS_MAX
 from earnest.market.terms import AMOUNT_MICRO_MAX, DAY_S, HOUR_S, MICRO, CurrencyTerms, Terms
 
 TABLE: Final = "market"

@@ -3,15 +3,15 @@
 from typing import Any, Final
 
 from earnest.effects.storage.book import Book
-from earnest.market.application import Application
-from earnest.market.artifact import Artifact
-from earnest.market.capability import Capability, Trial
-from earnest.market.claim import Claim
-from earnest.market.dispute import Dispute, Statement
-from earnest.market.evidence import Submission
-from earnest.market.job import Job
-from earnest.market.review import ReviewRow
-from earnest.market.signal import Signal
+from earnest.market.capabilities.capability import Capability, Trial
+from earnest.market.claims.artifact import Artifact
+from earnest.market.claims.claim import Claim
+from earnest.market.claims.evidence import Submission
+from earnest.market.disputes.dispute import Dispute, Statement
+from earnest.market.jobs.application import Application
+from earnest.market.jobs.job import Job
+from earnest.market.reviews.review import ReviewRow
+from earnest.market.reviews.signal import Signal
 
 JOBS: Final = Book("job", Job, "jobs")
 CLAIMS: Final = Book("claim", Claim, "claims")

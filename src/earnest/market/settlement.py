@@ -9,9 +9,9 @@ from typing import Final
 
 from earnest.ledger.accounts import available, clearing, escrow, external, fees, stake, treasury
 from earnest.ledger.transfer import Chain, ended, moved, reserved
-from earnest.market.capability import Trial
-from earnest.market.claim import Claim
-from earnest.market.job import Job
+from earnest.market.capabilities.capability import Trial
+from earnest.market.claims.claim import Claim
+from earnest.market.jobs.job import Job
 from earnest.market.terms import Terms
 
 BPS: Final = 10_000

@@ -1,17 +1,17 @@
 """Which tables hold jobs and what comes of them?"""
 
 from earnest.effects.storage.tables import index_of, table_of
-from earnest.market.application import Application
-from earnest.market.artifact import Artifact
-from earnest.market.capability import Capability, Trial
-from earnest.market.claim import Claim
-from earnest.market.dispute import Dispute, Statement
-from earnest.market.evidence import Submission
-from earnest.market.job import Job
-from earnest.market.review import ReviewRow
-from earnest.market.sealed import SealedReview
-from earnest.market.signal import Signal
-from earnest.market.trial_sealed import SealedTrial
+from earnest.market.capabilities.capability import Capability, Trial
+from earnest.market.capabilities.sealed_trial import SealedTrial
+from earnest.market.claims.artifact import Artifact
+from earnest.market.claims.claim import Claim
+from earnest.market.claims.evidence import Submission
+from earnest.market.disputes.dispute import Dispute, Statement
+from earnest.market.jobs.application import Application
+from earnest.market.jobs.job import Job
+from earnest.market.reviews.review import ReviewRow
+from earnest.market.reviews.sealed import SealedReview
+from earnest.market.reviews.signal import Signal
 
 JOBS = table_of(
     Job, "jobs", ("creator", "id"), ("state", "id"), ("redo_of",), ("creator", "state", "currency", "amount_micro")

@@ -8,10 +8,10 @@ from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account, Kind
-from earnest.market.capability import Capability
-from earnest.market.reputation import WEIGHTS, WINDOW_S, reputation_json
-from earnest.market.signal import Signal, SignalKind
-from earnest.market.standing import standing
+from earnest.market.capabilities.capability import Capability
+from earnest.market.reviews.reputation import WEIGHTS, WINDOW_S, reputation_json
+from earnest.market.reviews.signal import Signal, SignalKind
+from earnest.market.reviews.standing import standing
 
 CAPABILITIES_MAX: Final = 100
 _ACCOUNTS: Final = Rows(Account, "accounts")

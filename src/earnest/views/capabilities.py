@@ -7,10 +7,10 @@ from earnest.effects.storage.rows import Rows
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
-from earnest.market.capability import Capability, Trial, capability_json
-from earnest.market.generators.registry import GENERATORS, generators_for
+from earnest.market.capabilities.capability import Capability, Trial, capability_json
+from earnest.market.capabilities.generators.registry import GENERATORS, generators_for
+from earnest.market.capabilities.trial import CURRENCY, attempts_left, trial_id_of, trial_json
 from earnest.market.terms import DAY_S, Terms
-from earnest.market.trial import CURRENCY, attempts_left, trial_id_of, trial_json
 
 LISTED_MAX: Final = 100
 _CAPABILITIES: Final = Rows(Capability, "capabilities")

@@ -9,9 +9,9 @@ from earnest.effects.storage.rows import Rows
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.market.claim import Claim
-from earnest.market.evidence import Submission
-from earnest.market.lifecycle import allowed_events
+from earnest.market.claims.claim import Claim
+from earnest.market.claims.evidence import Submission
+from earnest.market.claims.lifecycle import allowed_events
 
 _CLAIMS: Final = Rows(Claim, "claims")
 _SUBMISSIONS: Final = Rows(Submission, "submissions")

@@ -9,8 +9,8 @@ from earnest.effects.storage.rows import Rows
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.market.claim import Claim
-from earnest.market.dispute import STATEMENTS_MAX, Dispute, Statement, allowed_events
+from earnest.market.claims.claim import Claim
+from earnest.market.disputes.dispute import STATEMENTS_MAX, Dispute, Statement, allowed_events
 
 _DISPUTES: Final = Rows(Dispute, "disputes")
 _STATEMENTS: Final = Rows(Statement, "statements")

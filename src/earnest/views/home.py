@@ -12,14 +12,14 @@ from earnest.identity.presence import Presence
 from earnest.ledger.accounts import available, clearing
 from earnest.ledger.payout import Payout
 from earnest.ledger.transfer import LedgerAccount
-from earnest.market.capability import Capability, CapabilityState, Trial
-from earnest.market.claim import TERMINAL, Claim, ClaimState
-from earnest.market.deadlines import SILENT
-from earnest.market.dispute import Dispute
-from earnest.market.home_input import HomeInput, Purse, Unreviewed
-from earnest.market.home_members import ON_ITS_WAY
-from earnest.market.job import Job
-from earnest.market.related import are_related
+from earnest.market.capabilities.capability import Capability, CapabilityState, Trial
+from earnest.market.claims.claim import TERMINAL, Claim, ClaimState
+from earnest.market.claims.deadlines import SILENT
+from earnest.market.disputes.dispute import Dispute
+from earnest.market.homes.given import HomeInput, Purse, Unreviewed
+from earnest.market.homes.members import ON_ITS_WAY
+from earnest.market.jobs.job import Job
+from earnest.market.jobs.related import are_related
 from earnest.market.terms import AMOUNT_MICRO_MAX, CURRENCIES
 
 SHOWN_MAX: Final = 100

@@ -11,8 +11,8 @@ from earnest.effects.storage.rows import Rows
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.market.claim import Claim
-from earnest.market.job import Job, JobState, aid_status
+from earnest.market.claims.claim import Claim
+from earnest.market.jobs.job import Job, JobState, aid_status
 
 _JOBS: Final = Rows(Job, "jobs")
 _CLAIMS: Final = Rows(Claim, "claims")

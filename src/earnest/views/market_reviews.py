@@ -9,8 +9,8 @@ from earnest.effects.storage.rows import Rows
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.market.claim import Claim
-from earnest.market.review import ReviewRow, window_of
+from earnest.market.claims.claim import Claim
+from earnest.market.reviews.review import ReviewRow, window_of
 from earnest.market.terms import Terms
 
 _CLAIMS: Final = Rows(Claim, "claims")

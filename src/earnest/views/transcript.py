@@ -9,10 +9,10 @@ from earnest.effects.storage.rows import Rows
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.market.capability import Trial
-from earnest.market.claim import Claim
-from earnest.market.evidence import Submission
-from earnest.market.trial import trial_json
+from earnest.market.capabilities.capability import Trial
+from earnest.market.capabilities.trial import trial_json
+from earnest.market.claims.claim import Claim
+from earnest.market.claims.evidence import Submission
 
 _TRIALS: Final = Rows(Trial, "trials")
 _CLAIMS: Final = Rows(Claim, "claims")

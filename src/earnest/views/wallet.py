@@ -12,7 +12,7 @@ from earnest.ledger.accounts import available, clearing, pending_out
 from earnest.ledger.payout import Deposit, Payout
 from earnest.ledger.rules import account_named
 from earnest.ledger.transfer import LedgerAccount
-from earnest.market.home_input import Purse
+from earnest.market.homes.given import Purse
 from earnest.market.terms import CurrencyTerms, Terms
 
 _ACCOUNTS: Final = Rows(LedgerAccount, "ledger_accounts")

@@ -11,9 +11,9 @@ from earnest.effects.artifacts.store import ArtifactLimits, Stored
 from earnest.foundation.canonical import JsonObject, digest_bytes
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
-from earnest.market.claim import Claim, ClaimState
-from earnest.market.dispute import Dispute, DisputeState, Statement
-from earnest.market.evidence import Submission
+from earnest.market.claims.claim import Claim, ClaimState
+from earnest.market.claims.evidence import Submission
+from earnest.market.disputes.dispute import Dispute, DisputeState, Statement
 from earnest.market.service import CLAIMS, DISPUTES, STATEMENTS, SUBMISSIONS
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.artifacts import (

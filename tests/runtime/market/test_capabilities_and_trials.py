@@ -12,10 +12,10 @@ from earnest.foundation.facts import Fact
 from earnest.identity.caller import Caller, Scope
 from earnest.ledger import accounts
 from earnest.ledger import service as ledger
-from earnest.market.capability import CapabilityForm
-from earnest.market.capability_availability import Availability
+from earnest.market.capabilities.availability import Availability
+from earnest.market.capabilities.capability import CapabilityForm
+from earnest.market.capabilities.trial import RUN_S, trial_id_of
 from earnest.market.service import CAPABILITIES, TRIALS
-from earnest.market.trial import RUN_S, trial_id_of
 from earnest.runtime.desk import Entry
 from earnest.runtime.market import capabilities, trials
 from earnest.runtime.market.money import open_treasury

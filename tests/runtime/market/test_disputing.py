@@ -16,9 +16,9 @@ from earnest.identity.service import ACCOUNTS
 from earnest.ledger import accounts
 from earnest.ledger import service as ledger
 from earnest.ledger.transfer import moved
-from earnest.market.claim import ClaimState
-from earnest.market.dispute import Dispute, DisputeState
-from earnest.market.ruling import For, Vote
+from earnest.market.claims.claim import ClaimState
+from earnest.market.disputes.dispute import Dispute, DisputeState
+from earnest.market.disputes.ruling import For, Vote
 from earnest.market.service import DISPUTES, SIGNALS
 from earnest.runtime.desk import Entry
 from earnest.runtime.market import clocks, deciding, disputing

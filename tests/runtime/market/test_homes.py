@@ -12,9 +12,9 @@ from earnest.effects.storage.touches import touched
 from earnest.identity.caller import Caller
 from earnest.ledger import service as ledger
 from earnest.market import settlement
-from earnest.market.capability import Capability, CapabilityState
-from earnest.market.home_input import HomeInput
-from earnest.market.job import Job, JobState, TaskClass
+from earnest.market.capabilities.capability import Capability, CapabilityState
+from earnest.market.homes.given import HomeInput
+from earnest.market.jobs.job import Job, JobState, TaskClass
 from earnest.market.service import CAPABILITIES, JOBS, category
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.claiming import claim_job

@@ -11,9 +11,9 @@ from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.ledger import accounts
 from earnest.ledger import service as ledger
-from earnest.market.claim import Claim, ClaimState
-from earnest.market.job import JobState, TaskClass
-from earnest.market.offer import Offer, Requirement
+from earnest.market.claims.claim import Claim, ClaimState
+from earnest.market.jobs.job import JobState, TaskClass
+from earnest.market.jobs.offer import Offer, Requirement
 from earnest.market.service import CLAIMS, JOBS, SUBMISSIONS
 from earnest.runtime.market import claiming, clocks, deciding
 from earnest.runtime.market.judging import Judging
@@ -22,8 +22,8 @@ from earnest.runtime.market.submitting import Item, prepare_submission
 
 from .conftest import Town, usd
 
-SCHEMA = {"type": "object", "required": ["sum"], "properties": {"sum": {"const": 42}}, "additionalProperties": False}
-CHECK = {"kind": "json_schema", "path": "answer.json", "schema": SCHEMA}
+SCHEMA: JsonObject = {"type": "object", "required": ["sum"], "properties": {"sum": {"const": 42}}, "additionalProperties": False}
+CHECK: JsonObject = {"kind": "json_schema", "path": "answer.json", "schema": SCHEMA}
 CRITERIA: tuple[JsonObject, ...] = ({"id": "C1", "text": "answer.json holds the sum", "check": CHECK},)
 ANSWER = Requirement(id="answer", kind="json", description="the sum", path="answer.json")
 

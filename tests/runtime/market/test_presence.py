@@ -13,7 +13,7 @@ from earnest.identity.caller import Caller
 from earnest.identity.presence import Presence
 from earnest.identity.presence_book import PRESENCE_SEEN
 from earnest.identity.service import ACCOUNTS, PRESENCES
-from earnest.market.dispute import Dispute, DisputeState
+from earnest.market.disputes.dispute import Dispute, DisputeState
 from earnest.market.service import DISPUTES
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.letters import TRIES_MAX, Letters

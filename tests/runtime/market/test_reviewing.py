@@ -12,7 +12,7 @@ from earnest.effects.clock import SystemClock
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Refused
 from earnest.identity.caller import Caller, Scope
-from earnest.market.review import Opinion, ReviewRow, Side, commitment_of
+from earnest.market.reviews.review import Opinion, ReviewRow, Side, commitment_of
 from earnest.market.service import CLAIMS, REVIEWS
 from earnest.runtime.market import clocks, reviewing
 from earnest.runtime.market.judging import Judging

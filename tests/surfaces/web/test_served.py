@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from earnest.client.heartbeat import HeartbeatState
-from earnest.market.priority import ActionKind
+from earnest.market.homes.priority import ActionKind
 from earnest.surfaces.web.schema import document
 from earnest.surfaces.web.served import EXAMPLE_JOB, WORDS
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from earnest.market.trial import regrade
+from earnest.market.capabilities.trial import regrade
 from market.solvers import solve
 
 from .conftest import Site

@@ -10,7 +10,7 @@ from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
-from earnest.market.artifact import Artifact, artifact_id
+from earnest.market.claims.artifact import Artifact, artifact_id
 from earnest.market.service import ARTIFACTS
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.market import Market

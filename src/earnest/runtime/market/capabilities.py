@@ -8,7 +8,8 @@ from typing import Final
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
-from earnest.market.capability import (
+from earnest.market.capabilities.badge import after_tests, after_time, after_work, counted_since_ms
+from earnest.market.capabilities.capability import (
     Capability,
     CapabilityForm,
     capability_json,
@@ -17,8 +18,7 @@ from earnest.market.capability import (
     revoked,
     with_wake,
 )
-from earnest.market.capability_badge import after_tests, after_time, after_work, counted_since_ms
-from earnest.market.categories import is_category
+from earnest.market.jobs.categories import is_category
 from earnest.market.service import CAPABILITIES, TRIALS
 from earnest.market.terms import AMOUNT_MICRO_MAX, Terms
 from earnest.runtime.desk import Entry

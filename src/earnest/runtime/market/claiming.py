@@ -9,13 +9,14 @@ from earnest.foundation.instants import rfc3339_s
 from earnest.identity.caller import Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.ledger import service as ledger
-from earnest.market import extension, judgement, settlement, working
-from earnest.market.application import Application
-from earnest.market.capacity import need_room
-from earnest.market.claim import WORKING, Actor, Claim, ClaimState, role_of
-from earnest.market.job import Job, taken
-from earnest.market.moving import Moved
-from earnest.market.related import are_related
+from earnest.market import settlement
+from earnest.market.claims import extension, judgement, working
+from earnest.market.claims.claim import WORKING, Actor, Claim, ClaimState, role_of
+from earnest.market.claims.moving import Moved
+from earnest.market.jobs.application import Application
+from earnest.market.jobs.capacity import need_room
+from earnest.market.jobs.job import Job, taken
+from earnest.market.jobs.related import are_related
 from earnest.market.service import APPLICATIONS, CAPABILITIES, CLAIMS, JOBS, category
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Entry

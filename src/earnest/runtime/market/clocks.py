@@ -4,13 +4,13 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.ledger import service as ledger
 from earnest.market import settlement
-from earnest.market.claim import Claim, ClaimState
-from earnest.market.claim_clock import clock
-from earnest.market.deadlines import with_wake
-from earnest.market.ending import earnings_cleared
-from earnest.market.job import Job, due_event, lapsed, window_ended
+from earnest.market.claims.claim import Claim, ClaimState
+from earnest.market.claims.clock import clock
+from earnest.market.claims.deadlines import with_wake
+from earnest.market.claims.ending import earnings_cleared
+from earnest.market.jobs.job import Job, due_event, lapsed, window_ended
+from earnest.market.reviews.standing import standing
 from earnest.market.service import APPLICATIONS, CLAIMS, JOBS
-from earnest.market.standing import standing
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.claiming import open_claim

@@ -8,12 +8,12 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
 from earnest.identity.service import ACCOUNTS
-from earnest.market import judgement
-from earnest.market.claim import Actor, Claim, ClaimState, role_of
-from earnest.market.declining import check_quota
-from earnest.market.job import Job
-from earnest.market.moving import Moved
-from earnest.market.related import need_neutral
+from earnest.market.claims import judgement
+from earnest.market.claims.claim import Actor, Claim, ClaimState, role_of
+from earnest.market.claims.declining import check_quota
+from earnest.market.claims.moving import Moved
+from earnest.market.jobs.job import Job
+from earnest.market.jobs.related import need_neutral
 from earnest.market.service import CLAIMS, JOBS
 from earnest.market.terms import DAY_S, Terms
 from earnest.runtime.desk import Entry

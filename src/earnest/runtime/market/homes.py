@@ -12,10 +12,10 @@ from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.touches import touched
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.instants import rfc3339_s
-from earnest.market.cadence import next_check_ms
-from earnest.market.health import Health, health
-from earnest.market.home import build
-from earnest.market.home_input import HomeInput
+from earnest.market.homes.cadence import next_check_ms
+from earnest.market.homes.given import HomeInput
+from earnest.market.homes.health import Health, health
+from earnest.market.homes.home import build
 from earnest.market.terms import Terms
 
 KEPT_BYTES_MAX: Final = 64 * 1024 * 1024

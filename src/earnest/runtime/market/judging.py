@@ -15,11 +15,11 @@ from earnest.contracts.yaml_source import node_of
 from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, canonical_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
-from earnest.market.claim import Claim, ClaimState
-from earnest.market.evidence import Submission
-from earnest.market.job import Job
-from earnest.market.judgement import verdict_given
-from earnest.market.offer import WHOLE
+from earnest.market.claims.claim import Claim, ClaimState
+from earnest.market.claims.evidence import Submission
+from earnest.market.claims.judgement import verdict_given
+from earnest.market.jobs.job import Job
+from earnest.market.jobs.offer import WHOLE
 from earnest.market.service import CLAIMS, JOBS, SUBMISSIONS
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Entry

@@ -15,9 +15,9 @@ from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.ledger import service as ledger
 from earnest.market import settlement
-from earnest.market.artifact import artifact_id
-from earnest.market.job import Job, JobState, check_redo, publish, withdrawn
-from earnest.market.offer import Offer, Tags, check_files, check_price, check_requirements, spec_of
+from earnest.market.claims.artifact import artifact_id
+from earnest.market.jobs.job import Job, JobState, check_redo, publish, withdrawn
+from earnest.market.jobs.offer import Offer, Tags, check_files, check_price, check_requirements, spec_of
 from earnest.market.service import ARTIFACTS, JOBS, category
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Act, Entry

@@ -7,11 +7,11 @@ from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, digest_of
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.caller import Scope
-from earnest.market import review as rules
-from earnest.market.claim import Claim
-from earnest.market.deadlines import with_wake
-from earnest.market.review import Opinion, ReviewRow
-from earnest.market.sealed import seal, unseal
+from earnest.market.claims.claim import Claim
+from earnest.market.claims.deadlines import with_wake
+from earnest.market.reviews import review as rules
+from earnest.market.reviews.review import Opinion, ReviewRow
+from earnest.market.reviews.sealed import seal, unseal
 from earnest.market.service import CLAIMS, REVIEWS
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Entry

@@ -4,15 +4,16 @@ from earnest.foundation.errors import Refused
 from earnest.ledger import accounts
 from earnest.ledger import service as ledger
 from earnest.ledger.transfer import Transfer
-from earnest.market import ending, settlement
-from earnest.market.capability import CapabilityState
-from earnest.market.claim import Actor, Claim, ClaimState
-from earnest.market.job import Job, given_back
-from earnest.market.job import settled as job_settled
-from earnest.market.moving import Moved
-from earnest.market.reputation import PPM
+from earnest.market import settlement
+from earnest.market.capabilities.capability import CapabilityState
+from earnest.market.claims import ending
+from earnest.market.claims.claim import Actor, Claim, ClaimState
+from earnest.market.claims.moving import Moved
+from earnest.market.jobs.job import Job, given_back
+from earnest.market.jobs.job import settled as job_settled
+from earnest.market.reviews.reputation import PPM
+from earnest.market.reviews.standing import standing
 from earnest.market.service import CAPABILITIES, CLAIMS, JOBS, SIGNALS, category
-from earnest.market.standing import standing
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.capabilities import look_after_work

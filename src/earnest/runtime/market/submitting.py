@@ -10,11 +10,11 @@ from earnest.effects.artifacts.store import Stored
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, digest_bytes, digest_of
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
-from earnest.market import working
-from earnest.market.artifact import Artifact, artifact_id
-from earnest.market.claim import Claim
-from earnest.market.evidence import Submission
-from earnest.market.offer import Requirement, missing
+from earnest.market.claims import working
+from earnest.market.claims.artifact import Artifact, artifact_id
+from earnest.market.claims.claim import Claim
+from earnest.market.claims.evidence import Submission
+from earnest.market.jobs.offer import Requirement, missing
 from earnest.market.service import ARTIFACTS, CLAIMS, JOBS, SUBMISSIONS
 from earnest.runtime.desk import Act, Entry
 from earnest.runtime.market.artifacts import keep_artifact, room_for

@@ -11,12 +11,12 @@ from earnest.identity.caller import Scope
 from earnest.ledger import accounts
 from earnest.ledger import service as ledger
 from earnest.market import settlement
-from earnest.market.capability import Capability, Trial
-from earnest.market.capability_badge import counted_since_ms
+from earnest.market.capabilities.badge import counted_since_ms
+from earnest.market.capabilities.capability import Capability, Trial
+from earnest.market.capabilities.sealed_trial import SealedTrial, seal_trial, unseal_trial
+from earnest.market.capabilities.trial import answered, begun, check_start, chosen, overdue, trial_id_of, trial_json
 from earnest.market.service import CAPABILITIES, TRIALS
 from earnest.market.terms import DAY_S, Terms
-from earnest.market.trial import answered, begun, check_start, chosen, overdue, trial_id_of, trial_json
-from earnest.market.trial_sealed import SealedTrial, seal_trial, unseal_trial
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.capabilities import CAPABILITIES_MAX, TRIALS_READ_MAX, look_after_trial
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from earnest.effects.storage.reader import Reader
-from earnest.market.claim import TERMINAL
+from earnest.market.claims.claim import TERMINAL
 
 _ENDED = ", ".join(f"'{state.value}'" for state in sorted(TERMINAL))
 

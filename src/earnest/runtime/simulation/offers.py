@@ -4,8 +4,8 @@ from typing import Final
 
 from earnest.contracts.spec import Acceptance
 from earnest.foundation.canonical import JsonObject
-from earnest.market.job import TaskClass
-from earnest.market.offer import Offer, Requirement
+from earnest.market.jobs.job import TaskClass
+from earnest.market.jobs.offer import Offer, Requirement
 from earnest.market.terms import DAY_S, HOUR_S
 
 RIGHT: Final = b'{"sum": 42}'

@@ -11,12 +11,12 @@ from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller
-from earnest.market.claim import WORKING, Claim, ClaimState, is_overdue
-from earnest.market.dispute import CLOSED, Dispute, DisputeState
-from earnest.market.job import JobState
-from earnest.market.offer import Offer
-from earnest.market.review import Opinion
-from earnest.market.ruling import For, Vote
+from earnest.market.claims.claim import WORKING, Claim, ClaimState, is_overdue
+from earnest.market.disputes.dispute import CLOSED, Dispute, DisputeState
+from earnest.market.disputes.ruling import For, Vote
+from earnest.market.jobs.job import JobState
+from earnest.market.jobs.offer import Offer
+from earnest.market.reviews.review import Opinion
 from earnest.market.service import CLAIMS, DISPUTES, JOBS, REVIEWS
 from earnest.runtime.desk import Act, Entry, Keyed
 from earnest.runtime.market import claiming, deciding, disputing, posting, reviewing, submitting

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from earnest.market.capability import CapabilityForm
-from earnest.market.capability_availability import DAYS, HOURS_MAX, read_availability
-from earnest.market.categories import CHARACTERS_MAX
+from earnest.market.capabilities.availability import DAYS, HOURS_MAX, read_availability
+from earnest.market.capabilities.capability import CapabilityForm
+from earnest.market.jobs.categories import CHARACTERS_MAX
 from earnest.market.terms import AMOUNT_MICRO_MAX, Terms
 
 CONCURRENT_MAX = 10_000

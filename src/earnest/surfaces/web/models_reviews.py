@@ -4,7 +4,14 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from earnest.market.review import RATING_MAX, RATING_MIN, REPLY_CHARACTERS_MAX, TEXT_CHARACTERS_MAX, Opinion, Side
+from earnest.market.reviews.review import (
+    RATING_MAX,
+    RATING_MIN,
+    REPLY_CHARACTERS_MAX,
+    TEXT_CHARACTERS_MAX,
+    Opinion,
+    Side,
+)
 from earnest.surfaces.web.models_jobs import Strict
 
 Rating = Annotated[int, Field(ge=RATING_MIN, le=RATING_MAX)]

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Response
 
 from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, canonical_bytes
-from earnest.market.reputation import formula_json
+from earnest.market.reviews.reputation import formula_json
 from earnest.surfaces.web.calls import AnyCall
 from earnest.surfaces.web.cursors import Cursor, Limit, after, cursor_of
 from earnest.surfaces.web.models_agents import Activity, AgentShown, ReputationFormula, Signals, Transcript

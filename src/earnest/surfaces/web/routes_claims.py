@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query, Response
 
 from earnest.foundation.canonical import JsonObject
 from earnest.identity.caller import Scope
+from earnest.market.capabilities.trial import is_trial_id
 from earnest.market.terms import Terms
-from earnest.market.trial import is_trial_id
 from earnest.runtime.desk import Entry
 from earnest.runtime.market import claiming, deciding
 from earnest.runtime.market.submitting import prepare_submission

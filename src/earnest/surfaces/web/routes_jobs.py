@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
-from earnest.market.job import JobState, TaskClass
-from earnest.market.trial import is_trial_id
+from earnest.market.capabilities.trial import is_trial_id
+from earnest.market.jobs.job import JobState, TaskClass
 from earnest.runtime.market.claiming import apply_for, claim_job
 from earnest.runtime.market.deciding import decide_job
 from earnest.runtime.market.posting import prepare_posting, withdraw_job

@@ -12,8 +12,8 @@ from starlette.responses import Response
 
 from earnest import __version__
 from earnest.foundation.canonical import JsonObject
-from earnest.market.cadence import ACTIVE, CAPACITY_BOUND, SLOW
-from earnest.market.priority import PRIORITY, ActionKind
+from earnest.market.homes.cadence import ACTIVE, CAPACITY_BOUND, SLOW
+from earnest.market.homes.priority import PRIORITY, ActionKind
 from earnest.market.terms import DAY_S, HOUR_S, MICRO, Terms
 from earnest.surfaces.web.calls import API, AnyCall, rendered
 from earnest.surfaces.web.limits import Quota, Quotas

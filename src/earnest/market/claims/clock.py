@@ -1,0 +1,62 @@
+"""What does time alone do to a claim?"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from earnest.market.claims.claim import Actor, Claim
+from earnest.market.claims.deadlines import OPERATOR_ASKED, next_deadline, with_wake
+from earnest.market.claims.judgement import turned_down
+from earnest.market.claims.moving import Moved, begin
+from earnest.market.reviews.signal import SignalKind
+from earnest.market.terms import Terms
+from earnest.verification.verdict import Answer
+
+_MARKS: Final[Mapping[str, SignalKind]] = {
+    "clock:grace_ended": SignalKind.MISSED_DEADLINE,
+    "clock:appeal_ended": SignalKind.REFUNDED,
+    "clock:ruling_default_refund": SignalKind.REFUNDED,
+}
+
+
+def clock(claim: Claim, now_ms: int, terms: Terms) -> tuple[Moved, ...]:
+    """Every step of the clock whose time has come, in order, each from where the last one led.
+
+    A time that begins with such a step (72 h to dispute a decline) begins now, however late the clock is: nobody loses
+    it because the platform was down.
+    """
+    moves: list[Moved] = []
+    while (due := next_deadline(claim)) is not None and due.at_ms <= now_ms:
+        moves.append(_tick(claim, due.event, now_ms, terms))
+        claim = moves[-1].claim
+    return tuple(moves)
+
+
+def _tick(claim: Claim, event: str, now_ms: int, terms: Terms) -> Moved:
+    if event == OPERATOR_ASKED:
+        return Moved(claim=with_wake(replace(claim, escalated=True)), event=event, actor=Actor.CLOCK)
+    marks = (_MARKS[event],) if event in _MARKS else ()
+    return begin(claim, event, Actor.CLOCK, now_ms).taken(_after(claim, event, now_ms, terms), *marks)
+
+
+def _after(claim: Claim, event: str, now_ms: int, terms: Terms) -> Claim:
+    match event:
+        case "clock:review_lapsed":
+            return replace(claim, reason="unjudged")
+        case "clock:revise_ended":
+            return turned_down(claim, Actor.CLOCK, (), "no revision came in time", now_ms=now_ms, terms=terms)
+        case "clock:ruling_default_pay":
+            return _paid_by_default(claim)
+        case "clock:ruling_default_refund":
+            return replace(claim, frozen="")
+        case _:
+            return claim
+
+
+def _paid_by_default(claim: Claim) -> Claim:
+    """The machine's yes pays all; where it could not tell, each side gets half, the seller the odd micro."""
+    half = claim.amount_micro // 2
+    if claim.last_verdict == Answer.VERIFIED or half == 0:
+        return replace(claim, frozen="")
+    seller_micro = claim.amount_micro - half
+    return replace(claim, frozen="", settlement_seller_micro=seller_micro, settlement_buyer_micro=half)

@@ -1,0 +1,74 @@
+"""When does the clock do something with a claim?"""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from earnest.contracts.spec import Acceptance
+from earnest.market.claims.claim import Claim, ClaimState
+from earnest.market.claims.freezing import frozen
+from earnest.verification.verdict import Answer
+
+OPERATOR_ASKED: Final = "clock:operator_asked"
+"""Nobody has judged the work by the end of its review time. No step of the table: the state stays."""
+
+SILENT: Final = frozenset({Acceptance.BUYER, Acceptance.PROPOSER})
+"""Whose silence releases."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deadline:
+    """At `at_ms` the clock takes the step `event`."""
+
+    at_ms: int
+    event: str
+
+
+def deadline(claim: Claim) -> Deadline | None:
+    """What ends the state that a claim is in if nobody does anything. None: the ledger ends it, or it is an end."""
+    match claim.state:
+        case ClaimState.CLAIMED | ClaimState.IN_PROGRESS:
+            return Deadline(at_ms=claim.grace_ends_at_ms, event="clock:grace_ended")
+        case ClaimState.SUBMITTED | ClaimState.VERIFIED:
+            return _review_deadline(claim)
+        case ClaimState.CHANGES_REQUESTED:
+            return Deadline(at_ms=_known(claim.revise_by_ms), event="clock:revise_ended")
+        case ClaimState.DECLINED:
+            return Deadline(at_ms=_known(claim.appeal_ends_at_ms), event="clock:appeal_ended")
+        case ClaimState.DISPUTED:
+            failed = claim.last_verdict == Answer.NOT_VERIFIED
+            event = "clock:ruling_default_refund" if failed else "clock:ruling_default_pay"
+            return Deadline(at_ms=frozen(claim).limit_ms, event=event)
+        case _:
+            return None
+
+
+def _review_deadline(claim: Claim) -> Deadline:
+    """Silence of who accepts releases. Where a machine or the operator decides, and after a no, it refunds later."""
+    if claim.acceptance in SILENT and claim.last_verdict != Answer.NOT_VERIFIED:
+        return Deadline(at_ms=_known(claim.review_ends_at_ms), event="clock:review_ended")
+    return Deadline(at_ms=_known(claim.unjudged_at_ms), event="clock:review_lapsed")
+
+
+def next_deadline(claim: Claim) -> Deadline | None:
+    """What the clock does next: `deadline`, or before it asking the operator."""
+    due = deadline(claim)
+    if due is not None and due.event == "clock:review_lapsed" and not claim.escalated:
+        return Deadline(at_ms=_known(claim.review_ends_at_ms), event=OPERATOR_ASKED)
+    return due
+
+
+def with_wake(claim: Claim) -> Claim:
+    """The claim with the next instant at which the clock, the ledger, clearing or the reviews have something to do."""
+    due = next_deadline(claim)
+    instants = (
+        due.at_ms if due else None,
+        claim.settle_at_ms,
+        None if claim.cleared else claim.clears_at_ms,
+        None if claim.reviews_published_at_ms is not None else claim.reviews_close_at_ms,
+    )
+    return replace(claim, wake_ms=min((at_ms for at_ms in instants if at_ms is not None), default=None))
+
+
+def _known(at_ms: int | None) -> int:
+    assert at_ms is not None, "a claim has the instants of its state"
+    return at_ms

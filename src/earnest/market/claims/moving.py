@@ -1,0 +1,74 @@
+"""How does a claim take one step, and what does the step leave behind?"""
+
+from dataclasses import dataclass, replace
+
+from earnest.market.claims.claim import TERMINAL, Actor, Claim, ClaimState
+from earnest.market.claims.deadlines import deadline, with_wake
+from earnest.market.claims.lifecycle import refusal, step, transition
+from earnest.market.reviews.signal import Signal, SignalKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """A step that was taken: what the claim is now, by which event, whose.
+
+    `ledger` says what becomes of the holds: `post_hold`, `void_hold`, or nothing. `signals` are for the seller's name.
+    """
+
+    claim: Claim
+    event: str
+    actor: Actor
+    ledger: str = ""
+    signals: tuple[Signal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A step that may be taken, to `target`."""
+
+    claim: Claim
+    event: str
+    actor: Actor
+    target: ClaimState
+    ledger: str
+    now_ms: int
+
+    def taken(self, after: Claim | None = None, *signals: SignalKind) -> Moved:
+        """The step, with the other changes in `after`. Who is to be paid or refunded is so at once."""
+        claim = replace(after or self.claim, state=self.target)
+        if self.target is not self.claim.state and self.target in {ClaimState.RELEASING, ClaimState.REFUNDING}:
+            claim = replace(claim, settle_at_ms=self.now_ms, settle_tries=0)
+        if self.target in TERMINAL:
+            claim = replace(claim, settle_at_ms=None, ended_at_ms=self.now_ms)
+        return Moved(
+            claim=with_wake(claim),
+            event=self.event,
+            actor=self.actor,
+            ledger=self.ledger,
+            signals=tuple(_signal(claim, kind, self.now_ms) for kind in signals),
+        )
+
+
+def begin(claim: Claim, event: str, actor: Actor, now_ms: int) -> Step:
+    """The step, if the table allows it now. What the clock owes comes first, even where it has not been at it yet.
+
+    Raises `Refused`: `claim_expired`, `claim_state`, `not_a_party`.
+    """
+    target = step(claim, event, actor)
+    due = deadline(claim)
+    if actor is not Actor.CLOCK and due is not None and due.at_ms <= now_ms:
+        owed = step(claim, due.event, Actor.CLOCK)
+        raise refusal(owed, f"too late for {event!r}: the time of a claim that is {claim.state} has ended")
+    ledger = transition(claim.state, event).ledger
+    return Step(claim=claim, event=event, actor=actor, target=target, ledger=ledger, now_ms=now_ms)
+
+
+def _signal(claim: Claim, kind: SignalKind, at_ms: int) -> Signal:
+    return Signal(
+        id=f"{claim.id}/{kind}",
+        account_id=claim.seller,
+        kind=kind.value,
+        claim_id=claim.id,
+        at_ms=at_ms,
+        weight=0 if claim.related else 1,
+    )

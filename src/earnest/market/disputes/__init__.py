@@ -1,0 +1,1 @@
+"""How a quarrel about a claim is settled."""

@@ -1,0 +1,69 @@
+"""When is it worth looking again? Advice: who looks earlier makes no mistake (market ruling a.3, A24)."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from earnest.market.claims.claim import WORKING, Claim
+from earnest.market.jobs.job import TaskClass
+
+SHORT_CLAIM_S: Final = 2 * 3_600
+LONG_CLAIM_S: Final = 48 * 3_600
+INACTIVE_S: Final = 7 * 86_400
+EARLIEST_S: Final = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """Seconds between two looks, and the rule that says so."""
+
+    base_s: int
+    rule: str
+
+
+CAPACITY_BOUND: Final = Pace(base_s=300, rule="an open claim has at most 2 h in all")
+SLOW: Final = Pace(
+    base_s=14_400, rule="open claims, all subjective with at least 48 h in all, and nothing of class 1 to 4"
+)
+INACTIVE: Final = Pace(
+    base_s=86_400, rule="no open claim, nothing of class 1 to 4, neither a claim nor a posted job in 7 days"
+)
+ACTIVE: Final = Pace(base_s=1_800, rule="otherwise")
+
+
+def pace(claims: Sequence[Claim], *, is_pressed: bool, is_recent: bool) -> Pace:
+    """Of a seller with these claims, which have not ended. Only a claim that is worked on has a length.
+
+    `is_pressed`: there is something of class 1 to 4; `is_recent`: a claim or a posted job in the last 7 days.
+    """
+    lengths = [total_s(claim) for claim in claims if claim.state in WORKING]
+    if any(length <= SHORT_CLAIM_S for length in lengths):
+        return CAPACITY_BOUND
+    if is_pressed:
+        return ACTIVE
+    if not claims:
+        return ACTIVE if is_recent else INACTIVE
+    is_slow = all(claim.task_class == TaskClass.SUBJECTIVE for claim in claims)
+    return SLOW if is_slow and all(length >= LONG_CLAIM_S for length in lengths) else ACTIVE
+
+
+def total_s(claim: Claim) -> int:
+    """The length of the obligation under way."""
+    return (claim.due_at_ms - claim.start_at_ms) // 1_000
+
+
+def jitter_s(account_id: str, base_s: int) -> int:
+    """A tenth of `base_s`, more or less, the same for one agent always: so that not all come at once."""
+    tenth = base_s // 10
+    number = int.from_bytes(hashlib.sha256(account_id.encode()).digest()[:8], "big")
+    return number % (2 * tenth + 1) - tenth
+
+
+def next_check_ms(account_id: str, base_s: int, boundary_ms: int | None, now_ms: int) -> int:
+    """The instant at which to look again: not past the next boundary, then the jitter, and never within a minute."""
+    earliest_ms = now_ms + EARLIEST_S * 1_000
+    wanted_ms = now_ms + base_s * 1_000
+    if boundary_ms is not None:
+        wanted_ms = max(min(wanted_ms, boundary_ms), earliest_ms)
+    return max(wanted_ms + jitter_s(account_id, base_s) * 1_000, earliest_ms)

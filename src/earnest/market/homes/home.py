@@ -1,0 +1,201 @@
+"""What does one look tell an agent: what it has, what it owes, what to do next, when to look again?
+
+The body of market ruling a.2, from values that were read at one moment.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, cast
+
+from earnest.foundation.canonical import JsonObject, JsonValue, digest_of
+from earnest.foundation.instants import rfc3339_s
+from earnest.identity.account import Status
+from earnest.market.claims.claim import WORKING
+from earnest.market.homes.cadence import INACTIVE_S, Pace, next_check_ms, pace
+from earnest.market.homes.given import HomeInput, Outlook
+from earnest.market.homes.health import Health, health
+from earnest.market.homes.members import account_member, members, on_time_until_ms
+from earnest.market.homes.priority import (
+    ACTIONS_MAX,
+    PRESSING,
+    RULES,
+    SECOND_MS,
+    Action,
+    claim_action,
+    dispute_action,
+    due_soon_at_ms,
+    ends_at_ms,
+    new_job_action,
+    ordered,
+    review_action,
+    test_job_action,
+)
+from earnest.market.jobs.capacity import capacity, has_hours
+from earnest.market.jobs.matching import matches, test_offers
+from earnest.market.terms import Terms
+
+TAG: Final = "h1-"
+HOUR_MS: Final = 3_600_000
+DAY_MS: Final = 24 * HOUR_MS
+MINUTE_MS: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """What is shown, and until when. From `valid_until_ms` on the same values give another body.
+
+    `next_check_in_after` in the body is right at the instant it was built for; `pace` and `boundary_ms`, the next
+    instant at which an obligation changes its class, give it for later. `health`: as the agent was found, by the gap
+    before this look and the `expected_s` between two.
+    """
+
+    body: JsonObject
+    state_hash: str
+    pace: Pace
+    expected_s: int
+    health: Health
+    boundary_ms: int | None
+    valid_until_ms: int
+
+    @property
+    def etag(self) -> str:
+        """A weak entity tag: equal as long as the state is."""
+        return f'W/"{TAG}{self.state_hash.removeprefix("sha256:")[:32]}"'
+
+
+def build(read: HomeInput, now_ms: int, terms: Terms, *, explain: bool = False) -> Home:
+    """The home of `read.account` at `now_ms`. With `explain`, actions and pace name the rule that made them."""
+    seen = outlook(read, now_ms, terms)
+    shown = seen.actions[:ACTIONS_MAX]
+    body = members(read, seen, now_ms, terms)
+    if len(shown) < len(seen.actions):
+        body["actions_truncated"] = len(seen.actions) - len(shown)
+    expected_s = max(read.account.expected_every_s, seen.pace.base_s)
+    last_ms = read.account.created_at_ms if read.seen_at_ms is None else read.seen_at_ms
+    found = health((now_ms - last_ms) // SECOND_MS, expected_s)
+    account = account_member(read, seen.room, found, expected_s)
+    body["what_to_do_next"] = [action.text for action in shown]
+    state_hash = digest_of(_state(body, account, shown))
+    boundary_ms = min((at for at in _boundaries(read, terms) if at > now_ms), default=None)
+    next_ms = next_check_ms(read.account.id, seen.pace.base_s, boundary_ms, now_ms)
+    body.update(
+        your_account=account,
+        actions=[_shown(action, explain=explain) for action in shown],
+        state_hash=state_hash,
+        next_check_in_after=rfc3339_s(next_ms),
+    )
+    if explain:
+        body["cadence_rule"] = seen.pace.rule
+    return Home(
+        body=body,
+        state_hash=state_hash,
+        pace=seen.pace,
+        expected_s=expected_s,
+        health=found,
+        boundary_ms=boundary_ms,
+        valid_until_ms=min(at for at in (*_boundaries(read, terms), *_marks(read, now_ms)) if at > now_ms),
+    )
+
+
+def outlook(read: HomeInput, now_ms: int, terms: Terms) -> Outlook:
+    """What follows from what was read."""
+    room = capacity(read.capabilities, read.claims, terms)
+    tests = test_offers(read.capabilities, read.trials, now_ms, terms)
+    matching = matches(read.jobs, read.capabilities, read.claims, now_ms, terms)
+    actions = list(_obligations(read, now_ms))
+    if room.free and read.account.status is not Status.SUSPENDED:
+        actions += [test_job_action(test.capability, test.job_id, test.running) for test in tests]
+        actions += [new_job_action(match.job, match.score, now_ms) for match in matching]
+    in_order = ordered(actions)
+    is_pressed = any(action.priority <= PRESSING for action in in_order)
+    is_recent = read.busy_at_ms is not None and now_ms < read.busy_at_ms + INACTIVE_S * SECOND_MS
+    return Outlook(
+        room=room,
+        tests=tests,
+        matches=matching,
+        actions=in_order,
+        pace=pace(read.claims, is_pressed=is_pressed, is_recent=is_recent),
+    )
+
+
+def _obligations(read: HomeInput, now_ms: int) -> Iterator[Action]:
+    """The actions of classes 1 to 4 and 7."""
+    for claim in read.claims:
+        if (action := claim_action(claim, now_ms)) is not None:
+            yield action
+    for review in read.reviews:
+        yield review_action(review.claim, review.closes_at_ms, is_held=review.is_held)
+    for dispute in read.disputes:
+        if (action := dispute_action(dispute, read.account.id)) is not None:
+            yield action
+
+
+def _shown(action: Action, *, explain: bool) -> JsonObject:
+    call = action.next_call
+    shown: JsonObject = {
+        "priority": action.priority,
+        "kind": action.kind.value,
+        "subject_id": action.subject_id,
+        "due_at": _instant(action.due_at_ms),
+        "text": action.text,
+        "next_call": {
+            "method": call.method,
+            "path": call.path,
+            "body_example": call.body_example,
+            "scope": call.scope,
+        },
+        "needs_human": action.needs_human,
+    }
+    return {**shown, "rule": RULES[action.kind]} if explain else shown
+
+
+def _state(body: Mapping[str, JsonValue], account: JsonObject, actions: tuple[Action, ...]) -> JsonObject:
+    """What the state hash covers: the body without what time alone changes."""
+    claims = cast("list[JsonObject]", body["open_claims"])
+    return {
+        **body,
+        "your_account": {name: value for name, value in account.items() if name != "heartbeat"},
+        "open_claims": [
+            {name: value for name, value in claim.items() if name != "hours_remaining"} for claim in claims
+        ],
+        "actions": [
+            [action.priority, action.kind.value, action.subject_id, _instant(action.due_at_ms)] for action in actions
+        ],
+    }
+
+
+def _boundaries(read: HomeInput, terms: Terms) -> Iterator[int]:
+    """Every instant at which an obligation changes its class or ends, past ones too."""
+    for claim in read.claims:
+        if claim.state in WORKING:
+            yield from (due_soon_at_ms(claim), claim.due_at_ms, ends_at_ms(claim))
+        elif claim.appeal_ends_at_ms is not None:
+            yield claim.appeal_ends_at_ms
+    for review in read.reviews:
+        yield from (on_time_until_ms(review, terms), review.closes_at_ms)
+    for dispute in read.disputes:
+        yield from (at for at in (dispute.respond_by_ms, dispute.appeal_ends_at_ms) if at is not None)
+    for claim in read.to_judge:
+        if claim.review_ends_at_ms is not None:
+            yield claim.review_ends_at_ms
+
+
+def _marks(read: HomeInput, now_ms: int) -> Iterator[int]:
+    """Further instants at which the body changes though no obligation does."""
+    yield now_ms + DAY_MS
+    for claim in read.claims:
+        left_ms = claim.due_at_ms - now_ms
+        if claim.state in WORKING and left_ms > 0:
+            yield now_ms + left_ms % HOUR_MS + SECOND_MS
+    for trial in read.trials:
+        yield trial.started_at_ms + DAY_MS
+    for job in read.jobs:
+        yield from (at for at in (job.closes_at_ms, job.apply_until_ms) if at is not None)
+    if any(has_hours(capability) for capability in read.capabilities):
+        yield now_ms - now_ms % MINUTE_MS + MINUTE_MS
+    if read.busy_at_ms is not None:
+        yield read.busy_at_ms + INACTIVE_S * SECOND_MS
+
+
+def _instant(at_ms: int | None) -> str | None:
+    return rfc3339_s(at_ms) if at_ms is not None else None

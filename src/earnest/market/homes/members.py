@@ -1,0 +1,237 @@
+"""How is each member of a home written? Names, types and units of market ruling a.2."""
+
+import json
+from collections.abc import Mapping
+from typing import Final
+
+from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.instants import rfc3339_s
+from earnest.identity.account import Status
+from earnest.ledger.payout import PayoutState
+from earnest.market.claims.claim import WORKING, Claim, ClaimState
+from earnest.market.claims.deadlines import deadline
+from earnest.market.claims.extension import policy_max_s
+from earnest.market.disputes.dispute import Dispute
+from earnest.market.homes.cadence import total_s
+from earnest.market.homes.given import HomeInput, Match, Outlook, TestOffer, Unreviewed
+from earnest.market.homes.health import Health, is_awaited, unread
+from earnest.market.homes.priority import ends_at_ms
+from earnest.market.jobs.capacity import Capacity
+from earnest.market.terms import Terms
+
+FORMAT: Final = "home-v1"
+SECOND_MS: Final = 1_000
+TEST_MINUTES: Final = 5
+REQUIREMENT: Final = ("id", "kind", "description", "required", "accept_media", "max_bytes", "verifier")
+NEXT_ACTION: Final = {
+    ClaimState.CLAIMED: "start_work",
+    ClaimState.IN_PROGRESS: "submit_evidence",
+    ClaimState.CHANGES_REQUESTED: "revise",
+    ClaimState.SUBMITTED: "wait",
+    ClaimState.VERIFIED: "wait",
+    ClaimState.DISPUTED: "wait",
+}
+"""Of the other states: none."""
+
+BEGUN: Final = frozenset({ClaimState.CLAIMED, ClaimState.IN_PROGRESS})
+ON_ITS_WAY: Final = frozenset({PayoutState.REQUESTED, PayoutState.APPROVED, PayoutState.SENT})
+FAILED: Final = frozenset({PayoutState.FAILED, PayoutState.RETURNED})
+SILENCE_RELEASES: Final = "clock:review_ended"
+
+
+def members(read: HomeInput, seen: Outlook, now_ms: int, terms: Terms) -> dict[str, JsonValue]:
+    """All members but the account, the actions and what is computed over the whole."""
+    attention = _wallet(read, terms)
+    return {
+        "format": FORMAT,
+        "open_claims": [_claim(claim, read.requirements, now_ms, terms) for claim in read.claims],
+        "pending_reviews": [_review(review, terms) for review in read.reviews],
+        "test_jobs_available": [_test(test, terms) for test in seen.tests],
+        "matching_jobs": [_match(match) for match in seen.matches],
+        "active_disputes": [_dispute(dispute, read.account.id) for dispute in read.disputes],
+        "work_to_judge": [_judged(claim) for claim in read.to_judge],
+        "wallet_attention": attention,
+        "human_attention": _human_attention(read, attention, now_ms),
+    }
+
+
+def account_member(read: HomeInput, room: Capacity, found: Health, expected_s: int) -> JsonObject:
+    """`your_account`. Its `heartbeat` is as the agent was found: this look has not counted yet."""
+    purse = read.purse
+    return {
+        "id": read.account.id,
+        "handle": read.account.handle,
+        "status": read.account.status.value,
+        "balance_micro": purse.available_micro + purse.clearing_micro,
+        "withdrawable_micro": _withdrawable_micro(read),
+        "currency": purse.currency,
+        "held_micro": purse.held_micro,
+        "pending_micro": purse.clearing_micro,
+        "capacity": {"max": room.max, "used": room.used, "free": room.free},
+        "heartbeat": {"health": found.value, "expected_every_s": expected_s},
+    }
+
+
+def on_time_until_ms(review: Unreviewed, terms: Terms) -> int:
+    """Until when a review is not late."""
+    return review.closes_at_ms - (terms.review_closes_s - terms.review_on_time_s) * SECOND_MS
+
+
+def _claim(claim: Claim, requirements: Mapping[str, str], now_ms: int, terms: Terms) -> JsonObject:
+    left_s = (claim.due_at_ms - now_ms) // SECOND_MS
+    needed = json.loads(requirements.get(claim.job_id, "[]"))
+    longest_s = _extension_max_s(claim, terms) if claim.state in BEGUN and left_s > 0 else 0
+    return {
+        "claim_id": claim.id,
+        "job_id": claim.job_id,
+        "job_title": claim.job_title,
+        "state": claim.state.value,
+        "claimed_at": rfc3339_s(claim.claimed_at_ms),
+        "deadline_at": rfc3339_s(claim.due_at_ms),
+        "hours_remaining": max(0, left_s // 3_600) if claim.state in WORKING else 0,
+        "seconds_total": total_s(claim),
+        "grace_ends_at": rfc3339_s(ends_at_ms(claim)),
+        "amount_micro": claim.amount_micro,
+        "currency": claim.currency,
+        "next_action": NEXT_ACTION.get(claim.state, "none"),
+        "extension": {
+            "allowed": longest_s > 0,
+            "max_s": longest_s,
+            "requested_at": _instant(claim.extension_asked_at_ms),
+        },
+        "evidence_requirements": [{name: one.get(name) for name in REQUIREMENT} for one in needed],
+    }
+
+
+def _extension_max_s(claim: Claim, terms: Terms) -> int:
+    """What the policy grants at once, the first time; else what the buyer may grant."""
+    if claim.auto_extend and not claim.extended:
+        return policy_max_s(claim, terms)
+    return max(0, terms.job_work_max_s - total_s(claim))
+
+
+def _review(review: Unreviewed, terms: Terms) -> JsonObject:
+    on_time, closes = rfc3339_s(on_time_until_ms(review, terms)), rfc3339_s(review.closes_at_ms)
+    whose = "The counterparty has sent theirs; yours publishes both" if review.is_held else "Neither side has sent one"
+    return {
+        "claim_id": review.claim.id,
+        "counterparty_handle": f"@{review.counterparty}",
+        "released_at": _instant(review.claim.ended_at_ms),
+        "counterparty_submitted": review.is_held,
+        "on_time_until": on_time,
+        "closes_at": closes,
+        "reminder": f"{whose}. On time until {on_time}, closed from {closes}.",
+    }
+
+
+def _test(test: TestOffer, terms: Terms) -> JsonObject:
+    return {
+        "job_id": test.job_id,
+        "category": test.capability.category,
+        "task_class": test.capability.task_class,
+        "amount_micro": terms.trial_aid_micro,
+        "currency": "AID",
+        "verifies_capability_id": test.capability.id,
+        "attempts_left": test.attempts_left,
+        "est_minutes": TEST_MINUTES,
+    }
+
+
+def _match(match: Match) -> JsonObject:
+    job = match.job
+    return {
+        "job_id": job.id,
+        "title": job.title,
+        "category": job.category,
+        "amount_micro": job.amount_micro,
+        "currency": job.currency,
+        "deadline_at": _instant(job.deadline_at_ms),
+        "match": match.score,
+    }
+
+
+def _dispute(dispute: Dispute, me: str) -> JsonObject:
+    if is_awaited(dispute, me):
+        awaiting = "me"
+    elif dispute.awaiting == "arbiter":
+        awaiting = "arbiter"
+    else:
+        awaiting = "them" if dispute.awaiting else "none"
+    return {
+        "dispute_id": dispute.id,
+        "claim_id": dispute.claim_id,
+        "role": "raiser" if dispute.raiser == me else "respondent",
+        "state": dispute.state.value,
+        "awaiting": awaiting,
+        "unread": unread(dispute, me),
+        "respond_by": _instant(dispute.respond_by_ms),
+        "last_message_at": _instant(dispute.last_message_at_ms),
+    }
+
+
+def _judged(claim: Claim) -> JsonObject:
+    by_silence = deadline(claim)
+    return {
+        "claim_id": claim.id,
+        "job_title": claim.job_title,
+        "submitted_at": _instant(claim.submitted_at_ms),
+        "review_ends_at": _instant(claim.review_ends_at_ms),
+        "default_if_silent": "release" if by_silence and by_silence.event == SILENCE_RELEASES else "refund",
+    }
+
+
+def _wallet(read: HomeInput, terms: Terms) -> dict[str, JsonValue]:
+    payout = read.payout
+    pending: JsonObject | None = None
+    if payout is not None and payout.state in ON_ITS_WAY:
+        pending = {
+            "payout_id": payout.id,
+            "amount_micro": payout.amount_micro,
+            "state": payout.state.value,
+            "since": rfc3339_s(payout.changed_at_ms or payout.requested_at_ms),
+        }
+    currency = terms.currencies[read.purse.currency]
+    return {
+        "pending_payout": pending,
+        "below_withdrawal_threshold": currency.can_pay_out
+        and 0 < _withdrawable_micro(read) < currency.payout_min_micro,
+        "stripe_onboarding_pending": read.account.status is Status.ONBOARDING,
+    }
+
+
+def _human_attention(read: HomeInput, wallet: dict[str, JsonValue], now_ms: int) -> list[JsonObject]:
+    """What no heartbeat can settle. `since` is null where the books do not say."""
+    found: list[JsonObject] = []
+
+    def add(code: str, text: str, since_ms: int | None = None) -> None:
+        found.append({"code": code, "text": text, "since": _instant(since_ms)})
+
+    if read.account.status is Status.SUSPENDED:
+        add("account_suspended", "The account is suspended: its operator knows why.")
+    if wallet["below_withdrawal_threshold"]:
+        add("below_withdrawal_threshold", "What has been earned is less than the least that can be paid out.")
+    if wallet["stripe_onboarding_pending"]:
+        add("stripe_onboarding_pending", "Payouts wait until the onboarding at the payment service is complete.")
+    payout = read.payout
+    if payout is not None and payout.state in FAILED:
+        add("payout_failed", f"Payout {payout.id} did not arrive: it is {payout.state.value}.", payout.changed_at_ms)
+    for claim in read.claims:
+        if claim.state is ClaimState.DECLINED and claim.appeal_ends_at_ms is not None:
+            until = rfc3339_s(claim.appeal_ends_at_ms)
+            add("claim_declined", f"Claim {claim.id} was declined: it can be disputed before {until}.")
+    for dispute in read.disputes:
+        if (
+            dispute.respond_by_ms is not None
+            and dispute.respond_by_ms <= now_ms
+            and is_awaited(dispute, read.account.id)
+        ):
+            add("dispute_overdue", f"Dispute {dispute.id} waits for an answer.", dispute.respond_by_ms)
+    return found
+
+
+def _withdrawable_micro(read: HomeInput) -> int:
+    return max(0, read.purse.available_micro - read.purse.reserved_micro)
+
+
+def _instant(at_ms: int | None) -> str | None:
+    return rfc3339_s(at_ms) if at_ms is not None else None

@@ -1,0 +1,1 @@
+"""What is offered: jobs, on what terms, to whom, and who has room for them."""

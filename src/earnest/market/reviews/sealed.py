@@ -1,0 +1,42 @@
+"""Where does a review lie while nobody may read it?
+
+Beside the books, as answers kept for Idempotency-Keys do: no fact holds its content before publication, so nothing that
+reads facts (proofs, exports, auditors, journal commands) can leak it. The fact holds the commitment, so it can be
+neither altered nor dropped unseen. `earnest recompute` leaves this table as it is.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from earnest.effects.storage.rows import Rows
+from earnest.effects.storage.transaction import Transaction
+from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.errors import Broken
+from earnest.market.reviews.review import Opinion, ReviewRow, commitment_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedReview:
+    """`id` is the review's, `content` its canonical form."""
+
+    id: str
+    content: str
+    salt: str
+
+
+_ROWS: Final = Rows(SealedReview, "sealed_reviews")
+
+
+def seal(transaction: Transaction, review_id: str, review: JsonObject, salt: str) -> None:
+    """Keep a review until it is published. The fact that says so is that of its commitment."""
+    _ROWS.add(transaction, SealedReview(id=review_id, content=canonical_bytes(review).decode(), salt=salt))
+
+
+def unseal(transaction: Transaction, row: ReviewRow) -> tuple[Opinion, str]:
+    """What a review says, and its salt; they lie here no longer. Raises `Broken` if it is not what was committed to."""
+    sealed = _ROWS.get(transaction, row.id)
+    if sealed is None or commitment_of(review := json.loads(sealed.content), sealed.salt) != row.commitment:
+        raise Broken(f"the sealed review {row.id} is gone, or is not the one that was committed to")
+    transaction.execute("DELETE FROM sealed_reviews WHERE id = ?", (row.id,))
+    return Opinion(rating=review["rating"], text=review["text"], parts=review["parts"]), sealed.salt

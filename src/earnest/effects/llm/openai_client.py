@@ -1,22 +1,24 @@
-"""How does one request reach an OpenAI-compatible endpoint? Importing this file loads the HTTP library.
+"""How does one request reach an endpoint over the official library? Importing this file loads the library.
 
-The official library is not used: it reads keys, addresses and headers from the environment, which must not reach an
-endpoint they were not meant for, retries in its own way, bounds nothing, and took a third of a call's CPU time.
+Of that library only the request is used: it reads keys, addresses and headers from the environment, which must not
+reach an endpoint they were not meant for, retries in its own way, bounds nothing, and builds a value for every token.
 """
 
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext
-from typing import Final
+from typing import Any, Final
 
 import httpx2
+import openai
 
 from earnest.effects.llm.api import Completion, CompletionLimits, Endpoint
 from earnest.effects.llm.exchange import Declined, Interrupted, Useless
 from earnest.effects.llm.reading import Answer, EndpointError, complaint_of
 from earnest.foundation.text import printable
 
+CALL_ID: Final = "x-client-request-id"
 LOOPBACK: Final = ("all://127.0.0.1", "all://localhost", "all://[::1]")
 KEPT_S: Final = 4
 """How long an idle connection is kept: common servers hang up after 5 s."""
@@ -30,30 +32,24 @@ class Client:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._address = httpx2.URL(f"{endpoint.base_url.rstrip('/')}/chat/completions")
-        self._headers = {
-            "accept": "text/event-stream, application/json",
-            "accept-encoding": "identity",
-            "content-type": "application/json",
-            "user-agent": "earnest",
-        }
-        if endpoint.api_key:
-            self._headers["authorization"] = f"Bearer {endpoint.api_key}"
-        self._http = httpx2.AsyncClient(
-            verify=_trusted(is_read=endpoint.base_url.startswith("https:")),
-            follow_redirects=False,
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=KEPT_MAX, keepalive_expiry=KEPT_S),
-            mounts=dict.fromkeys(LOOPBACK),  # what runs here is not behind a proxy
+        self._guard = _Guarded(endpoint)
+        self._library = openai.AsyncOpenAI(
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key or "none",  # without one it would take one from the environment
+            max_retries=0,
+            http_client=self._guard,
         )
 
     async def close(self) -> None:
         """Hang up."""
-        await self._http.aclose()
+        await self._library.close()
 
     async def ask(self, request: Mapping[str, object], call_id: str, limits: CompletionLimits) -> Completion:
         """One request, and whatever comes. Raises `Declined`, `Interrupted` or `Useless`, and nothing else."""
         try:
             return await self._exchange(request, call_id, limits)
+        except openai.APIConnectionError as error:
+            raise _broken_off(error.__cause__, limits) from None
         except httpx2.TransportError as error:
             raise _broken_off(error, limits) from None
         except EndpointError as error:
@@ -64,7 +60,15 @@ class Client:
             raise Useless(f"sent what is no answer ({type(error).__name__}: {_shown(str(error))})") from None
 
     async def _exchange(self, request: Mapping[str, object], call_id: str, limits: CompletionLimits) -> Completion:
-        response = await self._http.send(self._sent(request, call_id, limits), stream=True)
+        response = await self._library.post(
+            self._guard.address,
+            cast_to=httpx2.Response,
+            content=json.dumps({**request, "model": self._endpoint.model, "stream": True}).encode("ascii"),
+            options={
+                "headers": {CALL_ID: call_id},
+                "timeout": httpx2.Timeout(limits.silence_ms / 1000, connect=limits.connect_ms / 1000),
+            },
+        )
         try:
             answer = await _answer_of(response, limits.answer_bytes)
         finally:
@@ -80,30 +84,65 @@ class Client:
             endpoint=self._endpoint.base_url,
         )
 
-    def _sent(self, request: Mapping[str, object], call_id: str, limits: CompletionLimits) -> httpx2.Request:
-        """With these headers alone: what a client of the library would add to them stays at home."""
-        silence_s, connect_s = limits.silence_ms / 1000, limits.connect_ms / 1000
-        return httpx2.Request(
-            "POST",
-            self._address,
-            headers=self._headers | {"x-client-request-id": call_id},
-            content=json.dumps({**request, "model": self._endpoint.model, "stream": True}).encode("ascii"),
-            extensions={"timeout": {"connect": connect_s, "read": silence_s, "write": silence_s, "pool": silence_s}},
+
+class _Guarded(httpx2.AsyncClient):
+    """Posts to one address, with our own headers alone, and reads no compressed answer and no long complaint."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(
+            verify=_trusted(is_read=endpoint.base_url.startswith("https:")),
+            follow_redirects=False,
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=KEPT_MAX, keepalive_expiry=KEPT_S),
+            mounts=dict.fromkeys(LOOPBACK),  # what runs here is not behind a proxy
         )
+        self.address = f"{endpoint.base_url.rstrip('/')}/chat/completions"
+        self._url = httpx2.URL(self.address)
+        self._own = {
+            "accept": "text/event-stream, application/json",
+            "accept-encoding": "identity",
+            "content-type": "application/json",
+            "user-agent": "earnest",
+        }
+        if endpoint.api_key:
+            self._own["authorization"] = f"Bearer {endpoint.api_key}"
+
+    def build_request(self, *_: object, **given: Any) -> httpx2.Request:
+        """Of all that is `given`, the body, the timeout and the call's id are kept."""
+        call_id = {name: value for name, value in given["headers"] if name == CALL_ID}
+        timeout = {"timeout": given["timeout"].as_dict()}
+        return httpx2.Request(
+            "POST", self._url, headers=self._own | call_id, content=given["content"], extensions=timeout
+        )
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """As its parent, but a body is left to be read within bounds. Raises `Declined` or `Useless`."""
+        response = await super().send(request, **options | {"stream": True})
+        try:
+            await _refuse(response)
+        except BaseException:
+            await response.aclose()
+            raise
+        return response
+
+
+async def _refuse(response: httpx2.Response) -> None:
+    """Raise what is wrong with an answer that is none."""
+    if response.headers.get("content-encoding", "identity").lower() != "identity":
+        raise Useless("answered in compressed form, which was not asked for")
+    if not response.is_success:
+        body = bytearray()
+        await _read(response, ERROR_BYTES_MAX, body.extend)
+        raise Declined(response.status_code, _shown(complaint_of(bytes(body))), response.headers.get("retry-after"))
 
 
 async def _answer_of(response: httpx2.Response, bytes_max: int) -> Answer:
-    if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise Useless("answered in compressed form, which was not asked for")
-    answer, body = Answer(), bytearray()
+    answer = Answer()
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if not response.is_success:
-        await _read(response, ERROR_BYTES_MAX, body.extend)
-        raise Declined(response.status_code, _shown(complaint_of(bytes(body))), response.headers.get("retry-after"))
     if kind == "text/event-stream":
         await _read(response, bytes_max, answer.feed)
         answer.end()
     elif kind == "application/json":  # an endpoint that cannot stream answers in one piece
+        body = bytearray()
         await _read(response, bytes_max, body.extend)
         answer.take_whole(bytes(body))
     else:
@@ -126,7 +165,7 @@ async def _read(response: httpx2.Response, bytes_max: int, take: Callable[[bytes
         take(piece)
 
 
-def _broken_off(cause: httpx2.TransportError, limits: CompletionLimits) -> Interrupted | Useless:
+def _broken_off(cause: BaseException | None, limits: CompletionLimits) -> Interrupted | Useless:
     if isinstance(cause, httpx2.ConnectTimeout):
         return Interrupted(f"did not accept a connection within {limits.connect_ms / 1000:g} s")
     if isinstance(cause, httpx2.TimeoutException):

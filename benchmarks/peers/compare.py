@@ -51,7 +51,7 @@ def environment(name: str, folder: Path) -> Path:
 
 def measure(program: Sequence[str], home: Path) -> Mapping[str, float]:
     """What a program printed last; empty, with its complaint on stderr, if that are no figures."""
-    variables = {**os.environ, **SILENT, "HOME": str(home)}
+    variables = {**os.environ, **SILENT, "HOME": str(home), "PYTHONDONTWRITEBYTECODE": ""}  # as an installation has it
     try:
         done = subprocess.run(
             program, env=variables, cwd=home, capture_output=True, text=True, timeout=PROGRAM_TIMEOUT_S, check=True

@@ -17,6 +17,11 @@ def test_without_settings_each_use_of_the_web_needs_leave(tmp_path: Path) -> Non
     assert (tools["search"].leave, tools["fetch"].leave) == (Leave.NETWORK, Leave.NETWORK)
 
 
+def test_a_users_files_are_searched_first_and_without_leave(tmp_path: Path) -> None:
+    tools = toolbox_for(read_settings({"EARNEST_HOME": str(tmp_path)}), VirtualClock()).tools
+    assert (next(iter(tools)), tools["search_files"].leave) == ("search_files", Leave.NONE)
+
+
 def test_what_the_operator_leaves_to_agents_needs_no_more_leave(tmp_path: Path) -> None:
     (tmp_path / "settings.toml").write_text("[web]\nsearch = true\nengine = 'serper'\n")
     settings = read_settings({"EARNEST_HOME": str(tmp_path), "EARNEST_SEARCH_API_KEY": "very-secret"})

@@ -5,6 +5,7 @@ import sys
 
 from .source import SRC, expect_none, modules, shown
 
+CHAT = ("asking", "prompt", "conversation")
 HEAVY = {"alembic", "hypothesis", "jsonschema_rs", "lmdb", "pydantic", "pytest", "sqlalchemy", "sqlite3", "yaml"}
 
 
@@ -26,3 +27,9 @@ def test_protocols_and_the_foundation_load_nothing_heavy() -> None:
 
 def test_the_command_line_loads_nothing_heavy_before_a_command_is_chosen() -> None:
     expect_none(HEAVY & _loaded_by("earnest.surfaces.cli.main"), "loaded by earnest.surfaces.cli.main")
+
+
+def test_a_conversation_has_its_prompt_before_what_runs_need_is_loaded() -> None:
+    loaded = _loaded_by("earnest.surfaces.cli.main", *(f"earnest.surfaces.cli.{name}" for name in CHAT))
+    assert "prompt_toolkit" in loaded
+    expect_none((HEAVY | {"httpx", "openai", "rich"}) & loaded, "loaded before the prompt")

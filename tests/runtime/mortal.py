@@ -4,6 +4,7 @@ Run as a script. A line of JSON on stdin is a `Life`; a line of JSON on stdout s
 so that hundreds of them cost no imports. Nothing of this can be reached from the package.
 """
 
+import asyncio
 import itertools
 import json
 import os
@@ -15,12 +16,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from earnest.effects.llm import openai_compatible  # noqa: F401 - imported once, for all children
 from earnest.effects.storage.database import Database
 from earnest.effects.workspace.staging import Workspace
-from earnest.surfaces.cli import live, main, task  # noqa: F401 - imported once, for all children
+from earnest.runtime import hearing, minds_of_models, model_calls  # noqa: F401 - likewise
+from earnest.surfaces.cli import live, main, task  # noqa: F401 - likewise
 
 Owners = tuple[tuple[Any, tuple[str, ...]], ...]
-DURABLE: Owners = (Database, ("write",)), (Workspace, ("commit", "restore", "checkpoint", "finish", "stage"))
+DURABLE: Owners = ((Workspace, ("commit", "restore", "checkpoint", "finish", "stage")),)
 MOVES: Owners = (Path, ("rename", "replace", "unlink", "rmdir")), (os, ("link",))
 
 
@@ -33,6 +36,7 @@ class Boundaries:
         self.passed = 0
 
     def watch(self) -> None:
+        Database.put = self._around_put(Database.put)  # type: ignore[method-assign]
         for owner, names in DURABLE:
             for name in names:
                 setattr(owner, name, self._around_async(getattr(owner, name)))
@@ -44,6 +48,14 @@ class Boundaries:
         self.passed = next(self._numbers)
         if self.passed == self._kill_at:
             os.kill(os.getpid(), signal.SIGKILL)
+
+    def _around_put(self, real: Callable[..., None]) -> Callable[..., None]:
+        def watched(database: Database, fn: object, answer: asyncio.Future[Any]) -> None:
+            self._cross()
+            answer.add_done_callback(lambda _: self._cross())
+            real(database, fn, answer)
+
+        return watched
 
     def _around_async(self, real: Callable[..., Any]) -> Callable[..., Any]:
         async def watched(*args: Any, **kwargs: Any) -> Any:

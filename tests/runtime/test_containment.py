@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from earnest.app.platform import Platform, open_platform
 from earnest.app.readers import order_of
 from earnest.app.settings import Settings
 from earnest.effects.storage.database import Database
+from earnest.effects.storage.transaction import Transaction
 from earnest.engine.gradient.cascade import Cause, State
 from earnest.engine.messages import FinalResult, SubTaskOutcome
 from earnest.foundation.errors import Broken, Refused
@@ -172,20 +173,21 @@ async def test_a_run_is_not_worked_twice_at_once(house: House, mark: str) -> Non
 async def test_a_journal_that_cannot_be_written_ends_the_run_with_its_reason_wherever_it_fails(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, left = Database.write, 0
+    put, left = Database.put, 0
 
-    async def failing(database: Database, fn: object) -> object:
+    def failing(database: Database, fn: Callable[[Transaction], object], answer: asyncio.Future[object]) -> None:
         nonlocal left
         left -= 1
         if left < 0:
-            raise Broken("the disk is full")
-        return await write(database, fn)  # type: ignore[arg-type]
+            answer.set_exception(Broken("the disk is full"))
+        else:
+            put(database, fn, answer)
 
     ends: list[str] = []
     while not ends or ends[-1] != "accept":
         run_id = await house.begin(_playbook(_subtask("one", 1, "x", "touch x")))
         with monkeypatch.context() as patched:
-            patched.setattr(Database, "write", failing)
+            patched.setattr(Database, "put", failing)
             left = len(ends)
             async with asyncio.timeout(20):
                 ends.append(await _end_of(house, run_id))

@@ -14,7 +14,7 @@ from earnest.effects.tools.record import RawResult, ToolCall
 from earnest.effects.tools.toolbox import Toolbox
 from earnest.engine.ports import EffectUnknown, NeedsConfirmation
 from earnest.foundation.canonical import JsonObject
-from earnest.runtime.minds import within_reach
+from earnest.runtime.minds_of_models import within_reach
 from earnest.runtime.order import Grants
 
 from .hands_stage import Life, Says, begin

@@ -30,13 +30,17 @@ class Disk:
         self.failures: list[Exception | None] = []
         self.writes = 0
 
-    async def write(self, fn: Callable[[Transaction], T]) -> T:
+    def put(self, fn: Callable[[Transaction], T], answer: asyncio.Future[T]) -> None:
         self.asked.set()
+        self._writing = asyncio.create_task(self._put(fn, answer))
+
+    async def _put(self, fn: Callable[[Transaction], T], answer: asyncio.Future[T]) -> None:
         await self.held.wait()
         self.writes += 1
         if self.failures and (failure := self.failures.pop(0)):
-            raise failure
-        return await self._database.write(fn)
+            answer.set_exception(failure)
+        else:
+            self._database.put(fn, answer)
 
 
 class Bench:
@@ -171,3 +175,49 @@ async def test_an_outcome_is_written_even_if_whoever_waits_for_it_is_cancelled(b
     assert list((await bench.kept()).outcomes) == ["key"]
     facts = await bench.database.read(lambda reader: [fact.kind for fact in reader.facts()])
     assert facts == [OUTCOME]
+
+
+async def test_whoever_is_cancelled_while_others_are_written_is_written_next(bench: Bench) -> None:
+    bench.disk.held.clear()
+    first, second, third = (asyncio.create_task(bench.book.intend(key, {})) for key in "123")
+    await bench.disk.asked.wait()
+    await asyncio.sleep(0)
+    second.cancel()
+    bench.disk.held.set()
+    await asyncio.gather(first, third)
+    with pytest.raises(asyncio.CancelledError):
+        await second
+    assert list((await bench.kept()).intents) == list("123")
+
+
+async def test_a_cancelled_caller_hears_of_that_even_if_the_disk_failed(bench: Bench) -> None:
+    bench.disk.held.clear()
+    bench.disk.failures.append(Broken("the disk is full"))
+    bench.say("a")
+    concluding = asyncio.create_task(bench.book.conclude("key", {}))
+    await bench.disk.asked.wait()
+    concluding.cancel()
+    bench.disk.held.set()
+    with pytest.raises(asyncio.CancelledError):
+        await concluding
+    await bench.book.close()
+    assert list((await bench.kept()).messages) == ["a"]
+
+
+async def test_whoever_follows_the_messages_and_fails_stops_the_run_and_holds_nobody_up(bench: Bench) -> None:
+    def fail(_: int, envelope: Envelope) -> None:
+        raise Broken(f"{envelope.id} is too much")
+
+    bench.book._recorded = fail
+    bench.say("a")
+    await bench.book.intend("1", {})
+    await bench.book.intend("2", {})
+    assert bench.failed == ["what follows a kept message failed: a is too much"]
+    assert list((await bench.kept()).intents) == ["1", "2"]
+
+
+async def test_a_message_that_an_effect_takes_along_is_not_waited_for_again(bench: Bench) -> None:
+    bench.say("a")
+    await bench.book.intend("key", {})
+    await bench.clock.advance_ms(BATCH_MS)
+    assert bench.disk.writes == 1

@@ -2,7 +2,7 @@
 
 import asyncio
 import stat
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -29,9 +29,9 @@ def typing() -> Iterator[PipeInput]:
         yield pipe
 
 
-async def typed(pipe: PipeInput, home: Path, text: str) -> str:
+async def typed(pipe: PipeInput, home: Path, text: str, on_shown: Callable[[], None] = lambda: None) -> str:
     pipe.send_text(text)
-    return await asyncio.wait_for(Prompt(lambda: home, [f"/{name}" for name in COMMANDS]).read(), 10)
+    return await asyncio.wait_for(Prompt(lambda: home, [f"/{name}" for name in COMMANDS], on_shown).read(), 10)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,12 @@ async def typed(pipe: PipeInput, home: Path, text: str) -> str:
 )
 async def test_what_is_typed_is_handed_in(keys: str, text: str, typing: PipeInput, tmp_path: Path) -> None:
     assert await typed(typing, tmp_path, keys) == text
+
+
+async def test_it_is_told_when_the_prompt_stands_even_to_who_typed_before(typing: PipeInput, tmp_path: Path) -> None:
+    shown: list[bool] = []
+    assert await typed(typing, tmp_path, "ls\r", lambda: shown.append(True)) == "ls"
+    assert shown
 
 
 async def test_ctrl_d_leaves(typing: PipeInput, tmp_path: Path) -> None:

@@ -123,6 +123,22 @@ def test_json_is_one_object_and_nothing_else(arguments: tuple[str, ...], earnest
     assert ended.out.isascii()
 
 
+def test_a_playbook_is_worked_without_what_asks_models_or_draws_on_terminals(playbook: Path, home: Path) -> None:
+    arguments = ["earnest", "run", str(playbook), "--json"]
+    program = (
+        f"import sys; sys.argv = {arguments!r}\n"
+        "from earnest.surfaces.cli.main import main\n"
+        "try: main()\n"
+        "finally: print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    loaded = done.stderr.split()
+    assert "earnest.engine.playbook.executor" in loaded
+    unwanted = ("earnest.engine.model.", "earnest.effects.llm.openai", "earnest.verification.ledger.", "openai", "rich")
+    assert [name for name in loaded if name.startswith(unwanted)] == []
+
+
 @pytest.mark.parametrize("arguments", [("runs",), ("audit", "tail"), ("memory", "show")])
 def test_json_of_a_list_is_one_object_a_line(arguments: tuple[str, ...], earnest: Earnest, worked: Path) -> None:
     ended = earnest(*arguments, "--json")

@@ -71,6 +71,41 @@ def test_a_run_that_was_not_accepted_is_not_saved(
     assert not saved.exists()
 
 
+def test_what_the_models_were_told_and_answered_is_shown_and_cannot_steer_a_terminal(
+    earnest: Earnest, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(GREETS) as server:
+        for name, value in environment_of(server).items():
+            monkeypatch.setenv(name, value)
+        assert earnest("run", WORDS, "--quiet").code == 0
+    (path,) = home.glob("runs/*/task.jsonl")
+    requests = path.read_text().splitlines()
+
+    machine = earnest("show", "--log", "--json")
+    assert (machine.code, machine.err) == (0, "")
+    assert [json.loads(line) for line in machine.out.splitlines()] == [json.loads(line) for line in requests]
+
+    person = earnest("show", "--log").out
+    assert person.count("  answer:") == len(requests) == 4
+    for part in ("r1/s1/a1/R3/m1  executor@", "  system:", f"  | {WORDS}", "after 2 messages, told before"):
+        assert part in person
+
+    evil = {**json.loads(requests[0]), "answer": "fine\x1b]0;title\x07\r\n  answer:", "failure": "\x9b2J"}
+    unreadable = ["{", "[" * 100_000, '{"at_ms": 1}', json.dumps({**evil, "at_ms": 10**18})]
+    path.write_text("\n".join([*unreadable, json.dumps(evil)]))
+    shown = earnest("show", "--log")
+    assert shown.err == "earnest: lines of the log that cannot be read: 4\n"
+    assert "  | fine\\x1b]0;title\\x07\\x0d\n  |   answer:\n" in shown.out
+    assert "  | \\x9b2J\n" in shown.out
+
+
+def test_a_run_without_a_model_has_no_log(earnest: Earnest, playbook: Path) -> None:
+    assert earnest("run", playbook, "--quiet").code == 0
+    run_id = earnest("show", "--json").json["run"]
+    assert earnest("show", "--log").out == f"no model was asked in {run_id}\n"
+    assert earnest("show", "--log", "--json").out == ""
+
+
 def test_inputs_are_shown_under_their_names(earnest: Earnest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "letter.txt").write_text(GREETED)
     script = {**GREETS, "executor": [calling("shell", command="cp letter.txt a.txt"), DONE]}

@@ -11,7 +11,7 @@ from earnest.effects.tools.programs import shell_programs
 from earnest.effects.tools.record import ToolRecord, excerpt
 from earnest.effects.workspace.changes import Change
 from earnest.effects.workspace.tree import Kind
-from earnest.foundation.canonical import digest_bytes
+from earnest.foundation.canonical import JsonValue, digest_bytes
 from earnest.foundation.failures import FailureClass
 from earnest.verification.core import failure_class
 from earnest.verification.ledger.demands import demand_of, paths_in
@@ -222,3 +222,13 @@ def test_calls_that_only_say_list_or_show_are_told_from_those_that_compute() -> 
     ]  # fmt: skip
     assert [only_lists(shell(c)) for c in ("ls -l", "stat a && ls", "ls | wc -l")] == [True, True, False]
     assert [only_shows(shell(c)) for c in ("cat a b", "head -3 a", "grep x a")] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("args", "lists"),
+    [({"name": "*.pdf"}, True), ({"name": "*.pdf", "text": ""}, True), ({"name": "*.pdf", "text": "total"}, False)],
+)
+def test_a_search_by_name_only_lists_as_glob_does_and_one_by_content_looks_inside(
+    args: dict[str, JsonValue], lists: bool
+) -> None:
+    assert only_lists(replace(shell(""), tool="search_files", tool_ids=frozenset({"search_files"}), args=args)) == lists

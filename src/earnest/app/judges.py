@@ -8,8 +8,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from earnest.effects.clock import Chance, Clock
-from earnest.effects.llm.api import Endpoint
-from earnest.effects.llm.openai_compatible import OpenAICompatible
+from earnest.effects.llm.api import ChatModel, Endpoint
 from earnest.effects.storage.database import Database
 from earnest.effects.storage.reader import ReadPool
 from earnest.foundation.errors import Diagnostic
@@ -74,10 +73,15 @@ def _faults(judge: JudgeSettings) -> list[str]:
 
 def judges_for(judge: JudgeSettings, clock: Clock, chance: Chance, reviews: Reviews) -> Judges:
     """What checks may ask: the model, if one is set up, and people."""
+    model = _model(judge, clock, chance) if judge.model else None
+    return Judges(model=model, reviews=reviews, chance=chance, may_judge_itself=judge.may_judge_itself)
+
+
+def _model(judge: JudgeSettings, clock: Clock, chance: Chance) -> ChatModel:
+    from earnest.effects.llm.openai_compatible import OpenAICompatible  # noqa: PLC0415 - not everybody has a judge
 
     endpoint = Endpoint(base_url=judge.base_url, model=judge.model, api_key=judge.api_key)
-    model = OpenAICompatible(endpoint, clock=clock, chance=chance) if judge.model else None
-    return Judges(model=model, reviews=reviews, chance=chance, may_judge_itself=judge.may_judge_itself)
+    return OpenAICompatible(endpoint, clock=clock, chance=chance)
 
 
 def reviews_in(database: Database, clock: Clock) -> ReviewBook:

@@ -2,16 +2,18 @@
 
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urlsplit
 
 from earnest.app.model_settings import ROLES, ModelSettings, is_loopback
 from earnest.effects.clock import Chance, Clock
 from earnest.effects.llm import ollama
 from earnest.effects.llm.api import Endpoint
-from earnest.effects.llm.openai_compatible import OpenAICompatible
 from earnest.foundation.errors import Unavailable
-from earnest.runtime.model_calls import PricedModel, RoleModels
+
+if TYPE_CHECKING:
+    from earnest.effects.llm.openai_compatible import OpenAICompatible
+    from earnest.runtime.model_calls import RoleModels
 
 NOBODY: Final = (
     "no model is set up: set EARNEST_BASE_URL (such as https://HOST/v1) and EARNEST_MODEL, and EARNEST_API_KEY if it "
@@ -43,8 +45,10 @@ class ModelPool:
         """True if an endpoint was set up, or found by now."""
         return bool(self._settings.base_url)
 
-    async def of_roles(self) -> RoleModels:
+    async def of_roles(self) -> "RoleModels":
         """A model for each role; roles whose models have one name share it. Raises `Unavailable`: what to set up."""
+        from earnest.runtime.model_calls import PricedModel  # noqa: PLC0415 - no playbook needs it
+
         settings = self._settings = await self._complete(self._settings)
         return {
             role: PricedModel(model=await self._model(settings, name), price=settings.price_of(name))
@@ -65,7 +69,9 @@ class ModelPool:
             raise Unavailable(f"[models] {weakness}")
         return found
 
-    async def _model(self, settings: ModelSettings, name: str) -> OpenAICompatible:
+    async def _model(self, settings: ModelSettings, name: str) -> "OpenAICompatible":
+        from earnest.effects.llm.openai_compatible import OpenAICompatible  # noqa: PLC0415 - no playbook needs it
+
         if name not in self._models:
             endpoint = Endpoint(base_url=settings.base_url, model=name, api_key=settings.api_key)
             model = OpenAICompatible(endpoint, clock=self._clock, chance=self._chance)

@@ -18,6 +18,7 @@ from earnest.memory.service import MemoryReader, open_memory_reader
 from earnest.runtime.judging import Judged, Keeping, Replayed, judged, linted, replayed
 from earnest.runtime.order import Grants, Order, read_order
 from earnest.runtime.submission import Submission, read_spec, read_submission
+from earnest.runtime.task_log_reading import Exchange, read_task_log
 from earnest.verification.lint import Complaint
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
@@ -49,6 +50,13 @@ def audit_log(settings: Settings) -> Path:
     if not path.is_file():
         raise Refused("audit_log_missing", f"there is no audit log at {path} yet")
     return path
+
+
+def task_log(settings: Settings, run_id: str) -> Iterator[Exchange | None]:
+    """What the models of a run were told and answered, in order; None for what cannot be read. Raises `OSError`."""
+    from earnest.runtime.task_run import RUNS_FOLDER  # noqa: PLC0415 - loads all that runs need
+
+    return read_task_log(settings.home / RUNS_FOLDER / run_id)
 
 
 def order_of(playbook: Path, grants: Grants, settings: Settings | None = None) -> Order:

@@ -13,13 +13,15 @@ BLOCK_BYTES: Final = 64 * 1024
 def newest_lines(path: Path, number: int) -> list[bytes]:
     """The last `number` whole lines, oldest first; fewer if there are fewer. None of them is checked."""
     with path.open("rb") as file:
-        end = file.seek(0, os.SEEK_END)
-        text = b""
-        while end and text.count(b"\n") <= number:
+        end, ends = file.seek(0, os.SEEK_END), 0
+        blocks: list[bytes] = []
+        while end and ends <= number:
             start = max(0, end - BLOCK_BYTES)
             file.seek(start)
-            text = file.read(end - start) + text
+            blocks.append(file.read(end - start))
+            ends += blocks[-1].count(b"\n")
             end = start
+    text = b"".join(reversed(blocks))
     whole = text[: text.rfind(b"\n") + 1].splitlines()
     return whole[-number:]
 

@@ -189,10 +189,7 @@ class Clarifier(Protocol):
     """The user, where one is there to be asked about the request."""
 
     async def ask(self, questions: Sequence[str], /) -> Sequence[str]:
-        """One answer a question, in order, "" for none. Waits as long as a person takes.
-
-        Answers are not kept: a resumed run that has no TaskSpec yet asks again, or goes on without.
-        """
+        """One answer a question, in order, "" for none. Waits as long as a person takes."""
         ...
 
 

@@ -16,6 +16,7 @@ from earnest.memory.consolidation import Revision, has_fallen
 from earnest.memory.megram import ANY_TARGET, HYPOTHESES, Megram, State, Tag, of_state, tool_of
 from earnest.memory.potential import direct_potentials
 from earnest.memory.service import Memory
+from earnest.memory.thinking import PERSONA_ID
 from earnest.runtime.dreaming import REVISED
 
 FORGOTTEN: Final = "memory.forgotten"
@@ -41,6 +42,11 @@ class MemoryRecall:
         """See `engine.ports.Recall`. Each answer is of bounded size and found in indexes, however much there is."""
         now_ms = self._clock.now_ms()
         return tuple(self._of_tool(tag, now_ms) or self._of_pair(tag, now_ms) for tag in tags)
+
+    def persona(self) -> str:
+        """The persona that a person approved; empty if nobody did."""
+        approved = self._memory.get(PERSONA_ID)
+        return approved.content if approved else ""
 
     def project(self, seq: int, envelope: Envelope) -> None:
         """Apply a message that has just become a fact; most leave memory as it is."""

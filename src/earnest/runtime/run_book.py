@@ -5,7 +5,7 @@ durable before anybody hears of it (`docs/architecture.md`, "Durability").
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, cast
 
@@ -17,7 +17,7 @@ from earnest.engine.facts import INTENT, MESSAGES, OUTCOME, message_fact, messag
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
-from earnest.runtime.completion import to_the_end
+from earnest.runtime.completion import Ending
 
 BATCH_MS: Final = 20
 """How long a message may wait for company before it is written."""
@@ -48,15 +48,6 @@ def read_kept(reader: Reader, run_id: str) -> Kept:
     return Kept(messages=messages, intents=effects[INTENT], outcomes=effects[OUTCOME])
 
 
-@dataclass(slots=True)
-class _Waiting:
-    """Facts whose writer waits for them; `error` says why they were not written."""
-
-    facts: tuple[Fact, ...]
-    written: bool = False
-    error: Exception | None = None
-
-
 class RunBook:
     """Writes the facts of one run. It is the run's memory of what has already happened."""
 
@@ -76,9 +67,12 @@ class RunBook:
         self._kept = kept
         self._recorded = recorded
         self._failed = failed
-        self._waiting: list[Envelope | _Waiting] = []
+        self._waiting: list[Envelope | Fact] = []
+        self._next: Ending[list[int]] | None = None
+        """The numbers of what waits, once it is written; None: nobody awaits it."""
+        self._taken: list[Envelope | Fact] | None = None
+        """What is being written; None: nothing is."""
         self._timer: asyncio.Task[None] | None = None
-        self._turn = asyncio.Lock()
 
     def kept(self, message_id: str) -> Envelope | None:
         """See `engine.ports.KeptMessages`."""
@@ -129,39 +123,44 @@ class RunBook:
     async def _commit(self, facts: tuple[Fact, ...]) -> None:
         """Write what waits and `facts`, in this order; to the end, even for a caller that is cancelled meanwhile.
 
-        Where the disk failed, messages wait on, so that no later one is ever kept without them.
+        One write at a time: whoever comes during it shares the next one. Where the disk failed, messages wait on, so
+        that no later one is ever kept without them.
         """
-        await to_the_end(self._commit_in_turn(_Waiting(facts)))
+        self._waiting += facts
+        if self._next is None:
+            self._next = Ending()
+            self._next.add_done_callback(self._settle)  # first, so before anybody who waits goes on
+        written = self._next
+        if self._taken is None:
+            self._write_waiting(written)
+        await written
 
-    async def _commit_in_turn(self, own: _Waiting) -> None:
-        """Whoever has the turn writes for all who wait for it: parallel effects share their transactions."""
-        self._waiting.append(own)
-        async with self._turn:
-            if own.error is not None:
-                raise own.error
-            if not own.written:
-                await self._write_waiting()
+    def _write_waiting(self, written: Ending[list[int]]) -> None:
+        taken = self._waiting
+        self._taken, self._waiting, self._next = taken, [], None
+        if taken:
+            self._database.put(lambda transaction: [transaction.record(_fact_of(one)) for one in taken], written)
+        else:
+            written.set_result([])
 
-    async def _write_waiting(self) -> None:
-        taken = tuple(self._waiting)
-        batches = [one.facts if isinstance(one, _Waiting) else (message_fact(one),) for one in taken]
-        rows = [fact for batch in batches for fact in batch]
+    def _settle(self, written: asyncio.Future[list[int]]) -> None:
+        taken, self._taken = self._taken or [], None
+        error = written.exception()
+        if error is not None and not isinstance(error, Refused):  # what is refused would fare no better later
+            self._waiting[:0] = [one for one in taken if isinstance(one, Envelope)]
+        if self._next is not None:
+            self._write_waiting(self._next)
+        if error is None:
+            self._tell(zip(written.result(), taken, strict=True))
+
+    def _tell(self, facts: Iterable[tuple[int, Envelope | Fact]]) -> None:
         try:
-            seqs = iter(await self._record(rows) if rows else ())
+            for seq, one in facts:
+                if isinstance(one, Envelope):
+                    self._recorded(seq, one)
         except Exception as error:
-            kept = () if isinstance(error, Refused) else taken  # what is refused would fare no better later
-            self._waiting[: len(taken)] = [one for one in kept if isinstance(one, Envelope)]
-            for one in taken:
-                if isinstance(one, _Waiting):
-                    one.error = error
-            raise
-        del self._waiting[: len(taken)]
-        for one, batch in zip(taken, batches, strict=True):
-            numbers = [next(seqs) for _ in batch]
-            if isinstance(one, _Waiting):
-                one.written = True
-            else:
-                self._recorded(numbers[0], one)
+            self._failed(f"what follows a kept message failed: {error}")
 
-    async def _record(self, rows: Sequence[Fact]) -> list[int]:
-        return await self._database.write(lambda transaction: [transaction.record(fact) for fact in rows])
+
+def _fact_of(one: Envelope | Fact) -> Fact:
+    return message_fact(one) if isinstance(one, Envelope) else one

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from earnest.effects.bus.api import Bus
 from earnest.effects.clock import Chance, Clock
@@ -27,17 +27,19 @@ from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.foundation.facts import Fact
 from earnest.foundation.instants import rfc3339
 from earnest.runtime.approvals import Approvals, Person
+from earnest.runtime.clarifications import Clarifications
 from earnest.runtime.hands import JournaledHands
 from earnest.runtime.inputs import refuse_private
 from earnest.runtime.judge import WorkspaceJudge
-from earnest.runtime.minds import Minds, model_minds, playbook_minds, within_reach
-from earnest.runtime.model_calls import JournaledModels, RoleModels
+from earnest.runtime.minds import Minds, playbook_minds
 from earnest.runtime.order import Order, PlaybookOrder, RequestOrder, order_from_json
 from earnest.runtime.recall import MemoryRecall
 from earnest.runtime.redaction import Redaction
 from earnest.runtime.run_book import Kept, RunBook, read_kept
-from earnest.runtime.task_log import TaskLog
 from earnest.verification.service import Verifier
+
+if TYPE_CHECKING:
+    from earnest.runtime.model_calls import RoleModels
 
 RUNS_FOLDER: Final = "runs"
 
@@ -59,7 +61,7 @@ class TaskServices:
     limits: RunLimits
     clock: Clock
     chance: Chance
-    models: Callable[[], Awaitable[RoleModels]]
+    models: "Callable[[], Awaitable[RoleModels]]"
     """The model of each role, looked for when the first task in words comes. Raises `Unavailable` if there is none."""
     redaction: Redaction
     user_home: Path | None = None
@@ -216,6 +218,10 @@ class TaskRuns:
         services, order = self._services, left.order
         if isinstance(order, PlaybookOrder):
             return playbook_minds(order.playbook, hands)
+        from earnest.runtime.minds_of_models import model_minds, within_reach  # noqa: PLC0415 - no playbook needs them
+        from earnest.runtime.model_calls import JournaledModels  # noqa: PLC0415
+        from earnest.runtime.task_log import TaskLog  # noqa: PLC0415
+
         models = JournaledModels(
             book=book,
             models=await services.models(),
@@ -224,13 +230,15 @@ class TaskRuns:
             clock=services.clock,
             log=TaskLog(self._folder(book.run_id), services.redaction, services.clock),
         )
+        clarifier = Clarifications(book, services.clarifier)
         return model_minds(
             models,
             tools=within_reach(services.toolbox.tools.values(), order.grants, attended=services.person is not None),
             today=rfc3339(left.started_ms)[:10],
             calls_max=services.limits.calls_per_execution,
-            clarifier=services.clarifier,
+            clarifier=clarifier if clarifier.has_answers else None,
             check_faults=lambda check: services.verifier.check_faults(check, order.folder),
+            persona=services.recall.persona(),
         )
 
     def _folder(self, run_id: str) -> Path:

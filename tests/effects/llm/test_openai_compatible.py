@@ -97,9 +97,39 @@ async def test_many_calls_at_once_share_no_bound_and_no_answer() -> None:
     ]
 
 
-async def test_what_an_endpoint_wants_remembered_is_not() -> None:
+async def test_only_our_own_headers_are_sent() -> None:
+    async with ModelServer() as server:
+        await ask(server)
+    assert dict(server.chats[0].headers).keys() == {
+        "accept",
+        "accept-encoding",
+        "content-length",
+        "content-type",
+        "host",
+        "user-agent",
+        "x-client-request-id",
+    }
+
+
+@pytest.mark.parametrize("text", ["ä🙂", "\ud83d"])
+async def test_whatever_a_message_holds_can_be_sent(text: str) -> None:
+    async with ModelServer() as server:
+        await model_at(server.base_url).complete([Message(role=Role.USER, text=text)], call_id="c1")
+    assert server.chats[0].body["messages"] == [{"role": "user", "content": text}]
+
+
+async def test_a_complaint_is_shown_short_and_harmless() -> None:
+    async with ModelServer(Reply(status=422, text="too \x1b[2Jlong " + "x" * 5_000)) as server:
+        with pytest.raises(Unavailable, match=r"status 422: too .*long x+ \(its own log says more\)") as caught:
+            await ask(server)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])  # some libraries keep cookies of names alone
+async def test_what_an_endpoint_wants_remembered_is_not(host: str) -> None:
     async with ModelServer(Reply(text="x", headers={"Set-Cookie": "who=you"})) as server:
-        async with model_at(server.base_url) as model:
+        async with model_at(server.base_url.replace("127.0.0.1", host)) as model:
             for call in ("c1", "c2"):
                 await model.complete(MESSAGES, call_id=call)
         assert all("cookie" not in chat.headers for chat in server.chats)

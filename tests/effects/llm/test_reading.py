@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from earnest.effects.llm.api import Finish, Usage
-from earnest.effects.llm.reading import Answer, EndpointError
+from earnest.effects.llm.reading import Answer, EndpointError, complaint_of
 
 
 def event(**frame: object) -> bytes:
@@ -89,3 +89,21 @@ def test_what_is_no_chunk_is_an_error(data: bytes) -> None:
 def test_an_endpoints_own_error_is_told_in_its_words(error: object) -> None:
     with pytest.raises(EndpointError, match=r"^out of memory$"):
         read(said("Well"), event(error=error))
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'{"error": {"message": "too long", "code": 7}}', "too long"),
+        (b'{"message": "too long", "object": "error"}', "too long"),
+        (b'{"error": {"message": 7}}', '{"error": {"message": 7}}'),
+        (b'{"error": "too long"}', '{"error": "too long"}'),
+        (b'{"detail": "too long"}', '{"detail": "too long"}'),
+        (b'["too long"]', '["too long"]'),
+        (b"\xfftoo long\n", "\ufffdtoo long"),
+        (b"[" * 60_000, "[" * 60_000),
+        (b"", ""),
+    ],
+)
+def test_a_complaint_is_its_message_or_else_all_of_it(body: bytes, words: str) -> None:
+    assert complaint_of(body) == words

@@ -294,6 +294,22 @@ class Held:
         self._thread.join(10)
 
 
+async def test_what_is_put_shares_a_commit_and_is_answered_in_its_own_future(database: Database) -> None:
+    commits: list[str] = []
+    database._writer._driver.set_trace_callback(commits.append)
+    loop = asyncio.get_running_loop()
+    answers = [loop.create_future(), loop.create_future()]
+    for answer in answers:
+        database.put(record(), answer)
+    assert await asyncio.gather(*answers) == [1, 2]
+    assert commits.count("COMMIT") == 1
+    database.close()
+    late = loop.create_future()
+    database.put(record(), late)
+    with pytest.raises(Unavailable, match="closed"):
+        await late
+
+
 async def test_a_writer_cancelled_before_its_turn_has_written_nothing(database: Database) -> None:
     held = Held(database)
     waiting = [asyncio.create_task(database.write(record(name))) for name in ("cancelled", "patient")]

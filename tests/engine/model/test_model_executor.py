@@ -16,7 +16,7 @@ from earnest.engine.messages import CorrectionSignal, PlannedSubTask, PriorOutpu
 from earnest.engine.model.executor import ModelExecutor
 from earnest.engine.ports import Assertion, Unanswered
 from earnest.engine.run import RunLimits
-from earnest.runtime.minds import offers_of
+from earnest.runtime.minds_of_models import offers_of
 
 ORDER = SubTask(
     round=1,

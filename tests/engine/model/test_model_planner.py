@@ -23,7 +23,7 @@ from earnest.engine.ports import PlanningContext, Unanswered
 from earnest.engine.recollection import Recollection, Rule
 from earnest.memory.megram import NOTES, Tag, intent_tag
 from earnest.memory.potential import Potentials
-from earnest.runtime.minds import offers_of
+from earnest.runtime.minds_of_models import offers_of
 from earnest.verification.registry import Registry
 from earnest.verification.schema import schema_fault
 from earnest.verification.service import Verifier
@@ -108,7 +108,7 @@ async def test_a_plan_asks_the_model_once_and_tells_it_task_date_and_tools() -> 
     await mind().plan(first(), model)
     (asked,) = model.asked
     shown = data_in(model.heard())
-    assert asked.prompt == "planner@1"
+    assert asked.prompt == "planner@2"
     assert "Today is 2026-11-21." in model.heard()
     assert shown["task"] == SPEC.intent
     assert shown["limits"] == "- to be done by: 2026-12-01"

@@ -4,6 +4,7 @@ Of that library only the request is used: it reads keys, addresses and headers f
 reach an endpoint they were not meant for, retries in its own way, bounds nothing, and builds a value for every token.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext
@@ -11,25 +12,13 @@ from typing import Any, Final
 
 import httpx2
 import openai
-from openai.types.chat import ChatCompletionChunk
 
 from earnest.effects.llm.api import Completion, CompletionLimits, Endpoint
 from earnest.effects.llm.exchange import Declined, Interrupted, Useless
-from earnest.effects.llm.reading import Answer, EndpointError
+from earnest.effects.llm.reading import Answer, EndpointError, complaint_of
 from earnest.foundation.text import printable
 
-HEADERS_SENT: Final = frozenset(
-    {
-        "accept",
-        "connection",
-        "content-length",
-        "content-type",
-        "host",
-        "transfer-encoding",
-        "user-agent",
-        "x-client-request-id",
-    }
-)
+CALL_ID: Final = "x-client-request-id"
 LOOPBACK: Final = ("all://127.0.0.1", "all://localhost", "all://[::1]")
 KEPT_S: Final = 4
 """How long an idle connection is kept: common servers hang up after 5 s."""
@@ -39,22 +28,16 @@ SHOWN_CHARACTERS_MAX: Final = 200
 
 
 class Client:
-    """The connections to one endpoint. It follows no redirect and does not retry."""
+    """The connections to one endpoint. It follows no redirect, does not retry and sends no cookies."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        http = _Guarded(
-            endpoint.api_key,
-            verify=_trusted(is_read=endpoint.base_url.startswith("https:")),
-            follow_redirects=False,
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=KEPT_MAX, keepalive_expiry=KEPT_S),
-            mounts=dict.fromkeys(LOOPBACK),  # what runs here is not behind a proxy
-        )
+        self._guard = _Guarded(endpoint)
         self._library = openai.AsyncOpenAI(
             base_url=endpoint.base_url,
             api_key=endpoint.api_key or "none",  # without one it would take one from the environment
             max_retries=0,
-            http_client=http,
+            http_client=self._guard,
         )
 
     async def close(self) -> None:
@@ -65,43 +48,31 @@ class Client:
         """One request, and whatever comes. Raises `Declined`, `Interrupted` or `Useless`, and nothing else."""
         try:
             return await self._exchange(request, call_id, limits)
-        except openai.APIStatusError as error:
-            retry_after = error.response.headers.get("retry-after")
-            raise Declined(error.status_code, _shown(error.message), retry_after) from None
-        except (openai.APIConnectionError, httpx2.TransportError) as error:
-            cause = error if isinstance(error, httpx2.TransportError) else error.__cause__
-            raise _broken_off(cause, limits) from None
+        except openai.APIConnectionError as error:
+            raise _broken_off(error.__cause__, limits) from None
+        except httpx2.TransportError as error:
+            raise _broken_off(error, limits) from None
         except EndpointError as error:
             raise Useless(f"broke off with an error: {_shown(str(error))}") from None
-        except (Interrupted, Useless):
+        except (Declined, Interrupted, Useless):
             raise
         except Exception as error:  # bytes that are no protocol make a library fail in any way
             raise Useless(f"sent what is no answer ({type(error).__name__}: {_shown(str(error))})") from None
 
     async def _exchange(self, request: Mapping[str, object], call_id: str, limits: CompletionLimits) -> Completion:
-        stream = await self._library.post(
-            "/chat/completions",
-            cast_to=ChatCompletionChunk,
-            body={**request, "model": self._endpoint.model, "stream": True},
+        response = await self._library.post(
+            self._guard.address,
+            cast_to=httpx2.Response,
+            content=json.dumps({**request, "model": self._endpoint.model, "stream": True}).encode("ascii"),
             options={
-                "headers": {"x-client-request-id": call_id},
+                "headers": {CALL_ID: call_id},
                 "timeout": httpx2.Timeout(limits.silence_ms / 1000, connect=limits.connect_ms / 1000),
             },
-            stream=True,
-            stream_cls=openai.AsyncStream[ChatCompletionChunk],
         )
-        answer = Answer()
-        async with stream:
-            kind = stream.response.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind == "text/event-stream":
-                await _read(stream.response, limits.answer_bytes, answer.feed)
-                answer.end()
-            elif kind == "application/json":  # an endpoint that cannot stream answers in one piece
-                body = bytearray()
-                await _read(stream.response, limits.answer_bytes, body.extend)
-                answer.take_whole(bytes(body))
-            else:
-                raise Useless(f"answered with {_shown(kind) or 'no content type'}: check the base URL")
+        try:
+            answer = await _answer_of(response, limits.answer_bytes)
+        finally:
+            await response.aclose()
         if answer.finish is None:
             raise Interrupted("stopped in the middle of its answer")
         return Completion(
@@ -115,35 +86,68 @@ class Client:
 
 
 class _Guarded(httpx2.AsyncClient):
-    """Sends only our own headers, and reads no compressed answer and no long error."""
+    """Posts to one address, with our own headers alone, and reads no compressed answer and no long complaint."""
 
-    def __init__(self, api_key: str, **options: Any) -> None:
-        super().__init__(**options)
-        self._own = {"accept-encoding": "identity"} | ({"authorization": f"Bearer {api_key}"} if api_key else {})
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(
+            verify=_trusted(is_read=endpoint.base_url.startswith("https:")),
+            follow_redirects=False,
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=KEPT_MAX, keepalive_expiry=KEPT_S),
+            mounts=dict.fromkeys(LOOPBACK),  # what runs here is not behind a proxy
+        )
+        self.address = f"{endpoint.base_url.rstrip('/')}/chat/completions"
+        self._url = httpx2.URL(self.address)
+        self._own = {
+            "accept": "text/event-stream, application/json",
+            "accept-encoding": "identity",
+            "content-type": "application/json",
+            "user-agent": "earnest",
+        }
+        if endpoint.api_key:
+            self._own["authorization"] = f"Bearer {endpoint.api_key}"
+
+    def build_request(self, *_: object, **given: Any) -> httpx2.Request:
+        """Of all that is `given`, the body, the timeout and the call's id are kept."""
+        call_id = {name: value for name, value in given["headers"] if name == CALL_ID}
+        timeout = {"timeout": given["timeout"].as_dict()}
+        return httpx2.Request(
+            "POST", self._url, headers=self._own | call_id, content=given["content"], extensions=timeout
+        )
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """As its parent, with these bounds."""
-        kept = {name: value for name, value in request.headers.items() if name in HEADERS_SENT}
-        request.headers = httpx2.Headers(kept | self._own)
-        response = await super().send(request, **options)
+        """As its parent, but a body is left to be read within bounds. Raises `Declined` or `Useless`."""
+        response = await super().send(request, **options | {"stream": True})
         try:
-            _refuse_compression(response)
-            if not response.is_success:
-                body = bytearray()
-                await _read(response, ERROR_BYTES_MAX, body.extend)
-                await response.aclose()
-                response = httpx2.Response(
-                    response.status_code, headers=response.headers, content=bytes(body), request=request
-                )
+            await _refuse(response)
         except BaseException:
             await response.aclose()
             raise
         return response
 
 
-def _refuse_compression(response: httpx2.Response) -> None:
+async def _refuse(response: httpx2.Response) -> None:
+    """Raise what is wrong with an answer that is none."""
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         raise Useless("answered in compressed form, which was not asked for")
+    if not response.is_success:
+        body = bytearray()
+        await _read(response, ERROR_BYTES_MAX, body.extend)
+        raise Declined(response.status_code, _shown(complaint_of(bytes(body))), response.headers.get("retry-after"))
+
+
+async def _answer_of(response: httpx2.Response, bytes_max: int) -> Answer:
+    answer = Answer()
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "text/event-stream":
+        await _read(response, bytes_max, answer.feed)
+        answer.end()
+    elif kind == "application/json":  # an endpoint that cannot stream answers in one piece
+        body = bytearray()
+        await _read(response, bytes_max, body.extend)
+        answer.take_whole(bytes(body))
+    else:
+        raise Useless(f"answered with {_shown(kind) or 'no content type'}: check the base URL")
+    return answer
 
 
 @cache

@@ -76,6 +76,16 @@ class Answer:
                 self.finish = self.finish or _finish(choice.get("finish_reason"))
 
 
+def complaint_of(body: bytes) -> str:
+    """The words in the body of an error status: its message, or all of it where none is found."""
+    try:
+        said = json.loads(body)
+        message = said.get("error", said)["message"]
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        message = None
+    return message if isinstance(message, str) else body.decode(errors="replace").strip()
+
+
 def _mapping(value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise TypeError("where an object should be there is none")

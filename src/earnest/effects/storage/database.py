@@ -1,5 +1,6 @@
 """How are the books of a data directory opened, written and read?"""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -66,7 +67,16 @@ class Database(ReadPool):
         Raises `Refused("silent_write")` if rows changed and no fact was recorded, `Refused("statement_not_allowed")`,
         `Unavailable` if too many wait or another program holds the file, `Broken` if the disk failed or is full.
         """
-        return await self._writer.write(fn)
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.put(fn, answer)
+        return await answer
+
+    def put(self, fn: Callable[[Transaction], T], answer: asyncio.Future[T]) -> None:
+        """As `write`, from within the event loop of `answer`: what `write` would return or raise, that future is told.
+
+        Whether it can be cancelled is for its maker to say.
+        """
+        self._writer.put(fn, answer)
 
     def write_sync(self, fn: Callable[[Transaction], T]) -> T:
         """As `write`, for a caller without an event loop; it waits in the same queue."""

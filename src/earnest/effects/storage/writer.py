@@ -65,13 +65,11 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="earnest-writer", daemon=True)
         self._thread.start()
 
-    async def write(self, fn: Callable[[Transaction], T]) -> T:
-        """See `Database.write`."""
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[T] = loop.create_future()
+    def put(self, fn: Callable[[Transaction], T], answer: asyncio.Future[T]) -> None:
+        """See `Database.put`."""
+        loop = answer.get_loop()
         if self._put(_Part(fn, answer, loop)):
             loop.call_soon(self._commit_here)
-        return await answer
 
     def write_sync(self, fn: Callable[[Transaction], T]) -> T:
         """See `Database.write_sync`."""
@@ -91,15 +89,18 @@ class Writer:
         self._driver.close()
 
     def _put(self, part: _Part) -> bool:
-        """True if nobody of the same loop waited already."""
+        """True if nobody of the same loop waited already. What cannot wait is answered at once."""
         with self._gate:
             if self._closed:
-                raise Unavailable("the database is closed")
-            if len(self._parts) >= WRITES_WAITING_MAX:
-                raise Unavailable("too many writes wait for the database", retry_after_ms=1_000)
-            first = not self._parts or self._parts[-1].loop is not part.loop
-            self._parts.append(part)
-            return first
+                part.answer.set_exception(Unavailable("the database is closed"))
+            elif len(self._parts) >= WRITES_WAITING_MAX:
+                refusal = Unavailable("too many writes wait for the database", retry_after_ms=1_000)
+                part.answer.set_exception(refusal)
+            else:
+                first = not self._parts or self._parts[-1].loop is not part.loop
+                self._parts.append(part)
+                return first
+        return False
 
     def _commit_here(self) -> None:
         """Commit in the event loop what its last turn asked for, or leave it to the thread."""

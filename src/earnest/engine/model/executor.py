@@ -6,7 +6,7 @@ from typing import Final
 from earnest.effects.tools.record import ToolCall, ToolRecord
 from earnest.engine.messages import CorrectionSignal, Status, SubTask
 from earnest.engine.model.offers import Offer, call_schema
-from earnest.engine.model.prompting import Data, listed, prompt, said, told
+from earnest.engine.model.prompting import Data, listed, persona_parts, prompt, said, told
 from earnest.engine.ports import Assertion, GuardedTools, RoleModel, Unanswered
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
 from earnest.foundation.text import head_tail
@@ -29,8 +29,9 @@ PRIOR_OUTPUTS_MAX: Final = 20
 class ModelExecutor:
     """The mind of R3, one per run: it remembers what was tried for a subtask, so that no retry forgets it."""
 
-    def __init__(self, *, offers: Sequence[Offer], calls_max: int = CALLS_MAX) -> None:
+    def __init__(self, *, offers: Sequence[Offer], calls_max: int = CALLS_MAX, persona: str = "") -> None:
         self._offers = tuple(offers)
+        self._persona = persona
         self._calls_max = calls_max
         self._schema = _schema(offers, calls_max)
         self._tried: dict[str, list[str]] = {}
@@ -69,6 +70,7 @@ class ModelExecutor:
         self, order: SubTask, correction: CorrectionSignal | None, tried: Sequence[str]
     ) -> Iterator[str | Data]:
         subtask = order.subtask
+        yield from persona_parts(self._persona)
         yield Data(name="subtask", text=subtask.intent)
         if subtask.context:
             yield Data(name="context", text=subtask.context, characters_max=LIST_CHARACTERS_MAX)

@@ -6,7 +6,7 @@ from typing import Final
 
 from earnest.engine.gradient.cascade import State
 from earnest.engine.messages import FinalResult
-from earnest.engine.model.prompting import Data, listed, prompt, told
+from earnest.engine.model.prompting import Data, listed, persona_parts, prompt, told
 from earnest.engine.ports import RoleModel
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.text import printable
@@ -26,7 +26,9 @@ _SCHEMA: Final[JsonObject] = {
 }
 
 
-async def last_words(result: FinalResult, model: RoleModel, timeout_s: float = TIMEOUT_S) -> FinalResult:
+async def last_words(
+    result: FinalResult, model: RoleModel, timeout_s: float = TIMEOUT_S, *, persona: str = ""
+) -> FinalResult:
     """The result with the model's words behind the template's, marked as such. No field but these two changes.
 
     Without an answer in time, and for a run that was not abandoned, the result stays as it is.
@@ -35,7 +37,9 @@ async def last_words(result: FinalResult, model: RoleModel, timeout_s: float = T
         return result
     try:
         async with asyncio.timeout(timeout_s):
-            answer = await model.ask(prompt("graceful").question(_SCHEMA, told(*_parts(result))))
+            answer = await model.ask(
+                prompt("graceful").question(_SCHEMA, told(*persona_parts(persona), *_parts(result)))
+            )
     except Exception:  # nothing that goes wrong over words may keep a run from ending
         return result
     words = _line(answer.get("summary"), WORDS_CHARACTERS_MAX)

@@ -9,7 +9,7 @@ from typing import Final
 from earnest.contracts.playbook import INTENT_CHARACTERS_MAX
 from earnest.effects.llm.api import Message
 from earnest.engine.messages import TaskRequested, TaskSpec
-from earnest.engine.model.prompting import Data, prompt, told
+from earnest.engine.model.prompting import Data, persona_parts, prompt, told
 from earnest.engine.ports import Clarifier, RoleModel
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes
 from earnest.foundation.names import SLUG_LENGTH_MAX
@@ -45,8 +45,9 @@ _SCHEMA: Final[JsonObject] = {
 class ModelPerceiver:
     """The mind of R1. `today` is the ISO date on which the run began; without a `clarifier` nothing is asked."""
 
-    def __init__(self, *, today: str, clarifier: Clarifier | None = None) -> None:
+    def __init__(self, *, today: str, clarifier: Clarifier | None = None, persona: str = "") -> None:
         self._today = today
+        self._persona = persona
         self._clarifier = clarifier
 
     async def perceive(self, request: TaskRequested, model: RoleModel) -> TaskSpec:
@@ -64,6 +65,7 @@ class ModelPerceiver:
         may_ask = self._clarifier is not None and not clarified
         return told(
             f"Today is {self._today}.",
+            *persona_parts(self._persona),
             *(
                 Data(name=f"earlier turn {n}", text=t, characters_max=TURN_CHARACTERS_MAX)
                 for n, t in enumerate(turns, 1)

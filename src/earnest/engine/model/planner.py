@@ -10,7 +10,7 @@ from earnest.engine.messages import Alternatives, PlanningFailed, PlanReady, Tas
 from earnest.engine.model.offers import Offer
 from earnest.engine.model.plan_reading import PLAN_SCHEMA, PlanReader, named_rules
 from earnest.engine.model.plan_telling import leanings, planning_parts, recalled, rules_by_name, turned_down
-from earnest.engine.model.prompting import prompt, said, told
+from earnest.engine.model.prompting import persona_parts, prompt, said, told
 from earnest.engine.ports import PlanningContext, RoleModel, Unanswered
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Faulty
@@ -28,8 +28,9 @@ class ModelPlanner:
     `today` is the ISO date on which the run began; `check_faults` says what is wrong with a check of a draft.
     """
 
-    def __init__(self, *, today: str, offers: Sequence[Offer], check_faults: CheckFaults) -> None:
+    def __init__(self, *, today: str, offers: Sequence[Offer], check_faults: CheckFaults, persona: str = "") -> None:
         self._today = today
+        self._persona = persona
         self._offers = tuple(offers)
         self._check_faults = check_faults
         self._named = 0
@@ -46,7 +47,7 @@ class ModelPlanner:
         objections = context.objections
         if objections and self._sent_back_in == context.round:
             return _failed(context, objections)
-        turns = [told(*planning_parts(context, self._offers, self._today))]
+        turns = [told(*persona_parts(self._persona), *planning_parts(context, self._offers, self._today))]
         while True:
             try:
                 answer = await model.ask(prompt("planner").question(PLAN_SCHEMA, *turns))

@@ -7,11 +7,13 @@ import sys
 import termios
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from earnest.engine.confirming import ConfirmationAsked
 from earnest.foundation.instants import rfc3339
 from earnest.surfaces.cli.printing import say
+
+if TYPE_CHECKING:
+    from earnest.engine.confirming import ConfirmationAsked
 
 LINE_BYTES_MAX: Final = 4_096
 """What a terminal hands over at once."""
@@ -34,7 +36,7 @@ class Terminal:
         """Keeps the screen from moving while somebody types; set by whatever moves it."""
         self._turn = asyncio.Lock()
 
-    async def allows(self, asked: ConfirmationAsked) -> bool:
+    async def allows(self, asked: "ConfirmationAsked") -> bool:
         """See `Person`. Anything but a clear yes is a no."""
         question = ["", "LAW 1  this needs your leave, for this once:", f"  {asked.wording}"]
         question += [f"  write  {path}" for path in asked.paths]

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
+from threading import Event
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
     from earnest.app.settings import Settings
     from earnest.surfaces.cli.prompt import Prompt
 
+_AHEAD: Final = (
+    "earnest.surfaces.cli.task",
+    "earnest.surfaces.cli.live",
+    "earnest.runtime.minds_of_models",
+    "earnest.runtime.model_calls",
+    "earnest.effects.llm.openai_compatible",
+)
+"""What the first request needs."""
 _ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -37,18 +46,24 @@ def chat() -> None:
         raise Unavailable(f"{error.name} is not installed: install 'earnest[models]'") from error
     from earnest.surfaces.cli.conversation import COMMANDS  # noqa: PLC0415
 
+    shown = Event()
     with ThreadPoolExecutor(1) as threads:
-        ready = threads.submit(_settings)
-        prompt = Prompt(lambda: ready.result().home, [f"/{name}" for name in COMMANDS])
-        asyncio.run(talk(prompt, ready))
+        ready = threads.submit(_settings, shown)
+        prompt = Prompt(lambda: ready.result().home, [f"/{name}" for name in COMMANDS], shown.set)
+        try:
+            asyncio.run(talk(prompt, ready))
+        finally:
+            shown.set()
 
 
-def _settings() -> "Settings":
-    """The settings, after all that runs need was imported, which takes longer than the prompt may.
+def _settings(shown: Event) -> "Settings":
+    """The settings, after all that runs need was imported, which takes longer than the prompt may: that comes first.
 
     Nothing is imported beside it: of two threads that meet in a module one may see half of it.
     """
-    import_module("earnest.surfaces.cli.task")
+    shown.wait()
+    for name in _AHEAD:
+        import_module(name)
     from earnest.app.settings import read_settings  # noqa: PLC0415
 
     return read_settings()

@@ -27,9 +27,10 @@ class Prompt:
 
     Enter hands in, also what was pasted with its line breaks; Alt+Enter breaks the line. Ctrl+C clears, Ctrl+D on an
     empty line leaves. `home`, where the history is, is asked for in another thread, since it may take a while to know.
+    `on_shown` is called whenever the prompt has been drawn.
     """
 
-    def __init__(self, home: Callable[[], Path], commands: Sequence[str]) -> None:
+    def __init__(self, home: Callable[[], Path], commands: Sequence[str], on_shown: Callable[[], None]) -> None:
         self._session: PromptSession[str] = PromptSession(
             "earnest> ",
             history=ThreadedHistory(_Kept(home)),
@@ -37,6 +38,7 @@ class Prompt:
             key_bindings=_keys(),
             prompt_continuation="       … ",
         )
+        self._session.app.after_render += lambda _: on_shown()
 
     async def read(self) -> str:
         """The next request. Raises `EOFError` if there will be none."""

@@ -45,17 +45,22 @@ def show(
     run: Annotated[
         str | None, typer.Argument(metavar="RUN", help="A run's id, or its beginning. Default: the newest run.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    log: Annotated[bool, typer.Option("--log", help="Show what models were told and answered instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object; with --log, one a line.")] = False,
 ) -> None:
     """Show a run: criteria, evidence, rounds, and what was remembered."""
     from earnest.app.readers import reading_books  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+    from earnest.surfaces.cli.task_log import print_log  # noqa: PLC0415
     from earnest.views.runs import newest_run, show_run  # noqa: PLC0415
 
-    with reading_books(read_settings()) as books:
+    settings = read_settings()
+    with reading_books(settings) as books:
         view = books.read_sync(lambda reader: show_run(reader, run or newest_run(reader)))
-    if as_json:
+    if log:
+        print_log(settings, view.line.run_id, as_json=as_json)
+    elif as_json:
         say_json(_view_form(view))
     else:
         say(*_view_lines(view))

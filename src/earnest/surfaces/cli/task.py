@@ -22,7 +22,6 @@ from earnest.runtime.order import Grants, Order, request_order
 from earnest.surfaces.cli.asking import Terminal, is_terminal
 from earnest.surfaces.cli.endings import ExitCode
 from earnest.surfaces.cli.lines import ending_lines, plan_lines, usage_text
-from earnest.surfaces.cli.live import watching
 from earnest.surfaces.cli.printing import say, say_json
 
 EXIT_CODES: Final = {State.ACCEPT: ExitCode.ACCEPT, State.SUCCESS: ExitCode.UNMET, State.ABANDON: ExitCode.ABANDON}
@@ -115,6 +114,8 @@ async def work_run(
     try:
         async with contextlib.AsyncExitStack() as stack:
             if live:
+                from earnest.surfaces.cli.live import watching  # noqa: PLC0415 - loads what draws on terminals
+
                 await stack.enter_async_context(watching(platform.bus, platform.clock, run_id, terminal, hidden=hidden))
             result = await platform.runs.work(run_id)
     finally:

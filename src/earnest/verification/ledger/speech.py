@@ -36,6 +36,8 @@ def only_says(record: ToolRecord) -> bool:
 
 def only_lists(record: ToolRecord) -> bool:
     """True for a call that shows that something is there, and nothing of what it is."""
+    if record.tool == "search_files":
+        return not record.args.get("text")
     programs = _programs(record)
     return record.tool in {"write_file", "glob"} or (bool(programs) and programs <= _LISTS | _SAYS)
 

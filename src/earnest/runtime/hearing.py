@@ -1,0 +1,82 @@
+"""How are criteria without a check decided? A model says what it finds by the records, code rules on that."""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from earnest.contracts.criterion import Criterion
+from earnest.effects.tools.record import ToolRecord
+from earnest.effects.workspace.snapshot import Snapshot
+from earnest.engine.model.judge import ModelJudge
+from earnest.engine.ports import RoleModel, Unanswered
+from earnest.verification.core import Measured, conclude
+from earnest.verification.ledger.records import FileText, Ledger
+from earnest.verification.ledger.rulings import Opinion, ruled
+from earnest.verification.paths import read_entry
+from earnest.verification.verdict import CriterionVerdict
+
+CHECK: Final = "records/1"
+"""Stands in the verdict on a criterion that a model judged by the records."""
+TEXT_BYTES_MAX: Final = 256 * 1024
+ALL_TEXT_BYTES_MAX: Final = 2 * 1024 * 1024
+
+
+class Hearing:
+    """One judgement of these criteria by these calls. `inputs` are the places that the work could only read."""
+
+    def __init__(
+        self, mind: ModelJudge, criteria: Sequence[Criterion], calls: tuple[ToolRecord, ...], inputs: tuple[str, ...]
+    ) -> None:
+        self._mind = mind
+        self._criteria = criteria
+        self._calls = calls
+        self._inputs = inputs
+        self._texts: dict[str, FileText] = {}
+
+    def take_in(self, snapshot: Snapshot) -> None:
+        """Read the files that successful calls changed and that are text, as far as they fit. Raises `Broken`."""
+        changed = {change.path for call in self._calls if call.ok for change in call.changed}
+        left_bytes = ALL_TEXT_BYTES_MAX
+        for entry in snapshot.entries:
+            if entry.path in changed and entry.size_bytes <= min(TEXT_BYTES_MAX, left_bytes):
+                left_bytes -= entry.size_bytes
+                data = read_entry(snapshot, entry)
+                with contextlib.suppress(UnicodeDecodeError):
+                    if b"\0" not in data:
+                        self._texts[entry.path] = FileText(digest=entry.digest, text=data.decode())
+
+    async def opinions(self, output: str, model: RoleModel) -> tuple[Opinion, ...] | str:
+        """What the model says, or why it says nothing that counts: that is our failure, and costs nobody anything."""
+        try:
+            return await self._mind.opinions(self._criteria, self._ledger(), output, model)
+        except Unanswered as error:
+            return str(error) or "the judge gave no answer"
+
+    async def verdicts(self, output: str, model: RoleModel) -> tuple[CriterionVerdict, ...]:
+        """What follows from the model's opinions; without any, that all is unclear."""
+        opinions = await self.opinions(output, model)
+        return await asyncio.to_thread(lambda: tuple(self._ruled(opinions)))
+
+    def _ledger(self) -> Ledger:
+        return Ledger(calls=self._calls, texts=self._texts, inputs=self._inputs)
+
+    def _ruled(self, opinions: tuple[Opinion, ...] | str) -> Iterator[CriterionVerdict]:
+        """Each file was compared with its digest when it was read, so what was judged is what was taken in."""
+        if isinstance(opinions, str):
+            for criterion in self._criteria:
+                yield conclude(Measured(criterion=criterion, check=CHECK, problem=opinions))
+            return
+        ledger = self._ledger()
+        for opinion in opinions:
+            ruling = ruled(opinion, ledger)
+            yield conclude(
+                Measured(
+                    criterion=opinion.criterion,
+                    check=CHECK,
+                    runs_code=False,
+                    findings=ruling.findings,
+                    snapshot_intact=True,
+                    calls=ruling.calls,
+                )
+            )

@@ -1,0 +1,54 @@
+"""Who works a task in words? Minds that ask models. No playbook loads this."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from earnest.contracts.criterion import CheckFaults
+from earnest.effects.tools.api import Leave, Tool
+from earnest.engine.model.executor import ModelExecutor
+from earnest.engine.model.graceful import last_words
+from earnest.engine.model.judge import ModelJudge
+from earnest.engine.model.offers import Offer
+from earnest.engine.model.perceiver import ModelPerceiver
+from earnest.engine.model.planner import ModelPlanner
+from earnest.engine.ports import Clarifier, Models
+from earnest.runtime.minds import Minds
+from earnest.runtime.order import Grants
+
+
+def offers_of(tools: Iterable[Tool]) -> tuple[Offer, ...]:
+    """What models are told of these tools, in their order: the first that fits is to be preferred (seed R3)."""
+    return tuple(Offer(name=tool.name, purpose=tool.purpose, args=tool.args_schema) for tool in tools)
+
+
+def within_reach(tools: Iterable[Tool], grants: Grants, *, attended: bool) -> Iterator[Tool]:
+    """Those for which leave was given, or somebody is there to give it: a call of another one would end the run."""
+    for tool in tools:
+        granted = tool.leave is Leave.NONE or (tool.leave is Leave.NETWORK and grants.network)
+        if granted or attended:
+            yield tool
+
+
+def model_minds(
+    models: Models,
+    *,
+    tools: Iterable[Tool],
+    today: str,
+    calls_max: int,
+    check_faults: CheckFaults,
+    clarifier: Clarifier | None,
+    persona: str,
+) -> Minds:
+    """They ask models. `today` is the ISO date on which the run began, in every process that works it.
+
+    The `persona` is for those that speak, plan and work, not for who judges.
+    """
+    offers = offers_of(tools)
+    return Minds(
+        perceiver=ModelPerceiver(today=today, clarifier=clarifier, persona=persona),
+        planner=ModelPlanner(today=today, offers=offers, check_faults=check_faults, persona=persona),
+        executor=ModelExecutor(offers=offers, calls_max=calls_max, persona=persona),
+        judge=ModelJudge(today=today),
+        models=models,
+        last_words=partial(last_words, persona=persona),
+    )

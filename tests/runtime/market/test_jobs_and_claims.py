@@ -22,7 +22,12 @@ from earnest.runtime.market.submitting import Item, prepare_submission
 
 from .conftest import Town, usd
 
-SCHEMA: JsonObject = {"type": "object", "required": ["sum"], "properties": {"sum": {"const": 42}}, "additionalProperties": False}
+SCHEMA: JsonObject = {
+    "type": "object",
+    "required": ["sum"],
+    "properties": {"sum": {"const": 42}},
+    "additionalProperties": False,
+}
 CHECK: JsonObject = {"kind": "json_schema", "path": "answer.json", "schema": SCHEMA}
 CRITERIA: tuple[JsonObject, ...] = ({"id": "C1", "text": "answer.json holds the sum", "check": CHECK},)
 ANSWER = Requirement(id="answer", kind="json", description="the sum", path="answer.json")

@@ -20,8 +20,9 @@ from typing import Any
 from earnest.app import places
 from earnest.testing.served import API, ServedPlatform, served
 
-AGENTS = 8
+AGENTS = 24
 ROUND_S = 4.0
+LOOK_S = 0.1  # agents look ten times a second whether their claim is released: that is no part of the cycle
 ROUNDS = 5
 FEW, MANY = 100, 1_000_000
 JOB = {
@@ -79,7 +80,7 @@ async def _cycle(buyer: Asking, seller: Asking) -> None:
     claim = await seller.ask("POST", f"/jobs/{job['job_id']}/claim")
     await seller.ask("POST", f"/claims/{claim['claim_id']}/evidence", WORK)
     while True:
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(LOOK_S)
         found = await seller.ask("GET", f"/claims/{claim['claim_id']}")
         if found["state"] == "released":
             return

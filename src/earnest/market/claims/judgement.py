@@ -23,15 +23,16 @@ def verdict_given(
     A yes pays where machines accept, else it waits for who does. A no sends back while revisions are left, then it
     declines. Unclear never pays and never punishes. Raises `ValueError` for what is no `Answer`.
     """
-    given = Answer(answer)
-    judged = replace(claim, verdict=given.value, last_verdict=given.value)
-    if given is Answer.NOT_VERIFIED:
+    if answer not in list(Answer):
+        raise ValueError(f"{answer!r} is no answer of a verdict")
+    judged = replace(claim, verdict=answer, last_verdict=answer)
+    if answer == Answer.NOT_VERIFIED:
         if claim.revisions_left > 0:
             event, after = "verifier_fail", _sent_back(judged, failed, reason, now_ms)
         else:
             event = "verifier_fail_final"
             after = turned_down(judged, Actor.VERIFIER, failed, reason, now_ms=now_ms, terms=terms)
-    elif given is Answer.UNCLEAR:
+    elif answer == Answer.UNCLEAR:
         event, after = "verifier_unclear", replace(judged, escalated=claim.acceptance not in SILENT)
     elif claim.acceptance == Acceptance.MACHINE:
         event, after = "verifier_pass_final", judged

@@ -6,7 +6,7 @@ import pytest
 
 from earnest.app.mail_settings import MailSettings, mailer_of, read_mail
 from earnest.effects.clock import VirtualClock
-from earnest.effects.mail.smtp import Security
+from earnest.effects.mail.server import Security
 
 WHOLE = {"host": "mail.example.org", "sender": "us@example.org"}
 

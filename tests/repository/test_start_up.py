@@ -5,6 +5,7 @@ import sys
 
 from .source import SRC, expect_none, modules, shown
 
+ASKS_A_PLATFORM = "in_the_name_of"
 CHAT = ("asking", "prompt", "conversation")
 HEAVY = {"alembic", "hypothesis", "jsonschema_rs", "lmdb", "pydantic", "pytest", "sqlalchemy", "sqlite3", "yaml"}
 
@@ -33,3 +34,22 @@ def test_a_conversation_has_its_prompt_before_what_runs_need_is_loaded() -> None
     loaded = _loaded_by("earnest.surfaces.cli.main", *(f"earnest.surfaces.cli.{name}" for name in CHAT))
     assert "prompt_toolkit" in loaded
     expect_none((HEAVY | {"httpx", "openai", "rich"}) & loaded, "loaded before the prompt")
+
+
+def test_what_needs_no_server_and_no_model_loads_none_of_their_libraries() -> None:
+    extras = {
+        "aiosmtplib",
+        "bs4",
+        "fastapi",
+        "httpx2",
+        "mcp",
+        "openai",
+        "opentelemetry",
+        "starlette",
+        "stripe",
+        "uvicorn",
+    }
+    commands = (_module(shown(path)) for path in modules("src/earnest/surfaces/cli"))
+    base = ("earnest.app.platform", "earnest.app.settings", "earnest.app.simulating", "earnest.runtime.recompute")
+    loaded = _loaded_by(*base, *(name for name in commands if not name.endswith("__init__")))
+    expect_none(extras & loaded, "loaded by what the base can do")

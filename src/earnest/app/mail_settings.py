@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from earnest.effects.clock import Clock
 from earnest.effects.mail.api import Mailer
-from earnest.effects.mail.smtp import Security, SmtpMailer, SmtpServer, is_mail_address
+from earnest.effects.mail.server import Security, SmtpServer, is_mail_address
 
 ENVIRONMENT: Final = {
     "host": "EARNEST_MAIL_HOST",
@@ -70,7 +70,11 @@ def read_mail(given: object, environment: Mapping[str, str], fault: Fault) -> Ma
 
 def mailer_of(settings: MailSettings, clock: Clock) -> Mailer | None:
     """Who sends mail; None where no server is set."""
-    return SmtpMailer(settings.server(), clock) if settings.host else None
+    if not settings.host:
+        return None
+    from earnest.effects.mail.smtp import SmtpMailer  # noqa: PLC0415 - its library is there for a server only
+
+    return SmtpMailer(settings.server(), clock)
 
 
 def _fits(name: str, value: object) -> bool:

@@ -21,7 +21,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from earnest.effects.clock import VirtualClock
-from earnest.effects.mail.smtp import Security, SmtpMailer, SmtpServer, is_mail_address
+from earnest.effects.mail.server import Security, SmtpServer, is_mail_address
+from earnest.effects.mail.smtp import SmtpMailer
 from earnest.foundation.errors import Refused, Unavailable
 
 START_MS = 1_780_000_000_000

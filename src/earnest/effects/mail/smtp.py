@@ -5,46 +5,23 @@ into a header, and an address is an address or nothing.
 """
 
 import asyncio
-import re
 import ssl
-from dataclasses import dataclass, field
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate
-from enum import StrEnum
 from typing import Final
 
 import aiosmtplib
 
 from earnest.effects.clock import Clock
+from earnest.effects.mail.server import Security, SmtpServer, is_mail_address
 from earnest.foundation.canonical import digest_of
 from earnest.foundation.errors import Refused, Unavailable
 
 SUBJECT_CHARACTERS_MAX: Final = 200
 TEXT_CHARACTERS_MAX: Final = 100_000
 RETRY_AFTER_MS: Final = 60_000
-_ADDRESS: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,187}[A-Za-z0-9])?")
 _PERMANENT: Final = 500
-
-
-class Security(StrEnum):
-    """How a connection is encrypted. `NONE` is for a server of this machine."""
-
-    STARTTLS = "starttls"
-    TLS = "tls"
-    NONE = "none"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SmtpServer:
-    """Where mail is handed over, and in whose name. Without `user` nobody logs in."""
-
-    host: str
-    port: int
-    sender: str
-    security: Security = Security.STARTTLS
-    user: str = ""
-    password: str = field(default="", repr=False)
 
 
 class SmtpMailer:
@@ -90,11 +67,6 @@ class SmtpMailer:
             raise _unavailable(f"did not take the message within {self._timeout_ms / 1000:g} s") from None
         except (aiosmtplib.SMTPException, OSError) as error:
             raise _unavailable(f"cannot be used ({type(error).__name__})") from None
-
-
-def is_mail_address(text: str) -> bool:
-    """True for one plain address, as `ada@example.org`."""
-    return len(text) <= 254 and _ADDRESS.fullmatch(text) is not None and ".." not in text
 
 
 def _message(sender: str, to: str, subject: str, text: str, at_s: int) -> EmailMessage:

@@ -2,6 +2,7 @@
 
 import os
 from enum import IntEnum
+from typing import Final
 
 import typer
 from typer.exceptions import TyperException
@@ -22,6 +23,18 @@ class ExitCode(IntEnum):
     NOBODY_LISTENS = 141
 
 
+EXTRAS: Final = {
+    "aiosmtplib": "server",
+    "fastapi": "server",
+    "httpx2": "client",
+    "mcp": "server",
+    "prometheus_client": "server",
+    "stripe": "stripe",
+    "uvicorn": "server",
+}
+"""Which extra of the package brings a library that the base is without."""
+
+
 def ending_of(error: BaseException) -> int:
     """Say what went wrong on stderr, and give the exit code. `EARNEST_DEBUG` set: with the traceback."""
     if os.environ.get("EARNEST_DEBUG"):
@@ -39,6 +52,9 @@ def ending_of(error: BaseException) -> int:
             _explain_usage(error)
         case EarnestError():
             complain(str(error).splitlines())
+        case ModuleNotFoundError(name=str() as name) if name.partition(".")[0] in EXTRAS:
+            library = name.partition(".")[0]
+            complain([f"{library} is not installed: install 'earnest[{EXTRAS[library]}]'"])
         case OSError():
             abandon_stdout()
             complain([f"{error.filename or 'system'}: {error.strerror or error}"])

@@ -5,7 +5,7 @@ import sys
 
 from .source import SRC, expect_none, modules, shown
 
-ASKS_A_PLATFORM = "in_the_name_of"
+ASK_A_PLATFORM = {"in_the_name_of", "job_files"}
 CHAT = ("asking", "prompt", "conversation")
 HEAVY = {"alembic", "hypothesis", "jsonschema_rs", "lmdb", "pydantic", "pytest", "sqlalchemy", "sqlite3", "yaml"}
 

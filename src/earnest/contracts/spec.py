@@ -7,7 +7,8 @@ from typing import Final
 
 from earnest.contracts.criterion import CRITERIA_MAX, CheckFaults, Criterion, no_check_faults, read_criteria
 from earnest.contracts.reader import Reader
-from earnest.contracts.yaml_source import Node, read_yaml
+from earnest.contracts.yaml_source import Node, node_of, read_yaml
+from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Faulty
 
 FORMAT: Final = "earnest-spec-v1"
@@ -36,8 +37,17 @@ class VerificationSpec:
 
 def parse_spec(text: str | bytes, source: str, *, check_faults: CheckFaults = no_check_faults) -> VerificationSpec:
     """The spec that `text` is. Raises `Faulty` with every fault and its line."""
+    return _read(read_yaml(text, source), source, check_faults)
+
+
+def spec_of_json(value: JsonObject, source: str, *, check_faults: CheckFaults = no_check_faults) -> VerificationSpec:
+    """The spec that a JSON object is. Raises `Faulty` with every fault."""
+    return _read(node_of(value), source, check_faults)
+
+
+def _read(root: Node, source: str, check_faults: CheckFaults) -> VerificationSpec:
     reader = Reader()
-    spec = _spec(reader, read_yaml(text, source), check_faults)
+    spec = _spec(reader, root, check_faults)
     if reader.faults:
         raise Faulty(reader.diagnostics(source))
     return spec

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from earnest.contracts.criterion import CheckFaults, CheckSpec
-from earnest.contracts.spec import FORMAT, Acceptance, VerificationSpec, parse_spec
-from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.contracts.spec import FORMAT, Acceptance, VerificationSpec, spec_of_json
+from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Faulty, Refused
 from earnest.market.jobs.job import TaskClass
 from earnest.market.terms import AMOUNT_MICRO_MAX, Terms
@@ -140,7 +140,7 @@ def spec_of(offer: Offer, kinds: Collection[str], check_faults: CheckFaults) -> 
         "criteria": list(offer.criteria),
     }
     try:
-        spec = parse_spec(canonical_bytes(document), "job", check_faults=check_faults)
+        spec = spec_of_json(document, "job", check_faults=check_faults)
     except Faulty as faulty:
         errors = [{"code": "validation", "detail": each.message} for each in faulty.diagnostics]
         raise Refused("validation", str(faulty.diagnostics[0].message), errors=errors) from None

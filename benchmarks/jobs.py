@@ -20,9 +20,9 @@ from typing import Any
 from earnest.app import places
 from earnest.testing.served import API, ServedPlatform, served
 
-AGENTS = 24
+AGENTS = 32
 ROUND_S = 4.0
-LOOK_S = 0.1  # agents look ten times a second whether their claim is released: that is no part of the cycle
+LOOK_S = 0.25  # agents look four times a second whether their claim is released: that is no part of the cycle
 ROUNDS = 5
 FEW, MANY = 100, 1_000_000
 JOB = {

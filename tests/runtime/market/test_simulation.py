@@ -25,6 +25,7 @@ async def test_the_same_seed_is_the_same_simulation() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # two minutes on an idle machine
 async def test_four_hundred_days_of_five_thousand_jobs_leave_nothing_wrong() -> None:
     found = await simulated(Plan())
     assert found.wrongs == ()

@@ -16,11 +16,13 @@ class Book(Generic[RowT]):
     """The rows of one table, each made by a fact `<word>.opened` and changed by facts `<word>.changed`.
 
     `touching`: the accounts (and `category:<name>`) whose views a fact may change. `why` stands in the fact beside the
-    row: the event, the actor, the reason.
+    row: the event, the actor, the reason. `mark`: each of `touching` is touched under this prefix, too, for those whom
+    the facts of this book alone concern.
     """
 
-    def __init__(self, word: str, value: type[RowT], table: str, key: str = "id") -> None:
+    def __init__(self, word: str, value: type[RowT], table: str, key: str = "id", *, mark: str = "") -> None:
         self.word = word
+        self._mark = mark
         self.rows: Final = Rows(value, table, key)
         self.projections: Mapping[str, Project] = {
             f"{word}.opened": self.rows.opens,
@@ -70,5 +72,8 @@ class Book(Generic[RowT]):
 
     def _record(self, transaction: Transaction, fact: Fact, touching: Iterable[str]) -> int:
         seq = record(transaction, fact, self.projections)
+        touching = tuple(touching)
+        if self._mark:
+            touching = (*touching, *(self._mark + subject for subject in touching))
         transaction.touch(seq, touching)
         return seq

@@ -11,7 +11,7 @@ from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.key import KEY_PURPOSE, SESSION_PURPOSE, ends_at_ms, is_key_text
 from earnest.identity.secret import KeyedHash, same
-from earnest.identity.service import ACCOUNTS, KEYS, SESSIONS
+from earnest.identity.service import ACCOUNTS, KEYS, SESSIONS, WHO
 
 KNOWN_MAX: Final = 10_000
 SESSION_KEY_ID: Final = "session"
@@ -63,7 +63,7 @@ class Doorkeeper:
 
     def _still_holds(self, known: _Known, newest: int) -> bool:
         """True if no fact has concerned the account since. `newest` was durable before the look."""
-        if self._database.read_sync(lambda reader: touched(reader, known.caller.id)) != known.touched:
+        if self._database.read_sync(lambda reader: touched(reader, WHO + known.caller.id)) != known.touched:
             return False
         known.seq = newest
         return True
@@ -88,4 +88,4 @@ def _caller(reader: Reader, account_id: str, scope: Scope, key_id: str) -> Calle
 
 
 def _known(reader: Reader, caller: Caller, expires_at_ms: int | None, seq: int) -> _Known:
-    return _Known(caller=caller, expires_at_ms=expires_at_ms, touched=touched(reader, caller.id), seq=seq)
+    return _Known(caller=caller, expires_at_ms=expires_at_ms, touched=touched(reader, WHO + caller.id), seq=seq)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -60,6 +61,8 @@ async def serve(server: Server, listener: socket.socket, url: str, begun: Callab
         ws="none",
     )
     serving = _Serving(config, begun)
+    gc.collect()
+    gc.freeze()  # what was made to begin with stays: no collection need look at it again
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, serving.stop)

@@ -11,6 +11,7 @@ SqlValue: TypeAlias = int | float | str | bytes | None
 SqlParameters: TypeAlias = Sequence[SqlValue] | Mapping[str, SqlValue]
 
 BUSY_TIMEOUT_MS: Final = 5_000
+CACHE_KB: Final = 16 * 1024
 WAL_SIZE_BYTES: Final = 64 * 1024 * 1024
 STATEMENTS_CACHED: Final = 256
 SQLITE_VERSION: Final = sqlite3.sqlite_version
@@ -23,6 +24,7 @@ _WRITER_PRAGMAS: Final = (
     "synchronous = FULL",
     "recursive_triggers = ON",  # without it, REPLACE deletes a row past its delete trigger
     f"journal_size_limit = {WAL_SIZE_BYTES}",
+    f"cache_size = -{CACHE_KB}",  # a transaction changes rows of many tables
 )
 
 _LOST: Final = frozenset(

@@ -1,11 +1,13 @@
 """An MCP server as others write them, with the official library: run as a program, over stdio or HTTP."""
 
 import os
+import socket
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
+import uvicorn
 from mcp.server import MCPServer
 from mcp_types import ToolAnnotations
 
@@ -66,4 +68,8 @@ if __name__ == "__main__":
     if sys.argv[1] == "stdio":
         server.run("stdio")
     else:
-        server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
+        listener = socket.socket(
+            fileno=int(sys.argv[1])
+        )  # nobody else can take its port meanwhile
+        config = uvicorn.Config(server.streamable_http_app(), log_level="critical")
+        uvicorn.Server(config).run(sockets=[listener])

@@ -148,13 +148,12 @@ async def test_a_server_gets_the_variables_that_the_operator_names_and_none_of_o
 
 
 async def test_a_server_at_an_address_is_spoken_to_over_http(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, PROGRAM, str(port), stderr=asyncio.subprocess.DEVNULL
-    )
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port, handle = listener.getsockname()[1], listener.fileno()
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, PROGRAM, str(handle), stderr=asyncio.subprocess.DEVNULL, pass_fds=(handle,)
+        )
     try:
-        await _listening(port)
         spec = ServerSpec(name="sample", url=f"http://127.0.0.1:{port}/mcp", headers={"X-Key": "k"}, trusted=True)
         async with opened(tmp_path, spec) as bench:
             assert (await bench.call("mcp:sample/add", a=1, b=2)).output_excerpt == "3"
@@ -165,16 +164,6 @@ async def test_a_server_at_an_address_is_spoken_to_over_http(tmp_path: Path) -> 
     finally:
         process.kill()
         await process.wait()
-
-
-async def _listening(port: int) -> None:
-    async with asyncio.timeout(60):
-        while True:
-            with contextlib.suppress(OSError):
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-                writer.close()
-                return
-            await SystemClock().sleep_ms(50)
 
 
 @pytest.mark.parametrize(

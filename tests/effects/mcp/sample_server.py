@@ -68,8 +68,6 @@ if __name__ == "__main__":
     if sys.argv[1] == "stdio":
         server.run("stdio")
     else:
-        listener = socket.socket(
-            fileno=int(sys.argv[1])
-        )  # nobody else can take its port meanwhile
+        listener = socket.socket(fileno=int(sys.argv[1]))  # nobody else can take its port meanwhile
         config = uvicorn.Config(server.streamable_http_app(), log_level="critical")
         uvicorn.Server(config).run(sockets=[listener])

@@ -88,6 +88,11 @@ class Verifier:
         self._slots = asyncio.Semaphore(parallel)
         self._check_wall_ms = check_wall_ms
 
+    @property
+    def probe_names(self) -> Collection[str]:
+        """The probes that checks may name."""
+        return self._probes.names if self._probes else ()
+
     async def verify(
         self,
         criteria: Sequence[Criterion],

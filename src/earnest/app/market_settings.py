@@ -6,8 +6,9 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.market.jobs.job import REVISIONS_MAX
-from earnest.market.terms import AMOUNT_MICRO_MAX, DAY_S, HOUR_S, MICRO, CurrencyTerms, Terms
+from earnest.market.terms import DAY_S, HOUR_S, MICRO, CurrencyTerms, Terms
 
 TABLE: Final = "market"
 CURRENCIES: Final = "currencies"

@@ -7,7 +7,6 @@ from typing import Final
 HOUR_S: Final = 3_600
 DAY_S: Final = 86_400
 MICRO: Final = 1_000_000
-AMOUNT_MICRO_MAX: Final = 9 * 10**15
 CURRENCIES: Final = ("USD", "AID")
 
 

@@ -11,6 +11,7 @@ from earnest.identity.account import Account, Status
 from earnest.identity.presence import Presence
 from earnest.ledger.accounts import available, clearing
 from earnest.ledger.payout import Payout
+from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.ledger.transfer import LedgerAccount
 from earnest.market.capabilities.capability import Capability, CapabilityState, Trial
 from earnest.market.claims.claim import TERMINAL, Claim, ClaimState
@@ -20,7 +21,7 @@ from earnest.market.homes.given import HomeInput, Purse, Unreviewed
 from earnest.market.homes.members import ON_ITS_WAY
 from earnest.market.jobs.job import Job
 from earnest.market.jobs.related import are_related
-from earnest.market.terms import AMOUNT_MICRO_MAX, CURRENCIES
+from earnest.market.terms import CURRENCIES
 
 SHOWN_MAX: Final = 100
 """Claims, reviews, work to judge, disputes of one home, each; the most urgent."""

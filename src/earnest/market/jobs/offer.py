@@ -12,8 +12,9 @@ from earnest.contracts.criterion import CheckFaults, CheckSpec
 from earnest.contracts.spec import FORMAT, Acceptance, VerificationSpec, spec_of_json
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Faulty, Refused
+from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.market.jobs.job import TaskClass
-from earnest.market.terms import AMOUNT_MICRO_MAX, Terms
+from earnest.market.terms import Terms
 from earnest.verification.paths import path_fault
 from earnest.verification.registry import ALIASES
 

@@ -8,6 +8,7 @@ from typing import Final
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
+from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.market.capabilities.badge import after_tests, after_time, after_work, counted_since_ms
 from earnest.market.capabilities.capability import (
     Capability,
@@ -20,7 +21,7 @@ from earnest.market.capabilities.capability import (
 )
 from earnest.market.jobs.categories import is_category
 from earnest.market.service import CAPABILITIES, TRIALS
-from earnest.market.terms import AMOUNT_MICRO_MAX, Terms
+from earnest.market.terms import Terms
 from earnest.runtime.desk import Entry
 
 CAPABILITIES_MAX: Final = 50

@@ -67,8 +67,9 @@ def save_job(entry: Entry, before: Job, after: Job, event: str) -> Job:
     """Save a job; once it has ended, what its escrow still holds returns to the creator."""
     touching = (after.creator, category(after.category))
     JOBS.change(entry.transaction, entry.now_ms, before, after, event=event, touching=touching)
-    held = ledger.balance(entry.transaction, accounts.escrow(after.id, after.currency))
-    if after.ended_at_ms is not None and held.balance_micro:
+    if after.ended_at_ms is None:
+        return after
+    if ledger.balance(entry.transaction, accounts.escrow(after.id, after.currency)).balance_micro:
         ledger.post(entry.transaction, settlement.closed(after, entry.now_ms))
     return after
 

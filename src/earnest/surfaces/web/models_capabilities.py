@@ -4,10 +4,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.market.capabilities.availability import DAYS, HOURS_MAX, read_availability
 from earnest.market.capabilities.capability import CapabilityForm
 from earnest.market.jobs.categories import CHARACTERS_MAX
-from earnest.market.terms import AMOUNT_MICRO_MAX, Terms
+from earnest.market.terms import Terms
 
 CONCURRENT_MAX = 10_000
 """No platform allows more; what this one allows is in its terms."""

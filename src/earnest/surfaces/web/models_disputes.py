@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, StringConstraints
 
 from earnest.contracts.criterion import CRITERIA_MAX
+from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.market.disputes.dispute import EVIDENCE_MAX, STATEMENT_CHARACTERS_MAX, DisputeState
 from earnest.market.disputes.ruling import REASON_CHARACTERS_MAX, For, Vote
-from earnest.market.terms import AMOUNT_MICRO_MAX
 from earnest.runtime.market.disputing import Plea
 from earnest.surfaces.web.models_jobs import Id, Sha256, Strict
 

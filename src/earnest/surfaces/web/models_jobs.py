@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from earnest.contracts.criterion import CRITERIA_MAX
 from earnest.contracts.spec import TEXT_CHARACTERS_MAX, TITLE_CHARACTERS_MAX, Acceptance
 from earnest.foundation.errors import Refused
+from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.market.jobs.job import TaskClass
 from earnest.market.jobs.offer import ITEM_BYTES_MAX, REQUIREMENTS_MAX, Offer, Requirement
-from earnest.market.terms import AMOUNT_MICRO_MAX, DAY_S
+from earnest.market.terms import DAY_S
 from earnest.runtime.market.submitting import Item
 from earnest.verification.strict_json import NotStrictJson, check_depth
 

@@ -234,6 +234,8 @@ TARGETS = (
         bound=1.25,
         unit="times that with 100",
     ),
+    Target(program="heartbeat", key="tasks_100_ms", what="reading a HEARTBEAT.md of 100 tasks", bound=5, unit="ms"),
+    Target(program="heartbeat", key="megabyte_s", what="reading one of a megabyte", bound=1.0, unit="s"),
     Target(program="install", key="help_s", what="`earnest --help`", bound=0.25, unit="s"),
     Target(program="install", key="size_mb", what="base install", bound=80, unit="MB"),
     Target(program="install", key="distributions", what="base install", bound=45, unit="distributions"),

@@ -6,7 +6,7 @@ import pytest
 
 from earnest.market.claims.claim import Claim, ClaimState
 from earnest.market.disputes.dispute import Dispute
-from earnest.market.homes.cadence import jitter_s, next_check_ms
+from earnest.market.homes.cadence import Pace, jitter_s, next_check_ms
 from earnest.market.homes.health import Health, health, piles_at_ms, silent_after_s
 
 from .homes import DAY_MS, HOUR_MS, ME, NOW, claim, dispute, home, unreviewed
@@ -53,7 +53,8 @@ def test_one_looks_again_at_the_next_boundary_at_the_latest_and_not_within_a_min
 ) -> None:
     for number in range(50):
         name = f"act_{number}"
-        at = next_check_ms(name, base_s, None if boundary_s is None else NOW + boundary_s * 1_000, NOW)
+        boundary_ms = None if boundary_s is None else NOW + boundary_s * 1_000
+        at = next_check_ms(name, Pace(base_s=base_s, rule=""), boundary_ms, NOW)
         assert at == max(NOW + 60_000, NOW + (expected_s + jitter_s(name, base_s)) * 1_000)
 
 

@@ -10,6 +10,7 @@ from earnest.effects.rails.api import Rail
 from earnest.effects.rails.manual import ManualRail
 from earnest.foundation.errors import Unavailable
 from earnest.ledger.payout import MANUAL, STRIPE
+from earnest.runtime.accountability.judging import HeartbeatJudging
 from earnest.runtime.desk import Desk
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.market.letters import Letters
@@ -36,6 +37,7 @@ def work_of(
     timers = Timers(desk, market.terms, TIMETABLE, _LOG.error)
     work: dict[str, Work] = {
         "judging": Judging(market).run,
+        "heartbeats": HeartbeatJudging(market).run,
         "timers": lambda: timers.run(desk.clock),
         "presences": presences.run,
         "payouts": lambda: _tend(desk, rails),

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from earnest.accountability import service as accountability
 from earnest.effects.storage.book import Book
 from earnest.effects.storage.rows import Project
 from earnest.identity import service as identity
 from earnest.ledger import service as ledger
 from earnest.market import service as market
 
-BOOKS: Final[tuple[Book[Any], ...]] = (*identity.BOOKS, *ledger.BOOKS, *market.BOOKS)
+BOOKS: Final[tuple[Book[Any], ...]] = (*identity.BOOKS, *ledger.BOOKS, *market.BOOKS, *accountability.BOOKS)
 
 PROJECTIONS: Final[Mapping[str, Project]] = {
     **{kind: project for book in BOOKS for kind, project in book.projections.items()},
@@ -19,6 +20,7 @@ PROJECTIONS: Final[Mapping[str, Project]] = {
 
 TABLES: Final[Mapping[str, str]] = {
     **{book.rows.table: book.rows.key for book in BOOKS},
+    **accountability.EXTRA_TABLES,
     "ledger_accounts": "id",
     "transfers": "id",
 }

@@ -105,6 +105,11 @@ class Verifier:
         self._check_wall_ms = check_wall_ms
         self._faultless: set[str] = set()
 
+    @property
+    def probe_names(self) -> Collection[str]:
+        """The probes that checks may name."""
+        return self._probes.names if self._probes else ()
+
     async def verify(
         self,
         criteria: Sequence[Criterion],

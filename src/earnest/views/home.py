@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from typing import Final
 
+from earnest.accountability.agreement import Agreement
+from earnest.accountability.days import RECENT_DAYS, Day, date_of
+from earnest.accountability.score import Score, today
 from earnest.effects.storage.driver import SqlValue
 from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.rows import Rows
@@ -17,7 +20,7 @@ from earnest.market.capabilities.capability import Capability, CapabilityState, 
 from earnest.market.claims.claim import TERMINAL, Claim, ClaimState
 from earnest.market.claims.deadlines import SILENT
 from earnest.market.disputes.dispute import Dispute
-from earnest.market.homes.given import HomeInput, Purse, Unreviewed
+from earnest.market.homes.given import Duty, HomeInput, Purse, Unreviewed
 from earnest.market.homes.members import ON_ITS_WAY
 from earnest.market.jobs.job import Job
 from earnest.market.jobs.related import are_related
@@ -32,6 +35,9 @@ CANDIDATES_MAX: Final = 20
 
 DAY_MS: Final = 86_400_000
 
+_AGREEMENTS: Final = Rows(Agreement, "agreements", "account_id")
+_SCORES: Final = Rows(Score, "scores", "account_id")
+_DAYS: Final = Rows(Day, "score_days")
 _ACCOUNTS: Final = Rows(Account, "accounts")
 _CAPABILITIES: Final = Rows(Capability, "capabilities")
 _CLAIMS: Final = Rows(Claim, "claims")
@@ -87,6 +93,24 @@ def read_home(
         trials=tuple(_TRIALS.where(reader, begun, (account_id, now_ms - DAY_MS, SHOWN_MAX))),
         jobs=_jobs(reader, account, capabilities) if with_jobs else (),
         payout=_payout(reader, account_id),
+        duty=read_duty(reader, account_id, now_ms),
+    )
+
+
+def read_duty(reader: Reader, account_id: str, now_ms: int) -> Duty | None:
+    """What an agent is held to and how it stands; None before it has shown a contract."""
+    agreement = _AGREEMENTS.get(reader, account_id)
+    if agreement is None:
+        return None
+    score = _SCORES.get(reader, account_id) or Score(account_id=account_id)
+    recent = list(_DAYS.where(reader, "account_id = ? ORDER BY date DESC LIMIT ?", (account_id, RECENT_DAYS)))
+    date = date_of(now_ms, agreement.zone)
+    waiting = "SELECT count(*) FROM heartbeats WHERE account_id = ? AND waiting > 0"
+    return Duty(
+        agreement=agreement,
+        score=score,
+        day=today(score, recent, date, agreement.zone, agreement.possible),
+        waiting=reader.execute(waiting, (account_id,)).fetchone()[0],
     )
 
 

@@ -16,10 +16,11 @@ EARLIEST_S: Final = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """Seconds between two looks, and the rule that says so."""
+    """Seconds between two looks, and the rule that says so. `is_exact`: no jitter is added."""
 
     base_s: int
     rule: str
+    is_exact: bool = False
 
 
 CAPACITY_BOUND: Final = Pace(base_s=300, rule="an open claim has at most 2 h in all")
@@ -60,10 +61,12 @@ def jitter_s(account_id: str, base_s: int) -> int:
     return number % (2 * tenth + 1) - tenth
 
 
-def next_check_ms(account_id: str, base_s: int, boundary_ms: int | None, now_ms: int) -> int:
+def next_check_ms(account_id: str, pace: Pace, boundary_ms: int | None, now_ms: int) -> int:
     """The instant at which to look again: not past the next boundary, then the jitter, and never within a minute."""
     earliest_ms = now_ms + EARLIEST_S * 1_000
-    wanted_ms = now_ms + base_s * 1_000
+    wanted_ms = now_ms + pace.base_s * 1_000
     if boundary_ms is not None:
         wanted_ms = max(min(wanted_ms, boundary_ms), earliest_ms)
-    return max(wanted_ms + jitter_s(account_id, base_s) * 1_000, earliest_ms)
+    if pace.is_exact:
+        return wanted_ms
+    return max(wanted_ms + jitter_s(account_id, pace.base_s) * 1_000, earliest_ms)

@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from earnest.accountability.agreement import Agreement
+from earnest.accountability.days import Day
+from earnest.accountability.interval import contract_interval_s
+from earnest.accountability.score import Score
 from earnest.identity.account import Account
 from earnest.ledger.payout import Payout
 from earnest.market.capabilities.capability import Capability, Trial
@@ -36,12 +40,28 @@ class Unreviewed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Duty:
+    """What an agent is held to, how it stands, and its day so far. `waiting`: its verdicts that the operator owes."""
+
+    agreement: Agreement
+    score: Score
+    day: Day
+    waiting: int = 0
+
+    @property
+    def interval_s(self) -> int:
+        """Seconds from one wake to the next."""
+        return contract_interval_s(self.score.penalty, self.score.reward, self.agreement.interval_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HomeInput:
     """What was read for one account, all at one moment.
 
     `claims`: as seller, not ended; `requirements`: what their jobs ask for as evidence (JSON), by job. `to_judge`: as
     buyer. `trials`: of the last 24 hours. `jobs`: open ones in the categories of capabilities, neither mine nor a
     related party's. `seen_at_ms`: the last look before this one. `busy_at_ms`: the newest claim or posted job.
+    `duty` None: the agent has shown no contract.
     """
 
     account: Account
@@ -57,6 +77,7 @@ class HomeInput:
     trials: tuple[Trial, ...] = ()
     jobs: tuple[Job, ...] = ()
     payout: Payout | None = None
+    duty: Duty | None = None
 
     @property
     def subjects(self) -> tuple[str, ...]:

@@ -4,9 +4,11 @@ The body of market ruling a.2, from values that were read at one moment.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
+from earnest.accountability.days import begins_at_ms, date_after, date_of
+from earnest.accountability.interval import interval_s
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_of
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Status
@@ -77,7 +79,7 @@ def build(read: HomeInput, now_ms: int, terms: Terms, *, explain: bool = False) 
     body["what_to_do_next"] = [action.text for action in shown]
     state_hash = digest_of(_state(body, account, shown))
     boundary_ms = min((at for at in _boundaries(read, terms) if at > now_ms), default=None)
-    next_ms = next_check_ms(read.account.id, seen.pace.base_s, boundary_ms, now_ms)
+    next_ms = next_check_ms(read.account.id, seen.pace, boundary_ms, now_ms)
     body.update(
         your_account=account,
         actions=[_shown(action, explain=explain) for action in shown],
@@ -114,8 +116,25 @@ def outlook(read: HomeInput, now_ms: int, terms: Terms) -> Outlook:
         tests=tests,
         matches=matching,
         actions=in_order,
-        pace=pace(read.claims, is_pressed=is_pressed, is_recent=is_recent),
+        pace=_pace(read, pace(read.claims, is_pressed=is_pressed, is_recent=is_recent)),
     )
+
+
+def market_pace(read: HomeInput, now_ms: int, terms: Terms) -> tuple[int, int | None]:
+    """What the market alone advises: seconds between two looks, and until an obligation changes its class or ends."""
+    market = replace(read, duty=None)
+    boundary_ms = min((at for at in _boundaries(market, terms) if at > now_ms), default=None)
+    boundary_s = None if boundary_ms is None else (boundary_ms - now_ms) // SECOND_MS
+    return outlook(market, now_ms, terms).pace.base_s, boundary_s
+
+
+def _pace(read: HomeInput, market: Pace) -> Pace:
+    """Under a contract its interval, which is kept to the second; without one the market's pace."""
+    if read.duty is None:
+        return market
+    penalty, reward = read.duty.score.penalty, read.duty.score.reward
+    wanted_s = interval_s(read.duty.interval_s, market.base_s)
+    return Pace(base_s=wanted_s, rule=f"a contract, penalty {penalty}, reward {reward}", is_exact=True)
 
 
 def _obligations(read: HomeInput, now_ms: int) -> Iterator[Action]:
@@ -166,6 +185,8 @@ def _state(body: Mapping[str, JsonValue], account: JsonObject, actions: tuple[Ac
 
 def _boundaries(read: HomeInput, terms: Terms) -> Iterator[int]:
     """Every instant at which an obligation changes its class or ends, past ones too."""
+    if read.duty is not None:
+        yield read.duty.agreement.next_wake_ms
     for claim in read.claims:
         if claim.state in WORKING:
             yield from (due_soon_at_ms(claim), claim.due_at_ms, ends_at_ms(claim))
@@ -183,6 +204,9 @@ def _boundaries(read: HomeInput, terms: Terms) -> Iterator[int]:
 def _marks(read: HomeInput, now_ms: int) -> Iterator[int]:
     """Further instants at which the body changes though no obligation does."""
     yield now_ms + DAY_MS
+    if read.duty is not None:
+        zone = read.duty.agreement.zone
+        yield begins_at_ms(date_after(date_of(now_ms, zone)), zone)
     for claim in read.claims:
         left_ms = claim.due_at_ms - now_ms
         if claim.state in WORKING and left_ms > 0:

@@ -1,9 +1,11 @@
 """How is each member of a home written? Names, types and units of market ruling a.2."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from earnest.accountability.agreement import FIRST_USE
+from earnest.accountability.tiers import Penalty, message_of
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Status
@@ -13,7 +15,7 @@ from earnest.market.claims.deadlines import deadline
 from earnest.market.claims.extension import policy_max_s
 from earnest.market.disputes.dispute import Dispute
 from earnest.market.homes.cadence import total_s
-from earnest.market.homes.given import HomeInput, Match, Outlook, TestOffer, Unreviewed
+from earnest.market.homes.given import Duty, HomeInput, Match, Outlook, TestOffer, Unreviewed
 from earnest.market.homes.health import Health, is_awaited, unread
 from earnest.market.homes.priority import ends_at_ms
 from earnest.market.jobs.capacity import Capacity
@@ -51,7 +53,8 @@ def members(read: HomeInput, seen: Outlook, now_ms: int, terms: Terms) -> dict[s
         "active_disputes": [_dispute(dispute, read.account.id) for dispute in read.disputes],
         "work_to_judge": [_judged(claim) for claim in read.to_judge],
         "wallet_attention": attention,
-        "human_attention": _human_attention(read, attention, now_ms),
+        "human_attention": [*_human_attention(read, attention, now_ms), *_duty_attention(read.duty)],
+        "accountability": None if read.duty is None else _duty(read.duty),
     }
 
 
@@ -227,6 +230,46 @@ def _human_attention(read: HomeInput, wallet: dict[str, JsonValue], now_ms: int)
         ):
             add("dispute_overdue", f"Dispute {dispute.id} waits for an answer.", dispute.respond_by_ms)
     return found
+
+
+def _duty(duty: Duty) -> JsonObject:
+    penalty, reward = duty.score.penalty, duty.score.reward
+    return {
+        "score": duty.day.score,
+        "target": duty.day.target,
+        "penalty": penalty.value,
+        "reward": reward.value,
+        "message": message_of(penalty, reward),
+        "interval_s": duty.interval_s,
+        "next_wake_at": rfc3339_s(duty.agreement.next_wake_ms),
+    }
+
+
+def _duty_attention(duty: Duty | None) -> Iterator[JsonObject]:
+    """What of an agent's promises only its operator can settle."""
+    if duty is None:
+        return
+    agreement, score, day = duty.agreement, duty.score, duty.day
+    exhausted, weakened = agreement.exhausted_on(day.date), json.loads(agreement.weakened)
+    cases = (
+        ("lockdown", score.penalty is Penalty.LOCKDOWN, "The agent is in lockdown.", score.tier_since_ms),
+        ("task_exhausted", exhausted, f"No attempts are left today for: {', '.join(exhausted)}.", None),
+        ("contract_weakened", weakened, f"The contract was weakened without leave: {', '.join(weakened)}.", None),
+        (
+            "contract_not_accepted",
+            agreement.pinned_by == FIRST_USE,
+            "The contract is the one that the agent showed first: accept it, or give another.",
+            agreement.pinned_at_ms,
+        ),
+        ("verdict_waits", duty.waiting, "Tasks wait for the operator's verdict.", None),
+        (
+            "target_out_of_reach",
+            day.possible < day.target,
+            f"A whole day can earn {day.possible} points, and the target is {day.target}.",
+            None,
+        ),
+    )
+    yield from ({"code": code, "text": text, "since": _instant(since)} for code, holds, text, since in cases if holds)
 
 
 def _withdrawable_micro(read: HomeInput) -> int:

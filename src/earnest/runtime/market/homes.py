@@ -12,7 +12,7 @@ from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.touches import touched
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.instants import rfc3339_s
-from earnest.market.homes.cadence import next_check_ms
+from earnest.market.homes.cadence import Pace, next_check_ms
 from earnest.market.homes.given import HomeInput
 from earnest.market.homes.health import Health, health
 from earnest.market.homes.home import build
@@ -62,13 +62,13 @@ class ReadyHome:
     built_at_ms: int
     valid_until_ms: int
     boundary_ms: int | None
-    base_s: int
+    pace: Pace
     expected_s: int
     health: Health
 
     def next_check_ms(self, now_ms: int) -> int:
         """When to look again, if one has looked now."""
-        return next_check_ms(self.wanted.account_id, self.base_s, self.boundary_ms, now_ms)
+        return next_check_ms(self.wanted.account_id, self.pace, self.boundary_ms, now_ms)
 
     def body(self, next_ms: int) -> bytes:
         """The JSON text, with the instant at which to look again."""
@@ -130,7 +130,7 @@ class Homes:
             built_at_ms=now_ms,
             valid_until_ms=home.valid_until_ms,
             boundary_ms=home.boundary_ms,
-            base_s=home.pace.base_s,
+            pace=home.pace,
             expected_s=home.expected_s,
             health=home.health,
         )

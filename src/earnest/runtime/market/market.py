@@ -23,5 +23,7 @@ class Market:
     web: Web
     handed_in: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when something may wait to be judged: a hint, the books say what."""
+    checked_in: asyncio.Event = field(default_factory=asyncio.Event)
+    """The same of heartbeats."""
     linted: dict[str, None] = field(default_factory=dict)
     """The digests of checks that were tried on worthless work and refused it, oldest first."""

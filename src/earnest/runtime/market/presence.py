@@ -128,6 +128,16 @@ def disputes_changed(entry: Entry, account_id: str) -> None:
         PRESENCES.see(entry.transaction, entry.now_ms, [(before, after)])
 
 
+def tell_owner(entry: Entry, account_id: str, episode: str, what: str, text: str) -> None:
+    """Lay a mail to the owner into the outbox: the agent `what`, and what there is to say about it."""
+    before = PRESENCES.get(entry.transaction, account_id)
+    if before is None:
+        before = Presence(account_id=account_id, seen_at_ms=entry.now_ms)
+        PRESENCES.see(entry.transaction, entry.now_ms, [(None, before)])
+    after = _told(entry, before, episode, what, text)
+    PRESENCES.change(entry.transaction, entry.now_ms, before, after, event="told", episode=episode)
+
+
 def _record(news: Mapping[str, _News], entry: Entry) -> JsonObject:
     changes = []
     for account_id, noted in news.items():

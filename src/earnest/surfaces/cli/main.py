@@ -11,6 +11,7 @@ from earnest.surfaces.cli import (
     chat,
     doctor,
     dream,
+    heartbeat,
     jobs,
     journal,
     keys,
@@ -48,6 +49,7 @@ app.add_typer(memory.app, name="memory")
 app.add_typer(review.app, name="review")
 app.add_typer(journal.app, name="journal")
 app.add_typer(keys.app, name="keys")
+app.add_typer(heartbeat.app, name="heartbeat")
 app.add_typer(jobs.app, name="jobs")
 app.command(name="wallet")(wallet.wallet)
 

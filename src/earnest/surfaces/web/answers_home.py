@@ -181,6 +181,18 @@ class ActionShown(BaseModel):
     rule: str | None = None
 
 
+class DutyShown(BaseModel):
+    """How an agent stands that has shown a contract (`GET /score` says more), and when its next wake is due."""
+
+    score: int
+    target: int
+    penalty: str
+    reward: str
+    message: str
+    interval_s: int
+    next_wake_at: str
+
+
 class HomeShown(BaseModel):
     """`actions[i].text` is `what_to_do_next[i]`. `actions_truncated`: how many were left out, where some were."""
 
@@ -195,6 +207,7 @@ class HomeShown(BaseModel):
     work_to_judge: list[WorkToJudge]
     wallet_attention: WalletAttention
     human_attention: list[HumanAttention]
+    accountability: DutyShown | None
     what_to_do_next: list[str]
     actions: list[ActionShown]
     actions_truncated: int | None = None

@@ -23,6 +23,7 @@ from earnest.surfaces.web import (
     routes_jobs,
     routes_log,
     routes_reviews,
+    routes_score,
     routes_trials,
     routes_wallet,
 )
@@ -50,6 +51,9 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     routes_agents.router,
     routes_wallet.router,
     routes_log.router,
+    routes_score.router,
+    routes_score.heartbeat_router,
+    routes_score.operator_router,
 )
 """What stands under `/api/v1`. Of two routes that fit a path the first takes it; what is asked most stands first."""
 ROOT_ROUTERS: Final[tuple[APIRouter, ...]] = (routes_jobs.root_router,)
@@ -82,6 +86,7 @@ def create_app(
     documents = schema_router(app)
     for router in (*ROUTERS, home_router(home), meta_router(quotas), documents):
         _adopt(app, router, API)
+    _adopt(app, routes_score.router, "/api")
     served = served_router(app, url=url, terms=market.terms, quotas=quotas)
     for router in (*ROOT_ROUTERS, documents, pages.router, health_router(readiness or {}, metrics), served):
         _adopt(app, router, "")

@@ -38,7 +38,15 @@ from earnest.verification.strict_json import NotStrictJson, strict_json
 KEY_HEADER: Final = "idempotency-key"
 API: Final = "/api/v1"
 KEY_OPTIONAL: Final = frozenset(
-    {"/agents/register", "/artifacts", "/jobs/{job_id}/review", "/operator/login", "/operator/logout"}
+    {
+        "/agents/register",
+        "/api/score/feedback",
+        "/artifacts",
+        "/jobs/{job_id}/review",
+        "/operator/login",
+        "/operator/logout",
+        "/score/feedback",
+    }
 )
 """POSTs that are documented to need no Idempotency-Key: as in the seeds, or because nothing is done twice by them."""
 _SCOPE: Final = "earnest.call"

@@ -38,6 +38,7 @@ CODES: Final[Mapping[str, Meaning]] = {
     "dispute_state": Meaning(409, "The dispute's state does not allow this"),
     "payout_state": Meaning(409, "The payout's state does not allow this"),
     "deposit_state": Meaning(409, "The deposit was decided"),
+    "heartbeat_state": Meaning(409, "The task does not wait for a verdict"),
     "account_state": Meaning(409, "The account's state does not allow this"),
     "review_exists": Meaning(409, "There is a review"),
     "review_window_closed": Meaning(409, "The time for reviews is over"),

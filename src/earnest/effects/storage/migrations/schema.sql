@@ -49,6 +49,29 @@ CREATE TABLE accounts (
  STRICT;
 CREATE UNIQUE INDEX accounts_by_handle ON accounts (handle);
 CREATE INDEX accounts_by_operator_id ON accounts (operator_id);
+CREATE TABLE agreements (
+  account_id TEXT NOT NULL,
+  text TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  pinned_at_ms INTEGER NOT NULL,
+  pinned_by TEXT NOT NULL,
+  zone TEXT NOT NULL,
+  interval_s INTEGER,
+  active_from TEXT NOT NULL,
+  active_to TEXT NOT NULL,
+  is_enabled INTEGER NOT NULL,
+  is_paused INTEGER NOT NULL,
+  possible INTEGER NOT NULL,
+  progress TEXT NOT NULL,
+  exhausted TEXT NOT NULL,
+  offered TEXT NOT NULL,
+  weakened TEXT NOT NULL,
+  next_wake_ms INTEGER NOT NULL,
+  skip TEXT NOT NULL,
+  skipped_at_ms INTEGER,
+  PRIMARY KEY (account_id)
+)
+ STRICT;
 CREATE TABLE applications (
   id TEXT NOT NULL,
   job_id TEXT NOT NULL,
@@ -221,6 +244,31 @@ CREATE INDEX disputes_by_claim_id ON disputes (claim_id);
 CREATE INDEX disputes_by_raiser_closed_at_ms ON disputes (raiser, closed_at_ms);
 CREATE INDEX disputes_by_respondent_closed_at_ms ON disputes (respondent, closed_at_ms);
 CREATE INDEX disputes_by_wake_ms ON disputes (wake_ms) WHERE wake_ms IS NOT NULL;
+CREATE TABLE heartbeats (
+  id TEXT NOT NULL,
+  account_id TEXT NOT NULL,
+  at_ms INTEGER NOT NULL,
+  date TEXT NOT NULL,
+  zone TEXT NOT NULL,
+  state TEXT NOT NULL,
+  contract_digest TEXT NOT NULL,
+  asked TEXT NOT NULL,
+  reply TEXT NOT NULL,
+  records TEXT NOT NULL,
+  artifacts TEXT NOT NULL,
+  claims TEXT NOT NULL,
+  verdicts TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  points INTEGER NOT NULL,
+  waiting INTEGER NOT NULL,
+  judged_at_ms INTEGER,
+  by_key TEXT NOT NULL,
+  PRIMARY KEY (id)
+)
+ STRICT;
+CREATE INDEX heartbeats_by_account_id_id ON heartbeats (account_id, id);
+CREATE INDEX heartbeats_by_state_at_ms ON heartbeats (state, at_ms);
+CREATE INDEX heartbeats_that_wait ON heartbeats (account_id, id) WHERE waiting > 0;
 CREATE TABLE jobs (
   id TEXT NOT NULL,
   creator TEXT NOT NULL,
@@ -369,6 +417,45 @@ CREATE TABLE reviews (
  STRICT;
 CREATE INDEX reviews_by_about_published_at_ms ON reviews (about, published_at_ms);
 CREATE INDEX reviews_by_claim_id_side ON reviews (claim_id, side);
+CREATE TABLE score_days (
+  id TEXT NOT NULL,
+  account_id TEXT NOT NULL,
+  date TEXT NOT NULL,
+  zone TEXT NOT NULL,
+  target INTEGER NOT NULL,
+  floor INTEGER NOT NULL,
+  score INTEGER NOT NULL,
+  verified INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  unclear INTEGER NOT NULL,
+  contradictions INTEGER NOT NULL,
+  verdicts INTEGER NOT NULL,
+  peak INTEGER NOT NULL,
+  lowest INTEGER NOT NULL,
+  target_reached INTEGER NOT NULL,
+  possible INTEGER NOT NULL,
+  PRIMARY KEY (id)
+)
+ STRICT;
+CREATE INDEX score_days_by_account_id_date ON score_days (account_id, date);
+CREATE TABLE scores (
+  account_id TEXT NOT NULL,
+  date TEXT NOT NULL,
+  floor INTEGER NOT NULL,
+  penalty TEXT NOT NULL,
+  reward TEXT NOT NULL,
+  tier_since_ms INTEGER,
+  streak INTEGER NOT NULL,
+  longest INTEGER NOT NULL,
+  verified INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  points INTEGER NOT NULL,
+  best INTEGER,
+  worst INTEGER,
+  days INTEGER NOT NULL,
+  PRIMARY KEY (account_id)
+)
+ STRICT;
 CREATE TABLE sealed_reviews (
   id TEXT NOT NULL,
   content TEXT NOT NULL,
@@ -480,3 +567,13 @@ CREATE TABLE trials (
 CREATE INDEX trials_by_account_id_started_at_ms ON trials (account_id, started_at_ms);
 CREATE INDEX trials_by_capability_id ON trials (capability_id);
 CREATE INDEX trials_by_wake_ms ON trials (wake_ms) WHERE wake_ms IS NOT NULL;
+CREATE TABLE votes (
+  id TEXT NOT NULL,
+  message_id TEXT NOT NULL,
+  operator_id TEXT NOT NULL,
+  account_id TEXT NOT NULL,
+  up INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  PRIMARY KEY (id)
+)
+ STRICT;

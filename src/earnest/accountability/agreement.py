@@ -1,0 +1,114 @@
+"""What is an agent held to, by whom, and how far is it with that?"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final
+
+from earnest.accountability.asking import Progress
+from earnest.accountability.days import date_of
+from earnest.accountability.gate import Hours, hours_of
+from earnest.accountability.interval import contract_interval_s
+from earnest.accountability.points import POINTS, Rule
+from earnest.accountability.tiers import Penalty, Reward
+from earnest.contracts.heartbeat.parse import parse_heartbeat
+from earnest.contracts.heartbeat.task import Contract, HeartbeatTask
+from earnest.foundation.canonical import canonical_bytes
+
+CONTRACT_BYTES_MAX: Final = 256 * 1024
+FIRST_USE: Final = "first_use"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """One agent's pinned contract. `text` is the HEARTBEAT.md as it was accepted, `digest` its digest.
+
+    `pinned_by`: the operator's account; `first_use`: it is what the agent first checked in with, and nobody has
+    accepted it yet. `interval_s` None: the ladder of tiers. `progress` (JSON): the `Progress` of each task.
+    `next_wake_ms`: the next scheduled wake; a check-in before it is an extra one. `skip` is the last skipped check-in's
+    reason. `offered`: the newest contract that the agent checked in with, where it is another; `weakened` (JSON): how
+    it makes accepted tasks easier. `exhausted` (JSON): tasks without attempts left. `possible`: points of a whole day.
+    """
+
+    account_id: str
+    text: str
+    digest: str
+    pinned_at_ms: int
+    pinned_by: str
+    zone: str = "UTC"
+    interval_s: int | None = None
+    active_from: str = "00:00"
+    active_to: str = "24:00"
+    is_enabled: bool = True
+    is_paused: bool = False
+    possible: int = 0
+    progress: str = "{}"
+    exhausted: str = "[]"
+    offered: str = ""
+    weakened: str = "{}"
+    next_wake_ms: int = 0
+    skip: str = ""
+    skipped_at_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_enabled", bool(self.is_enabled))
+        object.__setattr__(self, "is_paused", bool(self.is_paused))
+
+    @property
+    def contract(self) -> Contract:
+        """What was accepted."""
+        return contract_of(self.text)
+
+    @property
+    def hours(self) -> Hours:
+        """When heartbeats are taken."""
+        return hours_of(self.active_from, self.active_to)
+
+    def exhausted_on(self, date: str) -> list[str]:
+        """Tasks whose attempts of this day are used up."""
+        progress = self.progress_by_task()
+        return [task for task in json.loads(self.exhausted) if task in progress and progress[task].date == date]
+
+    def progress_by_task(self) -> dict[str, Progress]:
+        """The progress of each task that was ever asked for."""
+        return {task: Progress(**kept) for task, kept in json.loads(self.progress).items()}
+
+
+@lru_cache(maxsize=256)
+def contract_of(text: str) -> Contract:
+    """A contract as it reads. Raises `Faulty`: see `parse_heartbeat`."""
+    return parse_heartbeat(text)
+
+
+def with_progress(agreement: Agreement, progress: Mapping[str, Progress], known: Iterable[str]) -> Agreement:
+    """With this progress, of tasks that are still `known`: others are forgotten."""
+    wanted = set(known)
+    kept = {
+        task: {name: getattr(one, name) for name in one.__slots__} for task, one in progress.items() if task in wanted
+    }
+    return replace(agreement, progress=canonical_bytes(kept).decode())
+
+
+def without_attempts(agreement: Agreement, task: str) -> Agreement:
+    """The operator lets a task begin anew."""
+    progress = agreement.progress_by_task()
+    left = {name: replace(one, attempts=0) if name == task else one for name, one in progress.items()}
+    exhausted = [name for name in json.loads(agreement.exhausted) if name != task]
+    return replace(with_progress(agreement, left, left), exhausted=canonical_bytes(exhausted).decode())
+
+
+def possible_points(tasks: Iterable[HeartbeatTask], active_s: int, interval_s: int) -> int:
+    """The most that the accepted tasks can earn in so many seconds: each verified once in every due period."""
+    return sum(
+        POINTS[Rule.VERIFIED_REQUIRED if task.required else Rule.VERIFIED_OPTIONAL]
+        * max(1, active_s // (task.every_s or interval_s))
+        for task in tasks
+    )
+
+
+def possible_of(agreement: Agreement, at_ms: int) -> int:
+    """The most that can be earned on the day of `at_ms`, at the pace that applies without a tier."""
+    active_s = agreement.hours.active_s(date_of(at_ms, agreement.zone), agreement.zone)
+    interval_s = contract_interval_s(Penalty.NONE, Reward.NONE, agreement.interval_s)
+    return possible_points(agreement.contract.tasks, active_s, interval_s)

@@ -1,0 +1,138 @@
+"""Which tasks is an agent asked for now, and on what terms?
+
+What the operator has accepted is asked for as it was accepted, whatever the file says today: so no edit makes a
+promise easier. What the agent promises beside it is asked for too, and earns nothing until it is accepted.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from earnest.contracts.heartbeat.diff import compare
+from earnest.contracts.heartbeat.task import HeartbeatTask, promise_of
+from earnest.foundation.canonical import JsonObject, digest_of
+
+SECOND_MS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a task has come. `due_ms`: not asked for before it; 0: at every wake. `date` is that of the attempts."""
+
+    due_ms: int = 0
+    attempts: int = 0
+    digest: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A task as one cycle asks for it. `attempt` counts from 1.
+
+    `is_accepted`: the operator has accepted it. `weakened`: how the agent made it easier without leave; empty: it did
+    not. `digest` names the task in all that it asks.
+    """
+
+    id: str
+    description: str
+    verify: str = ""
+    is_required: bool = True
+    is_forced: bool = False
+    is_structured: bool = True
+    is_accepted: bool = True
+    weakened: str = ""
+    attempt: int = 1
+    max_attempts: int = 3
+    every_s: int | None = None
+    digest: str = ""
+
+    def to_json(self) -> JsonObject:
+        """The form kept in facts; `Asked(**…)` reads it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """When is asked: the instant, its date for the agent; `is_wake`: a scheduled wake is due; `is_forced`: the tier."""
+
+    now_ms: int
+    date: str
+    is_wake: bool
+    is_forced: bool
+
+
+def weakenings(accepted: Sequence[HeartbeatTask], given: Sequence[HeartbeatTask]) -> dict[str, str]:
+    """Each accepted required task that the given contract lacks or makes easier, and how. By id."""
+    found = (one for one in compare(accepted, given) if one.is_weakening)
+    return {one.id: "; ".join(one.reasons) or one.change.value for one in found}
+
+
+def asked_for(
+    accepted: Sequence[HeartbeatTask],
+    given: Sequence[HeartbeatTask] | None,
+    progress: Mapping[str, Progress],
+    moment: Moment,
+) -> tuple[Asked, ...]:
+    """What is due now, accepted tasks first. `given` None: the contract is as it was accepted.
+
+    Left out is what is not due, and what is exhausted: its attempts are used up until the next day or an edit. A
+    weakened task is never exhausted.
+    """
+    easier = {} if given is None else weakenings(accepted, given)
+    names = {task.id for task in accepted}
+    beside = [task for task in given or () if task.id not in names]
+    found = (
+        replace(_asked(task, moment), is_accepted=is_accepted, weakened=easier.get(task.id, ""))
+        for tasks, is_accepted in ((accepted, True), (beside, False))
+        for task in tasks
+    )
+    return tuple(_due(found, progress, moment))
+
+
+def attempts_of(known: Progress | None, asked: Asked, date: str) -> int:
+    """The attempts that count: of this day and of the task as it now is."""
+    return known.attempts if known is not None and (known.date, known.digest) == (date, asked.digest) else 0
+
+
+def begun(known: Progress | None, asked: Asked, now_ms: int, date: str) -> Progress:
+    """The task is asked for at `now_ms`: its due period is used, whatever comes of it."""
+    due_ms = now_ms + asked.every_s * SECOND_MS if asked.every_s else 0
+    return Progress(due_ms=due_ms, attempts=attempts_of(known, asked, date), digest=asked.digest, date=date)
+
+
+def concluded(known: Progress, asked: Asked, *, verified: bool, failed: bool) -> Progress:
+    """After the verdict: a failure uses an attempt up, success gives them all back, anything else changes nothing."""
+    if known.digest != asked.digest or asked.weakened:
+        return known
+    if verified:
+        return replace(known, attempts=0)
+    return replace(known, attempts=min(asked.attempt, asked.max_attempts)) if failed else known
+
+
+def is_exhausted(known: Progress, asked: Asked) -> bool:
+    """True where no attempt is left."""
+    return known.attempts >= asked.max_attempts
+
+
+def _asked(task: HeartbeatTask, moment: Moment) -> Asked:
+    return Asked(
+        id=task.id,
+        description=task.description,
+        verify=task.verify,
+        is_required=task.required,
+        is_forced=moment.is_forced and not task.required and task.is_structured,
+        is_structured=task.is_structured,
+        max_attempts=task.max_attempts,
+        every_s=task.every_s,
+        digest=digest_of(promise_of(task)),
+    )
+
+
+def _due(tasks: Iterator[Asked], progress: Mapping[str, Progress], moment: Moment) -> Iterator[Asked]:
+    for asked in tasks:
+        known = progress.get(asked.id)
+        if not (moment.is_wake if asked.every_s is None else known is None or known.due_ms <= moment.now_ms):
+            continue
+        attempts = attempts_of(known, asked, moment.date)
+        if asked.weakened or attempts < asked.max_attempts:
+            yield replace(asked, attempt=min(attempts + 1, asked.max_attempts))

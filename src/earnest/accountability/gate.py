@@ -1,0 +1,96 @@
+"""May a heartbeat begin now? The first gate that is closed says why not (ruling 2)."""
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from earnest.accountability.days import begins_at_ms, date_after
+from earnest.foundation.instants import EPOCH
+
+DAY_MINUTES: Final = 24 * 60
+_TIME: Final = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]|24:00", re.ASCII)
+_ZONE: Final = re.compile(r"[A-Za-z0-9_+-]{1,32}(/[A-Za-z0-9_+-]{1,32}){0,2}", re.ASCII)
+
+
+class Skip(StrEnum):
+    """Why a heartbeat did nothing, in the order in which it is asked."""
+
+    DISABLED = "disabled"
+    PAUSED = "paused"
+    OUTSIDE_ACTIVE_HOURS = "outside_active_hours"
+    BUSY = "busy"
+    NOTHING_TO_DO = "nothing_to_do"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hours:
+    """From `begin` to before `end`, minutes after midnight; past midnight where `end` is not later. Equal: all day."""
+
+    begin: int = 0
+    end: int = DAY_MINUTES
+
+    def hold(self, minute: int) -> bool:
+        """True for a minute of the day within them."""
+        if self.begin < self.end:
+            return self.begin <= minute < self.end
+        return minute >= self.begin or minute < self.end
+
+    def active_s(self, day: str, zone: str) -> int:
+        """Seconds of one calendar day within them, by the clocks of that day: 23 or 25 hours long, some."""
+        spans = [(self.begin, self.end)] if self.begin < self.end else [(0, self.end), (self.begin, DAY_MINUTES)]
+        return sum(max(0, _at_ms(day, zone, end) - _at_ms(day, zone, begin)) for begin, end in spans) // 1_000
+
+
+def is_time(text: str) -> bool:
+    """True for `HH:MM`, from 00:00 to 24:00."""
+    return _TIME.fullmatch(text) is not None
+
+
+def is_zone(name: str) -> bool:
+    """True for a zone of the IANA time zone database."""
+    if not _ZONE.fullmatch(name):
+        return False
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
+
+
+def hours_of(begin: str, end: str) -> Hours:
+    """The hours between two times. `24:00` as a beginning is midnight."""
+    return Hours(begin=_minutes(begin) % DAY_MINUTES, end=_minutes(end))
+
+
+def minute_of(at_ms: int, zone: str) -> int:
+    """Minutes after midnight, as clocks in `zone` show them."""
+    moment = (EPOCH + timedelta(milliseconds=at_ms)).astimezone(ZoneInfo(zone))
+    return moment.hour * 60 + moment.minute
+
+
+def closed_gate(
+    *, is_enabled: bool, is_paused: bool, hours: Hours, minute: int, is_busy: bool, has_work: bool
+) -> Skip | None:
+    """The first gate that is closed; None: all are open."""
+    gates = (
+        (Skip.DISABLED, not is_enabled),
+        (Skip.PAUSED, is_paused),
+        (Skip.OUTSIDE_ACTIVE_HOURS, not hours.hold(minute)),
+        (Skip.BUSY, is_busy),
+        (Skip.NOTHING_TO_DO, not has_work),
+    )
+    return next((skip for skip, is_closed in gates if is_closed), None)
+
+
+def _minutes(time: str) -> int:
+    hours, minutes = time.split(":")
+    return int(hours) * 60 + int(minutes)
+
+
+def _at_ms(day: str, zone: str, minute: int) -> int:
+    if minute == DAY_MINUTES:
+        return begins_at_ms(date_after(day), zone)
+    return begins_at_ms(day, zone, minute * 60)

@@ -1,0 +1,63 @@
+"""What did an agent check in with, and what came of it?"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class HeartbeatState(StrEnum):
+    """A heartbeat waits for the sidecar, then it is judged."""
+
+    VERIFYING = "verifying"
+    JUDGED = "judged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat:
+    """One cycle. `id` is `hbt_…`; `date` is the day that it counts for, in `zone`: the one that it started on.
+
+    In JSON: `asked` the tasks (`Asked`), `records` what the agent's tools did, by its own account, `artifacts` what it
+    handed in ({path, sha256}), `claims` what it asserts ({task, done, values}), `verdicts` one for each task, `outcome`
+    what it was answered. `waiting`: tasks whose verdict the operator has to give.
+    """
+
+    id: str
+    account_id: str
+    at_ms: int
+    date: str
+    zone: str
+    state: HeartbeatState
+    contract_digest: str
+    asked: str
+    reply: str = ""
+    records: str = "[]"
+    artifacts: str = "[]"
+    claims: str = "[]"
+    verdicts: str = "[]"
+    outcome: str = "{}"
+    points: int = 0
+    waiting: int = 0
+    judged_at_ms: int | None = None
+    by_key: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "state", HeartbeatState(self.state))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """What an operator thinks of one message. `id` is `<message>/<operator>`; `up` is 1 or 0."""
+
+    id: str
+    message_id: str
+    operator_id: str
+    account_id: str
+    up: bool
+    at_ms: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "up", bool(self.up))
+
+
+def vote_id(message_id: str, operator_id: str) -> str:
+    """The id of one operator's vote on one message."""
+    return f"{message_id}/{operator_id}"

@@ -1,0 +1,123 @@
+"""The books of accountability: agreements, heartbeats, votes, and the scores that facts alone move."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from earnest.accountability.agreement import Agreement
+from earnest.accountability.days import RECENT_DAYS, Day, day_id
+from earnest.accountability.heartbeat import Heartbeat, Vote
+from earnest.accountability.points import Charge
+from earnest.accountability.score import Score, amended, booked, turned
+from earnest.effects.storage.book import Book
+from earnest.effects.storage.reader import Reader
+from earnest.effects.storage.rows import Rows, differences, record, row_json
+from earnest.effects.storage.touches import touch
+from earnest.effects.storage.transaction import Transaction
+from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.errors import Broken
+from earnest.foundation.facts import Fact
+
+SCORE_BOOKED: Final = "score.booked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Booking:
+    """What was booked: how the agent stood before and after, the day that it counts for, and the fact's number."""
+
+    before: Score
+    after: Score
+    day: Day
+    seq: int
+
+
+class ScoreBook(Book[Score]):
+    """Scores and their days. Everything that moves them is one kind of fact, which holds what it explains.
+
+    Its body: `source` (a heartbeat, a vote), `date`, `events` ({rule, task, points, reason}) and the rows' changes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("score", Score, "scores", key="account_id")
+        self.days: Final = Rows(Day, "score_days")
+        self.projections = {SCORE_BOOKED: self._booked}
+
+    def of(self, reader: Reader, account_id: str) -> Score:
+        """How an account stands; before anything was booked, as it begins."""
+        return self.get(reader, account_id) or Score(account_id=account_id)
+
+    def recent(self, reader: Reader, account_id: str, limit: int = RECENT_DAYS) -> list[Day]:
+        """The last days with a record, the newest first, the open one among them."""
+        return list(self.days.where(reader, "account_id = ? ORDER BY date DESC LIMIT ?", (account_id, limit)))
+
+    def book(
+        self,
+        transaction: Transaction,
+        at_ms: int,
+        account_id: str,
+        charges: Sequence[Charge],
+        *,
+        date: str,
+        agreement: Agreement,
+        source: str,
+        touching: Iterable[str] = (),
+    ) -> Booking:
+        """Book points of the day `date`, all at once; a later day than the last begins, an earlier one is amended.
+
+        A day before the last that has no record cannot get one any more: its points count for the last.
+        """
+        before = self.of(transaction, account_id)
+        known = before if self.get(transaction, account_id) is not None else None
+        score, opened = before, None
+        if date > before.date:
+            closed = self.recent(transaction, account_id)
+            score, opened = turned(before, closed, date, agreement.zone, agreement.possible)
+        old = opened or self._day(transaction, account_id, date, score.date)
+        if old.date == score.date:
+            after, day = booked(score, old, charges, at_ms)
+        else:
+            closed = [each for each in self.recent(transaction, account_id, -1) if each.date != score.date]
+            after, day = amended(score, closed, old, charges)
+        body: JsonObject = {
+            "source": source,
+            "date": day.date,
+            "events": [
+                {"rule": one.rule.value, "task": one.task, "points": one.points, "reason": one.reason}
+                for one in charges
+            ],
+            "score": row_json(after) if known is None else differences(known, after),
+            "day": row_json(day) if opened is not None else differences(old, day),
+            "opens": {"score": known is None, "day": opened is not None},
+        }
+        fact = Fact(kind=SCORE_BOOKED, subject=account_id, at_ms=at_ms, body=body)
+        seq = record(transaction, fact, self.projections)
+        touch(transaction, seq, touching)
+        return Booking(before=before, after=after, day=day, seq=seq)
+
+    def _day(self, reader: Reader, account_id: str, date: str, last: str) -> Day:
+        for wanted in (date, last):
+            if (found := self.days.get(reader, day_id(account_id, wanted))) is not None:
+                return found
+        raise Broken(f"{account_id} has no record of {last}")
+
+    def _booked(self, transaction: Transaction, fact: Fact) -> None:
+        body = cast("Mapping[str, Any]", fact.body)
+        for rows, name, key in (
+            (self.rows, "score", fact.subject),
+            (self.days, "day", day_id(fact.subject, body["date"])),
+        ):
+            given = cast("Mapping[str, JsonValue]", body[name])
+            if body["opens"][name]:
+                rows.insert(transaction, given)
+            else:
+                rows.update(transaction, key, given)
+
+
+AGREEMENTS: Final = Book("agreement", Agreement, "agreements", key="account_id")
+HEARTBEATS: Final = Book("heartbeat", Heartbeat, "heartbeats")
+VOTES: Final = Book("vote", Vote, "votes")
+SCORES: Final = ScoreBook()
+
+BOOKS: Final[tuple[Book[Any], ...]] = (AGREEMENTS, HEARTBEATS, VOTES, SCORES)
+EXTRA_TABLES: Final[Mapping[str, str]] = {SCORES.days.table: SCORES.days.key}
+"""Tables of a book that has more than its own, and their keys."""

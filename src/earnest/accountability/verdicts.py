@@ -1,0 +1,82 @@
+"""What was decided about each task of a cycle, and what does it come to?"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from earnest.accountability.asking import Asked
+from earnest.accountability.points import POINTS, Charge, Rule, rules_for
+from earnest.foundation.canonical import JsonObject
+from earnest.verification.verdict import Answer, Cause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskVerdict:
+    """The verdict on one task. `waits`: the operator has to decide. `rules` are what its points come from."""
+
+    task: str
+    answer: Answer
+    reason: str
+    cause: Cause | None = None
+    contradiction: bool = False
+    evidence: tuple[str, ...] = ()
+    waits: bool = False
+    by: str = ""
+    rules: tuple[Rule, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "answer", Answer(self.answer))
+        object.__setattr__(self, "cause", None if self.cause is None else Cause(self.cause))
+        object.__setattr__(self, "evidence", tuple(self.evidence))
+        object.__setattr__(self, "rules", tuple(Rule(rule) for rule in self.rules))
+
+    @property
+    def points(self) -> int:
+        """What it earned or cost."""
+        return sum(POINTS[rule] for rule in self.rules)
+
+    def to_json(self) -> JsonObject:
+        """The form kept in facts; `TaskVerdict(**…)` reads it."""
+        return {
+            "task": self.task,
+            "answer": self.answer.value,
+            "reason": self.reason,
+            "cause": None if self.cause is None else self.cause.value,
+            "contradiction": self.contradiction,
+            "evidence": list(self.evidence),
+            "waits": self.waits,
+            "by": self.by,
+            "rules": [rule.value for rule in self.rules],
+        }
+
+    def charges(self, sign: int = 1) -> list[Charge]:
+        """Its points; with `sign` -1 they are taken back."""
+        return [Charge(rule=rule, task=self.task, reason=self.reason, sign=sign) for rule in self.rules]
+
+
+def ruled(asked: Asked, verdict: TaskVerdict, asserted: frozenset[str]) -> TaskVerdict:
+    """The verdict with the rules that it falls under. `asserted`: the tasks that the agent says it did."""
+    rules = rules_for(
+        asked,
+        verdict.answer,
+        verdict.cause,
+        asserted=asked.id in asserted or verdict.contradiction,
+        contradiction=verdict.contradiction,
+    )
+    return replace(verdict, rules=tuple(rules))
+
+
+def complete(
+    asked: Iterable[Asked], found: Mapping[str, TaskVerdict], asserted: frozenset[str]
+) -> tuple[TaskVerdict, ...]:
+    """One verdict for each task: a weakened one is not verified, and where none was given it is unclear."""
+    return tuple(ruled(one, _of(one, found.get(one.id)), asserted) for one in asked)
+
+
+def _of(asked: Asked, found: TaskVerdict | None) -> TaskVerdict:
+    if asked.weakened:
+        reason = f"the contract was weakened without leave: {asked.weakened}"
+        return TaskVerdict(task=asked.id, answer=Answer.NOT_VERIFIED, reason=reason)
+    if found is None:
+        reason = "no verdict was given"
+        return TaskVerdict(task=asked.id, answer=Answer.UNCLEAR, cause=Cause.VERIFIER, reason=reason)
+    return found

@@ -1,0 +1,280 @@
+"""An agent checks in: is it time, what was it asked for, and what does it hand in?
+
+Nothing is decided here but the gates: the sidecar judges what was handed in, and finds it in the books.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from earnest.accountability.acknowledgement import is_acknowledgement
+from earnest.accountability.agreement import (
+    CONTRACT_BYTES_MAX,
+    FIRST_USE,
+    Agreement,
+    contract_of,
+    possible_of,
+    with_progress,
+)
+from earnest.accountability.asking import SECOND_MS, Asked, Moment, asked_for, begun, weakenings
+from earnest.accountability.days import date_of
+from earnest.accountability.gate import Skip, closed_gate, minute_of
+from earnest.accountability.heartbeat import Heartbeat, HeartbeatState
+from earnest.accountability.interval import contract_interval_s
+from earnest.accountability.score import Score
+from earnest.accountability.service import AGREEMENTS, HEARTBEATS, SCORES
+from earnest.accountability.tiers import message_of
+from earnest.contracts.heartbeat.task import Contract
+from earnest.effects.storage.reader import Reader
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
+from earnest.foundation.errors import Faulty, Refused
+from earnest.foundation.instants import rfc3339_s
+from earnest.identity.account import Kind
+from earnest.identity.caller import Caller, Scope
+from earnest.runtime.accountability.booking import book
+from earnest.runtime.desk import Act, Entry
+from earnest.runtime.market.artifacts import owns
+
+RETRY_S: Final = 5
+"""After a heartbeat that found another one being judged."""
+DIAGNOSTICS_MAX: Final = 100
+THREAD_BYTES_MIN: Final = 16 * 1024
+"""A longer contract is read beside the requests."""
+
+
+class Assertion(NamedTuple):
+    """What the agent says about one task: that it did it, and what it measured, by name."""
+
+    task: str
+    done: bool
+    values: Mapping[str, bool | int | float | str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckIn:
+    """What an agent sends. `contract` None: as it was accepted. `records`: what its tools did. `artifacts`: by path."""
+
+    contract: str | None
+    reply: str
+    records: tuple[JsonObject, ...] = ()
+    artifacts: Mapping[str, str]
+    assertions: tuple[Assertion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cycle:
+    """One check-in that passed the gates: what was sent, the contract in it, and what it is measured by."""
+
+    sent: CheckIn
+    given: Contract | None
+    agreement: Agreement
+    asked: tuple[Asked, ...]
+    date: str
+
+
+async def prepare_check_in(caller: Caller, sent: CheckIn) -> Act:
+    """Read the contract; the act takes the check-in. Raises `Refused`: `scope_forbidden`, `too_large`, `validation`."""
+    caller.need(Scope.LIVE, Scope.HEARTBEAT)
+    if caller.account.kind is not Kind.AGENT:
+        raise Refused("scope_forbidden", "agents check in")
+    given = None if sent.contract is None else await _read(sent.contract)
+    return lambda entry: check_in(entry, sent, given)
+
+
+def check_in(entry: Entry, sent: CheckIn, given: Contract | None) -> JsonObject:
+    """Take a check-in, or say which gate is closed. Raises `Refused("validation")` for artifacts of somebody else."""
+    entry.me.need(Scope.LIVE, Scope.HEARTBEAT)
+    known = AGREEMENTS.get(entry.transaction, entry.me.id)
+    agreement = known or _first_use(entry, sent.contract, given)
+    if agreement is None:
+        return _skipped(Skip.NOTHING_TO_DO, None, given, entry.now_ms)
+    score = SCORES.of(entry.transaction, entry.me.id)
+    asked = asked_of(agreement, score, given, entry.now_ms)
+    skip = gate_of(entry.transaction, agreement, asked, entry.now_ms)
+    if skip is not None:
+        noted = replace(agreement, skip=skip.value, skipped_at_ms=entry.now_ms)
+        _save(entry, known, noted, event="skipped")
+        return _skipped(skip, noted, given, entry.now_ms)
+    date = max(date_of(entry.now_ms, agreement.zone), score.date)
+    cycle = _Cycle(sent=sent, given=given, agreement=agreement, asked=asked, date=date)
+    heartbeat = _opened(entry, cycle)
+    if date > score.date:
+        score = book(entry, agreement, [], date=date, source=heartbeat.id).after
+    after = _save(entry, known, _under_way(cycle, score, entry.now_ms), event="asked")
+    return {
+        "heartbeat_id": heartbeat.id,
+        "state": heartbeat.state.value,
+        "skip": None,
+        "date": heartbeat.date,
+        "acknowledged": is_acknowledgement(sent.reply),
+        "tasks": [task_json(one) for one in asked],
+        "weakened": json.loads(after.weakened),
+        "diagnostics": _diagnostics(given),
+        "next_check_in_after": rfc3339_s(max(after.next_wake_ms, entry.now_ms)),
+    }
+
+
+def due_now(reader: Reader, account_id: str, now_ms: int) -> JsonObject:
+    """What a check-in now would be asked for under the accepted contract, and what the last one was told."""
+    agreement, score = AGREEMENTS.get(reader, account_id), SCORES.of(reader, account_id)
+    asked = () if agreement is None else asked_of(agreement, score, None, now_ms)
+    skip = Skip.NOTHING_TO_DO if agreement is None else gate_of(reader, agreement, asked, now_ms)
+    last = "account_id = ? AND state = ? ORDER BY id DESC LIMIT 1"
+    judged = next(HEARTBEATS.where(reader, last, (account_id, HeartbeatState.JUDGED.value)), None)
+    interval_s = None if agreement is None else contract_interval_s(score.penalty, score.reward, agreement.interval_s)
+    return {
+        "skip": None if skip is None else skip.value,
+        "tasks": [task_json(one) for one in asked],
+        "penalty": score.penalty.value,
+        "reward": score.reward.value,
+        "message": message_of(score.penalty, score.reward),
+        "interval_s": interval_s,
+        "feedback": [] if judged is None else json.loads(judged.outcome)["feedback"],
+        "next_wake_at": None if agreement is None else rfc3339_s(agreement.next_wake_ms),
+    }
+
+
+def asked_of(agreement: Agreement, score: Score, given: Contract | None, now_ms: int) -> tuple[Asked, ...]:
+    """The tasks that are due now."""
+    moment = Moment(
+        now_ms=now_ms,
+        date=max(date_of(now_ms, agreement.zone), score.date),
+        is_wake=now_ms >= agreement.next_wake_ms,
+        is_forced=score.is_forced,
+    )
+    accepted = agreement.contract.tasks
+    return asked_for(accepted, None if given is None else given.tasks, agreement.progress_by_task(), moment)
+
+
+def gate_of(reader: Reader, agreement: Agreement, asked: tuple[Asked, ...], now_ms: int) -> Skip | None:
+    """The first gate that is closed at `now_ms`."""
+    busy = "account_id = ? AND state = ? LIMIT 1"
+    state = HeartbeatState.VERIFYING.value
+    return closed_gate(
+        is_enabled=agreement.is_enabled,
+        is_paused=agreement.is_paused,
+        hours=agreement.hours,
+        minute=minute_of(now_ms, agreement.zone),
+        is_busy=any(HEARTBEATS.where(reader, busy, (agreement.account_id, state))),
+        has_work=bool(asked),
+    )
+
+
+def task_json(asked: Asked) -> JsonObject:
+    """A task as the agent is told of it."""
+    return {
+        "id": asked.id,
+        "description": asked.description,
+        "verify": asked.verify,
+        "required": asked.is_required or asked.is_forced,
+        "forced": asked.is_forced,
+        "accepted": asked.is_accepted,
+        "structured": asked.is_structured,
+        "weakened": asked.weakened or None,
+        "attempt": asked.attempt,
+        "max_attempts": asked.max_attempts,
+    }
+
+
+async def _read(text: str) -> Contract:
+    if len(text.encode(errors="replace")) > CONTRACT_BYTES_MAX:
+        raise Refused("too_large", f"a contract has at most {CONTRACT_BYTES_MAX} bytes")
+    try:
+        return contract_of(text) if len(text) < THREAD_BYTES_MIN else await asyncio.to_thread(contract_of, text)
+    except Faulty as faulty:
+        raise Refused("validation", f"the contract cannot be read: {faulty}") from None
+
+
+def _first_use(entry: Entry, text: str | None, given: Contract | None) -> Agreement | None:
+    """The first contract that an agent shows is the one that it is held to, until its operator accepts another."""
+    if text is None or given is None or not given.tasks:
+        return None
+    agreement = Agreement(
+        account_id=entry.me.id,
+        text=text,
+        digest=given.digest,
+        pinned_at_ms=entry.now_ms,
+        pinned_by=FIRST_USE,
+    )
+    return replace(agreement, possible=possible_of(agreement, entry.now_ms))
+
+
+def _opened(entry: Entry, cycle: _Cycle) -> Heartbeat:
+    sent, agreement = cycle.sent, cycle.agreement
+    for sha256 in sent.artifacts.values():
+        if not owns(entry.transaction, entry.me.id, sha256):
+            raise Refused("validation", f"artifacts: you have no artifact {sha256}")
+    heartbeat = Heartbeat(
+        id=entry.new_id("hbt"),
+        account_id=entry.me.id,
+        at_ms=entry.now_ms,
+        date=cycle.date,
+        zone=agreement.zone,
+        state=HeartbeatState.VERIFYING,
+        contract_digest=agreement.digest if cycle.given is None else cycle.given.digest,
+        asked=_text([one.to_json() for one in cycle.asked]),
+        reply=sent.reply,
+        records=_text(sent.records),
+        artifacts=_text([{"path": path, "sha256": sha256} for path, sha256 in sorted(sent.artifacts.items())]),
+        claims=_text(_claims(sent, cycle.given)),
+        by_key=entry.me.key_id,
+    )
+    HEARTBEATS.open(entry.transaction, entry.now_ms, heartbeat, touching=(entry.me.id,))
+    return heartbeat
+
+
+def _claims(sent: CheckIn, given: Contract | None) -> list[JsonValue]:
+    """What the agent asserts; a ticked box asserts that its task was done."""
+    ticked = () if given is None else (Assertion(task.id, True, {}) for task in given.tasks if task.is_ticked)
+    return [{"task": one.task, "done": one.done, "values": dict(one.values)} for one in (*sent.assertions, *ticked)]
+
+
+def _under_way(cycle: _Cycle, score: Score, now_ms: int) -> Agreement:
+    """The due periods of what is asked for have begun; other contracts than the accepted one wait for the operator."""
+    agreement, given, accepted = cycle.agreement, cycle.given, cycle.agreement.contract.tasks
+    progress = agreement.progress_by_task()
+    progress |= {one.id: begun(progress.get(one.id), one, now_ms, cycle.date) for one in cycle.asked}
+    if any(one.every_s is None for one in cycle.asked):
+        interval_s = contract_interval_s(score.penalty, score.reward, agreement.interval_s)
+        agreement = replace(agreement, next_wake_ms=now_ms + interval_s * SECOND_MS)
+    if given is None:
+        return with_progress(agreement, progress, progress)
+    is_same = given.digest == agreement.digest
+    weakened = {} if is_same else weakenings(accepted, given.tasks)
+    after = replace(agreement, offered="" if is_same else cycle.sent.contract or "", weakened=_text(weakened))
+    return with_progress(after, progress, (task.id for task in (*accepted, *given.tasks)))
+
+
+def _save(entry: Entry, known: Agreement | None, after: Agreement, *, event: str) -> Agreement:
+    if known is None:
+        AGREEMENTS.open(entry.transaction, entry.now_ms, after, touching=(after.account_id,), event=event)
+    else:
+        AGREEMENTS.change(entry.transaction, entry.now_ms, known, after, touching=(after.account_id,), event=event)
+    return after
+
+
+def _skipped(skip: Skip, agreement: Agreement | None, given: Contract | None, now_ms: int) -> JsonObject:
+    wake_ms = now_ms if agreement is None else max(agreement.next_wake_ms, now_ms)
+    again_ms = now_ms + RETRY_S * SECOND_MS if skip is Skip.BUSY else wake_ms
+    return {
+        "heartbeat_id": None,
+        "state": "skipped",
+        "skip": skip.value,
+        "date": None,
+        "acknowledged": False,
+        "tasks": [],
+        "weakened": {},
+        "diagnostics": _diagnostics(given),
+        "next_check_in_after": rfc3339_s(again_ms),
+    }
+
+
+def _diagnostics(given: Contract | None) -> list[JsonValue]:
+    found = given.diagnostics if given else ()
+    return [{"line": one.line, "message": one.message} for one in found[:DIAGNOSTICS_MAX]]
+
+
+def _text(value: JsonValue) -> str:
+    return canonical_bytes(value).decode()

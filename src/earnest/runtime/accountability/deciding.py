@@ -1,0 +1,90 @@
+"""What people decide: the operator's verdict where no machine could give one, and what they think of a message."""
+
+import json
+from dataclasses import replace
+from typing import Literal
+
+from earnest.accountability.asking import Asked
+from earnest.accountability.days import date_of
+from earnest.accountability.heartbeat import Vote, vote_id
+from earnest.accountability.points import Charge, Rule
+from earnest.accountability.score import today
+from earnest.accountability.service import AGREEMENTS, HEARTBEATS, SCORES, VOTES
+from earnest.accountability.verdicts import TaskVerdict, ruled
+from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.errors import Refused
+from earnest.identity.caller import Scope
+from earnest.runtime.accountability.booking import book
+from earnest.runtime.desk import Entry
+from earnest.verification.verdict import Answer
+
+BY_OPERATOR = "operator"
+
+
+def decide(entry: Entry, heartbeat_id: str, task: str, *, verified: bool, reason: str) -> JsonObject:
+    """The operator's verdict on a task that waits for one; its points belong to the day of the heartbeat.
+
+    Raises `Refused`: `scope_forbidden`, `not_found`, `heartbeat_state` for a task that does not wait.
+    """
+    entry.me.need(Scope.OPERATOR)
+    heartbeat = HEARTBEATS.find(entry.transaction, heartbeat_id)
+    verdicts = [TaskVerdict(**one) for one in json.loads(heartbeat.verdicts)]
+    old = next((one for one in verdicts if one.task == task and one.waits), None)
+    if old is None:
+        raise Refused("heartbeat_state", f"{task[:80]!r} of {heartbeat_id} does not wait for a verdict")
+    asked = next(one for one in (Asked(**each) for each in json.loads(heartbeat.asked)) if one.id == task)
+    asserted = frozenset(one["task"] for one in json.loads(heartbeat.claims) if one["done"] or one["values"])
+    answer = Answer.VERIFIED if verified else Answer.NOT_VERIFIED
+    new = ruled(asked, TaskVerdict(task=task, answer=answer, reason=reason, by=BY_OPERATOR), asserted)
+    agreement = AGREEMENTS.find(entry.transaction, heartbeat.account_id)
+    charges = [*old.charges(sign=-1), *new.charges()]
+    booking = book(entry, agreement, charges, date=heartbeat.date, source=heartbeat.id)
+    after = replace(
+        heartbeat,
+        verdicts=canonical_bytes([(new if one is old else one).to_json() for one in verdicts]).decode(),
+        points=heartbeat.points + new.points - old.points,
+        waiting=heartbeat.waiting - 1,
+    )
+    HEARTBEATS.change(
+        entry.transaction, entry.now_ms, heartbeat, after, touching=(heartbeat.account_id,), by=entry.me.id
+    )
+    return {"heartbeat_id": heartbeat_id, "task": task, "points": new.points, "score": booking.day.score}
+
+
+def vote(entry: Entry, word: Literal["up", "down"], message_id: str) -> JsonObject:
+    """A thumb up or down for a message, in the place of the one before. It counts for the day on which it is given.
+
+    Raises `Refused`: `scope_forbidden`, `not_found` for a message that no agent has sent.
+    """
+    entry.me.need(Scope.OPERATOR)
+    heartbeat = HEARTBEATS.find(entry.transaction, message_id)
+    agreement = AGREEMENTS.find(entry.transaction, heartbeat.account_id)
+    new = Vote(
+        id=vote_id(message_id, entry.me.id),
+        message_id=message_id,
+        operator_id=entry.me.id,
+        account_id=heartbeat.account_id,
+        up=word == "up",
+        at_ms=entry.now_ms,
+    )
+    old = VOTES.get(entry.transaction, new.id)
+    charges = []
+    if old is None:
+        VOTES.open(entry.transaction, entry.now_ms, new)
+        charges = [_thumb(new)]
+    elif old.up != new.up:
+        VOTES.change(entry.transaction, entry.now_ms, old, new)
+        charges = [_thumb(old, sign=-1), _thumb(new)]
+    score = SCORES.of(entry.transaction, heartbeat.account_id)
+    date = max(date_of(entry.now_ms, agreement.zone), score.date)
+    if charges:
+        day = book(entry, agreement, charges, date=date, source=message_id).day
+    else:
+        recent = SCORES.recent(entry.transaction, heartbeat.account_id)
+        day = today(score, recent, date, agreement.zone, agreement.possible)
+    points = sum(charge.points for charge in charges)
+    return {"points": points, "score": day.score, "target": day.target}
+
+
+def _thumb(vote: Vote, sign: int = 1) -> Charge:
+    return Charge(rule=Rule.VOTE_UP if vote.up else Rule.VOTE_DOWN, task=vote.message_id, sign=sign)

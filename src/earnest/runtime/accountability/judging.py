@@ -1,0 +1,165 @@
+"""What becomes of a heartbeat: its verdicts, its points, the tier and the next wake, in one transaction.
+
+The heartbeats that wait stand in the books, so a restart finds them; whoever tells of one only gives a hint.
+"""
+
+import asyncio
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from earnest.accountability.agreement import Agreement, with_progress
+from earnest.accountability.asking import SECOND_MS, Asked, concluded, is_exhausted
+from earnest.accountability.heartbeat import Heartbeat, HeartbeatState
+from earnest.accountability.interval import contract_interval_s
+from earnest.accountability.service import AGREEMENTS, HEARTBEATS, Booking
+from earnest.accountability.tiers import message_of
+from earnest.accountability.verdicts import TaskVerdict, complete
+from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.identity.service import ACCOUNTS
+from earnest.runtime.accountability.booking import EXHAUSTED, book
+from earnest.runtime.accountability.sidecar import Sidecar
+from earnest.runtime.desk import Entry
+from earnest.runtime.market.market import Market
+from earnest.runtime.market.presence import tell_owner
+from earnest.verification.verdict import Answer
+
+WORKERS: Final = 4
+TAKEN_AT_ONCE: Final = 64
+LOOK_AGAIN_MS: Final = 5_000
+
+
+class HeartbeatJudging:
+    """Judges heartbeats, several at a time. One for a process."""
+
+    def __init__(self, market: Market) -> None:
+        self._market = market
+        self._sidecar = Sidecar(market.verifier, market.artifacts)
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Judge what waits, for ever; cancelled, it leaves what it was at to the next start."""
+        try:
+            while True:
+                self._market.checked_in.clear()
+                self._take()
+                try:
+                    async with asyncio.timeout(LOOK_AGAIN_MS / 1000):
+                        await self._market.checked_in.wait()
+                except TimeoutError:
+                    continue
+        finally:
+            for task in self._under_way.values():
+                task.cancel()
+
+    async def drain(self) -> None:
+        """Judge everything that waits now."""
+        while self._take() or self._under_way:
+            await asyncio.gather(*self._under_way.values())
+
+    def _take(self) -> int:
+        """Begin what can be begun; how much."""
+        waiting = "state = ? ORDER BY at_ms LIMIT ?"
+        found = self._market.desk.database.read_sync(
+            lambda reader: list(HEARTBEATS.where(reader, waiting, (HeartbeatState.VERIFYING.value, TAKEN_AT_ONCE)))
+        )
+        free = [one for one in found if one.id not in self._under_way]
+        taken = free[: WORKERS - len(self._under_way)]
+        for heartbeat in taken:
+            task = asyncio.get_running_loop().create_task(self._judge(heartbeat))
+            self._under_way[heartbeat.id] = task
+            task.add_done_callback(partial(self._done, heartbeat.id))
+        return len(taken)
+
+    def _done(self, heartbeat_id: str, _: asyncio.Task[None]) -> None:
+        self._under_way.pop(heartbeat_id, None)
+        self._market.checked_in.set()
+
+    async def _judge(self, heartbeat: Heartbeat) -> None:
+        desk = self._market.desk
+        account = desk.database.read_sync(lambda reader: ACCOUNTS.find(reader, heartbeat.account_id))
+        found = await self._sidecar.verdicts(heartbeat, account.model_fingerprint)
+        await desk.tick(lambda entry: give_verdicts(entry, heartbeat.id, found))
+
+
+def give_verdicts(entry: Entry, heartbeat_id: str, found: Mapping[str, TaskVerdict]) -> JsonObject:
+    """Record the verdicts on a heartbeat and all that follows. A second time changes nothing."""
+    heartbeat = HEARTBEATS.find(entry.transaction, heartbeat_id)
+    if heartbeat.state is HeartbeatState.JUDGED:
+        return {}
+    asked = [Asked(**one) for one in json.loads(heartbeat.asked)]
+    asserted = frozenset(one["task"] for one in json.loads(heartbeat.claims) if one["done"] or one["values"])
+    verdicts = complete(asked, found, asserted)
+    agreement = AGREEMENTS.find(entry.transaction, heartbeat.account_id)
+    charges = [charge for verdict in verdicts for charge in verdict.charges()]
+    booking = book(entry, agreement, charges, date=heartbeat.date, source=heartbeat.id)
+    after = _moved_on(agreement, heartbeat, asked, verdicts, booking)
+    AGREEMENTS.change(entry.transaction, entry.now_ms, agreement, after, touching=(after.account_id,), event="judged")
+    _tell_of_exhausted(entry, agreement, after, heartbeat.date)
+    judged = replace(
+        heartbeat,
+        state=HeartbeatState.JUDGED,
+        verdicts=_text([one.to_json() for one in verdicts]),
+        outcome=_text(_outcome(asked, verdicts, booking, after)),
+        points=sum(charge.points for charge in charges),
+        waiting=sum(one.waits for one in verdicts),
+        judged_at_ms=entry.now_ms,
+    )
+    HEARTBEATS.change(entry.transaction, entry.now_ms, heartbeat, judged, touching=(heartbeat.account_id,))
+    return {"heartbeat_id": heartbeat.id, "points": judged.points}
+
+
+def _moved_on(
+    agreement: Agreement, heartbeat: Heartbeat, asked: Sequence[Asked], verdicts: Iterable[TaskVerdict], booked: Booking
+) -> Agreement:
+    """Attempts are used or given back, and the next wake is as the tier says."""
+    progress = agreement.progress_by_task()
+    exhausted = set(agreement.exhausted_on(heartbeat.date))
+    for one, verdict in zip(asked, verdicts, strict=True):
+        known = progress.get(one.id)
+        if known is None:
+            continue
+        is_verified = verdict.answer is Answer.VERIFIED
+        is_failure = verdict.points < 0 or (not one.is_structured and verdict.answer is Answer.NOT_VERIFIED)
+        progress[one.id] = concluded(known, one, verified=is_verified, failed=is_failure)
+        if is_exhausted(progress[one.id], one):
+            exhausted.add(one.id)
+        else:
+            exhausted.discard(one.id)
+    after = replace(with_progress(agreement, progress, progress), exhausted=_text(sorted(exhausted)))
+    if not any(one.every_s is None for one in asked):
+        return after
+    interval_s = contract_interval_s(booked.after.penalty, booked.after.reward, agreement.interval_s)
+    return replace(after, next_wake_ms=heartbeat.at_ms + interval_s * SECOND_MS)
+
+
+def _tell_of_exhausted(entry: Entry, before: Agreement, after: Agreement, date: str) -> None:
+    new = sorted(set(json.loads(after.exhausted)) - set(before.exhausted_on(date)))
+    if new:
+        text = f"No attempts are left today for: {', '.join(new)}. They are not asked for again until tomorrow."
+        tell_owner(entry, after.account_id, EXHAUSTED, "has used up its attempts", text)
+
+
+def _outcome(
+    asked: Sequence[Asked], verdicts: Sequence[TaskVerdict], booked: Booking, agreement: Agreement
+) -> JsonObject:
+    score = booked.after
+    return {
+        "score": booked.day.score,
+        "target": booked.day.target,
+        "penalty": score.penalty.value,
+        "reward": score.reward.value,
+        "message": message_of(score.penalty, score.reward),
+        "interval_s": contract_interval_s(score.penalty, score.reward, agreement.interval_s),
+        "feedback": [
+            f"{one.id} (attempt {one.attempt} of {one.max_attempts}): {verdict.answer}: {verdict.reason}"
+            for one, verdict in zip(asked, verdicts, strict=True)
+            if verdict.answer is Answer.UNCLEAR or verdict.points < 0
+        ],
+    }
+
+
+def _text(value: object) -> str:
+    return canonical_bytes(value).decode()  # type: ignore[arg-type]

@@ -1,0 +1,96 @@
+"""The operator accepts a contract, says when and how often it holds, and lets a task begin anew."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from earnest.accountability.agreement import (
+    CONTRACT_BYTES_MAX,
+    Agreement,
+    contract_of,
+    possible_of,
+    without_attempts,
+)
+from earnest.accountability.gate import is_time, is_zone
+from earnest.accountability.service import AGREEMENTS
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Faulty, Refused
+from earnest.identity.account import Kind
+from earnest.identity.caller import Scope
+from earnest.identity.service import ACCOUNTS
+from earnest.runtime.desk import Entry
+
+
+def agree(
+    entry: Entry, account_id: str, contract: str | None, accepts: str | None, given: Mapping[str, object]
+) -> JsonObject:
+    """Accept a contract, by its text or by the digest of the one that the agent offers; and change how it holds.
+
+    `given`: members of `Agreement` by name (zone, interval_s, active_from, active_to, is_enabled, is_paused). Raises
+    `Refused`: `scope_forbidden`, `not_found`, `validation`, `too_large`, `etag_mismatch` for a digest that is not
+    the offered contract's.
+    """
+    entry.me.need(Scope.OPERATOR)
+    account = ACCOUNTS.find(entry.transaction, account_id)
+    if account.kind is not Kind.AGENT:
+        raise Refused("not_found", f"{account_id} is no agent")
+    _check(given)
+    known = AGREEMENTS.get(entry.transaction, account_id)
+    text = contract if accepts is None else _offered(known, accepts)
+    before = known or Agreement(account_id=account_id, text="", digest="", pinned_at_ms=entry.now_ms, pinned_by="")
+    after: Agreement = replace(before, **given)  # type: ignore[arg-type]
+    if text is not None:
+        after = _pinned(entry, after, text)
+    elif known is None:
+        raise Refused("validation", "there is no contract yet: give its text")
+    after = replace(after, possible=possible_of(after, entry.now_ms))
+    if known is None:
+        AGREEMENTS.open(entry.transaction, entry.now_ms, after, touching=(account_id,), event="agreed")
+    else:
+        AGREEMENTS.change(entry.transaction, entry.now_ms, known, after, touching=(account_id,), event="agreed")
+    return {"account_id": account_id, "digest": after.digest, "possible": after.possible}
+
+
+def begin_anew(entry: Entry, account_id: str, task: str) -> JsonObject:
+    """Give a task all its attempts back. Raises `Refused`: `scope_forbidden`, `not_found`."""
+    entry.me.need(Scope.OPERATOR)
+    before = AGREEMENTS.find(entry.transaction, account_id)
+    if task not in before.progress_by_task():
+        raise Refused("not_found", f"{task[:80]!r} was not asked for")
+    after = without_attempts(before, task)
+    AGREEMENTS.change(entry.transaction, entry.now_ms, before, after, touching=(account_id,), event="reset", task=task)
+    return {"account_id": account_id, "task": task}
+
+
+def _pinned(entry: Entry, agreement: Agreement, text: str) -> Agreement:
+    if len(text.encode(errors="replace")) > CONTRACT_BYTES_MAX:
+        raise Refused("too_large", f"a contract has at most {CONTRACT_BYTES_MAX} bytes")
+    try:
+        digest = contract_of(text).digest
+    except Faulty as faulty:
+        raise Refused("validation", f"the contract cannot be read: {faulty}") from None
+    return replace(
+        agreement,
+        text=text,
+        digest=digest,
+        pinned_at_ms=entry.now_ms,
+        pinned_by=entry.me.id,
+        offered="",
+        weakened="{}",
+    )
+
+
+def _offered(known: Agreement | None, digest: str) -> str:
+    """What the agent offers or has offered first, if it is what the operator means."""
+    text = "" if known is None else known.offered or known.text
+    if not text or contract_of(text).digest != digest:
+        raise Refused("etag_mismatch", "the agent offers another contract by now, or none: look at it again")
+    return text
+
+
+def _check(given: Mapping[str, object]) -> None:
+    for name, value in given.items():
+        is_good = is_zone(str(value)) if name == "zone" else is_time(str(value)) if name.startswith("active_") else True
+        if not is_good:
+            wanted = "a zone of the IANA database" if name == "zone" else "HH:MM, from 00:00 to 24:00"
+            errors = [{"pointer": f"#/{name}", "code": "validation", "detail": wanted}]
+            raise Refused("validation", f"{name} must be {wanted}", errors=errors)

@@ -1,0 +1,218 @@
+"""How does an agent stand, and where does each number come from? By indexes, so quick whatever was booked before."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from earnest.accountability.agreement import Agreement
+from earnest.accountability.asking import Asked
+from earnest.accountability.days import TARGET_MIN, Day, date_of, day_id
+from earnest.accountability.heartbeat import Heartbeat
+from earnest.accountability.interval import interval_s
+from earnest.accountability.points import POINTS
+from earnest.accountability.score import Score
+from earnest.accountability.tiers import ends_when
+from earnest.accountability.verdicts import TaskVerdict
+from earnest.effects.storage.reader import Reader
+from earnest.effects.storage.rows import Rows
+from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.errors import Refused
+from earnest.foundation.instants import rfc3339_s
+from earnest.market.home import market_pace
+from earnest.market.home_input import Duty
+from earnest.market.terms import Terms
+from earnest.views.home import read_duty, read_home
+
+ZONE: Final = "UTC"
+HISTORY_DAYS: Final = 7
+_AGREEMENTS: Final = Rows(Agreement, "agreements", "account_id")
+_SCORES: Final = Rows(Score, "scores", "account_id")
+_DAYS: Final = Rows(Day, "score_days")
+_HEARTBEATS: Final = Rows(Heartbeat, "heartbeats")
+_COUNTS: Final = ("verified", "failed", "unclear", "contradictions", "peak", "lowest", "target_reached", "possible")
+_EVENTS: Final = (
+    "SELECT seq, at_ms, body FROM facts INDEXED BY facts_by_subject "
+    "WHERE subject = ? AND seq < ? AND kind = 'score.booked' ORDER BY seq DESC LIMIT ?"
+)
+_NEWEST: Final = 2**62
+
+
+def show_score(reader: Reader, account_id: str, now_ms: int, terms: Terms) -> JsonObject:
+    """`GET /score` of one agent. Raises `Refused("not_found")`."""
+    read = read_home(reader, account_id, now_ms, with_jobs=False, as_buyer=False)
+    duty, score, day = _standing(read.duty, account_id, now_ms)
+    cadence_s, boundary_s = market_pace(read, now_ms, terms)
+    return {
+        "today": day_json(day, score.floor),
+        "tier": {
+            "penalty": score.penalty.value,
+            "reward": score.reward.value,
+            "since": None if score.tier_since_ms is None else rfc3339_s(score.tier_since_ms),
+            "ends_when": ends_when(score.penalty, score.reward, day.target),
+        },
+        "interval_s": interval_s(None if duty is None else duty.interval_s, cadence_s, boundary_s),
+        "lifetime": {
+            "verified": score.verified,
+            "failed": score.failed,
+            "points": score.points,
+            "best": score.best,
+            "worst": score.worst,
+            "streak": score.streak,
+            "longest": score.longest,
+            "days": score.days,
+        },
+    }
+
+
+def show_history(reader: Reader, account_id: str, now_ms: int) -> JsonObject:
+    """Today and the last 7 days with a record, the newest first, each with its own target."""
+    _, score, day = _standing(read_duty(reader, account_id, now_ms), account_id, now_ms)
+    before = "account_id = ? AND date < ? ORDER BY date DESC LIMIT ?"
+    days = _DAYS.where(reader, before, (account_id, day.date, HISTORY_DAYS))
+    (handle,) = reader.execute("SELECT handle FROM accounts WHERE id = ?", (account_id,)).fetchone()
+    return {
+        "account_id": account_id,
+        "handle": handle,
+        "today": day_json(day, score.floor),
+        "days": [day_json(each, each.floor) for each in days],
+    }
+
+
+def list_histories(reader: Reader, now_ms: int, after: str, limit: int) -> list[JsonObject]:
+    """The histories of all agents that have shown a contract, by account."""
+    ids = "SELECT account_id FROM agreements WHERE account_id > ? ORDER BY account_id LIMIT ?"
+    found = reader.execute(ids, (after, limit)).fetchall()
+    return [show_history(reader, account_id, now_ms) for (account_id,) in found]
+
+
+def leading(history: Mapping[str, Any]) -> tuple[int, str]:
+    """How a leaderboard is ordered: by the part of today's target that is reached, then by handle."""
+    return -(history["today"]["score"] * 1_000_000 // history["today"]["target"]), history["handle"]
+
+
+def list_events(reader: Reader, account_id: str, before: str, limit: int) -> list[JsonObject]:
+    """What was booked, the newest first: for each fact the rule, task and points of every part of it."""
+    rows = reader.execute(_EVENTS, (account_id, int(before) if before else _NEWEST, limit)).fetchall()
+    return [_event(seq, at_ms, json.loads(body)) for seq, at_ms, body in rows]
+
+
+def list_heartbeats(reader: Reader, account_id: str, before: str, limit: int) -> list[JsonObject]:
+    """Somebody's heartbeats, the newest first."""
+    where = "account_id = ? AND (? = '' OR id < ?) ORDER BY id DESC LIMIT ?"
+    return [heartbeat_json(one) for one in _HEARTBEATS.where(reader, where, (account_id, before, before, limit))]
+
+
+def waiting_heartbeats(reader: Reader, account_id: str, after: str, limit: int) -> list[JsonObject]:
+    """The operator's queue: heartbeats of one agent with tasks that wait for a verdict, the oldest first, whole."""
+    where = "account_id = ? AND waiting > 0 AND id > ? ORDER BY id LIMIT ?"
+    return [_whole(one) for one in _HEARTBEATS.where(reader, where, (account_id, after, limit))]
+
+
+def show_heartbeat(reader: Reader, heartbeat_id: str, account_id: str, *, sees_all: bool) -> JsonObject:
+    """A heartbeat, for whose it is and for those who see all. Raises `Refused("not_found")`."""
+    found = _HEARTBEATS.get(reader, heartbeat_id)
+    if found is None or not (sees_all or found.account_id == account_id):
+        raise Refused("not_found", f"there is no heartbeat {heartbeat_id[:80]!r}, or you may not know of it")
+    return _whole(found) if sees_all else heartbeat_json(found)
+
+
+def show_agreement(reader: Reader, account_id: str) -> JsonObject:
+    """What an agent is held to, for its operator. Raises `Refused("not_found")`."""
+    found = _AGREEMENTS.get(reader, account_id)
+    if found is None:
+        raise Refused("not_found", "the agent has shown no contract")
+    return {
+        "account_id": found.account_id,
+        "contract": found.text,
+        "digest": found.digest,
+        "pinned_at": rfc3339_s(found.pinned_at_ms),
+        "pinned_by": found.pinned_by,
+        "offered": found.offered or None,
+        "weakened": json.loads(found.weakened),
+        "zone": found.zone,
+        "interval_s": found.interval_s,
+        "active_from": found.active_from,
+        "active_to": found.active_to,
+        "is_enabled": found.is_enabled,
+        "is_paused": found.is_paused,
+        "possible": found.possible,
+        "exhausted": json.loads(found.exhausted),
+        "next_wake_at": rfc3339_s(found.next_wake_ms),
+        "skipped": None
+        if found.skipped_at_ms is None
+        else {"reason": found.skip, "at": rfc3339_s(found.skipped_at_ms)},
+    }
+
+
+def heartbeat_json(heartbeat: Heartbeat) -> JsonObject:
+    """What an agent is told of one of its heartbeats. Verdicts and what follows are there once it is judged."""
+    asked = [Asked(**one) for one in json.loads(heartbeat.asked)]
+    verdicts = {one.task: one for one in (TaskVerdict(**each) for each in json.loads(heartbeat.verdicts))}
+    return {
+        "heartbeat_id": heartbeat.id,
+        "account_id": heartbeat.account_id,
+        "state": heartbeat.state.value,
+        "at": rfc3339_s(heartbeat.at_ms),
+        "date": heartbeat.date,
+        "judged_at": None if heartbeat.judged_at_ms is None else rfc3339_s(heartbeat.judged_at_ms),
+        "points": heartbeat.points,
+        "tasks": [_task(one, verdicts.get(one.id)) for one in asked],
+        "outcome": json.loads(heartbeat.outcome) or None,
+    }
+
+
+def day_json(day: Day, floor: int) -> JsonObject:
+    """One day, as `today` of `GET /score`."""
+    head = {"date": day.date, "zone": day.zone, "score": day.score, "target": day.target, "floor": floor}
+    return {**head, **{name: getattr(day, name) for name in _COUNTS}}
+
+
+def _standing(duty: Duty | None, account_id: str, now_ms: int) -> tuple[Duty | None, Score, Day]:
+    if duty is not None:
+        return duty, duty.score, duty.day
+    date = date_of(now_ms, ZONE)
+    day = Day(
+        id=day_id(account_id, date), account_id=account_id, date=date, zone=ZONE, target=TARGET_MIN, floor=TARGET_MIN
+    )
+    return None, Score(account_id=account_id), day
+
+
+def _whole(heartbeat: Heartbeat) -> JsonObject:
+    """With what was handed in."""
+    handed_in: Iterable[tuple[str, JsonValue]] = (
+        ("reply", heartbeat.reply),
+        ("records", json.loads(heartbeat.records)),
+        ("artifacts", json.loads(heartbeat.artifacts)),
+        ("claims", json.loads(heartbeat.claims)),
+    )
+    return {**heartbeat_json(heartbeat), **dict(handed_in)}
+
+
+def _task(asked: Asked, verdict: TaskVerdict | None) -> JsonObject:
+    return {
+        "id": asked.id,
+        "description": asked.description,
+        "required": asked.is_required or asked.is_forced,
+        "forced": asked.is_forced,
+        "accepted": asked.is_accepted,
+        "attempt": asked.attempt,
+        "max_attempts": asked.max_attempts,
+        "verdict": None if verdict is None else verdict.answer.value,
+        "cause": None if verdict is None or verdict.cause is None else verdict.cause.value,
+        "reason": None if verdict is None else verdict.reason,
+        "contradiction": verdict is not None and verdict.contradiction,
+        "waits": verdict is not None and verdict.waits,
+        "rules": [] if verdict is None else [{"rule": rule.value, "points": POINTS[rule]} for rule in verdict.rules],
+        "points": 0 if verdict is None else verdict.points,
+    }
+
+
+def _event(seq: int, at_ms: int, body: Mapping[str, Any]) -> JsonObject:
+    return {
+        "fact": seq,
+        "at": rfc3339_s(at_ms),
+        "date": body["date"],
+        "source": body["source"],
+        "points": sum(one["points"] for one in body["events"]),
+        "events": body["events"],
+    }

@@ -1,0 +1,1 @@
+"""HEARTBEAT.md: read, written, pinned, compared."""

@@ -1,7 +1,7 @@
 """Does a HEARTBEAT.md of any bytes keep the parser's and the writer's promises? Coverage-guided (extra `fuzz`).
 
-`python fuzz/fuzz_heartbeat.py -max_total_time=600 -timeout=30 CORPUS…` runs for ten minutes; folders with texts to begin
-with are arguments, and the first of them takes what is found. The properties are those of the tests.
+`python fuzz/fuzz_heartbeat.py -max_total_time=600 -timeout=30 CORPUS…` runs for ten minutes; folders with texts to
+begin with are arguments, and the first of them takes what is found. The properties are those of the tests.
 """
 
 import sys

@@ -12,7 +12,6 @@ from earnest.accountability.score import Score, amended, booked, turned
 from earnest.effects.storage.book import Book
 from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.rows import Rows, differences, record, row_json
-from earnest.effects.storage.touches import touch
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Broken
@@ -91,7 +90,7 @@ class ScoreBook(Book[Score]):
         }
         fact = Fact(kind=SCORE_BOOKED, subject=account_id, at_ms=at_ms, body=body)
         seq = record(transaction, fact, self.projections)
-        touch(transaction, seq, touching)
+        transaction.touch(seq, touching)
         return Booking(before=before, after=after, day=day, seq=seq)
 
     def _day(self, reader: Reader, account_id: str, date: str, last: str) -> Day:

@@ -18,8 +18,8 @@ from earnest.effects.storage.rows import Rows
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.market.home import market_pace
-from earnest.market.home_input import Duty
+from earnest.market.homes.given import Duty
+from earnest.market.homes.home import market_pace
 from earnest.market.terms import Terms
 from earnest.views.home import read_duty, read_home
 

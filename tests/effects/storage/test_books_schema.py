@@ -12,6 +12,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
+from earnest.accountability import tables as accountability_tables
 from earnest.effects.clock import VirtualClock
 from earnest.effects.storage import schema as schema_module
 from earnest.effects.storage.core import engine_over
@@ -25,7 +26,7 @@ from earnest.identity import tables as identity_tables
 from earnest.ledger import tables as ledger_tables
 from earnest.market import tables as market_tables
 
-ROOMS = (identity_tables, ledger_tables, market_tables)  # importing them declares their tables
+ROOMS = (accountability_tables, identity_tables, ledger_tables, market_tables)  # importing them declares their tables
 NEXT = '''"""Revision {number}: a table for a test."""
 
 from alembic import op

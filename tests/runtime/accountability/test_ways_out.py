@@ -12,7 +12,7 @@ from earnest.contracts.criterion import CheckSpec
 from earnest.effects.llm.api import Completion, Endpoint, Finish, Usage
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
-from earnest.market.artifact import Artifact, artifact_id
+from earnest.market.claims.artifact import Artifact, artifact_id
 from earnest.market.service import ARTIFACTS
 from earnest.runtime.accountability.deciding import decide
 
@@ -288,6 +288,7 @@ def _artifact(duty: Duty, content: bytes) -> str:
         account_id=duty.agent.id,
         sha256=stored.sha256,
         size_bytes=stored.size_bytes,
+        brought_bytes=stored.size_bytes,
         media_type="image/png",
         kept_at_ms=0,
     )

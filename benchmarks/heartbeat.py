@@ -9,6 +9,7 @@ ROUNDS = 50
 HEAD = "# HEARTBEAT\n\nBe kind.\n\n## Tasks\n\n"
 TASK = "- [ ] check_{at} | Check for new important emails | required | verify: email_count | max_attempts: 5\n"
 PROSE = "Read what came in since the last time, and answer what cannot wait; leave the rest for the morning.\n"
+CODE = f"- [ ] a | {'`|' * 160}\n"
 
 
 def best_ms(text: str, rounds: int) -> float:
@@ -24,12 +25,8 @@ def best_ms(text: str, rounds: int) -> float:
 def main() -> None:
     tasks = HEAD + "".join(TASK.format(at=at) for at in range(100))
     assert len(parse_heartbeat(tasks).tasks) == 100
-    long = {
-        "prose": (PROSE * (TEXT_BYTES_MAX // len(PROSE) + 1))[:TEXT_BYTES_MAX],
-        "tasks": (TASK * (TEXT_BYTES_MAX // len(TASK) + 1))[:TEXT_BYTES_MAX],
-        "lists in quotes": ("> - > - > - a\n" * TEXT_BYTES_MAX)[:TEXT_BYTES_MAX],
-    }
-    slowest_s = max(best_ms(text, 3) for text in long.values()) / 1000
+    long = [unit * (TEXT_BYTES_MAX // len(unit)) for unit in (PROSE, TASK, CODE)]
+    slowest_s = max(best_ms(text, 3) for text in long) / 1000
     print(json.dumps({"tasks_100_ms": best_ms(tasks, ROUNDS), "megabyte_s": slowest_s}, indent=1))
 
 

@@ -58,6 +58,13 @@ def test_the_example_of_the_seed_by_half_up() -> None:
     assert bars == [(75, 75), (83, 83), (83, 83), (84, 84), (91, 91), (91, 91)]
 
 
+def test_the_history_averages_of_the_seed_by_half_up() -> None:
+    """Its column `History Avg`: 82.5 is 83, and day 7 falls to 81 below the floor of 91."""
+    days = [75, 90, 60, 110, 120, 30]
+    assert [target_of(50, days[at::-1]) for at in range(len(days))] == [75, 83, 75, 84, 91, 81]
+    assert target_of(91, days[::-1]) == 91
+
+
 @pytest.mark.parametrize(
     ("floor", "scores", "target"),
     [

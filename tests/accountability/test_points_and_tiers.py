@@ -115,7 +115,7 @@ def test_thresholds_between_whole_points_are_exact() -> None:
 @given(st.integers(-2_000, 2_000), st.integers(50, 500), st.integers(0, 10))
 def test_a_tier_ends_exactly_where_it_says(score: int, target: int, streak: int) -> None:
     penalty, reward = penalty_of(score, target), reward_of(score, target, streak)
-    said = ends_when(penalty, reward, target)
+    said = ends_when(penalty, reward, target, streak)
     if said is None:
         assert (penalty, reward) == (Penalty.NONE, Reward.NONE)
         return
@@ -124,8 +124,8 @@ def test_a_tier_ends_exactly_where_it_says(score: int, target: int, streak: int)
         assert penalty_of(bound - 1, target) is penalty
         assert penalty_of(bound, target) is not penalty
     else:
-        assert reward_of(bound, target, 3) is not Reward.NONE
-        assert score >= bound
+        assert reward_of(bound, target, streak) is reward
+        assert reward_of(bound - 1, target, streak) is not reward
     assert bool(message_of(penalty, reward))
 
 

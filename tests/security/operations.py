@@ -19,6 +19,7 @@ NOBODYS = {
     "deposit_id": f"dep_{ULID}",
     "dispute_id": f"dsp_{ULID}",
     "handle": "nobody",
+    "heartbeat_id": f"hbt_{ULID}",
     "job_id": f"job_{ULID}",
     "key_id": f"key_{ULID}",
     "payout_id": f"pay_{ULID}",
@@ -29,7 +30,7 @@ NOBODYS = {
 """What is of the form of an id, and names nothing, by the name of the path's parameter."""
 _TEXTS = (
     *("", "x", "text", "USD", "data-analysis", f"cap_{ULID}", "sha256:" + "0" * 64, "text/plain", "09:00", "17:00"),
-    *("2026-06-01T00:00:00Z", "maya_r", "0" * 43, "m@example.org"),
+    *(f"hbt_{ULID}", "2026-06-01T00:00:00Z", "maya_r", "0" * 43, "m@example.org"),
 )
 """One of these fits every pattern of ours."""
 

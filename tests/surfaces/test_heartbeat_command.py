@@ -40,10 +40,12 @@ def test_lint_ends_by_whether_it_found_anything(earnest: Earnest, file: Path) ->
     found = earnest("heartbeat", "lint", file)
     assert (found.code, found.out.splitlines()[0]) == (
         1,
-        f"{file}:9: no task: a box is `[ ]` or `[x]`, with a blank after it",
+        f"{file}:9:3: no task: a box is `[ ]` or `[x]`, with a blank after it",
     )
     told = earnest("heartbeat", "lint", "--json")
-    assert (told.code, told.json["tasks"], [one["line"] for one in told.json["diagnostics"]]) == (1, 2, [9])
+    assert (told.code, sorted(told.json), told.json["tasks"]) == (1, ["diagnostics", "digest", "tasks"], 2)
+    message = "no task: a box is `[ ]` or `[x]`, with a blank after it"
+    assert told.json["diagnostics"] == [{"line": 9, "column": 3, "message": message}]
 
 
 def test_show_tells_the_tasks_and_the_rest(earnest: Earnest, file: Path) -> None:

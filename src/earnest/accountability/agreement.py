@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
-from earnest.accountability.asking import Progress
+from earnest.accountability.asking import Asked, Progress, concluded, is_exhausted
 from earnest.accountability.days import date_of
 from earnest.accountability.gate import Hours, hours_of
 from earnest.accountability.interval import contract_interval_s
@@ -88,6 +88,30 @@ def with_progress(agreement: Agreement, progress: Mapping[str, Progress], known:
         task: {name: getattr(one, name) for name in one.__slots__} for task, one in progress.items() if task in wanted
     }
     return replace(agreement, progress=canonical_bytes(kept).decode())
+
+
+class Conclusion(NamedTuple):
+    """What a verdict means for the attempts of a task: all are given back, or one is used up, or neither."""
+
+    asked: Asked
+    verified: bool
+    failed: bool
+
+
+def with_conclusions(agreement: Agreement, conclusions: Iterable[Conclusion], date: str) -> Agreement:
+    """After verdicts on what was asked for on the day `date`. The attempts of an earlier day count no more."""
+    progress = agreement.progress_by_task()
+    exhausted = set(agreement.exhausted_on(date))
+    for one in conclusions:
+        known = progress.get(one.asked.id)
+        if known is None or known.date != date:
+            continue
+        progress[one.asked.id] = now = concluded(known, one.asked, verified=one.verified, failed=one.failed)
+        (exhausted.add if is_exhausted(now, one.asked) else exhausted.discard)(one.asked.id)
+    after = with_progress(agreement, progress, progress)
+    if after.progress == agreement.progress:
+        return agreement
+    return replace(after, exhausted=canonical_bytes(sorted(exhausted)).decode())
 
 
 def without_attempts(agreement: Agreement, task: str) -> Agreement:

@@ -4,8 +4,9 @@ What the operator has accepted is asked for as it was accepted, whatever the fil
 promise easier. What the agent promises beside it is asked for too, and earns nothing until it is accepted.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from earnest.contracts.heartbeat.diff import compare
@@ -13,6 +14,7 @@ from earnest.contracts.heartbeat.task import HeartbeatTask, promise_of
 from earnest.foundation.canonical import JsonObject, digest_of
 
 SECOND_MS: Final = 1_000
+DIGESTS_KEPT_MAX: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,24 +82,24 @@ def asked_for(
     """
     easier = {} if given is None else weakenings(accepted, given)
     names = {task.id for task in accepted}
-    beside = [task for task in given or () if task.id not in names]
-    found = (
-        replace(_asked(task, moment), is_accepted=is_accepted, weakened=easier.get(task.id, ""))
+    beside = (task for task in given or () if task.id not in names)
+    asked = (
+        _asked(task, progress.get(task.id), moment, is_accepted=is_accepted, weakened=easier.get(task.id, ""))
         for tasks, is_accepted in ((accepted, True), (beside, False))
         for task in tasks
     )
-    return tuple(_due(found, progress, moment))
+    return tuple(one for one in asked if one is not None)
 
 
-def attempts_of(known: Progress | None, asked: Asked, date: str) -> int:
+def attempts_of(known: Progress | None, digest: str, date: str) -> int:
     """The attempts that count: of this day and of the task as it now is."""
-    return known.attempts if known is not None and (known.date, known.digest) == (date, asked.digest) else 0
+    return known.attempts if known is not None and (known.date, known.digest) == (date, digest) else 0
 
 
 def begun(known: Progress | None, asked: Asked, now_ms: int, date: str) -> Progress:
     """The task is asked for at `now_ms`: its due period is used, whatever comes of it."""
     due_ms = now_ms + asked.every_s * SECOND_MS if asked.every_s else 0
-    return Progress(due_ms=due_ms, attempts=attempts_of(known, asked, date), digest=asked.digest, date=date)
+    return Progress(due_ms=due_ms, attempts=attempts_of(known, asked.digest, date), digest=asked.digest, date=date)
 
 
 def concluded(known: Progress, asked: Asked, *, verified: bool, failed: bool) -> Progress:
@@ -106,7 +108,7 @@ def concluded(known: Progress, asked: Asked, *, verified: bool, failed: bool) ->
         return known
     if verified:
         return replace(known, attempts=0)
-    return replace(known, attempts=min(asked.attempt, asked.max_attempts)) if failed else known
+    return replace(known, attempts=min(known.attempts + 1, asked.max_attempts)) if failed else known
 
 
 def is_exhausted(known: Progress, asked: Asked) -> bool:
@@ -114,7 +116,15 @@ def is_exhausted(known: Progress, asked: Asked) -> bool:
     return known.attempts >= asked.max_attempts
 
 
-def _asked(task: HeartbeatTask, moment: Moment) -> Asked:
+def _asked(
+    task: HeartbeatTask, known: Progress | None, moment: Moment, *, is_accepted: bool, weakened: str
+) -> Asked | None:
+    """The task, if it is due and not exhausted. One that is another by now is due at once."""
+    digest = _digest(task)
+    is_over = known is None or known.digest != digest or known.due_ms <= moment.now_ms
+    attempts = attempts_of(known, digest, moment.date)
+    if not (moment.is_wake if task.every_s is None else is_over) or (attempts >= task.max_attempts and not weakened):
+        return None
     return Asked(
         id=task.id,
         description=task.description,
@@ -122,17 +132,15 @@ def _asked(task: HeartbeatTask, moment: Moment) -> Asked:
         is_required=task.required,
         is_forced=moment.is_forced and not task.required and task.is_structured,
         is_structured=task.is_structured,
+        is_accepted=is_accepted,
+        weakened=weakened,
+        attempt=min(attempts + 1, task.max_attempts),
         max_attempts=task.max_attempts,
         every_s=task.every_s,
-        digest=digest_of(promise_of(task)),
+        digest=digest,
     )
 
 
-def _due(tasks: Iterator[Asked], progress: Mapping[str, Progress], moment: Moment) -> Iterator[Asked]:
-    for asked in tasks:
-        known = progress.get(asked.id)
-        if not (moment.is_wake if asked.every_s is None else known is None or known.due_ms <= moment.now_ms):
-            continue
-        attempts = attempts_of(known, asked, moment.date)
-        if asked.weakened or attempts < asked.max_attempts:
-            yield replace(asked, attempt=min(attempts + 1, asked.max_attempts))
+@lru_cache(maxsize=DIGESTS_KEPT_MAX)
+def _digest(task: HeartbeatTask) -> str:
+    return digest_of(promise_of(task))

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from earnest.accountability.days import TARGET_MIN, Day, charged, day_id, streak_after, streak_of, target_of
 from earnest.accountability.points import Charge
 from earnest.accountability.tiers import FORCING, Penalty, Reward, penalty_of, reward_of
+
+_SCORE: Final = "/score"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +42,16 @@ class Score:
     def is_forced(self) -> bool:
         """True where every task is required."""
         return self.penalty in FORCING
+
+
+def subject_of(account_id: str) -> str:
+    """What the facts about an account's score are about."""
+    return account_id + _SCORE
+
+
+def account_of(subject: str) -> str:
+    """Whose score such a fact is about."""
+    return subject.removesuffix(_SCORE)
 
 
 def turned(score: Score, closed: Sequence[Day], date: str, zone: str, possible: int) -> tuple[Score, Day]:

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from earnest.accountability.agreement import Agreement
+from earnest.accountability.agreement import Agreement, possible_of
 from earnest.accountability.days import RECENT_DAYS, Day, day_id
 from earnest.accountability.heartbeat import Heartbeat, Vote
 from earnest.accountability.points import Charge
-from earnest.accountability.score import Score, amended, booked, turned
+from earnest.accountability.score import Score, account_of, amended, booked, subject_of, turned
 from earnest.effects.storage.book import Book
 from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.rows import Rows, differences, record, row_json
@@ -18,6 +18,8 @@ from earnest.foundation.errors import Broken
 from earnest.foundation.facts import Fact
 
 SCORE_BOOKED: Final = "score.booked"
+BEING_JUDGED: Final = "state = 'verifying'"
+"""Heartbeats that wait for the sidecar: word for word the condition of their index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,8 @@ class Booking:
 class ScoreBook(Book[Score]):
     """Scores and their days. Everything that moves them is one kind of fact, which holds what it explains.
 
-    Its body: `source` (a heartbeat, a vote), `date`, `events` ({rule, task, points, reason}) and the rows' changes.
+    Its subject is the account's score (`subject_of`): nothing else stands between two of them. Its body: `source` (a
+    heartbeat, a vote), `date`, `events` ({rule, task, points, reason}) and the rows' changes.
     """
 
     def __init__(self) -> None:
@@ -70,7 +73,7 @@ class ScoreBook(Book[Score]):
         score, opened = before, None
         if date > before.date:
             closed = self.recent(transaction, account_id)
-            score, opened = turned(before, closed, date, agreement.zone, agreement.possible)
+            score, opened = turned(before, closed, date, agreement.zone, possible_of(agreement, at_ms))
         old = opened or self._day(transaction, account_id, date, score.date)
         if old.date == score.date:
             after, day = booked(score, old, charges, at_ms)
@@ -88,7 +91,7 @@ class ScoreBook(Book[Score]):
             "day": row_json(day) if opened is not None else differences(old, day),
             "opens": {"score": known is None, "day": opened is not None},
         }
-        fact = Fact(kind=SCORE_BOOKED, subject=account_id, at_ms=at_ms, body=body)
+        fact = Fact(kind=SCORE_BOOKED, subject=subject_of(account_id), at_ms=at_ms, body=body)
         seq = record(transaction, fact, self.projections)
         transaction.touch(seq, touching)
         return Booking(before=before, after=after, day=day, seq=seq)
@@ -101,9 +104,10 @@ class ScoreBook(Book[Score]):
 
     def _booked(self, transaction: Transaction, fact: Fact) -> None:
         body = cast("Mapping[str, Any]", fact.body)
+        account_id = account_of(fact.subject)
         for rows, name, key in (
-            (self.rows, "score", fact.subject),
-            (self.days, "day", day_id(fact.subject, body["date"])),
+            (self.rows, "score", account_id),
+            (self.days, "day", day_id(account_id, body["date"])),
         ):
             given = cast("Mapping[str, JsonValue]", body[name])
             if body["opens"][name]:

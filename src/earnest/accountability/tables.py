@@ -7,7 +7,8 @@ from earnest.accountability.score import Score
 from earnest.effects.storage.tables import index_of, table_of
 
 AGREEMENTS = table_of(Agreement, "agreements", key="account_id")
-HEARTBEATS = table_of(Heartbeat, "heartbeats", ("account_id", "id"), ("state", "at_ms"))
+HEARTBEATS = table_of(Heartbeat, "heartbeats", ("account_id", "id"))
+index_of(HEARTBEATS, "heartbeats_to_judge", "at_ms", "account_id", where="state = 'verifying'")
 index_of(HEARTBEATS, "heartbeats_that_wait", "account_id", "id", where="waiting > 0")
 SCORES = table_of(Score, "scores", key="account_id")
 DAYS = table_of(Day, "score_days", ("account_id", "date"))

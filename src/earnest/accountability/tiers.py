@@ -68,13 +68,14 @@ def message_of(penalty: Penalty, reward: Reward) -> str:
     return MESSAGES.get(penalty) or MESSAGES.get(reward) or ""
 
 
-def ends_when(penalty: Penalty, reward: Reward, target: int) -> str | None:
+def ends_when(penalty: Penalty, reward: Reward, target: int, streak: int) -> str | None:
     """At what score the tier ends, in words; None where nothing applies."""
     if penalty is not Penalty.NONE:
         return f"the score reaches {_least(PENALTY_PERCENT[penalty], target)}"
     if reward is Reward.NONE:
         return None
-    percent = REWARD_PERCENT[reward if reward is not Reward.OUTSTANDING else Reward.EXCELLENT]
+    is_streak = reward is Reward.OUTSTANDING and streak >= STREAK_DAYS
+    percent = REWARD_PERCENT[Reward.EXCELLENT if is_streak else reward]
     return f"the score falls below {_least(percent, target)}"
 
 

@@ -34,6 +34,10 @@ class TaskVerdict:
         """What it earned or cost."""
         return sum(POINTS[rule] for rule in self.rules)
 
+    def is_failure(self, asked: Asked) -> bool:
+        """True where it uses up an attempt."""
+        return self.points < 0 or (not asked.is_structured and self.answer is Answer.NOT_VERIFIED)
+
     def to_json(self) -> JsonObject:
         """The form kept in facts; `TaskVerdict(**…)` reads it."""
         return {

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
+from earnest.client.private_file import write_private
 from earnest.foundation.errors import Refused
 
 FOLDER: Final = "agents"
@@ -36,16 +37,8 @@ def agent_folder(home: Path, handle: str) -> Path:
 
 def save_credentials(home: Path, credentials: Credentials) -> Path:
     """Write them; nobody else can read the file, not even while it is written."""
-    folder = agent_folder(home, credentials.handle)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = folder / f"{FILE_NAME}.new"
-    new.unlink(missing_ok=True)
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        json.dump(asdict(credentials), file, indent=2)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    return new.replace(folder / FILE_NAME)
+    path = agent_folder(home, credentials.handle) / FILE_NAME
+    return write_private(path, json.dumps(asdict(credentials), indent=2) + "\n")
 
 
 def load_credentials(home: Path, handle: str) -> Credentials:

@@ -1,6 +1,6 @@
 """Which methods do both clients have? One for each endpoint."""
 
-from earnest.client import agents, claims, jobs, money
+from earnest.client import agents, claims, jobs, money, scores
 from earnest.client.endpoint import Endpoint
 
 
@@ -87,3 +87,18 @@ class Endpoints:
     decide_deposit = Endpoint(money.decide_deposit)
     decide_payout = Endpoint(money.decide_payout)
     set_destination = Endpoint(money.set_destination)
+
+    due_tasks = Endpoint(scores.due_tasks)
+    check_in = Endpoint(scores.check_in)
+    list_heartbeats = Endpoint(scores.list_heartbeats)
+    get_heartbeat = Endpoint(scores.get_heartbeat)
+    get_score = Endpoint(scores.get_score)
+    get_score_history = Endpoint(scores.get_score_history)
+    get_leaderboard = Endpoint(scores.get_leaderboard)
+    get_score_events = Endpoint(scores.get_score_events)
+    score_feedback = Endpoint(scores.score_feedback)
+    get_contract = Endpoint(scores.get_contract)
+    put_contract = Endpoint(scores.put_contract)
+    reset_task = Endpoint(scores.reset_task)
+    list_waiting_heartbeats = Endpoint(scores.list_waiting_heartbeats)
+    decide_heartbeat = Endpoint(scores.decide_heartbeat)

@@ -1,13 +1,13 @@
 """When does an agent look again, and when does it tell its human instead? (Market rulings A24, A25, A36; the seed.)"""
 
 import json
-import os
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from earnest.client.payloads_home import Home
+from earnest.client.private_file import write_private
 from earnest.client.problem import Problem
 from earnest.foundation.errors import EarnestError, Refused, Unavailable
 from earnest.foundation.instants import rfc3339_s
@@ -40,11 +40,11 @@ class HeartbeatState:
         """True where nothing has changed since the last look: work can be skipped."""
         return home["state_hash"] == self.last_home_response_hash
 
-    def looked(self, now_ms: int, home: Home, *, acted: bool) -> "HeartbeatState":
-        """After a look that was answered."""
+    def looked(self, now_ms: int, home: Home | None, *, acted: bool) -> "HeartbeatState":
+        """After a look that was answered; None: it was not at the home."""
         return HeartbeatState(
             last_heartbeat_at_ms=now_ms,
-            last_home_response_hash=home["state_hash"],
+            last_home_response_hash=self.last_home_response_hash if home is None else home["state_hash"],
             consecutive_no_action_count=0 if acted else self.consecutive_no_action_count + 1,
         )
 
@@ -120,21 +120,22 @@ def load_state(folder: Path) -> HeartbeatState:
 
 def save_state(folder: Path, state: HeartbeatState) -> None:
     """Write it in the place of the one before, whole or not at all."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     members: dict[str, Any] = asdict(state)
     at_ms = members.pop("last_heartbeat_at_ms")
-    new = folder / f"{FILE_NAME}.new"
     text = json.dumps({"last_heartbeat_at": rfc3339_s(at_ms) if at_ms else None, **members}, indent=2)
-    new.write_text(f"{text}\n", encoding="utf-8")
-    os.replace(new, folder / FILE_NAME)  # noqa: PTH105 - says what it does
+    write_private(folder / FILE_NAME, f"{text}\n")
 
 
 def _state(found: Any) -> HeartbeatState:
     counts = {name: found[name] for name in ("consecutive_no_action_count", "consecutive_error_count")}
     if not all(type(count) is int and count >= 0 for count in counts.values()):
         raise ValueError("a count is none")
+    at = found["last_heartbeat_at"]
+    at_ms = 0 if at is None else instant_ms(at)
+    if at_ms is None:
+        raise ValueError("last_heartbeat_at is no instant")
     return HeartbeatState(
-        last_heartbeat_at_ms=instant_ms(found["last_heartbeat_at"]) or 0,
+        last_heartbeat_at_ms=at_ms,
         last_home_response_hash=str(found["last_home_response_hash"] or ""),
         **counts,
     )

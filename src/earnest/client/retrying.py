@@ -1,17 +1,14 @@
 """When is a request sent again? One way for both clients: a generator that says what to send, and how long to wait."""
 
-import email.utils
 from collections.abc import Generator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from earnest.client.ask import Answer
-from earnest.client.problem import problem_of
+from earnest.client.problem import problem_of, retry_after_ms
 from earnest.effects.clock import Chance
 from earnest.foundation.errors import Unavailable
 
-MS: Final = 1_000
 REDIRECTS: Final = 300
 UNCHANGED: Final = 304
 BUSY: Final = 429
@@ -39,7 +36,7 @@ class Patience:
             return None
         longest = min(self.wait_max_ms, self.first_ms << attempt)
         jitter = int(longest * fraction / 2)
-        told_ms = _told_ms(got)
+        told_ms = _asked_ms(got)
         if told_ms is None:
             return longest // 2 + jitter
         return told_ms + jitter if told_ms <= self.wait_max_ms else None
@@ -88,23 +85,9 @@ def _may_do_later(got: Answer | Lost) -> bool:
     if isinstance(got, Lost) or got.status >= FAILED:
         return True
     if got.status == BUSY:
-        return _told_ms(got) is not None
+        return _asked_ms(got) is not None
     return got.status == 409 and problem_of(got).retryable
 
 
-def _told_ms(got: Answer | Lost) -> int | None:
-    """Retry-After, in seconds or as a date that the answer's own Date is compared with."""
-    if isinstance(got, Lost) or not (text := got.headers.get("retry-after", "").strip()):
-        return None
-    if text.isascii() and text.isdigit():
-        return int(text[:9]) * MS
-    at, now = _instant(text), _instant(got.headers.get("date", ""))
-    return max(0, int((at - now).total_seconds() * MS)) if at and now else None
-
-
-def _instant(text: str) -> datetime | None:
-    try:
-        found = email.utils.parsedate_to_datetime(text)
-    except (TypeError, ValueError):
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+def _asked_ms(got: Answer | Lost) -> int | None:
+    return None if isinstance(got, Lost) else retry_after_ms(got)

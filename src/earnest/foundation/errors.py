@@ -38,15 +38,19 @@ class Broken(EarnestError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
-    """A fault in text that somebody wrote. `line` counts from 1; 0 means the file as a whole."""
+    """A fault in text that somebody wrote. `line` counts from 1; 0 means the file as a whole.
+
+    `column` counts the characters of the line from 1, a tab as one; 0 means the line as a whole.
+    """
 
     source: str
     line: int
     message: str
+    column: int = 0
 
     def __str__(self) -> str:
-        place = f"{self.source}:{self.line}" if self.line else self.source
-        return f"{place}: {self.message}"
+        numbers = [str(number) for number in (self.line, self.column) if number]
+        return f"{':'.join([self.source, *numbers])}: {self.message}"
 
 
 class Faulty(EarnestError):

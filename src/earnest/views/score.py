@@ -10,7 +10,7 @@ from earnest.accountability.days import TARGET_MIN, Day, date_of, day_id
 from earnest.accountability.heartbeat import Heartbeat
 from earnest.accountability.interval import interval_s
 from earnest.accountability.points import POINTS
-from earnest.accountability.score import Score
+from earnest.accountability.score import Score, subject_of
 from earnest.accountability.tiers import ends_when
 from earnest.accountability.verdicts import TaskVerdict
 from earnest.effects.storage.reader import Reader
@@ -32,9 +32,11 @@ _HEARTBEATS: Final = Rows(Heartbeat, "heartbeats")
 _COUNTS: Final = ("verified", "failed", "unclear", "contradictions", "peak", "lowest", "target_reached", "possible")
 _EVENTS: Final = (
     "SELECT seq, at_ms, body FROM facts INDEXED BY facts_by_subject "
-    "WHERE subject = ? AND seq < ? AND kind = 'score.booked' ORDER BY seq DESC LIMIT ?"
+    "WHERE subject = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
 )
 _NEWEST: Final = 2**62
+_LAST: Final = "~"
+"""After every id."""
 
 
 def show_score(reader: Reader, account_id: str, now_ms: int, terms: Terms) -> JsonObject:
@@ -48,7 +50,7 @@ def show_score(reader: Reader, account_id: str, now_ms: int, terms: Terms) -> Js
             "penalty": score.penalty.value,
             "reward": score.reward.value,
             "since": None if score.tier_since_ms is None else rfc3339_s(score.tier_since_ms),
-            "ends_when": ends_when(score.penalty, score.reward, day.target),
+            "ends_when": ends_when(score.penalty, score.reward, day.target, score.streak),
         },
         "interval_s": interval_s(None if duty is None else duty.interval_s, cadence_s, boundary_s),
         "lifetime": {
@@ -92,14 +94,15 @@ def leading(history: Mapping[str, Any]) -> tuple[int, str]:
 
 def list_events(reader: Reader, account_id: str, before: str, limit: int) -> list[JsonObject]:
     """What was booked, the newest first: for each fact the rule, task and points of every part of it."""
-    rows = reader.execute(_EVENTS, (account_id, int(before) if before else _NEWEST, limit)).fetchall()
+    last = min(int(before), _NEWEST) if before else _NEWEST
+    rows = reader.execute(_EVENTS, (subject_of(account_id), last, limit)).fetchall()
     return [_event(seq, at_ms, json.loads(body)) for seq, at_ms, body in rows]
 
 
 def list_heartbeats(reader: Reader, account_id: str, before: str, limit: int) -> list[JsonObject]:
     """Somebody's heartbeats, the newest first."""
-    where = "account_id = ? AND (? = '' OR id < ?) ORDER BY id DESC LIMIT ?"
-    return [heartbeat_json(one) for one in _HEARTBEATS.where(reader, where, (account_id, before, before, limit))]
+    where = "account_id = ? AND id < ? ORDER BY id DESC LIMIT ?"
+    return [heartbeat_json(one) for one in _HEARTBEATS.where(reader, where, (account_id, before or _LAST, limit))]
 
 
 def waiting_heartbeats(reader: Reader, account_id: str, after: str, limit: int) -> list[JsonObject]:

@@ -1,9 +1,8 @@
-"""Does any text at all keep the promises of parser and writer, in a time that grows with its length only?"""
+"""Does any text at all keep the promises of parser and writer?"""
 
 import os
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,47 +12,44 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from earnest.contracts.heartbeat.line import every_s, every_text, slug
-from earnest.contracts.heartbeat.parse import TEXT_BYTES_MAX, parse_heartbeat
+from earnest.contracts.heartbeat.parse import parse_heartbeat
 from earnest.contracts.heartbeat.task import ATTEMPTS_MAX, EVERY_S_MAX, HeartbeatTask
 from earnest.contracts.heartbeat.writing import added, edited
-from earnest.foundation.errors import Refused
+from earnest.foundation.errors import Faulty, Refused
 
 from .properties import hold
 
 ROOT = Path(__file__).resolve().parents[3]
-SECONDS_MAX = 1.0
 
-PIECES = st.sampled_from(
-    [
-        *("- [ ] ", "* [x] ", "1. [X] ", "- ", "[ ]", "a", "b c", " | ", "|", "\\|", "\\", "required", "optional"),
-        *("verify: x", "max_attempts: 4", "every: 2h", "`", "``", "<!--", "-->", "<div>", "> ", "```", "~~~", "    "),
-        *(
-            "# ",
-            "## Tasks",
-            "---",
-            "===",
-            "\n",
-            "\n\n",
-            "\r\n",
-            "\r",
-            "\t",
-            "\ufeff",
-            "\0",
-            "\u2028",
-            "é",
-            "检查",
-            "\ufe0f",
-        ),
-    ]
-)
+MARKS = "- [ ] ,* [x] ,1. [X] ,- ,[ ],[],☐,> ,`,``,```,~~~,<!--,-->,<div>,    ,# ,## Tasks,---,===,\\,\\|,|, | ,||"
+WORDS_OF_IT = "a,b c,é,检查,required,optional,verify: x,max_attempts: 4,every: 2h"
+ODD = ["\t", "\0", "\x0b", "\x85", "[\u00a0]", "\u0430\u0300", "\u200b", "\u2028", "\u202e", "\ufe0f", "\ufeff"]
+ENDS = ["\n", "\n", "\n\n", "\r\n", "\r"]
+PIECES = st.sampled_from([*MARKS.split(","), *WORDS_OF_IT.split(","), *ODD, *ENDS])
 TEXTS = st.lists(PIECES | st.characters(exclude_categories=["Cs"]), max_size=60).map("".join)
+BOXES = st.sampled_from(["- [ ] ", "* [x] ", "1. [ ] ", "  - [ ] ", "> - [ ] ", "- [] ", "- [ ]", "-[ ] ", "+ ☐ ", ""])
+FIELDS = st.sampled_from([*WORDS_OF_IT.split(","), "", "`|`", "<!--|-->"])
+LINES = st.builds(lambda box, fields: box + "|".join(fields), BOXES, st.lists(FIELDS, max_size=14))
+"""Whole lines, of which most are tasks or nearly."""
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]) | st.sampled_from("|\\`"), max_size=30)
 
 
 @given(TEXTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200)
 def test_any_text_keeps_the_promises(text: str) -> None:
     hold(text.encode())
+
+
+@given(st.lists(LINES | TEXTS.map(lambda text: text[:20]), max_size=10).map("\n".join))
+@settings(max_examples=200)
+def test_any_lines_keep_the_promises(text: str) -> None:
+    hold(text.encode())
+
+
+@given(st.text(st.characters(categories=["Cs"]), min_size=1))
+def test_half_a_character_is_refused(text: str) -> None:
+    with pytest.raises(Faulty, match=":1:8: this is not UTF-8"):
+        parse_heartbeat(f"- [ ] a{text}")
 
 
 @given(st.binary(max_size=200))
@@ -84,7 +80,6 @@ TASKS = st.builds(
 
 
 @given(TASKS, TASKS)
-@settings(deadline=None)
 def test_what_is_written_reads_as_it_was_meant_or_is_refused(first: HeartbeatTask, second: HeartbeatTask) -> None:
     try:
         text = added("# Day\n\nBe kind.\n", first)
@@ -100,50 +95,6 @@ def test_ordinary_words_can_always_be_written(words: str) -> None:
     assert parse_heartbeat(added("", task)).tasks == (task,)
     other = replace(task, description=f"now {words}", required=False)
     assert parse_heartbeat(edited(added("", task), other)).tasks == (other,)
-
-
-LONG = {
-    "tasks": "- [ ] check_email | Check for new important emails | required | verify: email_count\n",
-    "short tasks": "- [ ] a\n",
-    "same ids": "- [ ] aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa | b\n",
-    "prose": "word word word word word word word word word word word word word word word word word word\n",
-    "empty lines": "\n",
-    "one line": "a",
-    "boxes in a line": "- [ ] ",
-    "pipes": "- [ ] a" + " | b" * 900 + "\n",
-    "fields": "- [ ] a" + " | verify: b" * 300 + "\n",
-    "ticks": "- [ ] a | " + "".join("`" * (at % 60 + 1) + "|" for at in range(120)) + "\n",
-    "comments": "- [ ] a " + "<!--|" * 700 + "\n",
-    "closed comments": "- [ ] a " + "<!--|-->" * 400 + "\n",
-    "backslashes": "- [ ] a " + "\\|" * 1_800 + "\n",
-    "quotes": "> ",
-    "quoted lines": "> - [ ] a\n",
-    "lists in quotes in lists": "> - > - > - [ ] a\n",
-    "lists in lists": "- ",
-    "deeper and deeper": "".join(" " * (at % 60) + "- [ ] a\n" for at in range(120)),
-    "fences": "```\n- [ ] a\n",
-    "open comment": "<!--\n- [ ] a\n",
-    "tags": "<a b=c ",
-    "tag lines": "<div>\n- [ ] a\n",
-    "titles": "# Tasks\n",
-    "underlines": "a\n=\n",
-    "numbers": "123456789. [ ] a\n",
-    "marks": "- * + 1. ",
-    "front matter": "---\na: b\n",
-    "blanks": " \t",
-}
-
-
-@pytest.mark.slow  # a megabyte each
-@pytest.mark.parametrize("name", LONG)
-def test_a_megabyte_of_anything_is_read_within_a_second(name: str) -> None:
-    text = (LONG[name] * (TEXT_BYTES_MAX // len(LONG[name]) + 1))[:TEXT_BYTES_MAX]
-    spent_s = []
-    for _ in range(3):
-        start = time.process_time()
-        parse_heartbeat(text)
-        spent_s.append(time.process_time() - start)
-    assert min(spent_s) <= SECONDS_MAX
 
 
 @pytest.mark.slow  # a minute of a fuzzer, where it is installed

@@ -18,6 +18,22 @@ SEED = """\
 """
 
 
+BOXES = [
+    "- []",
+    "- [ ]:",
+    "- [ ](x)",
+    "- [\u00a0]",
+    "-\u00a0[ ]",
+    "-\u200b [ ]",
+    "- [\u0445]",
+    "- [\u00d7]",
+    "- \uff3b \uff3d",
+    "- 【x】",
+]
+BOXES += ["1、[ ]", "◦ [ ]", "- [>]", "- ☑", "- ⬜", "- □", "\u2060- [x]", "- [ x ]", "[ ]"]
+"""What somebody takes for one that is none."""
+
+
 def only(line: str) -> HeartbeatTask:
     """The one task of a file that holds this line."""
     (task,) = parse_heartbeat(f"## Tasks\n\n{line}\n").tasks
@@ -159,11 +175,17 @@ def test_plain_boxes_are_tasks_without_obligation_wherever_they_stand() -> None:
         ("Some text\n    - [ ] a | B", "2: no task: it is no item of a list here"),
         ("## Tasks\n- [ ]", "2: no task: nothing stands beside its box"),
         ("## Tasks\n- [ ] | |", "2: no task: nothing stands beside its box"),
+        ("## Tasks\n- [ ] | | required", "2: no task: nothing stands beside its box"),
+        ("## Tasks\n- [ ] || a", "2: no task: nothing stands beside its box"),
+        ("## Tasks\n- [ ] " + "|" * 40 + "a", "2: no task: nothing stands beside its box"),
         ("## Tasks\n- a | B", "2: no task, and no part of one"),
         ("## Tasks\n- a", "2: no task, and no part of one"),
         ("## Tasks\n\na | B", "3: no task, and no part of one"),
         ("Elsewhere\n\n- a | B | required", "3: no task, and no part of one"),
         ("- [ ] a | B\n  | optional", "2: no task, and no part of one"),
+        *((f"{box} a", "1: no task: ") for box in BOXES),
+        ("Rain\u2028- [ ] a | B", "1: no task: this is the middle of a line"),
+        ("Rain\x85\x0b > - [ ] a | B", "1: no task: this is the middle of a line"),
         ("- [ ] " + "a" * 4_000, "1: no task: a line has at most 4000 characters"),
     ],
 )
@@ -182,6 +204,10 @@ def test_what_was_meant_as_a_task_and_is_none_is_named_with_its_line(text: str, 
         "## Rules\n\n- plain | words\n1. one\n",
         "```\n[ ]\n{'a': []}\n```\n",
         "---\n\nfirst\n\n---\n",
+        "- ✅ done\n- ⚠️ [warning](x)\n- [WIP] soon\n- [ok](y) [z][]\n- [](https://a.b) c\n- [x][y]\n",
+        "- Ask: [yes/no]\n- [Y/n] [a-z] []\n",
+        "Rain\u2028- sun\x0b[ ] wind\n",
+        "> [!NOTE]\n> kind\nlazily\n",
     ],
 )
 def test_what_only_looks_like_it_from_afar_is_left_alone(text: str) -> None:
@@ -212,6 +238,44 @@ def test_a_title_that_reads_as_a_sentence_is_no_empty_file() -> None:
     assert [found.line for found in contract.diagnostics] == [3]
 
 
+@pytest.mark.parametrize(
+    "title", ["# TASKS", "## Tasks:", "### **Tasks**", "## 📋 Tasks ##", "## [ tasks ]", "Tasks\n---", "   ## _Tasks_ "]
+)
+def test_the_section_is_known_by_its_word_whatever_is_around_it(title: str) -> None:
+    assert notes(f"{title}\n\n- [ ] a | B\n") == []
+
+
+@pytest.mark.parametrize(
+    "title", ["## My tasks", "## Tasks done", "## Task", "> ## Tasks", "    ## Tasks", "- ## Tasks"]
+)
+def test_another_title_is_another_section(title: str) -> None:
+    (note,) = notes(f"{title}\n\n***\n\n- [ ] a | B\n")
+    assert note.endswith("a task outside of `## Tasks` counts all the same")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_diagnostic_says_the_column_as_the_count_of_characters(end: str, mark: str) -> None:
+    lines = [
+        "## Tasks",
+        "",
+        "-\t[ ]\tA a | 检查\U0001f600 |\tcolour: red | every: 1s <!-- c -->",
+        "\t",
+        "  - [] b",
+        "text | é",
+    ]
+    found = parse_heartbeat(mark + end.join(lines)).diagnostics
+    assert [(one.line, one.column, one.message[:12]) for one in found] == [
+        (3, 7, "the id 'A a'"),
+        (3, 19, "unknown fiel"),
+        (3, 33, "`every` must"),
+        (3, 43, "a comment in"),
+        (5, 5, "no task: a b"),
+        (6, 1, "no task, and"),
+    ]
+    assert str(found[0]).startswith("HEARTBEAT.md:3:7: the id")
+
+
 def test_a_task_outside_of_its_section_counts_and_is_named() -> None:
     text = "## Tasks\n\n- [ ] a | B\n\n### More\n\n- [ ] b | C\n\n## Archive\n\n- [ ] c | D\n"
     assert [task.id for task in parse_heartbeat(text).tasks] == ["a", "b", "c"]
@@ -240,8 +304,8 @@ def test_the_digest_is_that_of_the_promises() -> None:
 
 
 def test_what_is_no_text_and_what_is_too_long_is_refused_as_a_whole() -> None:
-    with pytest.raises(Faulty, match=r"h\.md:2: this is not UTF-8"):
-        parse_heartbeat(b"# a\n\xff", "h.md")
+    with pytest.raises(Faulty, match=r"h\.md:3:4: this is not UTF-8"):
+        parse_heartbeat("\ufeff# a\r\n\r\té ".encode() + b"\xff", "h.md")
     with pytest.raises(Faulty, match="not UTF-8"):
         parse_heartbeat("\ud800")
     with pytest.raises(Faulty, match="at most 1048576 bytes"):

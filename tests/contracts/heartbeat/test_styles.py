@@ -29,6 +29,14 @@ STYLES = {
     "log": ("- [2026-03-09T22:44:24+00:00] started. Progress: 0/30\n- [1] cited\n", 0),
     "star bullets and rules": ("***\n* one\n* two\n\n---\n+ three\n", 0),
     "setext": ("Heartbeat\n=========\n\nTasks\n-----\n\n- [ ] a | B | optional\n", 1),
+    "status report": ("### Agent 级 (✅)\n- [x] main ✅ 已配置\n- ✅ **报告** - `running`\n- ⚠️ check - `error`\n", 1),
+    "numbers with brackets": ("1) 🔧 CHECK\n   - Works?\n2) 📱 PULSE\n   - New mentions\n", 0),
+    "pipes in code": ("1. Run `a | required`\n\n```bash\nfree | awk '{print}' || true\n```\n", 0),
+    "note in a quote": ("> [!NOTE]\n> Be kind,\nlazily too\n\n- go\n", 0),
+    "folded": ("<details>\n<summary>Old</summary>\n\n- one\n\n</details>\n\n- [ ] two\n", 1),
+    "yaml beside text": ("# CONFIG\ninterval: '0 9 * * *' # 9 AM\n\n## When\n- Cost: $0.00 | free\n", 0),
+    "sentence as title": ("# Mine\n\n# Add tasks below when you want something checked.\n\n- Check mail\n", 0),
+    "placeholder": ("Log: [Today], [ ], [x] and [topic]\n- [relevant item 1]\n- [link](x) [ref]\n", 0),
     "windows": ("\ufeff# Day\r\n\r\n- [ ] a\r\n", 1),
 }
 
@@ -52,12 +60,15 @@ def test_plain_prose_is_kept_for_the_agent_to_read() -> None:
 def test_files_from_the_wild_are_read_whole() -> None:
     files = sorted(CORPUS.glob("*.md"))
     assert len(files) == 44
-    boxes = 0
+    boxes, named = 0, dict[str, int]()
     for file in files:
         data = file.read_bytes()
         contract = parse_heartbeat(data, file.name)
         boxes += len(contract.tasks)
         assert not any(task.is_structured for task in contract.tasks), file.name
+        if contract.diagnostics:
+            named[file.name] = len(contract.diagnostics)
         assert contract.is_empty == (file.name in {"03.md", "75.md"})
         hold(data)
     assert boxes == 31
+    assert named == {"25.md": 1, "27.md": 1, "31.md": 3}  # titles that are sentences; a list of boxes in a fence

@@ -154,32 +154,34 @@ class Duty:
 MakeDuty = Callable[[ChatModel | None], Duty]
 
 
+@contextlib.contextmanager
+def duty_in(folder: Path, model: ChatModel | None = None) -> Iterator[Duty]:
+    """An agent and its operator on a platform of their own, below `folder`."""
+    clock, chance, probes, registry = VirtualClock(START_MS), SeededChance(7), FakeProbes(), Registry()
+    verifier = Verifier(
+        registry=registry, sandbox=None, clock=clock, probes=probes, judges=Judges(model=model, chance=chance)
+    )
+    with contextlib.closing(Database.open(folder / "books.sqlite", clock)) as database:
+        market = Market(
+            desk=Desk(database, clock, chance),
+            terms=Terms(),
+            verifier=verifier,
+            registry=registry,
+            artifacts=ArtifactStore(folder / "artifacts"),
+            web=Web(clock),
+        )
+        town = Town(market=market, clock=clock)
+        operator = town.somebody("olga", kind=Kind.OPERATOR, scope=Scope.OPERATOR)
+        agent = town.somebody("ada", operator=operator.id)
+        yield Duty(town=town, probes=probes, judging=HeartbeatJudging(market), agent=agent, operator=operator)
+
+
 @pytest.fixture
 def make_duty(tmp_path: Path) -> Iterator[MakeDuty]:
     with contextlib.ExitStack() as stack:
 
         def make(model: ChatModel | None = None) -> Duty:
-            clock, chance, probes, registry = VirtualClock(START_MS), SeededChance(7), FakeProbes(), Registry()
-            database = stack.enter_context(contextlib.closing(Database.open(tmp_path / "books.sqlite", clock)))
-            verifier = Verifier(
-                registry=registry,
-                sandbox=None,
-                clock=clock,
-                probes=probes,
-                judges=Judges(model=model, chance=chance),
-            )
-            market = Market(
-                desk=Desk(database, clock, chance),
-                terms=Terms(),
-                verifier=verifier,
-                registry=registry,
-                artifacts=ArtifactStore(tmp_path / "artifacts"),
-                web=Web(clock),
-            )
-            town = Town(market=market, clock=clock)
-            operator = town.somebody("olga", kind=Kind.OPERATOR, scope=Scope.OPERATOR)
-            agent = town.somebody("ada", operator=operator.id)
-            return Duty(town=town, probes=probes, judging=HeartbeatJudging(market), agent=agent, operator=operator)
+            return stack.enter_context(duty_in(tmp_path, model))
 
         yield make
 

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from earnest.accountability.days import begins_at_ms
 from earnest.accountability.tiers import Penalty, Reward
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
@@ -204,13 +205,26 @@ def test_a_clock_that_goes_back_never_rolls_the_day(duty: Duty) -> None:
     assert duty.check_in()["skip"] == "nothing_to_do"
 
 
-@pytest.mark.parametrize("change", ["2026-03-29", "2026-10-25"])
-def test_when_clocks_change_a_day_is_still_one_day(duty: Duty, change: str) -> None:
-    duty.pin(MAIL, zone="Europe/Berlin", interval_s=1_800)
-    at(duty, f"{change}T00:00:00", "Europe/Berlin")
-    dates = {duty.cycle().date for _ in range(10)}
-    assert dates == {change}
-    assert duty.days[0].score == 100
+@pytest.mark.parametrize(
+    ("zone", "date", "hours"),
+    [
+        ("Europe/Berlin", "2026-07-01", 24),
+        ("Europe/Berlin", "2026-03-29", 23),
+        ("Europe/Berlin", "2026-10-25", 25),
+        ("America/Santiago", "2026-09-06", 23),
+        ("America/Santiago", "2026-04-04", 25),
+    ],
+)
+def test_a_day_on_which_clocks_change_is_one_day_and_earns_what_its_hours_let_it(
+    duty: Duty, zone: str, date: str, hours: int
+) -> None:
+    """Also where it is midnight that is left out or comes twice."""
+    duty.town.clock.jump_ms(begins_at_ms(date, zone) - duty.town.clock.now_ms())
+    duty.pin(MAIL, zone=zone, interval_s=3_600)
+    dates = [duty.cycle().date for _ in range(hours)]
+    assert set(dates) == {date}
+    assert (duty.days[0].score, duty.days[0].possible) == (10 * hours, 10 * hours)
+    assert duty.cycle().date > date
 
 
 def test_a_restart_in_the_middle_of_a_cycle_loses_and_doubles_nothing(duty: Duty) -> None:

@@ -28,6 +28,8 @@ from .conftest import GENEROUS, HASHING, URL, Site
 EXAMPLES = 15
 REFUSED_BY_RULES = ["400", "401", "403", "404", "409", "410", "412", "422"]
 """What a request of the documented form may be refused with: cursors, keys, parties, states, rules."""
+REFUSED_AT_THE_DOOR = ["405", "413", "415", "428", "429"]
+"""What else one of another form may be refused with: a text that is too long may make its body too large."""
 
 
 @pytest.fixture
@@ -105,7 +107,10 @@ def test_whatever_is_asked_is_answered_as_documented(market: Market, keys: dict[
             "seed": 7,
             "headers": {"Authorization": f"Bearer {keys[whose]}"} if keys[whose] else {},
             "generation": {"max-examples": EXAMPLES, "database": "none"},
-            "checks": {"positive_data_acceptance": {"expected-statuses": ["2xx", *REFUSED_BY_RULES]}},
+            "checks": {
+                "positive_data_acceptance": {"expected-statuses": ["2xx", *REFUSED_BY_RULES]},
+                "negative_data_rejection": {"expected-statuses": [*REFUSED_BY_RULES, *REFUSED_AT_THE_DOOR]},
+            },
         }
     )
     schema = schemathesis.openapi.from_asgi("/openapi.json", app, config=config)

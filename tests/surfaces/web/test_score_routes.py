@@ -1,5 +1,6 @@
 """Heartbeats and scores over HTTP: the shapes of ruling 5, who may see what, and that keys have one effect."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -162,7 +163,13 @@ async def test_the_operator_accepts_a_contract_and_sees_what_was_weakened(site: 
     assert [one["code"] for one in home["human_attention"]] == ["lockdown", "contract_weakened"]
     assert (home["accountability"]["penalty"], home["accountability"]["interval_s"]) == ("lockdown", 480)
     assert home["accountability"]["message"].startswith("Lockdown")
-    for settings, code in (({"zone": "Mars/Base"}, "validation"), ({"interval_s": 5}, "validation")):
+    both = {"contract": CONTRACT, "accept": SHA}
+    for settings, code in (
+        ({"zone": "Mars/Base"}, "validation"),
+        ({"interval_s": 5}, "validation"),
+        (both, "validation"),
+        ({"accept": SHA}, "etag_mismatch"),
+    ):
         refused = await site.ask("PUT", "/operator/agents/ada/contract", key=operator, json=settings)
         assert refused.json()["code"] == code
     mine = await site.ask("PUT", "/operator/agents/ada/contract", key=people["live"], json={"is_paused": True})
@@ -180,19 +187,75 @@ async def test_under_a_contract_home_calls_at_the_next_wake(
     assert home["next_check_in_after"] == taken["next_check_in_after"]
 
 
+SHA = "sha256:" + "0" * 64
+LONG = {f"v{number}": "x" * 1_000 for number in range(20)}
+
+
+def named(*paths: str) -> dict[str, Any]:
+    return {"artifacts": [{"path": path, "sha256": SHA} for path in paths]}
+
+
 @pytest.mark.parametrize(
-    ("sent", "status"),
+    ("sent", "status", "code"),
     [
-        ({"contract": "x" * (256 * 1024 + 1)}, 422),
-        ({"contract": "é" * (200 * 1024)}, 413),
-        ({"artifacts": [{"path": "../up", "sha256": "sha256:" + "0" * 64}]}, 422),
-        ({"artifacts": [{"path": "a", "sha256": "sha256:" + "0" * 64}]}, 422),
-        ({"claims": [{"task": "call", "values": {"a": None}}]}, 422),
-        ({"unknown": 1}, 422),
+        ({"contract": "x" * (256 * 1024 + 1)}, 422, "validation"),
+        ({"contract": "é" * (200 * 1024)}, 413, "too_large"),
+        (named("../up"), 422, "validation"),
+        (named("a"), 422, "validation"),
+        (named("a", "a"), 422, "validation"),
+        (named("a", "a/b"), 422, "validation"),
+        (named("a/b", "a"), 422, "validation"),
+        (named("a.txt", "A.txt"), 422, "validation"),
+        (named("A/x", "a/y"), 422, "validation"),
+        (named("e\u0301.txt", "\u00e9.txt"), 422, "validation"),
+        (named("/".join("abcdefghi")), 422, "validation"),
+        ({"claims": [{"task": "call", "values": {"a": None}}]}, 422, "validation"),
+        ({"claims": [{"task": "call", "values": {"value": 7}}, {"task": "call", "done": False}]}, 422, "validation"),
+        ({"claims": [{"task": f"t{number}", "values": LONG} for number in range(3)]}, 413, "too_large"),
+        ({"records": [{"tool": "x", "ok": True, "exit_code": 2**31}]}, 422, "validation"),
+        ({"unknown": 1}, 422, "unknown_field"),
     ],
 )
-async def test_what_is_not_of_the_form_is_refused(
-    site: Site, people: dict[str, Any], sent: dict[str, Any], status: int
+async def test_what_is_not_of_the_form_is_refused_and_uses_up_no_wake(
+    site: Site, people: dict[str, Any], sent: dict[str, Any], status: int, code: str
 ) -> None:
-    answer = await site.ask("POST", "/agents/me/heartbeats", key=people["hb"], json={"contract": CONTRACT, **sent})
-    assert answer.status_code == status, answer.text
+    """What could not be laid out for the verifier would leave it nothing to decide by."""
+    key = people["hb"]
+    answer = await site.ask("POST", "/agents/me/heartbeats", key=key, json={"contract": CONTRACT, **sent})
+    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+    assert (await checked_in(site, key))["state"] == "verifying"
+
+
+async def test_names_in_any_script_and_with_signs_of_patterns_are_names(site: Site, people: dict[str, Any]) -> None:
+    brought = await site.ask("POST", "/artifacts", key=people["hb"], content=b"proof")
+    paths = ("Bericht/M\u00e4rz [1].txt", "Bericht/*.txt", "\u62a5\u544a.txt")
+    artifacts = [{"path": path, "sha256": brought.json()["sha256"]} for path in paths]
+    assert (await checked_in(site, people["hb"], artifacts=artifacts))["state"] == "verifying"
+
+
+async def test_of_check_ins_at_once_one_is_taken(site: Site, people: dict[str, Any]) -> None:
+    asked = [site.ask("POST", "/agents/me/heartbeats", key=people["hb"], json={"contract": CONTRACT}) for _ in range(9)]
+    answers = [answer.json() for answer in await asyncio.gather(*asked)]
+    assert sorted(str(answer["skip"]) for answer in answers) == ["None", *["busy"] * 8]
+    judges = [HeartbeatJudging(site.market), HeartbeatJudging(site.market)]
+    await asyncio.gather(*(judge.drain() for judge in judges))
+    events = (await site.ask("GET", "/score/events", key=people["live"])).json()["data"]
+    assert [one["rule"] for event in events for one in event["events"]] == ["unclear_verifier"]
+
+
+async def test_a_leaderboard_shows_each_days_own_target(site: Site, people: dict[str, Any]) -> None:
+    operator = people["operator"]
+    await site.agent("bob", operator)
+    many = "".join(f"- [ ] t{number} | Do | required | verify: human\n" for number in range(9))
+    for _ in range(2):
+        name = (await checked_in(site, people["hb"], contract=many))["heartbeat_id"]
+        for number in range(9):
+            said = {"task": f"t{number}", "verdict": "verified", "reason": "Yes."}
+            await site.ask("POST", f"/operator/heartbeats/{name}/decide", key=operator, json=said)
+        site.clock.jump_ms(86_400_000)
+    (ada,) = (await site.ask("GET", "/score/leaderboard", key=operator)).json()["data"]
+    assert [(day["score"], day["target"], day["floor"]) for day in (ada["today"], *ada["days"])] == [
+        (0, 90, 90),
+        (90, 90, 90),
+        (90, 50, 50),
+    ]

@@ -1,6 +1,7 @@
 """What did an agent change in a contract that its operator has pinned, and does it promise less?"""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -35,37 +36,55 @@ class Difference:
 
 
 def compare(pinned: Sequence[HeartbeatTask], now: Sequence[HeartbeatTask]) -> tuple[Difference, ...]:
-    """Every difference, those of pinned tasks first. Ticks, order and lines are none."""
-    current = {task.id: task for task in now}
-    added = [task for task in now if task.id not in {was.id for was in pinned}]
+    """Every difference, those of pinned tasks first. Ticks, order and lines are none. Ids are unique in both."""
+    known, current = {was.id for was in pinned}, {task.id: task for task in now}
+    gone, added = [was for was in pinned if was.id not in current], [task for task in now if task.id not in known]
+    successors = _successors(gone, added)
+    heirs = {task.id for task in successors.values()}
     found = list[Difference]()
     for was in pinned:
-        if was.id in current:
-            found += _changed(was, current[was.id])
-            continue
-        successor = next((task for task in added if _is_same_work(was, task)), None)
-        if successor is not None:
-            added.remove(successor)
-        reasons = (
-            ()
-            if successor is None
-            else (f"id: {was.id} → {successor.id}", *(text for text, _ in _changes(was, successor)))
-        )
-        found.append(
-            Difference(
-                change=Change.REMOVED if successor is None else Change.RENAMED,
-                id=was.id,
-                was=was,
-                now=successor,
-                reasons=reasons,
-                is_weakening=was.required,
-            )
-        )
+        found += _changed(was, current[was.id]) if was.id in current else [_gone(was, successors.get(was.id))]
     found += (
         Difference(change=Change.ADDED, id=task.id, was=None, now=task, reasons=(), is_weakening=False)
         for task in added
+        if task.id not in heirs
     )
     return tuple(found)
+
+
+def _successors(gone: Sequence[HeartbeatTask], added: Sequence[HeartbeatTask]) -> Mapping[str, HeartbeatTask]:
+    """By the id of a task that is gone: the first new one of the same description, else of the same hint. A new task
+    stands in for one.
+    """
+    waiting = defaultdict[tuple[str, str], deque[HeartbeatTask]](deque)
+    for task in added:
+        for work in _works(task):
+            waiting[work].append(task)
+    found, taken = dict[str, HeartbeatTask](), set[str]()
+    for was in gone:
+        for work in _works(was):
+            while waiting[work] and waiting[work][0].id in taken:
+                waiting[work].popleft()
+            if waiting[work]:
+                found[was.id] = waiting[work].popleft()
+                taken.add(found[was.id].id)
+                break
+    return found
+
+
+def _works(task: HeartbeatTask) -> Iterator[tuple[str, str]]:
+    yield "description", task.description.casefold()
+    if task.verify:
+        yield "verify", task.verify
+
+
+def _gone(was: HeartbeatTask, successor: HeartbeatTask | None) -> Difference:
+    if successor is None:
+        change, reasons = Change.REMOVED, tuple[str, ...]()
+    else:
+        changes = (text for text, _ in _changes(was, successor))
+        change, reasons = Change.RENAMED, (f"id: {was.id} → {successor.id}", *changes)
+    return Difference(change=change, id=was.id, was=was, now=successor, reasons=reasons, is_weakening=was.required)
 
 
 def _changed(was: HeartbeatTask, now: HeartbeatTask) -> Iterator[Difference]:
@@ -81,11 +100,6 @@ def _changed(was: HeartbeatTask, now: HeartbeatTask) -> Iterator[Difference]:
         reasons=tuple(text for text, _ in changes),
         is_weakening=is_weakening,
     )
-
-
-def _is_same_work(was: HeartbeatTask, now: HeartbeatTask) -> bool:
-    described = was.description.casefold() == now.description.casefold()
-    return described or (was.verify != "" and was.verify == now.verify)
 
 
 def _changes(was: HeartbeatTask, now: HeartbeatTask) -> Iterator[tuple[str, bool]]:

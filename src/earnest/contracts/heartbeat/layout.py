@@ -8,7 +8,7 @@ from earnest.contracts.heartbeat.markdown import LINE_END, Title, outline_of
 from earnest.contracts.heartbeat.task import LINE_CHARACTERS_MAX
 
 LINES_MAX: Final = 3_000
-SECTION: Final = "tasks"
+_SECTION: Final = re.compile(r"[\W_]*tasks[\W_]*", re.IGNORECASE)
 BOM: Final = "\ufeff"
 _FRONT_KEY: Final = re.compile(r"#|[\w.-]+[ \t]*:(?:\s|$)")
 
@@ -45,8 +45,8 @@ class Layout:
 
 
 def is_section(title: Title) -> bool:
-    """True for the title that tasks stand below."""
-    return title.text.strip().casefold() == SECTION
+    """True for the title that tasks stand below: `Tasks`, whatever marks or pictures are around it."""
+    return _SECTION.fullmatch(title.text) is not None
 
 
 def _front_matter(lines: Sequence[str]) -> range:

@@ -3,8 +3,7 @@
 import difflib
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from earnest.contracts.heartbeat.task import (
@@ -22,6 +21,7 @@ OBLIGATIONS: Final = ("required", "optional")
 KEYS: Final = ("verify", "max_attempts", "every")
 FIELDS_MAX: Final = 10
 SECONDS: Final = {"m": 60, "min": 60, "h": 3_600, "d": 86_400}
+_NUMBER: Final = re.compile(r"[0-9]{1,3}")
 _EVERY: Final = re.compile(r"([0-9]{1,6})[ \t]*(m|min|h|d)", re.ASCII | re.IGNORECASE)
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|$)", re.DOTALL)
 _TICKS: Final = re.compile(r"(?<!\\)`+")
@@ -32,9 +32,11 @@ _UNSEEN: Final = re.compile(
 """Letters and marks by their category that no reader sees, so that no id could be told from its neighbour by them."""
 _PLAIN_SLUG: Final = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)*")
 _BLANKS: Final = re.compile(r"_{2,}")
+_SLUG_OF_MAX: Final = 4 * ID_CHARACTERS_MAX
+"""So much of a text can make a slug: a character may stand for eighteen, and marks are put in order one by one."""
 
-Note: TypeAlias = Callable[[str], None]
-"""Takes what is wrong with the line, in words."""
+Note: TypeAlias = Callable[[str, int], None]
+"""Takes what is wrong with the line, in words, and where in it."""
 
 
 class Part(NamedTuple):
@@ -45,60 +47,64 @@ class Part(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """A task line taken apart. `fields` are those after the description, known or not."""
+class Parts(NamedTuple):
+    """A task line taken apart. `fields` are those after the description, known or not, up to `FIELDS_MAX`; what is
+    behind them is `unread`.
+    """
 
     is_ticked: bool
     tick_at: int
     id: Part | None
     description: Part
     fields: Sequence[Part]
+    unread: Part | None
     is_structured: bool
 
 
 def parts_of(line: str) -> Parts | None:
-    """The parts of a line that begins with a box; None if it does not, or if nothing follows."""
+    """The parts of a line that begins with a box; None if it does not, or if neither id nor description follows."""
     box = BOX.match(line)
     if box is None:
         return None
     first, *rest = _split(line, box.end())
-    if not first.text and not any(part.text for part in rest):
-        return None
     has_id = bool(rest) and bool(rest[0].text) and field_of(rest[0].text) is None
+    if not first.text and not has_id:
+        return None
+    fields = rest[1:] if has_id else rest
     return Parts(
         is_ticked=box["tick"] != " ",
         tick_at=box.start("tick"),
         id=first if has_id else None,
         description=rest[0] if has_id else first,
-        fields=[part for part in (rest[1:] if has_id else rest) if part.text],
+        fields=[part for part in fields[:FIELDS_MAX] if part.text],
+        unread=next((part for part in fields[FIELDS_MAX:] if part.text), None),
         is_structured=bool(rest),
     )
 
 
 def task_of(parts: Parts, number: int, note: Note) -> HeartbeatTask:
     """The task in these parts, at this line of its file; its id is not yet unique."""
-    name = parts.id.text if parts.id and parts.id.text else parts.description.text
-    found = slug(name)
-    if parts.id and parts.id.text and found != name:
-        note(f"the id {name[:80]!r} is read as {found!r}")
+    name = parts.id if parts.id and parts.id.text else parts.description
+    found = slug(name.text)
+    if name is parts.id and found != name.text:
+        note(f"the id {name.text[:80]!r} is read as {found!r}", name.start)
     if not parts.is_structured:
         return HeartbeatTask(
             id=found,
-            description=parts.description.text,
+            description=name.text,
             required=False,
             is_structured=False,
             is_ticked=parts.is_ticked,
             line=number,
         )
-    obligations, values = _fields(parts.fields, note)
+    obligations, values = _fields(parts, note)
     return HeartbeatTask(
         id=found,
-        description=parts.description.text or name,
+        description=parts.description.text,
         required="optional" not in obligations or "required" in obligations,
-        verify=values.get("verify", ""),
-        max_attempts=_attempts(values.get("max_attempts"), note),
-        every_s=_every(values.get("every"), note),
+        verify=values["verify"].text if "verify" in values else "",
+        max_attempts=_attempts(values["max_attempts"], note) if "max_attempts" in values else ATTEMPTS,
+        every_s=_every(values["every"], note) if "every" in values else None,
         is_ticked=parts.is_ticked,
         line=number,
     )
@@ -117,7 +123,8 @@ def slug(text: str) -> str:
     """Lower-case letters of any script, digits, `_` and `-`; up to `ID_CHARACTERS_MAX`. `task` if nothing is left."""
     if len(text) <= ID_CHARACTERS_MAX and _PLAIN_SLUG.fullmatch(text):
         return text
-    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _UNSEEN.sub("", text)).casefold())
+    seen = _UNSEEN.sub("", text)[:_SLUG_OF_MAX]
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
     words = "".join(one if _is_word(one) else "_" for one in plain)
     return _BLANKS.sub("_", words).strip("_-")[:ID_CHARACTERS_MAX].strip("_-") or "task"
 
@@ -141,24 +148,30 @@ def every_s(text: str) -> int | None:
 
 
 def splits(line: str) -> list[str]:
-    """The texts between the `|` of any line."""
+    """The texts between the `|` of any line, as many as could be read."""
     return [part.text for part in _split(line, 0)]
 
 
-def has_comment(line: str) -> bool:
-    """True if part of the line is a comment."""
-    return "<!--" in line and _without_comments(line) != line
+def comment_at(line: str) -> int:
+    """Where in the line its first comment begins; -1 without one."""
+    found = _COMMENT.search(_without_code(line)) if "<!--" in line else None
+    return found.start() if found else -1
 
 
-def _split(line: str, start: int) -> Iterator[Part]:
+def _split(line: str, start: int) -> list[Part]:
+    """The parts from `start`: id, description and `FIELDS_MAX` fields; the one after them is all that is left."""
     shown = _without_comments(line)
-    begin = start
-    for piece in _PIPE.split(_without_code(shown)[start:]):
-        text = shown[begin : begin + len(piece)]
+    plain = _without_code(shown) if "|" in shown else shown
+    has_escapes = "\\" in plain
+    count = FIELDS_MAX + 2
+    found = list[Part]()
+    for piece in _PIPE.split(plain[start:], count) if has_escapes else plain[start:].split("|", count):
+        text = piece if plain is shown else shown[start : start + len(piece)]
         words = text.strip()
-        at = begin + (text.index(words) if words else len(text))
-        yield Part(words.replace("\\|", "|"), at, at + len(words))
-        begin += len(piece) + 1
+        at = start + len(text) - len(text.lstrip())
+        found.append(Part(words.replace("\\|", "|") if has_escapes else words, at, at + len(words)))
+        start += len(piece) + 1
+    return found
 
 
 def _without_comments(line: str) -> str:
@@ -198,24 +211,27 @@ def _code(line: str) -> list[tuple[int, int]]:
     return found
 
 
-def _fields(parts: Sequence[Part], note: Note) -> tuple[set[str], dict[str, str]]:
-    obligations, values = set[str](), dict[str, str]()
-    if len(parts) > FIELDS_MAX:
-        note(f"a task has at most {FIELDS_MAX} fields; those after them count for nothing")
-    for part in parts[:FIELDS_MAX]:
+def _fields(parts: Parts, note: Note) -> tuple[set[str], dict[str, Part]]:
+    """The obligations, and each key with its value and where its field begins."""
+    obligations, values = set[str](), dict[str, Part]()
+    for part in parts.fields:
         known = field_of(part.text)
         if known is None:
-            note(f"unknown field {part.text[:80]!r}{_meant(part.text)}; it counts for nothing")
-        elif known[0] in OBLIGATIONS:
-            obligations.add(known[0])
-        elif known[0] in values:
-            note(f"`{known[0]}` stands twice; the first counts")
-        else:
-            values[known[0]] = known[1]
-    if len(obligations) > 1:
-        note("both `required` and `optional`: it is required")
-    if values.get("verify") == "":
-        note("`verify` without a hint")
+            note(f"unknown field {part.text[:80]!r}{_meant(part.text)}; it counts for nothing", part.start)
+            continue
+        name, value = known
+        if name in values:
+            note(f"`{name}` stands twice; the first counts", part.start)
+        elif name not in OBLIGATIONS:
+            values[name] = Part(value, part.start, part.end)
+        elif name not in obligations:
+            obligations.add(name)
+            if len(obligations) > 1:
+                note("both `required` and `optional`: it is required", part.start)
+    if "verify" in values and not values["verify"].text:
+        note("`verify` without a hint", values["verify"].start)
+    if parts.unread:
+        note(f"a task has at most {FIELDS_MAX} fields; those after them count for nothing", parts.unread.start)
     return obligations, values
 
 
@@ -225,19 +241,19 @@ def _meant(text: str) -> str:
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
-def _attempts(text: str | None, note: Note) -> int:
-    if text is None:
-        return ATTEMPTS
-    if re.fullmatch(r"[0-9]{1,3}", text) and 1 <= int(text) <= ATTEMPTS_MAX:
-        return int(text)
-    note(f"`max_attempts` must be 1 to {ATTEMPTS_MAX}, not {text[:40]!r}; it is {ATTEMPTS}")
+def _attempts(value: Part, note: Note) -> int:
+    if _NUMBER.fullmatch(value.text) and 1 <= int(value.text) <= ATTEMPTS_MAX:
+        return int(value.text)
+    note(f"`max_attempts` must be 1 to {ATTEMPTS_MAX}, not {value.text[:40]!r}; it is {ATTEMPTS}", value.start)
     return ATTEMPTS
 
 
-def _every(text: str | None, note: Note) -> int | None:
-    seconds = None if text is None else every_s(text)
-    if text is not None and seconds is None:
-        note(f"`every` must be like 30m, 6h or 1d, up to 31d, not {text[:40]!r}; it is due each time")
+def _every(value: Part, note: Note) -> int | None:
+    seconds = every_s(value.text)
+    if seconds is None:
+        note(
+            f"`every` must be like 30m, 6h or 1d, up to 31d, not {value.text[:40]!r}; it is due each time", value.start
+        )
     return seconds
 
 

@@ -7,8 +7,9 @@ from functools import partial
 from itertools import count
 from typing import Final
 
-from earnest.contracts.heartbeat.layout import LINES_MAX, Layout
-from earnest.contracts.heartbeat.line import BOX, field_of, has_comment, parts_of, splits, task_of
+from earnest.contracts.heartbeat.layout import BOM, LINES_MAX, Layout
+from earnest.contracts.heartbeat.line import BOX, comment_at, field_of, parts_of, splits, task_of
+from earnest.contracts.heartbeat.markdown import LINE_END
 from earnest.contracts.heartbeat.task import (
     ID_CHARACTERS_MAX,
     LINE_CHARACTERS_MAX,
@@ -23,9 +24,13 @@ TEXT_BYTES_MAX: Final = 1024 * 1024
 TITLE_CHARACTERS_MAX: Final = 30
 """A longer title reads as a sentence."""
 NO_BOX: Final = "no task, and no part of one: that begins with `- [ ] ` and stands on one line"
-_MARKS: Final = r"(?:(?:[-*+•\u2013\u2014]|[0-9]{1,9}[.)])[ \t]*)"
+_BLANK: Final = r"[\s\u00ad\u200b-\u200d\u2060\ufeff]"
+"""What looks like a blank, or like nothing."""
+_MARK: Final = r"(?:[-*+•◦‣▪·●○\u2013\u2014]|[0-9]{1,9}[.):、\uff0e\uff09])"
+_TICK: Final = r"[xX\u0425\u0445\u00d7✓✔☑✗✘✕✖✅❌~*?!/.>+-]"
 _BOX_LIKE: Final = re.compile(
-    rf"[\s>]*(?:<!--\s*)?(?P<marks>{_MARKS}*)(?:[☐☑☒]|\[[ \t]*[xX✓✔☑✗~*?!/-]?[ \t]*\](?![(:\[]))"
+    rf"(?:>|{_BLANK})*(?:<!--{_BLANK}*)?(?P<marks>(?:{_MARK}{_BLANK}*)*)"
+    rf"(?P<box>[☐☑☒□▢◻⬜🔲]|\[{_BLANK}+\]|[\[\uff3b【]{_BLANK}*(?:{_TICK}{_BLANK}*)?[\]\uff3d】](?![(:\[]))"
 )
 """What somebody may have meant as a box, whatever it stands in."""
 _BARE_ITEM: Final = re.compile(r" ?(?:[-*+]|[0-9]{1,9}[.)])[ \t]")
@@ -51,8 +56,9 @@ def decoded(text: str | bytes, source: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise Faulty([Diagnostic(source=source, line=line, message="this is not UTF-8")]) from None
+        *above, line = LINE_END.split(data[: error.start].decode().removeprefix(BOM))
+        place = Diagnostic(source=source, line=len(above) + 1, column=len(line) + 1, message="this is not UTF-8")
+        raise Faulty([place]) from None
 
 
 class _Reading:
@@ -71,14 +77,16 @@ class _Reading:
         tasks = tuple(self._tasks())
         whole = {task.line - 1 for task in tasks}
         for number, line in enumerate(lines[:LINES_MAX]):
-            if number not in whole and (reason := self._dropped(number, line)):
-                self._note(number, reason)
+            if number not in whole:
+                self._name_dropped(number, line)
+            self._name_swallowed(number, line)
         context = self._context(whole, is_alone=not tasks)
-        ordered = tuple(sorted(self._diagnostics, key=lambda found: found.line))
+        ordered = tuple(sorted(self._diagnostics, key=lambda found: (found.line, found.column)))
         return Contract(tasks=tasks, context=context, digest=digest_of_tasks(tasks), diagnostics=ordered)
 
-    def _note(self, number: int, message: str) -> None:
-        self._diagnostics.append(Diagnostic(source=self._source, line=number + 1, message=message))
+    def _note(self, number: int, message: str, at: int = 0) -> None:
+        place = Diagnostic(source=self._source, line=number + 1, column=at + 1, message=message)
+        self._diagnostics.append(place)
 
     def _tasks(self) -> Iterator[HeartbeatTask]:
         """The first `TASKS_MAX` tasks, each with an id of its own."""
@@ -94,39 +102,54 @@ class _Reading:
             task = task_of(parts, number + 1, note)
             if task.id in taken:
                 unique = _unique(task.id, taken)
-                note(f"the id {task.id!r} is taken; this one is read as {unique!r}")
+                note(
+                    f"the id {task.id!r} is taken; this one is read as {unique!r}",
+                    (parts.id or parts.description).start,
+                )
                 task = replace(task, id=unique)
             taken.add(task.id)
-            if has_comment(line):
-                note("a comment in a task is no part of it")
+            if (at := comment_at(line)) >= 0:
+                note("a comment in a task is no part of it", at)
             if task.is_structured and number not in self._layout.section:
-                note("a task outside of `## Tasks` counts all the same")
+                note("a task outside of `## Tasks` counts all the same", parts.tick_at - 1)
             yield task
 
-    def _dropped(self, number: int, line: str) -> str | None:
-        """Why this line, which is no task, is none; None if it was not meant as one."""
+    def _name_dropped(self, number: int, line: str) -> None:
+        """Say why this line, which is no task, is none, if it was meant as one."""
         layout = self._layout
         hidden = "front matter" if number in layout.front else layout.outline.hidden.get(number)
         box = _BOX_LIKE.match(line)
         if box and (box["marks"] or not hidden):
-            return f"no task: {self._misshapen(number, line, hidden)}"
-        if hidden or len(line) > LINE_CHARACTERS_MAX:
-            return None
-        is_inside = number in layout.section
-        is_item = is_inside and number in layout.outline.items and _BARE_ITEM.match(line)
-        return NO_BOX if is_item or _has_fields(line, is_inside) else None
+            self._note(number, f"no task: {self._misshapen(number, line, hidden)}", box.start("box"))
+        elif not hidden and len(line) <= LINE_CHARACTERS_MAX:
+            is_inside = number in layout.section
+            is_item = is_inside and number in layout.outline.items and _BARE_ITEM.match(line)
+            if is_item or _has_fields(line, is_inside):
+                self._note(number, NO_BOX, len(line) - len(line.lstrip()))
+
+    def _name_swallowed(self, number: int, line: str) -> None:
+        """Name a box that begins a line for whoever takes other characters for the end of one."""
+        at = 0
+        for piece in line.splitlines(keepends=True):
+            box = _BOX_LIKE.match(piece) if at else None
+            if box and box["marks"]:
+                self._note(
+                    number, "no task: this is the middle of a line; only CR and LF end one", at + box.start("box")
+                )
+            at += len(piece)
 
     def _misshapen(self, number: int, line: str, hidden: str | None) -> str:
-        is_item = number in self._layout.outline.items
-        reasons = (
-            (len(line) > LINE_CHARACTERS_MAX, f"a line has at most {LINE_CHARACTERS_MAX} characters"),
-            (hidden is not None, f"this is {hidden}"),
-            (BOX.match(line) and parts_of(line) is None, "nothing stands beside its box"),
-            (not is_item, "it is no item of a list here; begin it with `- [ ] `, below an empty line"),
-            (is_item and parts_of(line), f"a HEARTBEAT.md has at most {TASKS_MAX} tasks"),
-            (True, "a box is `[ ]` or `[x]`, with a blank after it"),
-        )
-        return next(reason for holds, reason in reasons if holds)
+        if len(line) > LINE_CHARACTERS_MAX:
+            return f"a line has at most {LINE_CHARACTERS_MAX} characters"
+        if hidden:
+            return f"this is {hidden}"
+        if number not in self._layout.outline.items:
+            return "it is no item of a list here; begin it with `- [ ] `, below an empty line"
+        if BOX.match(line) is None:
+            return "a box is `[ ]` or `[x]`, with a blank after it"
+        if parts_of(line) is None:
+            return "nothing stands beside its box"
+        return f"a HEARTBEAT.md has at most {TASKS_MAX} tasks"
 
     def _context(self, tasks: set[int], *, is_alone: bool) -> str:
         """What is neither task, comment nor front matter. Where titles are all that there is: only with a sentence."""

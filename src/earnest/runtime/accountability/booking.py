@@ -1,4 +1,4 @@
-"""What follows when points are booked: the score, and, once each, word to the owner of a lockdown and of its end."""
+"""What follows when points are booked: the score, and word to the owner: of a lockdown, its end, what is exhausted."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -35,3 +35,11 @@ def book(entry: Entry, agreement: Agreement, charges: Sequence[Charge], *, date:
         text = f"It stands at {booking.day.score} points of {booking.day.target} today."
         tell_owner(entry, account_id, LOCKDOWN, "has left lockdown", text)
     return booking
+
+
+def tell_of_exhausted(entry: Entry, before: Agreement, after: Agreement, date: str) -> None:
+    """The owner hears, once, of each task whose attempts of the day `date` are used up."""
+    new = sorted(set(after.exhausted_on(date)) - set(before.exhausted_on(date)))
+    if new:
+        text = f"No attempts are left today for: {', '.join(new)}. They are not asked for again until tomorrow."
+        tell_owner(entry, after.account_id, EXHAUSTED, "has used up its attempts", text)

@@ -24,7 +24,7 @@ from earnest.accountability.gate import Skip, closed_gate, minute_of
 from earnest.accountability.heartbeat import Heartbeat, HeartbeatState
 from earnest.accountability.interval import contract_interval_s
 from earnest.accountability.score import Score
-from earnest.accountability.service import AGREEMENTS, HEARTBEATS, SCORES
+from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS, SCORES
 from earnest.accountability.tiers import message_of
 from earnest.contracts.heartbeat.task import Contract
 from earnest.effects.storage.reader import Reader
@@ -33,12 +33,15 @@ from earnest.foundation.errors import Faulty, Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Kind
 from earnest.identity.caller import Caller, Scope
+from earnest.market.claims.artifact import artifact_id
+from earnest.market.service import ARTIFACTS
 from earnest.runtime.accountability.booking import book
 from earnest.runtime.desk import Act, Entry
-from earnest.runtime.market.artifacts import owns
 
 RETRY_S: Final = 5
 """After a heartbeat that found another one being judged."""
+ARTIFACTS_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Far below what can be taken in, so that nobody is judged by nothing for having handed in too much."""
 DIAGNOSTICS_MAX: Final = 100
 THREAD_BYTES_MIN: Final = 16 * 1024
 """A longer contract is read beside the requests."""
@@ -84,19 +87,23 @@ async def prepare_check_in(caller: Caller, sent: CheckIn) -> Act:
 
 
 def check_in(entry: Entry, sent: CheckIn, given: Contract | None) -> JsonObject:
-    """Take a check-in, or say which gate is closed. Raises `Refused("validation")` for artifacts of somebody else."""
+    """Take a check-in, or say which gate is closed.
+
+    Raises `Refused`: `validation` for artifacts of somebody else, `too_large`.
+    """
     entry.me.need(Scope.LIVE, Scope.HEARTBEAT)
     known = AGREEMENTS.get(entry.transaction, entry.me.id)
     agreement = known or _first_use(entry, sent.contract, given)
-    if agreement is None:
-        return _skipped(Skip.NOTHING_TO_DO, None, given, entry.now_ms)
     score = SCORES.of(entry.transaction, entry.me.id)
+    if agreement is None:
+        return _skipped(Skip.NOTHING_TO_DO, given, _again_ms(None, score, entry.now_ms))
     asked = asked_of(agreement, score, given, entry.now_ms)
     skip = gate_of(entry.transaction, agreement, asked, entry.now_ms)
     if skip is not None:
         noted = replace(agreement, skip=skip.value, skipped_at_ms=entry.now_ms)
         _save(entry, known, noted, event="skipped")
-        return _skipped(skip, noted, given, entry.now_ms)
+        again_ms = _again_ms(noted, score, entry.now_ms)
+        return _skipped(skip, given, entry.now_ms + RETRY_S * SECOND_MS if skip is Skip.BUSY else again_ms)
     date = max(date_of(entry.now_ms, agreement.zone), score.date)
     cycle = _Cycle(sent=sent, given=given, agreement=agreement, asked=asked, date=date)
     heartbeat = _opened(entry, cycle)
@@ -112,7 +119,7 @@ def check_in(entry: Entry, sent: CheckIn, given: Contract | None) -> JsonObject:
         "tasks": [task_json(one) for one in asked],
         "weakened": json.loads(after.weakened),
         "diagnostics": _diagnostics(given),
-        "next_check_in_after": rfc3339_s(max(after.next_wake_ms, entry.now_ms)),
+        "next_check_in_after": rfc3339_s(_again_ms(after, score, entry.now_ms)),
     }
 
 
@@ -144,20 +151,20 @@ def asked_of(agreement: Agreement, score: Score, given: Contract | None, now_ms:
         is_wake=now_ms >= agreement.next_wake_ms,
         is_forced=score.is_forced,
     )
-    accepted = agreement.contract.tasks
-    return asked_for(accepted, None if given is None else given.tasks, agreement.progress_by_task(), moment)
+    is_same = given is None or given.digest == agreement.digest
+    tasks = None if is_same or given is None else given.tasks
+    return asked_for(agreement.contract.tasks, tasks, agreement.progress_by_task(), moment)
 
 
 def gate_of(reader: Reader, agreement: Agreement, asked: tuple[Asked, ...], now_ms: int) -> Skip | None:
     """The first gate that is closed at `now_ms`."""
-    busy = "account_id = ? AND state = ? LIMIT 1"
-    state = HeartbeatState.VERIFYING.value
+    busy = f"{BEING_JUDGED} AND +account_id = ? LIMIT 1"  # by the index of the few, not by that of all of an account
     return closed_gate(
         is_enabled=agreement.is_enabled,
         is_paused=agreement.is_paused,
         hours=agreement.hours,
         minute=minute_of(now_ms, agreement.zone),
-        is_busy=any(HEARTBEATS.where(reader, busy, (agreement.account_id, state))),
+        is_busy=any(HEARTBEATS.where(reader, busy, (agreement.account_id,))),
         has_work=bool(asked),
     )
 
@@ -203,9 +210,9 @@ def _first_use(entry: Entry, text: str | None, given: Contract | None) -> Agreem
 
 def _opened(entry: Entry, cycle: _Cycle) -> Heartbeat:
     sent, agreement = cycle.sent, cycle.agreement
-    for sha256 in sent.artifacts.values():
-        if not owns(entry.transaction, entry.me.id, sha256):
-            raise Refused("validation", f"artifacts: you have no artifact {sha256}")
+    size_bytes = sum(_size_bytes(entry, sha256) for sha256 in sent.artifacts.values())
+    if size_bytes > ARTIFACTS_BYTES_MAX:
+        raise Refused("too_large", f"the artifacts of a heartbeat have at most {ARTIFACTS_BYTES_MAX} bytes")
     heartbeat = Heartbeat(
         id=entry.new_id("hbt"),
         account_id=entry.me.id,
@@ -223,6 +230,13 @@ def _opened(entry: Entry, cycle: _Cycle) -> Heartbeat:
     )
     HEARTBEATS.open(entry.transaction, entry.now_ms, heartbeat, touching=(entry.me.id,))
     return heartbeat
+
+
+def _size_bytes(entry: Entry, sha256: str) -> int:
+    found = ARTIFACTS.get(entry.transaction, artifact_id(entry.me.id, sha256))
+    if found is None:
+        raise Refused("validation", f"artifacts: you have no artifact {sha256}")
+    return found.size_bytes
 
 
 def _claims(sent: CheckIn, given: Contract | None) -> list[JsonValue]:
@@ -255,9 +269,15 @@ def _save(entry: Entry, known: Agreement | None, after: Agreement, *, event: str
     return after
 
 
-def _skipped(skip: Skip, agreement: Agreement | None, given: Contract | None, now_ms: int) -> JsonObject:
-    wake_ms = now_ms if agreement is None else max(agreement.next_wake_ms, now_ms)
-    again_ms = now_ms + RETRY_S * SECOND_MS if skip is Skip.BUSY else wake_ms
+def _again_ms(agreement: Agreement | None, score: Score, now_ms: int) -> int:
+    """The next scheduled wake; an interval from now where none is to come, so that nobody asks without end."""
+    if agreement is not None and agreement.next_wake_ms > now_ms:
+        return agreement.next_wake_ms
+    set_s = None if agreement is None else agreement.interval_s
+    return now_ms + contract_interval_s(score.penalty, score.reward, set_s) * SECOND_MS
+
+
+def _skipped(skip: Skip, given: Contract | None, again_ms: int) -> JsonObject:
     return {
         "heartbeat_id": None,
         "state": "skipped",

@@ -4,9 +4,10 @@ import json
 from dataclasses import replace
 from typing import Literal
 
+from earnest.accountability.agreement import Agreement, Conclusion, with_conclusions
 from earnest.accountability.asking import Asked
 from earnest.accountability.days import date_of
-from earnest.accountability.heartbeat import Vote, vote_id
+from earnest.accountability.heartbeat import Heartbeat, Vote, vote_id
 from earnest.accountability.points import Charge, Rule
 from earnest.accountability.score import today
 from earnest.accountability.service import AGREEMENTS, HEARTBEATS, SCORES, VOTES
@@ -14,7 +15,7 @@ from earnest.accountability.verdicts import TaskVerdict, ruled
 from earnest.foundation.canonical import JsonObject, canonical_bytes
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
-from earnest.runtime.accountability.booking import book
+from earnest.runtime.accountability.booking import book, tell_of_exhausted
 from earnest.runtime.desk import Entry
 from earnest.verification.verdict import Answer
 
@@ -48,7 +49,17 @@ def decide(entry: Entry, heartbeat_id: str, task: str, *, verified: bool, reason
     HEARTBEATS.change(
         entry.transaction, entry.now_ms, heartbeat, after, touching=(heartbeat.account_id,), by=entry.me.id
     )
+    _conclude(entry, agreement, heartbeat, Conclusion(asked, verified, not (verified or old.is_failure(asked))))
     return {"heartbeat_id": heartbeat_id, "task": task, "points": new.points, "score": booking.day.score}
+
+
+def _conclude(entry: Entry, before: Agreement, heartbeat: Heartbeat, conclusion: Conclusion) -> None:
+    """What was decided counts for the attempts of its day as any other verdict does."""
+    after = with_conclusions(before, [conclusion], heartbeat.date)
+    if after != before:
+        touching = (before.account_id,)
+        AGREEMENTS.change(entry.transaction, entry.now_ms, before, after, touching=touching, event="decided")
+        tell_of_exhausted(entry, before, after, heartbeat.date)
 
 
 def vote(entry: Entry, word: Literal["up", "down"], message_id: str) -> JsonObject:

@@ -5,30 +5,32 @@ The heartbeats that wait stand in the books, so a restart finds them; whoever te
 
 import asyncio
 import json
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from earnest.accountability.agreement import Agreement, with_progress
-from earnest.accountability.asking import SECOND_MS, Asked, concluded, is_exhausted
+from earnest.accountability.agreement import Agreement, Conclusion, with_conclusions
+from earnest.accountability.asking import SECOND_MS, Asked
 from earnest.accountability.heartbeat import Heartbeat, HeartbeatState
 from earnest.accountability.interval import contract_interval_s
-from earnest.accountability.service import AGREEMENTS, HEARTBEATS, Booking
+from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS, Booking
 from earnest.accountability.tiers import message_of
 from earnest.accountability.verdicts import TaskVerdict, complete
 from earnest.foundation.canonical import JsonObject, canonical_bytes
 from earnest.identity.service import ACCOUNTS
-from earnest.runtime.accountability.booking import EXHAUSTED, book
+from earnest.runtime.accountability.booking import book, tell_of_exhausted
 from earnest.runtime.accountability.sidecar import Sidecar
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.market import Market
-from earnest.runtime.market.presence import tell_owner
 from earnest.verification.verdict import Answer
 
 WORKERS: Final = 4
-TAKEN_AT_ONCE: Final = 64
+LOOKED_AT_MAX: Final = 2 * WORKERS
+"""Of those that wait the oldest, so that beside all that are under way there are as many again."""
 LOOK_AGAIN_MS: Final = 5_000
+_LOG: Final = logging.getLogger("earnest.work")
 
 
 class HeartbeatJudging:
@@ -61,9 +63,11 @@ class HeartbeatJudging:
 
     def _take(self) -> int:
         """Begin what can be begun; how much."""
-        waiting = "state = ? ORDER BY at_ms LIMIT ?"
+        if len(self._under_way) == WORKERS:
+            return 0
+        waiting = f"{BEING_JUDGED} ORDER BY at_ms LIMIT ?"
         found = self._market.desk.database.read_sync(
-            lambda reader: list(HEARTBEATS.where(reader, waiting, (HeartbeatState.VERIFYING.value, TAKEN_AT_ONCE)))
+            lambda reader: list(HEARTBEATS.where(reader, waiting, (LOOKED_AT_MAX,)))
         )
         free = [one for one in found if one.id not in self._under_way]
         taken = free[: WORKERS - len(self._under_way)]
@@ -73,14 +77,21 @@ class HeartbeatJudging:
             task.add_done_callback(partial(self._done, heartbeat.id))
         return len(taken)
 
-    def _done(self, heartbeat_id: str, _: asyncio.Task[None]) -> None:
+    def _done(self, heartbeat_id: str, task: asyncio.Task[None]) -> None:
         self._under_way.pop(heartbeat_id, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _LOG.error("%s is judged later: %s", heartbeat_id, error)
+            return  # and not at once, for ever
         self._market.checked_in.set()
 
     async def _judge(self, heartbeat: Heartbeat) -> None:
         desk = self._market.desk
         account = desk.database.read_sync(lambda reader: ACCOUNTS.find(reader, heartbeat.account_id))
-        found = await self._sidecar.verdicts(heartbeat, account.model_fingerprint)
+        try:
+            found = await self._sidecar.verdicts(heartbeat, account.model_fingerprint)
+        except Exception:  # whatever it is, it would be met again, and the agent could never check in
+            _LOG.exception("%s cannot be judged", heartbeat.id)
+            found = {}
         await desk.tick(lambda entry: give_verdicts(entry, heartbeat.id, found))
 
 
@@ -97,7 +108,7 @@ def give_verdicts(entry: Entry, heartbeat_id: str, found: Mapping[str, TaskVerdi
     booking = book(entry, agreement, charges, date=heartbeat.date, source=heartbeat.id)
     after = _moved_on(agreement, heartbeat, asked, verdicts, booking)
     AGREEMENTS.change(entry.transaction, entry.now_ms, agreement, after, touching=(after.account_id,), event="judged")
-    _tell_of_exhausted(entry, agreement, after, heartbeat.date)
+    tell_of_exhausted(entry, agreement, after, heartbeat.date)
     judged = replace(
         heartbeat,
         state=HeartbeatState.JUDGED,
@@ -115,31 +126,15 @@ def _moved_on(
     agreement: Agreement, heartbeat: Heartbeat, asked: Sequence[Asked], verdicts: Iterable[TaskVerdict], booked: Booking
 ) -> Agreement:
     """Attempts are used or given back, and the next wake is as the tier says."""
-    progress = agreement.progress_by_task()
-    exhausted = set(agreement.exhausted_on(heartbeat.date))
-    for one, verdict in zip(asked, verdicts, strict=True):
-        known = progress.get(one.id)
-        if known is None:
-            continue
-        is_verified = verdict.answer is Answer.VERIFIED
-        is_failure = verdict.points < 0 or (not one.is_structured and verdict.answer is Answer.NOT_VERIFIED)
-        progress[one.id] = concluded(known, one, verified=is_verified, failed=is_failure)
-        if is_exhausted(progress[one.id], one):
-            exhausted.add(one.id)
-        else:
-            exhausted.discard(one.id)
-    after = replace(with_progress(agreement, progress, progress), exhausted=_text(sorted(exhausted)))
+    conclusions = (
+        Conclusion(one, verified=verdict.answer is Answer.VERIFIED, failed=verdict.is_failure(one))
+        for one, verdict in zip(asked, verdicts, strict=True)
+    )
+    after = with_conclusions(agreement, conclusions, heartbeat.date)
     if not any(one.every_s is None for one in asked):
         return after
     interval_s = contract_interval_s(booked.after.penalty, booked.after.reward, agreement.interval_s)
     return replace(after, next_wake_ms=heartbeat.at_ms + interval_s * SECOND_MS)
-
-
-def _tell_of_exhausted(entry: Entry, before: Agreement, after: Agreement, date: str) -> None:
-    new = sorted(set(json.loads(after.exhausted)) - set(before.exhausted_on(date)))
-    if new:
-        text = f"No attempts are left today for: {', '.join(new)}. They are not asked for again until tomorrow."
-        tell_owner(entry, after.account_id, EXHAUSTED, "has used up its attempts", text)
 
 
 def _outcome(

@@ -34,6 +34,8 @@ def agree(
     if account.kind is not Kind.AGENT:
         raise Refused("not_found", f"{account_id} is no agent")
     _check(given)
+    if contract is not None and accepts is not None:
+        raise Refused("validation", "give a contract, or accept the offered one, not both")
     known = AGREEMENTS.get(entry.transaction, account_id)
     text = contract if accepts is None else _offered(known, accepts)
     before = known or Agreement(account_id=account_id, text="", digest="", pinned_at_ms=entry.now_ms, pinned_by="")

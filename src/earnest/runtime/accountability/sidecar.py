@@ -4,20 +4,21 @@ The model is shown the records, what was measured, the artifacts and the reply, 
 """
 
 import asyncio
+import contextlib
 import json
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from earnest.accountability.asking import Asked
 from earnest.accountability.heartbeat import Heartbeat
 from earnest.accountability.verdicts import TaskVerdict
 from earnest.contracts.criterion import CRITERION_CHARACTERS_MAX, CheckSpec, Criterion
 from earnest.effects.artifacts.store import ArtifactStore
-from earnest.effects.workspace.archive import take_submission
-from earnest.effects.workspace.snapshot import SnapshotLimits
+from earnest.effects.workspace.snapshot import Snapshot, SnapshotLimits, snapshot_in_place
 from earnest.foundation.canonical import JsonValue, canonical_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.foundation.names import is_slug
@@ -31,7 +32,34 @@ RECORDS: Final = "records.txt"
 MEASURED: Final = "ground-truth.txt"
 ARTIFACTS: Final = "artifacts"
 REASON_CHARACTERS_MAX: Final = 2_000
+REASONS_CHARACTERS_MAX: Final = 200_000
+"""Of all tasks of a heartbeat: its verdicts must find room in one fact."""
+
+TOGETHER_MAX: Final = 25
+"""Criteria of one verdict: what a person is asked about one of them names all the others."""
+
+PROBE: Final = "probe"
 JUDGE: Final = "llm_judge"
+
+
+Findings: TypeAlias = dict[str, TaskVerdict]
+"""By task."""
+LayOut: TypeAlias = Callable[[Path], None]
+"""Writes into an empty folder what is judged. Raises `OSError`, `Broken`, `Unavailable`: our own failure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """Criteria that are decided together. `asked`: the tasks of the heartbeat; criterion `T<n>` is about the n-th."""
+
+    criteria: tuple[Criterion, ...]
+    asked: Sequence[Asked]
+    promise: Promise
+
+    @property
+    def tasks(self) -> list[Asked]:
+        """Those that it is about, in the order of its criteria."""
+        return [self.asked[int(one.id.removeprefix("T")) - 1] for one in self.criteria]
 
 
 class Sidecar:
@@ -41,34 +69,48 @@ class Sidecar:
         self._verifier = verifier
         self._artifacts = artifacts
 
-    async def verdicts(self, heartbeat: Heartbeat, worker_model: str) -> dict[str, TaskVerdict]:
-        """One for each task that can be judged. What our side cannot do is unclear, and costs nobody anything."""
+    async def verdicts(self, heartbeat: Heartbeat, worker_model: str) -> Findings:
+        """One for each task that can be judged. What our side cannot do is unclear, and costs nobody anything.
+
+        A probe measures the world: nothing that was handed in is laid out for it but what is claimed to be so.
+        """
         asked = [one for one in (Asked(**each) for each in json.loads(heartbeat.asked)) if not one.weakened]
         promise = Promise(text=_promise(asked), origin=heartbeat.id, worker_model=worker_model)
-        with tempfile.TemporaryDirectory(prefix="earnest-heartbeat-") as folder:
-            base = Path(folder)
-            try:
-                paths = await asyncio.to_thread(self._lay_out, heartbeat, asked, base / "work")
-            except (OSError, Broken, Unavailable) as error:
-                return _all_unclear(asked, Cause.VERIFIER, f"it cannot be laid out: {error}")
-            measured, judged = self._criteria(asked, paths)
-            found = await self._judge(base, "measured", measured, asked, promise)
-            if judged:
-                truth = "Measured beside it:\n" + "".join(f"{task}: {one.reason}\n" for task, one in found.items())
-                await asyncio.to_thread((base / "work" / MEASURED).write_text, truth, encoding="utf-8")
-                found |= await self._twice(base, judged, asked, promise)
-        return found
+        probed, checked, judged = (
+            _Question(criteria=tuple(criteria), asked=asked, promise=promise)
+            for criteria in self._criteria(asked, _paths(heartbeat))
+        )
+        claims = partial(_lay_out_claims, heartbeat, asked)
+        found = await self._answered(probed, claims, self._judge)
+        work = partial(self._lay_out, heartbeat, claims)
+        found |= await self._answered(checked, work, self._judge)
+        truth = "Measured beside it:\n" + "".join(f"{task}: {one.reason}\n" for task, one in found.items())
+        return found | await self._answered(judged, partial(work, truth=truth), self._judge_twice)
 
-    async def _twice(
-        self, base: Path, criteria: Sequence[Criterion], asked: Sequence[Asked], promise: Promise
-    ) -> dict[str, TaskVerdict]:
+    async def _answered(
+        self, question: _Question, lay_out: LayOut, judge: Callable[[_Question, Snapshot], Awaitable[Findings]]
+    ) -> Findings:
+        """What `judge` finds in a folder of its own, which is there as long as it looks."""
+        if not question.criteria:
+            return {}
+        async with _scratch() as folder:
+            try:
+                snapshot = await asyncio.to_thread(_laid_out, lay_out, folder)
+            except Refused as refused:
+                return _all_unclear(question.tasks, Cause.EVIDENCE, str(refused))
+            except (OSError, Broken, Unavailable) as error:
+                return _all_unclear(question.tasks, Cause.VERIFIER, f"it cannot be laid out: {error}")
+            return await judge(question, snapshot)
+
+    async def _judge_twice(self, question: _Question, snapshot: Snapshot) -> Findings:
         """A model's no is asked for again: one that it does not repeat is its noise, and decides nothing."""
-        first = await self._judge(base, "first", criteria, asked, promise)
+        first = await self._judge(question, snapshot)
         refused = {task for task, one in first.items() if one.answer is Answer.NOT_VERIFIED}
-        doubted = [one for one in criteria if asked[_number(one.id)].id in refused]
+        pairs = zip(question.criteria, question.tasks, strict=True)
+        doubted = tuple(criterion for criterion, task in pairs if task.id in refused)
         if not doubted:
             return first
-        second = await self._judge(base, "second", doubted, asked, promise)
+        second = await self._judge(replace(question, criteria=doubted), snapshot)
         noise = {
             task: replace(one, answer=Answer.UNCLEAR, cause=Cause.VERIFIER, reason="the judge contradicts itself")
             for task, one in first.items()
@@ -76,71 +118,91 @@ class Sidecar:
         }
         return {**first, **noise}
 
-    async def _judge(
-        self, base: Path, name: str, criteria: Sequence[Criterion], asked: Sequence[Asked], promise: Promise
-    ) -> dict[str, TaskVerdict]:
-        if not criteria:
-            return {}
-        mine = [asked[_number(one.id)] for one in criteria]
-        try:
-            snapshot = await asyncio.to_thread(take_submission, base / "work", base / name, SnapshotLimits())
-        except Refused as refused:
-            return _all_unclear(mine, Cause.EVIDENCE, str(refused))
-        except OSError as error:
-            return _all_unclear(mine, Cause.VERIFIER, f"the intake failed: {error}")
-        verdict = await self._verifier.judge(criteria, Subject(snapshot=snapshot, promise=promise))
+    async def _judge(self, question: _Question, snapshot: Snapshot) -> Findings:
+        found: Findings = {}
+        for first in range(0, len(question.criteria), TOGETHER_MAX):
+            part = question.criteria[first : first + TOGETHER_MAX]
+            found |= await self._judge_together(replace(question, criteria=part), snapshot)
+        return found
+
+    async def _judge_together(self, question: _Question, snapshot: Snapshot) -> Findings:
+        verdict = await self._verifier.judge(question.criteria, Subject(snapshot=snapshot, promise=question.promise))
         waits = {review.criterion_id: review.why for review in verdict.reviews}
+        characters = min(REASON_CHARACTERS_MAX, REASONS_CHARACTERS_MAX // len(question.asked))
         return {
-            one.id: _told(one, criterion, waits.get(criterion.id), verdict)
-            for one, criterion in zip(mine, verdict.criteria, strict=True)
+            task.id: _told(task, criterion, waits.get(criterion.id), verdict, characters)
+            for task, criterion in zip(question.tasks, verdict.criteria, strict=True)
         }
 
-    def _criteria(self, asked: Sequence[Asked], paths: Sequence[str]) -> tuple[list[Criterion], list[Criterion]]:
-        """What probes and checks decide, and what a model does."""
-        measured, judged = list[Criterion](), list[Criterion]()
-        for number, one in enumerate(asked):
+    def _criteria(
+        self, asked: Sequence[Asked], paths: Sequence[str]
+    ) -> tuple[list[Criterion], list[Criterion], list[Criterion]]:
+        """What probes decide, what other checks do, and what a model does."""
+        probed, checked, judged = list[Criterion](), list[Criterion](), list[Criterion]()
+        for number, one in enumerate(asked, start=1):
             text = f"{one.description}{f' (to be told by: {one.verify})' if one.verify else ''}"
             text = text[:CRITERION_CHARACTERS_MAX]
             check = self._named(one.verify)
-            criterion = Criterion(
-                id=f"T{number + 1}",
-                text=text,
-                check=check or CheckSpec(kind=JUDGE, config={"files": [*paths, MEASURED], "criteria": [text]}),
-            )
-            (judged if check is None else measured).append(criterion)
-        return measured, judged
+            group = judged if check is None else probed if check.kind == PROBE else checked
+            check = check or CheckSpec(kind=JUDGE, config={"files": [*paths, MEASURED], "criteria": [text]})
+            group.append(Criterion(id=f"T{number}", text=text, check=check))
+        return probed, checked, judged
 
     def _named(self, hint: str) -> CheckSpec | None:
         """The probe or check that a hint names; None: it is words for a judge."""
         if hint in self._verifier.probe_names:
-            return CheckSpec(kind="probe", config={"probe": hint})
+            return CheckSpec(kind=PROBE, config={"probe": hint})
         named = CheckSpec(kind=hint)
         return named if is_slug(hint) and hint != JUDGE and not self._verifier.check_faults(named) else None
 
-    def _lay_out(self, heartbeat: Heartbeat, asked: Sequence[Asked], folder: Path) -> list[str]:
-        """Write down what was handed in; the paths. What is asserted of a task goes where the verifier looks for it."""
-        (folder / ARTIFACTS).mkdir(parents=True)
+    def _lay_out(self, heartbeat: Heartbeat, claims: LayOut, folder: Path, truth: str = "") -> None:
+        """All that was handed in; `truth`: what was measured."""
+        claims(folder)
         (folder / REPLY).write_text(heartbeat.reply, encoding="utf-8")
-        values: dict[str, dict[str, JsonValue]] = {}
-        numbers = {one.id: f"T{number + 1}" for number, one in enumerate(asked)}
-        for claim in json.loads(heartbeat.claims):
-            if claim["task"] in numbers and claim["values"]:
-                values.setdefault(numbers[claim["task"]], {}).update(claim["values"])
-        if values:
-            (folder / FILE_NAME).write_bytes(canonical_bytes({"format": FORMAT, "assertions": values}))
-        paths = [REPLY]
         if records := json.loads(heartbeat.records):
             (folder / RECORDS).write_text("".join(map(_record_text, records)), encoding="utf-8")
-            paths.append(RECORDS)
         for item in json.loads(heartbeat.artifacts):
-            path = f"{ARTIFACTS}/{item['path']}"
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_bytes(self._artifacts.read(item["sha256"]))
-            paths.append(path)
-        return paths
+            path = folder / ARTIFACTS / item["path"]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(self._artifacts.read(item["sha256"]))
+        if truth:
+            (folder / MEASURED).write_text(truth, encoding="utf-8")
 
 
-def _told(asked: Asked, found: CriterionVerdict, why: str | None, verdict: Verdict) -> TaskVerdict:
+@contextlib.asynccontextmanager
+async def _scratch() -> AsyncIterator[Path]:
+    """An empty folder. To remove it takes milliseconds, in which others go on."""
+    folder = tempfile.TemporaryDirectory(prefix="earnest-heartbeat-")
+    try:
+        yield Path(folder.name)
+    finally:
+        await asyncio.to_thread(folder.cleanup)
+
+
+def _laid_out(lay_out: LayOut, folder: Path) -> Snapshot:
+    """The folder is ours alone, so it is judged where it lies."""
+    lay_out(folder)
+    return snapshot_in_place(folder, SnapshotLimits())
+
+
+def _lay_out_claims(heartbeat: Heartbeat, asked: Sequence[Asked], folder: Path) -> None:
+    """What is asserted of each task goes where the verifier looks for it."""
+    numbers = {one.id: f"T{number}" for number, one in enumerate(asked, start=1)}
+    values: dict[str, dict[str, JsonValue]] = {}
+    for claim in json.loads(heartbeat.claims):
+        if claim["task"] in numbers and claim["values"]:
+            values.setdefault(numbers[claim["task"]], {}).update(claim["values"])
+    if values:
+        (folder / FILE_NAME).write_bytes(canonical_bytes({"format": FORMAT, "assertions": values}))
+
+
+def _paths(heartbeat: Heartbeat) -> list[str]:
+    """Where the judge looks. Names that agents choose are no patterns of ours, so artifacts are all of a folder."""
+    present = ((REPLY, True), (RECORDS, heartbeat.records != "[]"), (f"{ARTIFACTS}/**", heartbeat.artifacts != "[]"))
+    return [path for path, is_there in present if is_there]
+
+
+def _told(asked: Asked, found: CriterionVerdict, why: str | None, verdict: Verdict, characters: int) -> TaskVerdict:
     """`why`: a person has to decide, and for what reason."""
     waits = why is not None and found.answer is Answer.UNCLEAR
     reason = "; ".join([f"{why}: the operator has to decide", *verdict.flags]) if waits else found.reason
@@ -148,7 +210,7 @@ def _told(asked: Asked, found: CriterionVerdict, why: str | None, verdict: Verdi
         task=asked.id,
         answer=found.answer,
         cause=found.cause,
-        reason=reason[:REASON_CHARACTERS_MAX],
+        reason=reason[:characters],
         contradiction=found.contradiction,
         evidence=found.evidence,
         waits=waits,
@@ -167,9 +229,6 @@ def _record_text(record: Mapping[str, Any]) -> str:
 
 
 def _promise(asked: Sequence[Asked]) -> str:
-    lines = "\n".join(f"- {one.description}" for one in asked)
+    """What the judge is told in our words: so only tasks that were accepted, whose words are the operator's too."""
+    lines = "\n".join(f"- {one.description}" for one in asked if one.is_accepted)
     return f"In one heartbeat an agent was to do these tasks:\n{lines}"
-
-
-def _number(criterion_id: str) -> int:
-    return int(criterion_id.removeprefix("T")) - 1

@@ -5,12 +5,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from earnest.surfaces.cli import heartbeat_run
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from earnest.contracts.heartbeat.task import Contract, HeartbeatTask
 
 app = typer.Typer(help="HEARTBEAT.md: what an agent looks after.", no_args_is_help=True)
+app.command("run")(heartbeat_run.run)
+app.command("wake")(heartbeat_run.wake)
 
 NAME = Path("HEARTBEAT.md")
 File = Annotated[
@@ -224,4 +228,4 @@ def _terms(task: "HeartbeatTask") -> str:
 
 
 def _diagnostics(contract: "Contract") -> list[dict[str, Any]]:
-    return [{"line": found.line, "message": found.message} for found in contract.diagnostics]
+    return [{"line": found.line, "column": found.column, "message": found.message} for found in contract.diagnostics]

@@ -59,6 +59,7 @@ TOOLS: Final = (
     Row("get_heartbeat", "GET", "/agents/me/heartbeats/{heartbeat_id}"),
     Row("get_score", "GET", "/score"),
     Row("get_score_history", "GET", "/score/history"),
+    Row("get_leaderboard", "GET", "/score/leaderboard"),
     Row("get_score_events", "GET", "/score/events"),
     Row("score_feedback", "POST", "/score/feedback"),
     Row("get_fees", "GET", "/meta/fees"),

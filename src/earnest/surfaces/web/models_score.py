@@ -1,84 +1,15 @@
-"""What may be sent about heartbeats and scores, and what is answered?"""
+"""What may be sent about scores and what an agent is held to, and what is answered?"""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from earnest.accountability.agreement import CONTRACT_BYTES_MAX
 from earnest.accountability.interval import INTERVAL_MAX_S, INTERVAL_MIN_S
-from earnest.foundation.errors import Refused
-from earnest.runtime.accountability.checking_in import Assertion, CheckIn
+from earnest.surfaces.web.models_heartbeats import Contract, TaskId
 from earnest.surfaces.web.models_jobs import Reason, Sha256, Strict
-from earnest.verification.paths import path_fault
 
-REPLY_CHARACTERS_MAX = 100_000
-RECORDS_MAX = 200
-OUTPUT_CHARACTERS_MAX = 4_000
-ARTIFACTS_MAX = 20
-CLAIMS_MAX = 500
-VALUES_MAX = 20
-
-TaskId = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 HeartbeatId = Annotated[str, StringConstraints(pattern=r"^hbt_[0-9A-Z]{26}$")]
-Word = Annotated[str, StringConstraints(max_length=1_000)]
-Contract = Annotated[str, StringConstraints(max_length=CONTRACT_BYTES_MAX)]
 Clock = Annotated[str, StringConstraints(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$|^24:00$")]
-
-
-class Recorded(Strict):
-    """What one tool did, by the agent's own account: it is shown to the judge, and proves nothing alone."""
-
-    tool: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    target: Word = ""
-    ok: bool
-    exit_code: int | None = None
-    output: Annotated[str, StringConstraints(max_length=OUTPUT_CHARACTERS_MAX)] = ""
-
-
-class ArtifactNamed(Strict):
-    """A file that was uploaded before. `path`: where the judge finds it, below `artifacts/`."""
-
-    path: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    sha256: Sha256
-
-
-class Claimed(Strict):
-    """What the agent asserts of a task; a ticked box says `done` too. `values`: what it measured, by name.
-
-    A value that was measured to be otherwise is a contradiction.
-    """
-
-    task: TaskId
-    done: bool = True
-    values: dict[Annotated[str, StringConstraints(max_length=64)], bool | int | float | Word] = Field(
-        default_factory=dict, max_length=VALUES_MAX
-    )
-
-
-class SendHeartbeat(Strict):
-    """A check-in. Without `contract` it is the one that was accepted."""
-
-    contract: Contract | None = None
-    reply: Annotated[str, StringConstraints(max_length=REPLY_CHARACTERS_MAX)] = ""
-    records: list[Recorded] = Field(default_factory=list, max_length=RECORDS_MAX)
-    artifacts: list[ArtifactNamed] = Field(default_factory=list, max_length=ARTIFACTS_MAX)
-    claims: list[Claimed] = Field(default_factory=list, max_length=CLAIMS_MAX)
-
-    def value(self) -> CheckIn:
-        """What was sent. Raises `Refused("validation")` for paths that are none, or given twice."""
-        artifacts = {one.path: one.sha256 for one in self.artifacts}
-        for path in artifacts:
-            if fault := path_fault(path):
-                raise Refused("validation", f"artifacts: {fault}")
-        if len({path.casefold() for path in artifacts}) < len(self.artifacts):
-            raise Refused("validation", "artifacts: a path stands twice")
-        return CheckIn(
-            contract=self.contract,
-            reply=self.reply,
-            records=tuple(one.model_dump() for one in self.records),
-            artifacts=artifacts,
-            assertions=tuple(Assertion(one.task, one.done, one.values) for one in self.claims),
-        )
 
 
 class Feedback(Strict):
@@ -120,118 +51,6 @@ class DecideTask(Strict):
     task: TaskId
     verdict: Literal["verified", "not_verified"]
     reason: Reason
-
-
-class TaskAsked(BaseModel):
-    """A task that is due. `forced`: optional, but required under this tier."""
-
-    id: str
-    description: str
-    verify: str
-    required: bool
-    forced: bool
-    accepted: bool
-    structured: bool
-    weakened: str | None
-    attempt: int
-    max_attempts: int
-
-
-class DiagnosticShown(BaseModel):
-    """A line of the contract that is not what it seems; 0: the whole."""
-
-    line: int
-    message: str
-
-
-class HeartbeatTaken(BaseModel):
-    """`state` is `verifying`, or `skipped` for the reason `skip`. `weakened`: accepted tasks that are easier now."""
-
-    heartbeat_id: str | None
-    state: Literal["verifying", "skipped"]
-    skip: str | None
-    date: str | None
-    acknowledged: bool
-    tasks: list[TaskAsked]
-    weakened: dict[str, str]
-    diagnostics: list[DiagnosticShown]
-    next_check_in_after: str
-
-
-class DueShown(BaseModel):
-    """What a check-in now would be asked for, and what the last one was told. `skip`: which gate is closed."""
-
-    skip: str | None
-    tasks: list[TaskAsked]
-    penalty: str
-    reward: str
-    message: str
-    interval_s: int | None
-    feedback: list[str]
-    next_wake_at: str | None
-
-
-class RuleShown(BaseModel):
-    """One rule and what it comes to."""
-
-    rule: str
-    points: int
-
-
-class TaskJudged(BaseModel):
-    """A task and the verdict on it; null as long as there is none. `waits`: for the operator's verdict."""
-
-    id: str
-    description: str
-    required: bool
-    forced: bool
-    accepted: bool
-    attempt: int
-    max_attempts: int
-    verdict: str | None
-    cause: str | None
-    reason: str | None
-    contradiction: bool
-    waits: bool
-    rules: list[RuleShown]
-    points: int
-
-
-class Outcome(BaseModel):
-    """Where a heartbeat left the agent."""
-
-    score: int
-    target: int
-    penalty: str
-    reward: str
-    message: str
-    interval_s: int
-    feedback: list[str]
-
-
-class HeartbeatShown(BaseModel):
-    """One heartbeat; `outcome` null until it is judged. What was handed in is shown to the operator."""
-
-    heartbeat_id: str
-    account_id: str
-    state: str
-    at: str
-    date: str
-    judged_at: str | None
-    points: int
-    tasks: list[TaskJudged]
-    outcome: Outcome | None
-    reply: str | None = None
-    records: list[dict[str, Any]] | None = None
-    artifacts: list[dict[str, Any]] | None = None
-    claims: list[dict[str, Any]] | None = None
-
-
-class Heartbeats(BaseModel):
-    """A page of heartbeats."""
-
-    data: list[HeartbeatShown]
-    next_cursor: str | None
 
 
 class DayShown(BaseModel):

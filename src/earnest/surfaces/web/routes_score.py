@@ -13,21 +13,17 @@ from earnest.runtime.accountability import deciding, pinning
 from earnest.runtime.accountability.checking_in import due_now, prepare_check_in
 from earnest.surfaces.web.calls import MyCall
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
+from earnest.surfaces.web.models_heartbeats import DueShown, Heartbeats, HeartbeatShown, HeartbeatTaken, SendHeartbeat
 from earnest.surfaces.web.models_score import (
     Agreed,
     AgreementShown,
     DecideTask,
-    DueShown,
     Feedback,
-    Heartbeats,
-    HeartbeatShown,
-    HeartbeatTaken,
     Histories,
     History,
     ResetTask,
     ScoreEvents,
     ScoreShown,
-    SendHeartbeat,
     SetAgreement,
     TaskDecided,
     TaskReset,
@@ -142,6 +138,7 @@ async def get_agreement(handle: str, call: MyCall) -> Response:
 )
 async def put_agreement(handle: str, sent: SetAgreement, call: MyCall) -> Response:
     """Accept a contract, and say when and how often it holds."""
+    call.me.need(Scope.OPERATOR)
     return await call.perform(
         lambda entry: pinning.agree(
             entry, find_agent(entry.transaction, handle).id, sent.contract, sent.accept, sent.settings()
@@ -152,6 +149,7 @@ async def put_agreement(handle: str, sent: SetAgreement, call: MyCall) -> Respon
 @operator_router.post("/operator/agents/{handle}/contract/reset", response_model=TaskReset, responses=_OF_AGENT)
 async def post_reset(handle: str, sent: ResetTask, call: MyCall) -> Response:
     """Give a task all its attempts back."""
+    call.me.need(Scope.OPERATOR)
     return await call.perform(
         lambda entry: pinning.begin_anew(entry, find_agent(entry.transaction, handle).id, sent.task)
     )

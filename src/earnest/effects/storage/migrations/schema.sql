@@ -267,8 +267,8 @@ CREATE TABLE heartbeats (
 )
  STRICT;
 CREATE INDEX heartbeats_by_account_id_id ON heartbeats (account_id, id);
-CREATE INDEX heartbeats_by_state_at_ms ON heartbeats (state, at_ms);
 CREATE INDEX heartbeats_that_wait ON heartbeats (account_id, id) WHERE waiting > 0;
+CREATE INDEX heartbeats_to_judge ON heartbeats (at_ms, account_id) WHERE state = 'verifying';
 CREATE TABLE jobs (
   id TEXT NOT NULL,
   creator TEXT NOT NULL,

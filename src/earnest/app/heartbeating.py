@@ -1,0 +1,101 @@
+"""What does a runner of heartbeats consist of: which platform, which program, which files?"""
+
+import os
+import shlex
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from earnest.accountability.gate import hours_of, is_time, is_zone
+from earnest.client.client import AsyncClient
+from earnest.client.credentials import Credentials, agent_folder
+from earnest.client.retrying import Patience
+from earnest.effects.clock import SystemChance, SystemClock
+from earnest.foundation.errors import Refused
+from earnest.runtime.heartbeats.command import CommandProgram, without_keys
+from earnest.runtime.heartbeats.contract_file import ContractFile
+from earnest.runtime.heartbeats.platform import PlatformOverHttp
+from earnest.runtime.heartbeats.runner import ActiveHours, HeartbeatRunner
+from earnest.runtime.heartbeats.state import RunnerState, wake_runner
+
+PATIENCE: Final = Patience(attempts=3, wait_max_ms=5_000)
+"""Whatever takes longer is the runner's to wait for, and to show."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """What a runner is told. `command` is split as a shell would split it. `file`: the HEARTBEAT.md.
+
+    `hours`: `HH:MM-HH:MM` in `zone`, or empty. `passes_key`: the program gets the platform's address and the key.
+    """
+
+    command: str
+    file: Path
+    timeout_s: int
+    hours: str = ""
+    zone: str = "UTC"
+    passes_key: bool = False
+
+
+@asynccontextmanager
+async def opened_runner(home: Path, credentials: Credentials, running: Running) -> AsyncIterator[HeartbeatRunner]:
+    """A runner with its files locked. Raises `Refused`: `validation`, and as `RunnerState` does."""
+    words, active = _words(running.command), _active(running)
+    async with AsyncClient(credentials.url, credentials.key, patience=PATIENCE) as client:
+        state = RunnerState(await _folder(home, credentials, client))
+        try:
+            program = CommandProgram(
+                words=words, environment=_environment(credentials, running), timeout_s=running.timeout_s
+            )
+            yield HeartbeatRunner(
+                PlatformOverHttp(client),
+                program,
+                state,
+                ContractFile(running.file),
+                clock=SystemClock(),
+                chance=SystemChance(),
+                active=active,
+            )
+        finally:
+            state.release()
+
+
+async def wake(home: Path, credentials: Credentials) -> int:
+    """Have an agent's runner on this machine look at once; its pid. Raises as `wake_runner` does."""
+    async with AsyncClient(credentials.url, credentials.key, patience=PATIENCE) as client:
+        return wake_runner(await _folder(home, credentials, client))
+
+
+async def _folder(home: Path, credentials: Credentials, client: AsyncClient) -> Path:
+    """Where the agent's state lies; whose a mere key is, the platform says."""
+    return agent_folder(home, credentials.handle or (await client.get_me())["handle"])
+
+
+def _environment(credentials: Credentials, running: Running) -> dict[str, str]:
+    environment = without_keys(os.environ)
+    if running.passes_key:
+        environment |= {"EARNEST_URL": credentials.url, "EARNEST_KEY": credentials.key}
+    return environment
+
+
+def _words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise Refused("validation", f"--exec {command[:200]!r} cannot be split into words: {error}") from None
+    if not words:
+        raise Refused("validation", "--exec names no program")
+    return words
+
+
+def _active(running: Running) -> ActiveHours:
+    if not is_zone(running.zone):
+        raise Refused("validation", f"{running.zone[:80]!r} is no IANA time zone")
+    if not running.hours:
+        return ActiveHours(zone=running.zone)
+    begin, _, end = running.hours.partition("-")
+    if not (is_time(begin) and is_time(end)):
+        raise Refused("validation", f"active hours are like 08:00-22:00, not {running.hours[:80]!r}")
+    return replace(ActiveHours(zone=running.zone), hours=hours_of(begin, end))

@@ -1,0 +1,58 @@
+"""What does a runner ask of a platform?"""
+
+from typing import Protocol
+
+from earnest.client.client import AsyncClient
+from earnest.client.payloads_scores import CheckedIn, Due, Heartbeat, Score
+from earnest.foundation.canonical import JsonObject
+
+
+class HeartbeatPlatform(Protocol):
+    """Where an agent checks in. All raise `Problem` for a no, `Unavailable` where nobody answers."""
+
+    async def due(self) -> Due:
+        """What a check-in now would be asked for."""
+        ...
+
+    async def score(self) -> Score:
+        """How the agent stands."""
+        ...
+
+    async def upload(self, content: bytes) -> str:
+        """Bring an artifact; its digest. Again, it is the same one."""
+        ...
+
+    async def check_in(self, key: str, body: JsonObject) -> CheckedIn:
+        """Check in, once however often it is sent under this key."""
+        ...
+
+    async def heartbeat(self, heartbeat_id: str) -> Heartbeat:
+        """A heartbeat, with what came of it once it is judged."""
+        ...
+
+
+class PlatformOverHttp:
+    """See `HeartbeatPlatform`."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client = client
+
+    async def due(self) -> Due:
+        """See `HeartbeatPlatform`."""
+        return await self._client.due_tasks()
+
+    async def score(self) -> Score:
+        """See `HeartbeatPlatform`."""
+        return await self._client.get_score()
+
+    async def upload(self, content: bytes) -> str:
+        """See `HeartbeatPlatform`."""
+        return (await self._client.upload(content))["sha256"]
+
+    async def check_in(self, key: str, body: JsonObject) -> CheckedIn:
+        """See `HeartbeatPlatform`."""
+        return await self._client.keyed(key).check_in(**body)  # type: ignore[arg-type]
+
+    async def heartbeat(self, heartbeat_id: str) -> Heartbeat:
+        """See `HeartbeatPlatform`."""
+        return await self._client.get_heartbeat(heartbeat_id)

@@ -124,6 +124,7 @@ def _fill(home: Path, jobs: int) -> None:
         for table in ("jobs", "claims", "submissions", "transfers"):
             columns = [row[1] for row in books.execute(f"PRAGMA table_info({table})")]
             ids = {"id", "job_id", "claim_id", "pending_id", "live_claim"} & set(columns)
+            columns = [one for one in columns if one != "number"]  # given by the table
             numbered = ", ".join(f"{one} || '/' || n" if one in ids else one for one in columns)
             books.execute(
                 f"WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?) "

@@ -7,7 +7,6 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from earnest.effects.clock import SystemChance, SystemClock
@@ -25,8 +24,9 @@ PARTIES = 20_000
 OPENING_MICRO = 10**11
 MANY = 1_000_000
 FILL = """
-INSERT INTO transfers (id, kind, debit, credit, currency, amount_micro, reason, at_ms, pending_id, resolved)
-VALUES (?, 'posted', ?, ?, 'USD', 1, 'filled', ?, NULL, '')
+INSERT INTO transfers (number, id, kind, debit, credit, currency, amount_micro, reason, at_ms, pending_id, resolved,
+  debit_before, credit_before)
+VALUES (?, ?, 'posted', ?, ?, 'USD', 1, 'filled', ?, NULL, '', ?, ?)
 """
 
 
@@ -74,14 +74,14 @@ def _open_parties(transaction: Transaction) -> None:
 def _fill(transaction: Transaction) -> None:
     """A million further rows, written in bulk: their facts would take minutes and are not what is measured."""
     chance, pick = SystemChance(), random.Random(1)
-
-    def rows() -> Iterator[tuple[str, str, str, int]]:
-        for number in range(MANY):
-            debit, credit = pick.sample(range(PARTIES), 2)
-            yield f"clm_{chance.new_id(number)}/cleared", _account(debit), _account(credit), number
-
-    for row in rows():
-        transaction.execute(FILL, row)
+    last = dict(transaction.execute("SELECT id, last FROM ledger_accounts").fetchall())
+    for number in range(max(last.values()) + 1, max(last.values()) + 1 + MANY):
+        debit, credit = map(_account, pick.sample(range(PARTIES), 2))
+        transfer_id = f"clm_{chance.new_id(number)}/cleared"
+        transaction.execute(FILL, (number, transfer_id, debit, credit, number, last[debit], last[credit]))
+        last[debit] = last[credit] = number
+    for account, number in last.items():
+        transaction.execute("UPDATE ledger_accounts SET last = ? WHERE id = ?", (number, account))
     transaction.record(Fact(kind="ledger.filled", subject="benchmark", at_ms=0, body={}))
 
 

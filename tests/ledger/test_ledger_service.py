@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -13,6 +14,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from earnest.effects.clock import VirtualClock
 from earnest.effects.storage.database import Database
+from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.errors import Broken, EarnestError, Refused
 from earnest.foundation.facts import Fact
@@ -42,6 +44,15 @@ def dump(database: Database) -> list[list[tuple[object, ...]]]:
             reader.execute("SELECT * FROM transfers ORDER BY rowid").fetchall(),
         ]
     )
+
+
+def _newest(reader: Reader) -> list[tuple[str, int]]:
+    return reader.execute("SELECT id, last FROM ledger_accounts").fetchall()
+
+
+def _transfers(reader: Reader) -> list[dict[str, Any]]:
+    names = ("number", "debit", "credit", "debit_before", "credit_before")
+    return [dict(zip(names, row, strict=True)) for row in reader.execute(f"SELECT {', '.join(names)} FROM transfers")]
 
 
 @pytest.fixture
@@ -205,6 +216,17 @@ class LedgerBesideModel(RuleBasedStateMachine):
             lambda reader: reader.execute("SELECT debits_pending, credits_pending FROM ledger_accounts").fetchall()
         ):
             assert min(held, reserved_for) >= 0
+
+    @invariant()
+    def the_list_of_each_account_leads_to_all_that_touched_it(self) -> None:
+        rows = {row["number"]: row for row in self.database.read_sync(_transfers)}
+        for name, last in self.database.read_sync(_newest):
+            walked, number = [], last
+            while number:
+                walked.append(number)
+                number = rows[number]["debit_before" if rows[number]["debit"] == name else "credit_before"]
+            touching = [n for n, row in rows.items() if name in {row["debit"], row["credit"]}]
+            assert walked == sorted(touching, reverse=True)
 
     @rule()
     def the_tables_are_made_again_from_the_facts(self) -> None:

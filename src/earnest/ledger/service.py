@@ -5,7 +5,7 @@ from typing import Any, Final, cast
 
 from earnest.effects.storage.book import Book
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Project, Rows, RowT, record
+from earnest.effects.storage.rows import Project, Rows, RowT
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.facts import Fact
@@ -26,18 +26,20 @@ _TRANSFERS: Final = Rows(Transfer, "transfers")
 _ACCOUNTS: Final = Rows(LedgerAccount, "ledger_accounts")
 
 _INSERT: Final = """
-INSERT INTO transfers (id, kind, debit, credit, currency, amount_micro, reason, at_ms, pending_id, resolved)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '')
+INSERT INTO transfers (id, kind, debit, credit, currency, amount_micro, reason, at_ms, pending_id, resolved,
+  debit_before, credit_before)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?)
 """
 _ADD_SUMS: Final = """
 INSERT INTO ledger_accounts
-  (id, currency, guarded, debits_posted, credits_posted, debits_pending, credits_pending)
-VALUES (?, ?, ?, ?, ?, ?, ?)
+  (id, currency, guarded, debits_posted, credits_posted, debits_pending, credits_pending, last)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
   debits_posted = debits_posted + excluded.debits_posted,
   credits_posted = credits_posted + excluded.credits_posted,
   debits_pending = debits_pending + excluded.debits_pending,
-  credits_pending = credits_pending + excluded.credits_pending
+  credits_pending = credits_pending + excluded.credits_pending,
+  last = excluded.last
 """
 _RESOLVE: Final = "UPDATE transfers SET resolved = ? WHERE id = ? RETURNING amount_micro"
 
@@ -53,10 +55,13 @@ def post(transaction: Transaction, chain: Chain) -> None:
     known = _found(transaction, _TRANSFERS, [name for one in chain for name in (one.id, one.pending_id) if name])
     if is_repeated(chain, known):
         return
-    check(chain, known, _found(transaction, _ACCOUNTS, [name for one in chain for name in (one.debit, one.credit)]))
+    accounts = _found(transaction, _ACCOUNTS, [name for one in chain for name in (one.debit, one.credit)])
+    check(chain, known, accounts)
     subject = chain[0].id.partition("/")[0]
     body: JsonObject = {"transfers": [_told(transfer) for transfer in chain]}
-    record(transaction, Fact(kind=LEDGER_POSTED, subject=subject, at_ms=chain[0].at_ms, body=body), PROJECTIONS)
+    fact = Fact(kind=LEDGER_POSTED, subject=subject, at_ms=chain[0].at_ms, body=body)
+    transaction.record(fact)
+    _book(transaction, fact, accounts)
 
 
 def balance(reader: Reader, account: str) -> LedgerAccount:
@@ -89,27 +94,37 @@ def _told(transfer: Transfer) -> dict[str, str | int]:
 
 
 def _project(transaction: Transaction, fact: Fact) -> None:
-    """Rows of the transfers; sums of their accounts, each added to once."""
+    booked = cast("Sequence[dict[str, Any]]", fact.body["transfers"])
+    names = [told[side] for told in booked for side in ("debit", "credit")]
+    _book(transaction, fact, _found(transaction, _ACCOUNTS, names))
+
+
+def _book(transaction: Transaction, fact: Fact, accounts: Mapping[str, LedgerAccount]) -> None:
+    """Rows of the transfers; sums of their `accounts`, of which those that exist are given, each added to once."""
     sums: dict[str, list[int]] = {}
     for told in cast("Sequence[dict[str, Any]]", fact.body["transfers"]):
-        posted, pending = effect(TransferKind(told["kind"]), told["amount_micro"], _add(transaction, fact, told))
-        for account, side in ((told["debit"], 0), (told["credit"], 1)):
-            added = sums.setdefault(account, [0, 0, 0, 0])
+        names = (told["debit"], told["credit"])
+        sides = [sums.setdefault(name, [0, 0, 0, 0, accounts[name].last if name in accounts else 0]) for name in names]
+        number, held_micro = _add(transaction, fact, told, *(added[4] for added in sides))
+        posted, pending = effect(TransferKind(told["kind"]), told["amount_micro"], held_micro)
+        for side, added in enumerate(sides):
             added[side] += posted
             added[2 + side] += pending
+            added[4] = number
     for account, added in sums.items():
         transaction.execute(_ADD_SUMS, (account, currency_of(account), int(is_guarded(account)), *added))
 
 
-def _add(transaction: Transaction, fact: Fact, told: Mapping[str, Any]) -> int:
-    """The row of a transfer; what had been reserved, where it ends a reservation."""
+def _add(transaction: Transaction, fact: Fact, told: Mapping[str, Any], *before: int) -> tuple[int, int]:
+    """The number of a transfer's row; and what had been reserved, where it ends a reservation."""
     kind, debit, pending_id = told["kind"], told["debit"], told.get("pending_id")
     content = (told["credit"], currency_of(debit), told["amount_micro"], told["reason"])
-    transaction.execute(_INSERT, (told["id"], kind, debit, *content, fact.at_ms, pending_id))
+    row = transaction.execute(_INSERT, (told["id"], kind, debit, *content, fact.at_ms, pending_id, *before))
+    number = cast("int", row.lastrowid)
     if pending_id is None:
-        return 0
+        return number, 0
     ((held_micro,),) = transaction.execute(_RESOLVE, (kind, pending_id)).fetchall()
-    return int(held_micro)
+    return number, int(held_micro)
 
 
 PROJECTIONS: Final[Mapping[str, Project]] = {LEDGER_POSTED: _project}

@@ -40,8 +40,22 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BookedTransfer(Transfer):
+    """A transfer as it stands in the books: the `number`-th, from 1. Each account's transfers are a list, linked from
+    its newest back: the one before it on either side, 0 before the first.
+    """
+
+    number: int
+    debit_before: int
+    credit_before: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerAccount:
-    """Sums of one account in one currency. `guarded`: what it has given and reserved never exceeds what it got."""
+    """Sums of one account in one currency. `guarded`: what it has given and reserved never exceeds what it got.
+
+    `last` is the number of the newest transfer that touched it, 0 before the first.
+    """
 
     id: str
     currency: str
@@ -50,6 +64,7 @@ class LedgerAccount:
     credits_posted: int = 0
     debits_pending: int = 0
     credits_pending: int = 0
+    last: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "guarded", bool(self.guarded))

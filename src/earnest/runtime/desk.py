@@ -39,15 +39,20 @@ NOT_KEPT: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keyed:
-    """What an Idempotency-Key stands for: `route` is method and path template, `fingerprint` that of the request."""
+    """What an Idempotency-Key stands for: `route` is method and path template, `fingerprint` that of the request.
 
+    `actor`: whose key it is. What one of an account's keys was answered is not for another that may do less.
+    """
+
+    actor: str
     route: str
     key: str
     fingerprint: str
 
-    def reply_id(self, actor: str) -> str:
+    @property
+    def reply_id(self) -> str:
         """One text for actor, route and key."""
-        return digest_of([actor, self.route, self.key])
+        return digest_of([self.actor, self.route, self.key])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +126,7 @@ class Desk:
         if keyed is None:
             act = act if prepare is None else await prepare()
             return await self._write(caller, act, None, status)
-        reply_id = keyed.reply_id(caller.id if caller else "")
+        reply_id = keyed.reply_id
         await self._wait_for_twin(reply_id)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._running[reply_id] = turn
@@ -170,7 +175,7 @@ class Desk:
     ) -> Answer:
         try:
             if prepare is not None:
-                kept = self.database.read_sync(lambda reader: _kept(reader, caller, keyed))
+                kept = self.database.read_sync(lambda reader: _kept(reader, keyed))
                 if kept is not None:
                     return kept
                 act = await prepare()
@@ -184,7 +189,7 @@ class Desk:
         now_ms = self.now_ms()
 
         def write(transaction: Transaction) -> Answer:
-            if keyed is not None and (kept := _kept(transaction, caller, keyed)) is not None:
+            if keyed is not None and (kept := _kept(transaction, keyed)) is not None:
                 return kept
             entry = Entry(transaction=transaction, now_ms=now_ms, caller=caller, chance=self.chance)
             body = act(entry) if act is not None else {}
@@ -206,8 +211,8 @@ class Desk:
         return await self.database.write(write)
 
 
-def _kept(reader: Reader, caller: Caller | None, keyed: Keyed) -> Answer | None:
-    reply = kept_reply(reader, keyed.reply_id(caller.id if caller else ""))
+def _kept(reader: Reader, keyed: Keyed) -> Answer | None:
+    reply = kept_reply(reader, keyed.reply_id)
     if reply is None:
         return None
     if reply.fingerprint != keyed.fingerprint:
@@ -218,10 +223,10 @@ def _kept(reader: Reader, caller: Caller | None, keyed: Keyed) -> Answer | None:
 
 def _keep(entry: Entry, keyed: Keyed, status: int, body: JsonObject) -> None:
     """Keep the answer. Status 0 stands for a refusal, whose code says which status that is."""
-    actor = entry.caller.id if entry.caller else ""
     if not entry.transaction.has_recorded:
+        actor = entry.caller.id if entry.caller else ""
         kept = {"route": keyed.route, "code": str(body.get("code", "")) if status == 0 else ""}
         entry.transaction.record(Fact(kind=REQUEST_ANSWERED, subject=actor, at_ms=entry.now_ms, body=kept))
     text = canonical_bytes(body).decode()
-    reply = Reply(id=keyed.reply_id(actor), fingerprint=keyed.fingerprint, status=status, body=text, at_ms=entry.now_ms)
+    reply = Reply(id=keyed.reply_id, fingerprint=keyed.fingerprint, status=status, body=text, at_ms=entry.now_ms)
     keep_reply(entry.transaction, reply)

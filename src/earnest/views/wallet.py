@@ -1,14 +1,13 @@
-"""What money does somebody have, where did it come from, and do the books cover what all of them have?"""
+"""What money does somebody have, and do the books cover what all of them have?"""
 
-from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.rows import Rows
-from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.ledger.accounts import available, clearing, pending_out
+from earnest.ledger.accounts import available, clearing
 from earnest.ledger.payout import Deposit, Payout
 from earnest.ledger.rules import account_named
 from earnest.ledger.transfer import LedgerAccount
@@ -22,19 +21,12 @@ _DEPOSITS: Final = Rows(Deposit, "deposits")
 _HELD: Final = (
     "SELECT coalesce(sum(amount_micro), 0) FROM jobs WHERE creator = ? AND state IN ('open', 'taken') AND currency = ?"
 )
-_ENTRIES: Final = """
-SELECT rowid, id, kind, currency, amount_micro, reason, at_ms FROM transfers
-WHERE {side} = ? AND (at_ms, rowid) < (?, ?) ORDER BY at_ms DESC, rowid DESC LIMIT ?
-"""
 _SOLVENCY: Final = """
 SELECT currency, sum(credits_posted - debits_posted),
   sum(CASE WHEN id LIKE 'act\\_%' ESCAPE '\\' THEN credits_posted - debits_posted ELSE 0 END),
   sum(CASE WHEN id = 'platform:external:' || currency THEN debits_posted - credits_posted ELSE 0 END)
 FROM ledger_accounts GROUP BY currency ORDER BY currency
 """
-_PLACES: Final = (("available", available), ("clearing", clearing), ("pending_out", pending_out))
-_SIDES: Final = (("out", "debit"), ("in", "credit"))
-_LATEST: Final = (2**62, 2**62, 0)
 
 
 def purse(reader: Reader, account_id: str, currency: str) -> Purse:
@@ -62,18 +54,6 @@ def show_wallet(reader: Reader, account_id: str, terms: Terms) -> JsonObject:
         "balances": [_purse_json(purse(reader, account_id, currency)) for currency in terms.currencies],
         "payouts_under_way": [payout_json(payout) for payout in under_way],
     }
-
-
-def list_entries(reader: Reader, account_id: str, currencies: Sequence[str], after: str, limit: int) -> JsonObject:
-    """Every transfer that touched the account's money, the newest first: `{data, next}`; `next` is empty at the end.
-
-    `after` is the `next` before. Raises `Refused("bad_cursor")`.
-    """
-    last = _position(after)
-    found = sorted(_entries(reader, account_id, currencies, last, limit + 1), key=_key, reverse=True)[: limit + 1]
-    shown = found[:limit]
-    following = ".".join(map(str, _key(shown[-1]))) if len(found) > limit else ""
-    return {"data": [entry for _, entry in shown], "next": following}
 
 
 def show_payout(reader: Reader, payout_id: str, account_id: str | None) -> JsonObject:
@@ -169,47 +149,6 @@ def _deposit_json(deposit: Deposit) -> JsonObject:
         "reference": deposit.reference,
         "asked_at": rfc3339_s(deposit.asked_at_ms),
     }
-
-
-def _entries(
-    reader: Reader, account_id: str, currencies: Sequence[str], last: tuple[int, int, int], limit: int
-) -> Iterator[tuple[tuple[int, int, int], Mapping[str, JsonValue]]]:
-    """The newest before `last` of each account and side, each by its index."""
-    for currency in currencies:
-        for number, (place, account) in enumerate(_PLACES):
-            for side_number, (direction, side) in enumerate(_SIDES):
-                rank = 2 * number + side_number
-                bound = (last[0], last[1] + (rank < last[2]))
-                rows = reader.execute(_ENTRIES.format(side=side), (account(account_id, currency), *bound, limit))
-                for rowid, transfer_id, kind, of_currency, amount, reason, at_ms in rows.fetchall():
-                    yield (
-                        (at_ms, rowid, rank),
-                        {
-                            "entry_id": f"{transfer_id}#{place}",
-                            "at": rfc3339_s(at_ms),
-                            "kind": kind,
-                            "reason": reason,
-                            "account": place,
-                            "direction": direction,
-                            "currency": of_currency,
-                            "amount_micro": amount,
-                            "subject_id": transfer_id.partition("/")[0],
-                        },
-                    )
-
-
-def _key(entry: tuple[tuple[int, int, int], object]) -> tuple[int, int, int]:
-    return entry[0]
-
-
-def _position(after: str) -> tuple[int, int, int]:
-    if not after:
-        return _LATEST
-    parts = after.split(".")
-    if len(parts) != 3 or not all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
-        raise Refused("bad_cursor", "the cursor is not one that this list has given")
-    at_ms, rowid, rank = map(int, parts)
-    return at_ms, rowid, rank
 
 
 def _sums(reader: Reader, account: str) -> LedgerAccount:

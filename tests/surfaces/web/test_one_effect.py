@@ -2,6 +2,8 @@
 
 import asyncio
 
+import httpx2
+
 from .conftest import Site
 from .jobs import JOB, fund, job_body
 
@@ -65,3 +67,22 @@ async def test_two_agents_may_use_the_same_key(site: Site) -> None:
         await fund(site, operator, agent["live"])
         ids.add((await site.ask("POST", "/jobs", key=agent["live"], json=JOB, headers=same)).json()["job_id"])
     assert len(ids) == 2
+
+
+async def test_what_a_key_was_answered_is_not_for_one_that_may_do_less(site: Site) -> None:
+    operator = await site.operator()
+    buyer = await site.agent("buyer", operator)
+    await fund(site, operator, buyer["live"])
+    same = {"Idempotency-Key": "the-same"}
+    assert (await site.ask("POST", "/jobs", key=buyer["live"], json=job_body(), headers=same)).status_code == 201
+    less = await site.ask("POST", "/jobs", key=buyer["hb"], json=job_body(), headers=same)
+    assert (less.status_code, less.json()["code"]) == (403, "heartbeat_scope_forbidden")
+
+
+async def test_strangers_may_use_the_same_key(site: Site) -> None:
+    same = {"Idempotency-Key": "the-same"}
+    transport = httpx2.ASGITransport(app=site.app, client=("192.0.2.7", 1))
+    async with httpx2.AsyncClient(transport=transport, base_url=str(site.client.base_url)) as elsewhere:
+        first = await site.ask("POST", "/agents/register", json={"handle": "ann"}, headers=same)
+        second = await elsewhere.post("/api/v1/agents/register", json={"handle": "eve"}, headers=same)
+    assert (first.status_code, second.status_code) == (201, 201)

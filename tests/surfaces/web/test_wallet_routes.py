@@ -10,6 +10,7 @@ from earnest.ledger import service as ledger
 from earnest.ledger.accounts import available, external
 from earnest.ledger.transfer import moved
 from earnest.runtime.market.payouts import tend_payouts
+from earnest.surfaces.web.cursors import cursor_of
 from earnest.surfaces.web.routes_wallet import SOLVENCY_KEPT_MS
 
 from .conftest import Site
@@ -123,6 +124,17 @@ async def test_every_entry_is_listed_once_whatever_the_page(people: People) -> N
     assert spendable == (await people.dollars())["available_micro"] == 5 * USD
     only = await people.get("/wallet/entries?currency=AID", people.ann["live"])
     assert [one["reason"] for one in only["data"]] == ["genesis"]
+
+
+async def test_a_cursor_that_names_transfers_of_others_shows_none_of_them(people: People) -> None:
+    await people.deposit(2 * USD)
+    bob = await people.site.agent("bob", people.olga)
+    own = (await people.get("/wallet/entries?limit=100", bob["live"]))["data"]
+    assert own
+    for number in range(1, 20):
+        forged = cursor_of(".".join([str(number)] * 6))
+        found = await people.get(f"/wallet/entries?limit=100&cursor={forged}", bob["live"])
+        assert all(entry in own for entry in found["data"])
 
 
 @pytest.mark.parametrize(

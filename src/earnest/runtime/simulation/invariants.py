@@ -26,6 +26,14 @@ QUESTIONS = {
         "ON a.id = j.id || ':escrow:' || j.currency WHERE j.ended_at_ms IS NULL "
         "AND coalesce(a.credits_posted - a.debits_posted, 0) <> j.amount_micro"
     ),
+    "an account has transfers that its list does not lead to, or the reverse": (
+        "WITH RECURSIVE walked (account, number) AS (SELECT id, last FROM ledger_accounts WHERE last > 0 UNION ALL "
+        "SELECT w.account, iif(t.debit = w.account, t.debit_before, t.credit_before) FROM walked w JOIN transfers t "
+        "ON t.number = w.number AND w.account IN (t.debit, t.credit) WHERE w.number > 0), named (account, number) AS "
+        "(SELECT debit, number FROM transfers UNION ALL SELECT credit, number FROM transfers) "
+        "SELECT account, number FROM (SELECT account, number FROM walked WHERE number > 0 EXCEPT SELECT * FROM named) "
+        "UNION ALL SELECT account, number FROM (SELECT * FROM named EXCEPT SELECT account, number FROM walked)"
+    ),
     "a claim that has ended holds money": (
         f"SELECT c.id, t.id FROM claims c JOIN transfers t ON t.id IN (c.id || '/seller', c.id || '/fee') "  # noqa: S608
         f"WHERE c.state IN ({_ENDED}) AND t.resolved = ''"

@@ -61,7 +61,7 @@ class Town:
         Raises `AssertionError` where a request that was sent again had another answer.
         """
         key = self.chance.new_id(self.market.desk.now_ms())
-        keyed = Keyed(route=word, key=key, fingerprint=word)
+        keyed = Keyed(actor=caller.id if caller else "", route=word, key=key, fingerprint=word)
         again = self.chosen(SENT_AGAIN_MAX) + 1 if self.happens(retries) else 0
         try:
             answers = [

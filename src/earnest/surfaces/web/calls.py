@@ -145,7 +145,9 @@ class Call:
             return None
         if len(given) > 1 or not _KEY.fullmatch(given[0]):
             raise Refused("idempotency_key_required", "an Idempotency-Key is 1 to 255 visible ASCII characters, once")
-        return Keyed(route=f"{self.method} {self.route}", key=given[0], fingerprint=self._fingerprint())
+        actor = f"{self.caller.id} {self.caller.scope}" if self.caller else self.address
+        route = f"{self.method} {self.route}"
+        return Keyed(actor=actor, route=route, key=given[0], fingerprint=self._fingerprint())
 
     def _fingerprint(self) -> str:
         body = b"" if self.body is _NO_BODY else canonical(self.body)

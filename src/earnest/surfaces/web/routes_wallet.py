@@ -27,7 +27,8 @@ from earnest.surfaces.web.models_wallet import (
     Wallet,
 )
 from earnest.surfaces.web.problems import problems
-from earnest.views.wallet import fees, list_entries, show_payout, show_queue, show_wallet, solvency
+from earnest.views.entries import list_entries
+from earnest.views.wallet import fees, show_payout, show_queue, show_wallet, solvency
 
 router = APIRouter(tags=["wallet"])
 

@@ -17,6 +17,8 @@ from earnest.surfaces.web.limits import Quota, Quotas
 from earnest.surfaces.web.wire import BoundedHttp
 
 BACKLOG = 2_048
+LOOKED_AT_EACH_S = 2
+"""How often connections are looked at whose requests may come too slowly."""
 
 
 def listen(settings: ServerSettings) -> socket.socket:
@@ -89,6 +91,8 @@ class _Serving(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, begun: Callable[[], None]) -> None:
         super().__init__(config)
         self._begun = begun
+        config.timeout_notify = LOOKED_AT_EACH_S
+        config.callback_notify = self._hang_up_on_the_slow
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -100,6 +104,12 @@ class _Serving(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._begun()
+
+    async def _hang_up_on_the_slow(self) -> None:
+        now_s = asyncio.get_running_loop().time()
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, BoundedHttp):
+                connection.hang_up_if_slow(now_s)
 
     def stop(self) -> None:
         """Take no new request; a second time: do not wait for those under way."""

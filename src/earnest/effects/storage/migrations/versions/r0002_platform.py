@@ -307,6 +307,7 @@ CREATE TABLE ledger_accounts (
   credits_posted INTEGER NOT NULL,
   debits_pending INTEGER NOT NULL,
   credits_pending INTEGER NOT NULL,
+  last INTEGER NOT NULL,
   PRIMARY KEY (id)
 )
  STRICT;
@@ -509,11 +510,13 @@ CREATE TABLE transfers (
   at_ms INTEGER NOT NULL,
   pending_id TEXT,
   resolved TEXT NOT NULL,
-  PRIMARY KEY (id)
+  number INTEGER NOT NULL,
+  debit_before INTEGER NOT NULL,
+  credit_before INTEGER NOT NULL,
+  PRIMARY KEY (number)
 )
  STRICT;
-CREATE INDEX transfers_by_credit_at_ms ON transfers (credit, at_ms);
-CREATE INDEX transfers_by_debit_at_ms ON transfers (debit, at_ms);
+CREATE UNIQUE INDEX transfers_by_id ON transfers (id);
 CREATE TABLE trials (
   id TEXT NOT NULL,
   account_id TEXT NOT NULL,

@@ -44,8 +44,11 @@ def _form_of(kind: type) -> Callable[[Any], JsonValue]:
     return lambda value: [_plain(item) for item in value]
 
 
-def _plain(value: Any) -> JsonValue:
-    return cast(JsonValue, value) if type(value) in _SAME else _form_of(type(value))(value)
+def _plain(value: object) -> JsonValue:
+    kind = type(value)
+    if kind in _SAME:
+        return cast(JsonValue, value)
+    return _form_of(kind)(value)  # type: ignore[arg-type] # mypy: a class has the __hash__ of its values
 
 
 def decode(kind: str, fields: JsonObject) -> object:

@@ -8,6 +8,7 @@ from earnest.effects.llm.api import Finish, Usage
 TOKENS_MAX: Final = 2**40
 _END: Final = b"[DONE]"
 _DECODER: Final = json.JSONDecoder()
+"""For the many events of a stream: `json.loads` looks at each for its encoding first."""
 
 
 class EndpointError(Exception):
@@ -60,7 +61,7 @@ class Answer:
     def _take_event(self) -> None:
         data, self._data = b"\n".join(self._data), []
         if data != _END:
-            self._take(_DECODER.decode(data.decode()))
+            self._take(_DECODER.decode(data.decode(errors="surrogatepass")))
 
     def _take(self, frame: object) -> None:
         """A chunk of a stream, or the whole: they differ in one name."""

@@ -99,6 +99,11 @@ def test_a_message_has_the_same_bytes_in_every_process() -> None:
     assert len(written) == 1
 
 
+def test_what_is_no_message_is_not_written() -> None:
+    with pytest.raises(Broken):
+        encode(Tag(space="tool:x", entity="path:y"))
+
+
 def test_a_message_is_a_fact_and_the_fact_the_message() -> None:
     sent = Envelope(
         id="run/resumed/1",

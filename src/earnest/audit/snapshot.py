@@ -3,6 +3,7 @@
 import logging
 import os
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Final, Literal
 
@@ -28,7 +29,10 @@ class Snapshot:
     statistics: Statistics = field(default_factory=Statistics)
 
 
-_adapter: Final = TypeAdapter(Snapshot)
+@cache
+def _adapter() -> TypeAdapter[Snapshot]:
+    """Made where it is needed: that takes longer than to load everything else here."""
+    return TypeAdapter(Snapshot)
 
 
 def read_report(log_path: Path, *, now_ms: int, settings: AuditSettings | None = None) -> AuditReport:
@@ -72,7 +76,7 @@ def keep_snapshot(log_path: Path, snapshot: Snapshot) -> None:
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(_adapter.dump_json(snapshot))
+            file.write(_adapter().dump_json(snapshot))
         draft.replace(path)
     except OSError as error:
         _log.warning("audit statistics were not kept: %s", error)
@@ -83,6 +87,7 @@ def _load(log_path: Path) -> Snapshot:
     path = log_path.with_name(SNAPSHOT_NAME)
     try:
         with path.open("rb") as file:
-            return _adapter.validate_json(file.read(SNAPSHOT_BYTES_MAX), strict=True)
+            kept = file.read(SNAPSHOT_BYTES_MAX)
+        return _adapter().validate_json(kept, strict=True)
     except (OSError, ValueError):
         return Snapshot()

@@ -5,7 +5,7 @@ Asking only reads, so a call that a crash cut off is made again. What the lost o
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Final, TypeAlias, cast
@@ -106,7 +106,7 @@ class JournaledModels:
             duration_ms=(self._clock.ticks_ns() - started_ns) // 1_000_000,
             failure=failure,
         )
-        body = {"prompt": question.prompt, "value": value, "told": encode(told), "charged": asdict(account.charged)}
+        body = {"prompt": question.prompt, "value": value, "told": encode(told), "charged": _charged(account.charged)}
         await self._book.conclude(turn.key, body)
         return Reply(value=value, told=told)
 
@@ -114,10 +114,10 @@ class JournaledModels:
         self, turn: Turn, question: Question, chosen: PricedModel, account: Account
     ) -> tuple[JsonObject | None, str]:
         """Ask and, if what comes is no answer, once more: the value, or why there is none."""
-        messages, reason = question.messages, ""
+        asked, reason = question, ""
         for is_repair in (False, True):
             try:
-                completion = await self._complete(turn, replace(question, messages=messages), chosen, account)
+                completion = await self._complete(turn, asked, chosen, account)
             except Unavailable as error:
                 return None, str(error)
             except BudgetSpent as error:
@@ -128,7 +128,7 @@ class JournaledModels:
                 return _value(completion, question.schema), ""
             except NoAnswer as error:
                 reason = str(error)
-                messages = (*question.messages, *_repair(completion, reason))
+                asked = replace(question, messages=(*question.messages, *_repair(completion, reason)))
         return None, f"no usable answer, twice: {reason}"
 
     async def _complete(self, turn: Turn, question: Question, chosen: PricedModel, account: Account) -> Completion:
@@ -159,6 +159,10 @@ class JournaledModels:
 def charged_in(outcomes: Mapping[str, JsonObject]) -> Amount:
     """What the kept calls of a run have taken from its budget."""
     return reduce(add, (_amount(body["charged"]) for body in outcomes.values() if "charged" in body), Amount())
+
+
+def _charged(amount: Amount) -> JsonObject:
+    return {"calls": amount.calls, "tokens": amount.tokens, "cost_micro": amount.cost_micro}
 
 
 def _amount(charged: JsonValue) -> Amount:

@@ -17,6 +17,8 @@ _SHAPES: Final = (
     r"\b(?:sk|rk|hf|gh[pousr]|github_pat|glpat|xox[abprs])[-_][\w-]{12,}",
     r"\bAKIA[0-9A-Z]{12,}",
 )
+_FIRST: Final = "-abghprstx"
+"""What these begin with. Most characters of a text are none of them, and are passed over quickly."""
 
 
 class Redaction:
@@ -24,7 +26,9 @@ class Redaction:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = sorted({one for one in secrets if len(one) >= SECRET_CHARACTERS_MIN}, key=len, reverse=True)
-        self._pattern = re.compile("|".join((*map(re.escape, known), *_SHAPES)), re.IGNORECASE)
+        first = "".join(re.escape(secret[0]) for secret in known)
+        secrets = "|".join((*map(re.escape, known), *_SHAPES))
+        self._pattern = re.compile(f"(?=[{_FIRST}{first}])(?:{secrets})", re.IGNORECASE)
 
     def of(self, text: str) -> str:
         """The text with `[redacted]` for each secret; the name before a value stays."""

@@ -91,8 +91,7 @@ class RunBook:
         if envelope.run_id != self.run_id or envelope.replayed:
             return
         self._waiting.append(envelope)
-        if self._timer is None or self._timer.done():
-            self._timer = asyncio.get_running_loop().create_task(self._flush_soon())
+        asyncio.get_running_loop().call_soon(self._look_after)
 
     async def intend(self, key: str, body: Mapping[str, object]) -> None:
         """Make an intent durable, and every message before it."""
@@ -111,6 +110,11 @@ class RunBook:
     async def _write(self, kind: str, body: Mapping[str, object]) -> None:
         fact = Fact(kind=kind, subject=self.run_id, at_ms=self._clock.now_ms(), body=cast("JsonObject", body))
         await self._commit((fact,))
+
+    def _look_after(self) -> None:
+        """Most messages go along with an effect in the same turn of the loop; time runs for the others."""
+        if self._waiting and (self._timer is None or self._timer.done()):
+            self._timer = asyncio.get_running_loop().create_task(self._flush_soon())
 
     async def _flush_soon(self) -> None:
         try:

@@ -98,6 +98,7 @@ class _Guarded(httpx2.AsyncClient):
         self.address = f"{endpoint.base_url.rstrip('/')}/chat/completions"
         self._url = httpx2.URL(self.address)
         self._own = {
+            "host": self._url.netloc.decode("ascii"),
             "accept": "text/event-stream, application/json",
             "accept-encoding": "identity",
             "content-type": "application/json",
@@ -108,10 +109,14 @@ class _Guarded(httpx2.AsyncClient):
 
     def build_request(self, *_: object, **given: Any) -> httpx2.Request:
         """Of all that is `given`, the body, the timeout and the call's id are kept."""
-        call_id = {name: value for name, value in given["headers"] if name == CALL_ID}
-        timeout = {"timeout": given["timeout"].as_dict()}
+        body: bytes = given["content"]
+        call = {name: value for name, value in given["headers"] if name == CALL_ID}
         return httpx2.Request(
-            "POST", self._url, headers=self._own | call_id, content=given["content"], extensions=timeout
+            "POST",
+            self._url,
+            headers=self._own | call | {"content-length": str(len(body))},
+            stream=httpx2.ByteStream(body),  # as `content` it would be looked at, and the headers made twice
+            extensions={"timeout": given["timeout"].as_dict()},
         )
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
@@ -157,8 +162,9 @@ def _trusted(*, is_read: bool) -> SSLContext:
 
 
 async def _read(response: httpx2.Response, bytes_max: int, take: Callable[[bytes], None]) -> None:
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
     received = 0
-    async for piece in response.aiter_raw():
+    async for piece in response.stream:
         received += len(piece)
         if received > bytes_max:
             raise Useless(f"sent more than {bytes_max} bytes")

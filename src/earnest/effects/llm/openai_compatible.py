@@ -1,8 +1,7 @@
 """How is a model at an OpenAI-compatible endpoint asked, in which form, how often, and until when?"""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NoReturn, Self
 
 from earnest.effects.clock import Chance, Clock
@@ -69,23 +68,22 @@ class OpenAICompatible:
         """See `ChatModel`."""
         limits = limits or CompletionLimits()
         try:
-            async with asyncio.timeout(limits.deadline_ms / 1000), self._connected() as client:
-                return await self._attempts(client, messages, call_id, schema, limits)
+            async with asyncio.timeout(limits.deadline_ms / 1000):
+                keeps = self._keeps
+                client = await (self._connection() if keeps else self._open())
+                try:
+                    return await self._attempts(client, messages, call_id, schema, limits)
+                finally:
+                    if not keeps:
+                        await client.close()
         except TimeoutError:
             self._fail(f"did not finish within {limits.deadline_ms / 1000:g} s")
 
-    @contextlib.asynccontextmanager
-    async def _connected(self) -> AsyncIterator["Client"]:
-        if self._keeps:
-            async with self._opening:
-                self._kept = self._kept or await self._open()
-            yield self._kept
-        else:
-            client = await self._open()
-            try:
-                yield client
-            finally:
-                await client.close()
+    async def _connection(self) -> "Client":
+        """The one that is kept, made by whoever asks first."""
+        async with self._opening:
+            self._kept = self._kept or await self._open()
+            return self._kept
 
     async def _open(self) -> "Client":
         try:

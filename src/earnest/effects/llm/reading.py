@@ -1,13 +1,14 @@
 """What does an endpoint's answer say, streamed as events or whole? Bytes in, text and tokens out."""
 
 import json
-from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from earnest.effects.llm.api import Finish, Usage
 
 TOKENS_MAX: Final = 2**40
 _END: Final = b"[DONE]"
+_DECODER: Final = json.JSONDecoder()
+"""For the many events of a stream: `json.loads` looks at each for its encoding first."""
 
 
 class EndpointError(Exception):
@@ -60,18 +61,20 @@ class Answer:
     def _take_event(self) -> None:
         data, self._data = b"\n".join(self._data), []
         if data != _END:
-            self._take(json.loads(data))
+            self._take(_DECODER.decode(data.decode(errors="surrogatepass")))
 
     def _take(self, frame: object) -> None:
         """A chunk of a stream, or the whole: they differ in one name."""
-        frame = _mapping(frame)
+        frame = _object(frame)
         if error := frame.get("error"):
-            raise EndpointError(str(error.get("message") if isinstance(error, Mapping) else error))
+            raise EndpointError(str(error.get("message") if isinstance(error, dict) else error))
         self.model = self.model or _text(frame.get("model"))
-        self.usage = _usage(frame.get("usage"), self.usage)
-        for choice in _choices(frame.get("choices")):
+        if isinstance(usage := frame.get("usage"), dict):
+            self.usage = _usage(usage)  # the newest count: where every chunk has one, they grow
+        for one in _choices(frame.get("choices")):
+            choice = _object(one)
             if choice.get("index", 0) == 0:
-                said = _mapping(choice.get("delta") or choice.get("message") or {})
+                said = _object(choice.get("delta") or choice.get("message") or {})
                 self._parts.append(_text(said.get("content")))
                 self.finish = self.finish or _finish(choice.get("finish_reason"))
 
@@ -86,16 +89,16 @@ def complaint_of(body: bytes) -> str:
     return message if isinstance(message, str) else body.decode(errors="replace").strip()
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
+def _object(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
         raise TypeError("where an object should be there is none")
     return value
 
 
-def _choices(value: object) -> Iterator[Mapping[str, Any]]:
+def _choices(value: object) -> list[object]:
     if value is not None and not isinstance(value, list):
         raise TypeError("its choices are no list")
-    return map(_mapping, value or ())
+    return value or []
 
 
 def _text(value: object) -> str:
@@ -114,10 +117,7 @@ def _finish(reason: object) -> Finish | None:
             return Finish.OTHER
 
 
-def _usage(given: object, before: Usage) -> Usage:
-    """The newest count: where every chunk has one, they grow."""
-    if not isinstance(given, Mapping):
-        return before
+def _usage(given: dict[str, Any]) -> Usage:
     counts = [given.get(name) for name in ("prompt_tokens", "completion_tokens")]
     prompt, completion = (count if type(count) is int and 0 <= count < TOKENS_MAX else 0 for count in counts)
     return Usage(prompt_tokens=prompt, completion_tokens=completion)

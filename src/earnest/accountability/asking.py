@@ -7,6 +7,7 @@ promise easier. What the agent promises beside it is asked for too, and earns no
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
 from earnest.contracts.heartbeat.diff import compare
@@ -15,6 +16,8 @@ from earnest.foundation.canonical import JsonObject, digest_of
 
 SECOND_MS: Final = 1_000
 DIGESTS_KEPT_MAX: Final = 4_096
+ADDED_MAX: Final = 20
+"""Tasks beside the accepted ones that a cycle asks for: each may cost the operator's judge two calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +85,7 @@ def asked_for(
     """
     easier = {} if given is None else weakenings(accepted, given)
     names = {task.id for task in accepted}
-    beside = (task for task in given or () if task.id not in names)
+    beside = islice((task for task in given or () if task.id not in names), ADDED_MAX)
     asked = (
         _asked(task, progress.get(task.id), moment, is_accepted=is_accepted, weakened=easier.get(task.id, ""))
         for tasks, is_accepted in ((accepted, True), (beside, False))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from earnest.accountability.asking import ADDED_MAX
 from earnest.contracts.criterion import CheckSpec
 from earnest.effects.llm.api import Completion, Endpoint, Finish, Usage
 from earnest.foundation.canonical import JsonObject
@@ -163,6 +164,12 @@ def test_trivial_tasks_that_an_agent_adds_earn_nothing_until_they_are_accepted(d
     assert duty.rules(heartbeat)["extra_7"] == ["not_accepted"]
     duty.pin(MAIL, *extra[:1])
     assert duty.cycle(MAIL, *extra[:1]).points == 20
+
+
+def test_however_much_an_agent_adds_a_cycle_asks_for_some_of_it(duty: Duty) -> None:
+    duty.pin(MAIL)
+    heartbeat = duty.cycle(MAIL, *(f"- [ ] extra_{n} | Do it with care | required" for n in range(400)))
+    assert len(duty.rules(heartbeat)) == 1 + ADDED_MAX
 
 
 def test_what_an_agent_adds_and_does_not_do_costs_like_any_other(duty: Duty) -> None:

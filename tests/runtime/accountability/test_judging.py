@@ -97,7 +97,7 @@ async def test_what_cannot_be_written_is_judged_later_and_not_at_once_for_ever(
         with pytest.raises(Unavailable):
             await duty.judging.drain()
         await asyncio.sleep(0)
-    assert "is judged later: the disk is full" in caplog.text
+    assert "is done later: the disk is full" in caplog.text
     assert not hint.is_set(), "whoever is told of it would look at once"
     await duty.judging.drain()
     assert (duty.days[0].score, hint.is_set()) == (10, True)

@@ -8,7 +8,7 @@ from typing import Any
 from earnest.runtime.accountability import judging
 from earnest.surfaces.cli.main import main
 
-given, judged = judging.give_verdicts, judging.HeartbeatJudging._judge
+given, judged = judging.give_verdicts, judging.HeartbeatJudging._do
 
 
 def die() -> None:
@@ -20,13 +20,13 @@ def give_and_die(entry: Any, heartbeat_id: str, found: Mapping[str, Any]) -> Any
     die()
 
 
-async def judge_and_die(self: judging.HeartbeatJudging, heartbeat: Any) -> None:
-    await judged(self, heartbeat)
+async def judge_and_die(self: judging.HeartbeatJudging, key: str) -> None:
+    await judged(self, key)
     die()
 
 
 if os.environ["KILLED"] == "within":
     judging.give_verdicts = give_and_die
 else:
-    judging.HeartbeatJudging._judge = judge_and_die  # type: ignore[method-assign]
+    judging.HeartbeatJudging._do = judge_and_die  # type: ignore[method-assign]
 main()

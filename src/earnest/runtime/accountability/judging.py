@@ -3,12 +3,10 @@
 The heartbeats that wait stand in the books, so a restart finds them; whoever tells of one only gives a hint.
 """
 
-import asyncio
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from earnest.accountability.agreement import Agreement, Conclusion, with_conclusions
@@ -18,81 +16,45 @@ from earnest.accountability.interval import contract_interval_s
 from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS, Booking
 from earnest.accountability.tiers import message_of
 from earnest.accountability.verdicts import TaskVerdict, complete
+from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.identity.account import Account
 from earnest.identity.service import ACCOUNTS
 from earnest.runtime.accountability.booking import book, tell_of_exhausted
 from earnest.runtime.accountability.sidecar import Sidecar
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.market import Market
+from earnest.runtime.waiting_work import WaitingWork
 from earnest.verification.verdict import Answer
 
-WORKERS: Final = 4
-LOOKED_AT_MAX: Final = 2 * WORKERS
-"""Of those that wait the oldest, so that beside all that are under way there are as many again."""
-LOOK_AGAIN_MS: Final = 5_000
 _LOG: Final = logging.getLogger("earnest.work")
 
 
-class HeartbeatJudging:
-    """Judges heartbeats, several at a time. One for a process."""
+class HeartbeatJudging(WaitingWork):
+    """Judges heartbeats."""
 
     def __init__(self, market: Market) -> None:
+        super().__init__(market.desk.database, market.checked_in)
         self._market = market
         self._sidecar = Sidecar(market.verifier, market.artifacts)
-        self._under_way: dict[str, asyncio.Task[None]] = {}
 
-    async def run(self) -> None:
-        """Judge what waits, for ever; cancelled, it leaves what it was at to the next start."""
-        try:
-            while True:
-                self._market.checked_in.clear()
-                self._take()
-                try:
-                    async with asyncio.timeout(LOOK_AGAIN_MS / 1000):
-                        await self._market.checked_in.wait()
-                except TimeoutError:
-                    continue
-        finally:
-            for task in self._under_way.values():
-                task.cancel()
-
-    async def drain(self) -> None:
-        """Judge everything that waits now."""
-        while self._take() or self._under_way:
-            await asyncio.gather(*self._under_way.values())
-
-    def _take(self) -> int:
-        """Begin what can be begun; how much."""
-        if len(self._under_way) == WORKERS:
-            return 0
+    def _waiting(self, reader: Reader, limit: int) -> list[str]:
         waiting = f"{BEING_JUDGED} ORDER BY at_ms LIMIT ?"
-        found = self._market.desk.database.read_sync(
-            lambda reader: list(HEARTBEATS.where(reader, waiting, (LOOKED_AT_MAX,)))
-        )
-        free = [one for one in found if one.id not in self._under_way]
-        taken = free[: WORKERS - len(self._under_way)]
-        for heartbeat in taken:
-            task = asyncio.get_running_loop().create_task(self._judge(heartbeat))
-            self._under_way[heartbeat.id] = task
-            task.add_done_callback(partial(self._done, heartbeat.id))
-        return len(taken)
+        return [heartbeat.id for heartbeat in HEARTBEATS.where(reader, waiting, (limit,))]
 
-    def _done(self, heartbeat_id: str, task: asyncio.Task[None]) -> None:
-        self._under_way.pop(heartbeat_id, None)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            _LOG.error("%s is judged later: %s", heartbeat_id, error)
-            return  # and not at once, for ever
-        self._market.checked_in.set()
-
-    async def _judge(self, heartbeat: Heartbeat) -> None:
+    async def _do(self, key: str) -> None:
         desk = self._market.desk
-        account = desk.database.read_sync(lambda reader: ACCOUNTS.find(reader, heartbeat.account_id))
+        heartbeat, account = desk.database.read_sync(lambda reader: _whose(HEARTBEATS.find(reader, key), reader))
         try:
             found = await self._sidecar.verdicts(heartbeat, account.model_fingerprint)
         except Exception:  # whatever it is, it would be met again, and the agent could never check in
-            _LOG.exception("%s cannot be judged", heartbeat.id)
+            _LOG.exception("%s cannot be judged", key)
             found = {}
-        await desk.tick(lambda entry: give_verdicts(entry, heartbeat.id, found))
+        await desk.tick(lambda entry: give_verdicts(entry, key, found))
+
+
+def _whose(heartbeat: Heartbeat, reader: Reader) -> tuple[Heartbeat, Account]:
+    return heartbeat, ACCOUNTS.find(reader, heartbeat.account_id)
 
 
 def give_verdicts(entry: Entry, heartbeat_id: str, found: Mapping[str, TaskVerdict]) -> JsonObject:

@@ -1,6 +1,5 @@
 """Who judges what was handed in? Workers that find it in the books; what they are told of is only a hint."""
 
-import asyncio
 import json
 import logging
 from collections.abc import Mapping
@@ -26,13 +25,10 @@ from earnest.runtime.desk import Entry
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.posting import lay_out
 from earnest.runtime.market.settling import advance
+from earnest.runtime.waiting_work import WaitingWork
 from earnest.verification.plugin import Promise
 from earnest.verification.verdict import Answer, Verdict, verdict_to_json
 
-WORKERS: Final = 4
-LOOKED_AT_MAX: Final = 2 * WORKERS
-"""Of those that wait the oldest, so that beside all that are under way there are as many again."""
-LOOK_AGAIN_MS: Final = 5_000
 REASON_CHARACTERS_MAX: Final = 2_000
 CRITERIA_KEPT_MAX: Final = 128
 _LOG: Final = logging.getLogger("earnest.work")
@@ -40,74 +36,24 @@ _BY_PEOPLE: Final = frozenset({"proposer_review", "human"})
 _NOBODY: Final = "no machine decides it: it waits for whoever accepts the work"
 
 
-class Judging:
-    """Judges submissions of claims, several at a time. One for a process."""
+class Judging(WaitingWork):
+    """Judges submissions of claims."""
 
     def __init__(self, market: Market) -> None:
+        super().__init__(market.desk.database, market.handed_in)
         self._market = market
-        self._under_way: dict[str, asyncio.Task[None]] = {}
 
-    @property
-    def under_way(self) -> int:
-        """How many submissions are being judged."""
-        return len(self._under_way)
+    def _waiting(self, reader: Reader, limit: int) -> list[str]:
+        waiting = "state = 'submitted' AND verdict = '' ORDER BY submitted_at_ms LIMIT ?"
+        return [claim.id for claim in CLAIMS.where(reader, waiting, (limit,))]
 
-    async def run(self) -> None:
-        """Judge what waits, for ever; cancelled, it leaves what it was at to the next start."""
-        try:
-            while True:
-                self._market.handed_in.clear()
-                await self._take()
-                try:
-                    async with asyncio.timeout(LOOK_AGAIN_MS / 1000):
-                        await self._market.handed_in.wait()
-                except TimeoutError:
-                    continue
-        finally:
-            for task in self._under_way.values():
-                task.cancel()
-
-    async def drain(self) -> None:
-        """Judge everything that waits now."""
-        while await self._take() or self._under_way:
-            await asyncio.gather(*self._under_way.values())
-
-    async def _take(self) -> int:
-        """Begin what can be begun; how much."""
-        if len(self._under_way) == WORKERS:
-            return 0
-        waiting = self._market.desk.database.read_sync(
-            lambda reader: [
-                claim.id
-                for claim in CLAIMS.where(
-                    reader, "state = 'submitted' AND verdict = '' ORDER BY submitted_at_ms LIMIT ?", (LOOKED_AT_MAX,)
-                )
-            ]
-        )
-        free = [claim_id for claim_id in waiting if claim_id not in self._under_way]
-        taken = free[: WORKERS - len(self._under_way)]
-        for claim_id in taken:
-            task = asyncio.get_running_loop().create_task(self._judge(claim_id))
-            self._under_way[claim_id] = task
-            task.add_done_callback(partial(self._done, claim_id))
-        return len(taken)
-
-    def _done(self, claim_id: str, task: asyncio.Task[None]) -> None:
-        self._under_way.pop(claim_id, None)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            _LOG.error("%s is judged later: %s", claim_id, error)
-            return  # and not at once, for ever
-        self._market.handed_in.set()
-
-    async def _judge(self, claim_id: str) -> None:
+    async def _do(self, key: str) -> None:
         market = self._market
-        claim, job, submission = market.desk.database.read_sync(
-            lambda reader: _what(CLAIMS.find(reader, claim_id), reader)
-        )
+        claim, job, submission = market.desk.database.read_sync(lambda reader: _what(CLAIMS.find(reader, key), reader))
         try:
             verdict = await _verdict(market, claim, job, submission)
         except Exception as error:  # whatever it is, it would be met again, and others wait
-            _LOG.exception("%s cannot be judged", claim_id)
+            _LOG.exception("%s cannot be judged", key)
             verdict = _unclear(f"a fault of ours: {type(error).__name__}")
         await market.desk.tick(lambda entry: give_verdict(entry, market.terms, submission, verdict))
 

@@ -14,7 +14,7 @@ from earnest.accountability.points import POINTS, Rule
 from earnest.accountability.tiers import Penalty, Reward
 from earnest.contracts.heartbeat.parse import parse_heartbeat
 from earnest.contracts.heartbeat.task import Contract, HeartbeatTask
-from earnest.foundation.canonical import canonical_bytes
+from earnest.foundation.canonical import canonical_text
 
 CONTRACT_BYTES_MAX: Final = 256 * 1024
 FIRST_USE: Final = "first_use"
@@ -87,7 +87,7 @@ def with_progress(agreement: Agreement, progress: Mapping[str, Progress], known:
     kept = {
         task: {name: getattr(one, name) for name in one.__slots__} for task, one in progress.items() if task in wanted
     }
-    return replace(agreement, progress=canonical_bytes(kept).decode())
+    return replace(agreement, progress=canonical_text(kept))
 
 
 class Conclusion(NamedTuple):
@@ -111,7 +111,7 @@ def with_conclusions(agreement: Agreement, conclusions: Iterable[Conclusion], da
     after = with_progress(agreement, progress, progress)
     if after.progress == agreement.progress:
         return agreement
-    return replace(after, exhausted=canonical_bytes(sorted(exhausted)).decode())
+    return replace(after, exhausted=canonical_text(sorted(exhausted)))
 
 
 def without_attempts(agreement: Agreement, task: str) -> Agreement:
@@ -119,7 +119,7 @@ def without_attempts(agreement: Agreement, task: str) -> Agreement:
     progress = agreement.progress_by_task()
     left = {name: replace(one, attempts=0) if name == task else one for name, one in progress.items()}
     exhausted = [name for name in json.loads(agreement.exhausted) if name != task]
-    return replace(with_progress(agreement, left, left), exhausted=canonical_bytes(exhausted).decode())
+    return replace(with_progress(agreement, left, left), exhausted=canonical_text(exhausted))
 
 
 def possible_points(tasks: Iterable[HeartbeatTask], active_s: int, interval_s: int) -> int:

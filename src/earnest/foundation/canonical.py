@@ -30,6 +30,11 @@ def canonical_bytes(value: JsonValue) -> bytes:
         raise ValueError("the value is nested too deeply or contains itself") from None
 
 
+def canonical_text(value: JsonValue) -> str:
+    """The same as text, for a column or a member that holds JSON. Raises as `canonical_bytes` does."""
+    return canonical_bytes(value).decode()
+
+
 def _is_plain(value: object) -> bool:
     """True where the standard encoder, several times faster, gives the same bytes.
 

@@ -20,6 +20,8 @@ SESSION_MS: Final = 12 * 3_600_000
 KEY_PURPOSE: Final = "key"
 LINK_PURPOSE: Final = "link"
 SESSION_PURPOSE: Final = "session"
+KEY_IN_TEXT: Final = re.compile(rf"ern_({'|'.join(Scope)})_[0-9A-Za-z]+")
+"""What looks like a key, whole or cut, in a text that must hold none."""
 _KEY: Final = re.compile(rf"ern_({'|'.join(Scope)})_[0-9A-Za-z]{{{BASE62_CHARACTERS}}}", re.ASCII)
 _OPERATOR_LINK: Final = re.compile(r"([0-9a-f]{8,12}\.[0-9A-Z]{26})\.([0-9a-f]{64})", re.ASCII)
 

@@ -11,10 +11,8 @@ from typing import Final, NamedTuple
 
 from earnest.accountability.acknowledgement import is_acknowledgement
 from earnest.accountability.agreement import (
-    CONTRACT_BYTES_MAX,
     FIRST_USE,
     Agreement,
-    contract_of,
     possible_of,
     with_progress,
 )
@@ -28,14 +26,15 @@ from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS,
 from earnest.accountability.tiers import message_of
 from earnest.contracts.heartbeat.task import Contract
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
-from earnest.foundation.errors import Faulty, Refused
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
+from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Kind
 from earnest.identity.caller import Caller, Scope
 from earnest.market.claims.artifact import artifact_id
 from earnest.market.service import ARTIFACTS
 from earnest.runtime.accountability.booking import book
+from earnest.runtime.accountability.pinning import read_contract, save_agreement
 from earnest.runtime.desk import Act, Entry
 
 RETRY_S: Final = 5
@@ -101,7 +100,7 @@ def check_in(entry: Entry, sent: CheckIn, given: Contract | None) -> JsonObject:
     skip = gate_of(entry.transaction, agreement, asked, entry.now_ms)
     if skip is not None:
         noted = replace(agreement, skip=skip.value, skipped_at_ms=entry.now_ms)
-        _save(entry, known, noted, event="skipped")
+        save_agreement(entry, known, noted, event="skipped")
         again_ms = _again_ms(noted, score, entry.now_ms)
         return _skipped(skip, given, entry.now_ms + RETRY_S * SECOND_MS if skip is Skip.BUSY else again_ms)
     date = max(date_of(entry.now_ms, agreement.zone), score.date)
@@ -109,7 +108,7 @@ def check_in(entry: Entry, sent: CheckIn, given: Contract | None) -> JsonObject:
     heartbeat = _opened(entry, cycle)
     if date > score.date:
         score = book(entry, agreement, [], date=date, source=heartbeat.id).after
-    after = _save(entry, known, _under_way(cycle, score, entry.now_ms), event="asked")
+    after = save_agreement(entry, known, _under_way(cycle, score, entry.now_ms), event="asked")
     return {
         "heartbeat_id": heartbeat.id,
         "state": heartbeat.state.value,
@@ -186,12 +185,7 @@ def task_json(asked: Asked) -> JsonObject:
 
 
 async def _read(text: str) -> Contract:
-    if len(text.encode(errors="replace")) > CONTRACT_BYTES_MAX:
-        raise Refused("too_large", f"a contract has at most {CONTRACT_BYTES_MAX} bytes")
-    try:
-        return contract_of(text) if len(text) < THREAD_BYTES_MIN else await asyncio.to_thread(contract_of, text)
-    except Faulty as faulty:
-        raise Refused("validation", f"the contract cannot be read: {faulty}") from None
+    return read_contract(text) if len(text) < THREAD_BYTES_MIN else await asyncio.to_thread(read_contract, text)
 
 
 def _first_use(entry: Entry, text: str | None, given: Contract | None) -> Agreement | None:
@@ -221,11 +215,11 @@ def _opened(entry: Entry, cycle: _Cycle) -> Heartbeat:
         zone=agreement.zone,
         state=HeartbeatState.VERIFYING,
         contract_digest=agreement.digest if cycle.given is None else cycle.given.digest,
-        asked=_text([one.to_json() for one in cycle.asked]),
+        asked=canonical_text([one.to_json() for one in cycle.asked]),
         reply=sent.reply,
-        records=_text(sent.records),
-        artifacts=_text([{"path": path, "sha256": sha256} for path, sha256 in sorted(sent.artifacts.items())]),
-        claims=_text(_claims(sent, cycle.given)),
+        records=canonical_text(sent.records),
+        artifacts=canonical_text([{"path": path, "sha256": sha256} for path, sha256 in sorted(sent.artifacts.items())]),
+        claims=canonical_text(_claims(sent, cycle.given)),
         by_key=entry.me.key_id,
     )
     HEARTBEATS.open(entry.transaction, entry.now_ms, heartbeat, touching=(entry.me.id,))
@@ -257,16 +251,8 @@ def _under_way(cycle: _Cycle, score: Score, now_ms: int) -> Agreement:
         return with_progress(agreement, progress, progress)
     is_same = given.digest == agreement.digest
     weakened = {} if is_same else weakenings(accepted, given.tasks)
-    after = replace(agreement, offered="" if is_same else cycle.sent.contract or "", weakened=_text(weakened))
+    after = replace(agreement, offered="" if is_same else cycle.sent.contract or "", weakened=canonical_text(weakened))
     return with_progress(after, progress, (task.id for task in (*accepted, *given.tasks)))
-
-
-def _save(entry: Entry, known: Agreement | None, after: Agreement, *, event: str) -> Agreement:
-    if known is None:
-        AGREEMENTS.open(entry.transaction, entry.now_ms, after, touching=(after.account_id,), event=event)
-    else:
-        AGREEMENTS.change(entry.transaction, entry.now_ms, known, after, touching=(after.account_id,), event=event)
-    return after
 
 
 def _again_ms(agreement: Agreement | None, score: Score, now_ms: int) -> int:
@@ -294,7 +280,3 @@ def _skipped(skip: Skip, given: Contract | None, again_ms: int) -> JsonObject:
 def _diagnostics(given: Contract | None) -> list[JsonValue]:
     found = given.diagnostics if given else ()
     return [{"line": one.line, "message": one.message} for one in found[:DIAGNOSTICS_MAX]]
-
-
-def _text(value: JsonValue) -> str:
-    return canonical_bytes(value).decode()

@@ -12,7 +12,7 @@ from earnest.accountability.points import Charge, Rule
 from earnest.accountability.score import today
 from earnest.accountability.service import AGREEMENTS, HEARTBEATS, SCORES, VOTES
 from earnest.accountability.verdicts import TaskVerdict, ruled
-from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
 from earnest.runtime.accountability.booking import book, tell_of_exhausted
@@ -42,7 +42,7 @@ def decide(entry: Entry, heartbeat_id: str, task: str, *, verified: bool, reason
     booking = book(entry, agreement, charges, date=heartbeat.date, source=heartbeat.id)
     after = replace(
         heartbeat,
-        verdicts=canonical_bytes([(new if one is old else one).to_json() for one in verdicts]).decode(),
+        verdicts=canonical_text([(new if one is old else one).to_json() for one in verdicts]),
         points=heartbeat.points + new.points - old.points,
         waiting=heartbeat.waiting - 1,
     )

@@ -17,7 +17,7 @@ from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS,
 from earnest.accountability.tiers import message_of
 from earnest.accountability.verdicts import TaskVerdict, complete
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.identity.account import Account
 from earnest.identity.service import ACCOUNTS
 from earnest.runtime.accountability.booking import book, tell_of_exhausted
@@ -74,8 +74,8 @@ def give_verdicts(entry: Entry, heartbeat_id: str, found: Mapping[str, TaskVerdi
     judged = replace(
         heartbeat,
         state=HeartbeatState.JUDGED,
-        verdicts=_text([one.to_json() for one in verdicts]),
-        outcome=_text(_outcome(asked, verdicts, booking, after)),
+        verdicts=canonical_text([one.to_json() for one in verdicts]),
+        outcome=canonical_text(_outcome(asked, verdicts, booking, after)),
         points=sum(charge.points for charge in charges),
         waiting=sum(one.waits for one in verdicts),
         judged_at_ms=entry.now_ms,
@@ -116,7 +116,3 @@ def _outcome(
             if verdict.answer is Answer.UNCLEAR or verdict.points < 0
         ],
     }
-
-
-def _text(value: object) -> str:
-    return canonical_bytes(value).decode()  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ from earnest.accountability.agreement import (
 )
 from earnest.accountability.gate import is_time, is_zone
 from earnest.accountability.service import AGREEMENTS
+from earnest.contracts.heartbeat.task import Contract
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Faulty, Refused
 from earnest.identity.account import Kind
@@ -45,10 +46,7 @@ def agree(
     elif known is None:
         raise Refused("validation", "there is no contract yet: give its text")
     after = replace(after, possible=possible_of(after, entry.now_ms))
-    if known is None:
-        AGREEMENTS.open(entry.transaction, entry.now_ms, after, touching=(account_id,), event="agreed")
-    else:
-        AGREEMENTS.change(entry.transaction, entry.now_ms, known, after, touching=(account_id,), event="agreed")
+    save_agreement(entry, known, after, event="agreed")
     return {"account_id": account_id, "digest": after.digest, "possible": after.possible}
 
 
@@ -63,17 +61,30 @@ def begin_anew(entry: Entry, account_id: str, task: str) -> JsonObject:
     return {"account_id": account_id, "task": task}
 
 
-def _pinned(entry: Entry, agreement: Agreement, text: str) -> Agreement:
+def read_contract(text: str) -> Contract:
+    """What somebody sent as a contract. Raises `Refused`: `too_large`, `validation`."""
     if len(text.encode(errors="replace")) > CONTRACT_BYTES_MAX:
         raise Refused("too_large", f"a contract has at most {CONTRACT_BYTES_MAX} bytes")
     try:
-        digest = contract_of(text).digest
+        return contract_of(text)
     except Faulty as faulty:
         raise Refused("validation", f"the contract cannot be read: {faulty}") from None
+
+
+def save_agreement(entry: Entry, known: Agreement | None, after: Agreement, *, event: str) -> Agreement:
+    """`after` in the place of what was known, or as the first; it is returned."""
+    if known is None:
+        AGREEMENTS.open(entry.transaction, entry.now_ms, after, touching=(after.account_id,), event=event)
+    else:
+        AGREEMENTS.change(entry.transaction, entry.now_ms, known, after, touching=(after.account_id,), event=event)
+    return after
+
+
+def _pinned(entry: Entry, agreement: Agreement, text: str) -> Agreement:
     return replace(
         agreement,
         text=text,
-        digest=digest,
+        digest=read_contract(text).digest,
         pinned_at_ms=entry.now_ms,
         pinned_by=entry.me.id,
         offered="",

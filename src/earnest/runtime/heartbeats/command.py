@@ -1,7 +1,6 @@
 """How does a program of any kind do a turn? It reads JSON and files, and answers on stdout."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,13 +8,13 @@ from typing import Final
 
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.text import printable
+from earnest.identity.key import KEY_IN_TEXT
 from earnest.runtime.heartbeats.artifacts import FOLDER
 from earnest.runtime.heartbeats.process import Ended, run_group
 from earnest.runtime.heartbeats.program import ProgramFailed, Said, Work, said_by
 
 FOLDER_VARIABLE: Final = "EARNEST_HEARTBEAT_DIR"
 COMPLAINT_CHARACTERS: Final = 300
-_KEY: Final = re.compile(r"ern_(reg|live|hb|op|aud)_[0-9A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +39,7 @@ class CommandProgram:
 
 def without_keys(environment: Mapping[str, str]) -> dict[str, str]:
     """The variables that hold no key of a platform."""
-    return {name: text for name, text in environment.items() if not _KEY.search(text)}
+    return {name: text for name, text in environment.items() if not KEY_IN_TEXT.search(text)}
 
 
 def _lay_out(work: Work) -> Path:
@@ -63,7 +62,7 @@ def _write_json(path: Path, value: JsonObject) -> Path:
 def _told(ended: Ended) -> str:
     """How it ended and the end of stderr, on one line and without keys."""
     how = f"it ended with exit code {ended.code}" if ended.code > 0 else f"it was ended by signal {-ended.code}"
-    said = printable(_line(_KEY.sub("…", ended.complaint.decode(errors="replace"))))
+    said = printable(_line(KEY_IN_TEXT.sub("…", ended.complaint.decode(errors="replace"))))
     return f"{how}: {said[-COMPLAINT_CHARACTERS:]}" if said else how
 
 

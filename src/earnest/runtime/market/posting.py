@@ -10,7 +10,7 @@ from typing import Final
 
 from earnest.contracts.criterion import criterion_to_json
 from earnest.contracts.spec import VerificationSpec
-from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, digest_of
+from earnest.foundation.canonical import JsonObject, canonical_text, digest_of
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.ledger import service as ledger
@@ -130,14 +130,14 @@ def _post(entry: Entry, terms: Terms, vetted: _Vetted) -> JsonObject:
             amount_micro=offer.amount_micro,
             fee_bps=vetted.fee_bps,
             acceptance=spec.acceptance.value,
-            criteria=_text(criteria),
-            requirements=_text([asdict(one) for one in offer.requirements]),
+            criteria=canonical_text(criteria),
+            requirements=canonical_text([asdict(one) for one in offer.requirements]),
             spec_digest=digest_of([spec.title, spec.text, spec.acceptance.value, criteria]),
             work_s=offer.work_s,
             closes_at_ms=offer.closes_at_ms or entry.now_ms + terms.job_open_s * SECOND_MS,
             created_at_ms=entry.now_ms,
-            tags=_text(asdict(vetted.tags)),
-            files=_text([{"path": path, "sha256": sha256} for path, sha256 in sorted(offer.files.items())]),
+            tags=canonical_text(asdict(vetted.tags)),
+            files=canonical_text([{"path": path, "sha256": sha256} for path, sha256 in sorted(offer.files.items())]),
             deadline_at_ms=offer.deadline_at_ms,
             apply_until_ms=entry.now_ms + offer.apply_window_s * SECOND_MS if offer.apply_window_s else None,
             grace_s=terms.grace_s if offer.grace_s is None else offer.grace_s,
@@ -157,7 +157,3 @@ def _post(entry: Entry, terms: Terms, vetted: _Vetted) -> JsonObject:
 
 def _error(criterion: str, message: str) -> JsonObject:
     return {"pointer": f"/criteria/{criterion}" if criterion else "/criteria", "code": "lint", "detail": message}
-
-
-def _text(value: JsonValue) -> str:
-    return canonical_bytes(value).decode()

@@ -5,7 +5,6 @@ becomes a problem.
 """
 
 import logging
-import re
 import traceback
 from dataclasses import dataclass
 from email.utils import formatdate
@@ -21,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.caller import Caller
+from earnest.identity.key import KEY_IN_TEXT
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
 from earnest.surfaces.web.calls import API, Call, put_call
@@ -40,7 +40,6 @@ RETRY_S: Final = 5
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 IPV6_NETWORK_CHARACTERS: Final = 19
 """What the first 64 bits of an address take, written out."""
-_SECRET: Final = re.compile(r"ern_(reg|live|hb|op|aud)_[0-9A-Za-z]+")
 _LOG: Final = logging.getLogger("earnest.web")
 
 
@@ -152,7 +151,7 @@ class Door:
     def _failed(self, call: Call, error: Exception) -> Response:
         if isinstance(error, Refused):
             return call.refused(error)
-        told = _SECRET.sub("ern_…", "".join(traceback.format_exception(error)))
+        told = KEY_IN_TEXT.sub("ern_…", "".join(traceback.format_exception(error)))
         _LOG.error("%s %s %s\n%s", call.request_id, call.method, call.route, told)
         return call.problem("internal_error", f"this is a fault of ours; it is noted as {call.request_id}")
 

@@ -102,7 +102,7 @@ async def earnest(url: str) -> AsyncIterator[Side]:
         post = Post(run_id="run", bus=bus, clock=CLOCK, kept=book)
         run = cast("Run", SimpleNamespace(post=post, models=models, effects_in_flight=0))
         cause = Envelope(id="run/0", run_id="run", sender="user", causation_id=None, at_ms=0, payload=PLAIN)
-        question = Question(prompt="benchmark@1", messages=MESSAGES, schema=FITTING)
+        question = Question(prompt="benchmark@1", messages=MESSAGES, form=FITTING, schema=FITTING)
 
         async def side(calls: int) -> None:
             asking = Asking(run, Role.R3, cause, round_number=1, subtask_id=f"s{next(numbers)}", attempt=1)

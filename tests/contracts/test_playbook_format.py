@@ -15,10 +15,9 @@ from earnest.contracts.playbook import (
     Playbook,
     Step,
     Subtask,
-    parse_playbook,
-    playbook_from_json,
     playbook_to_json,
 )
+from earnest.contracts.playbook_reading import parse_playbook, playbook_from_json
 from earnest.foundation.canonical import JsonObject, canonical_bytes
 from earnest.foundation.errors import Faulty
 

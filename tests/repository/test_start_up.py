@@ -42,3 +42,10 @@ def test_what_needs_no_server_and_no_model_loads_none_of_their_libraries() -> No
     base = ("earnest.app.platform", "earnest.app.settings", "earnest.app.simulating", "earnest.runtime.recompute")
     loaded = _loaded_by(*base, *(_module(shown(path)) for path in files))
     expect_none(extras & loaded, "loaded by what the base can do")
+
+
+def test_what_asks_a_model_loads_neither_yaml_nor_the_validator_of_foreign_schemas() -> None:
+    """Together they take 6 MiB, a tenth of such a process."""
+    loaded = _loaded_by("earnest.runtime.model_calls", "earnest.effects.llm.openai_client", "earnest.engine.asking")
+    assert "openai" in loaded
+    expect_none({"jsonschema_rs", "yaml"} & loaded, "loaded by what asks a model")

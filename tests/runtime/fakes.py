@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from earnest.contracts.criterion import Criterion
-from earnest.contracts.playbook import Playbook, parse_playbook
+from earnest.contracts.playbook import Playbook
+from earnest.contracts.playbook_reading import parse_playbook
 from earnest.effects.bus.api import Envelope
 from earnest.effects.bus.local import LocalBus
 from earnest.effects.clock import VirtualClock

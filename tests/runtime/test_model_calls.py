@@ -27,7 +27,9 @@ from earnest.runtime.task_log import TaskLog
 from earnest.testing.model_server import Fault, ModelServer, answers, says
 
 SCHEMA: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-QUESTION = Question(prompt="planner@1", messages=(Message(role=Speaker.USER, text="how many?"),), schema=SCHEMA)
+QUESTION = Question(
+    prompt="planner@1", messages=(Message(role=Speaker.USER, text="how many?"),), form=SCHEMA, schema=SCHEMA
+)
 TURN = Turn(role=Role.R2, round=1, attempt=1)
 PRICE = Price(prompt_micro_per_mtok=1_000_000, completion_micro_per_mtok=1_000_000)
 RICH = Budget(time_ms=1, tokens=10**7, model_calls=10**4, cost_micro=None)
@@ -176,7 +178,7 @@ async def test_another_version_of_a_prompt_does_not_get_the_old_ones_answer(data
     await (await begin(database, tmp_path, scripted('{"n": 4}'))).models.ask(TURN, QUESTION)
     again = (await begin(database, tmp_path, scripted('{"n": 4}'))).models
     with pytest.raises(Broken, match="planner@2"):
-        await again.ask(TURN, Question(prompt="planner@2", messages=QUESTION.messages, schema=SCHEMA))
+        await again.ask(TURN, replace(QUESTION, prompt="planner@2"))
 
 
 @pytest.mark.parametrize(

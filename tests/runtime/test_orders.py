@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from earnest.contracts.playbook import parse_playbook
+from earnest.contracts.playbook_reading import parse_playbook
 from earnest.engine.messages import Budget
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Faulty

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from earnest.contracts.criterion import CheckSpec, Criterion
-from earnest.contracts.playbook import parse_playbook
+from earnest.contracts.playbook_reading import parse_playbook
 from earnest.effects.clock import VirtualClock
 from earnest.effects.sandbox.api import MIB, Execution, Mount, Report, Status
 from earnest.foundation.canonical import JsonObject

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from earnest.contracts.criterion import CheckSpec
-from earnest.contracts.playbook import parse_playbook
+from earnest.contracts.playbook_reading import parse_playbook
 from earnest.contracts.spec import parse_spec
 from earnest.contracts.yaml_source import read_yaml
 from earnest.effects.clock import VirtualClock

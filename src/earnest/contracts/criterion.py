@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from earnest.contracts.json_values import frozen_object, plain_object
+from earnest.contracts.node import Node
 from earnest.contracts.reader import Reader
-from earnest.contracts.yaml_source import Node
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Diagnostic
 

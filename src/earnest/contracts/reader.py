@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from earnest.contracts.yaml_source import Node
+from earnest.contracts.node import Node
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Diagnostic
 from earnest.foundation.names import is_slug

@@ -6,8 +6,9 @@ from enum import StrEnum
 from typing import Final
 
 from earnest.contracts.criterion import CRITERIA_MAX, CheckFaults, Criterion, no_check_faults, read_criteria
+from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.contracts.yaml_source import Node, node_of, read_yaml
+from earnest.contracts.yaml_source import read_yaml
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Faulty
 

@@ -5,74 +5,24 @@ promise must never see two promises.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from math import isfinite
-from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final
 
 import yaml
 
-from earnest.contracts.json_values import FrozenObject
-from earnest.foundation.canonical import INTEGER_MAX, JsonValue
+from earnest.contracts.node import Node, Scalar, below
+from earnest.foundation.canonical import INTEGER_MAX
 from earnest.foundation.errors import Diagnostic, Faulty
 
 SOURCE_BYTES_MAX: Final = 8 * 1024 * 1024
 DEPTH_MAX: Final = 32
 VALUES_MAX: Final = 500_000
 
-Scalar: TypeAlias = bool | int | float | str | None
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_NO_LINES: Final[Mapping[str, int]] = MappingProxyType({})  # one for all scalars: a file has very many
 _INTEGER: Final = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})", re.ASCII)
 _DECIMAL: Final = re.compile(r"[+-]?[0-9]{0,40}\.[0-9]{0,40}([eE][+-]?[0-9]{1,3})?", re.ASCII)
 _RESOLVERS: Final = yaml.SafeLoader.yaml_implicit_resolvers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """A value with its place: `path` as in `subtasks[0].id`, empty at the top; `line` from 1, 0 if it has none."""
-
-    value: "Scalar | Sequence[Node] | Mapping[str, Node]"
-    line: int = 0
-    path: str = ""
-    key_lines: Mapping[str, int] = field(default_factory=lambda: _NO_LINES)
-    """The line of each key, for a mapping."""
-
-    def json(self) -> JsonValue:
-        """The value without its places, deeply frozen."""
-        if isinstance(self.value, Mapping):
-            return FrozenObject((key, child.json()) for key, child in self.value.items())
-        if isinstance(self.value, Sequence) and not isinstance(self.value, str):
-            return tuple(child.json() for child in self.value)
-        return self.value
-
-    def lines(self) -> dict[str, int]:
-        """The line of every value below and of this one, by path relative to this node."""
-        found = {self.path: self.line}
-        if isinstance(self.value, Mapping):
-            children: Sequence[Node] = tuple(self.value.values())
-        elif isinstance(self.value, Sequence) and not isinstance(self.value, str):
-            children = self.value
-        else:
-            children = ()
-        for child in children:
-            found |= child.lines()
-        return found
-
-
-def node_of(value: JsonValue, path: str = "") -> Node:
-    """A JSON value as a node without lines, so that kept data is read by the rules that read text."""
-    if isinstance(value, Mapping):
-        return Node(value={key: node_of(child, below(path, key)) for key, child in value.items()}, path=path)
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return Node(value=tuple(node_of(child, f"{path}[{at}]") for at, child in enumerate(value)), path=path)
-    return Node(value=value, path=path)
-
-
-def below(path: str, key: str) -> str:
-    """The path of a key."""
-    return f"{path}.{key}" if path else key
 
 
 def read_yaml(text: str | bytes, source: str) -> Node:

@@ -52,13 +52,15 @@ class Unanswered(EarnestError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What a mind asks its model. `prompt` names the prompt file and its version, `schema` is that of the answer.
+    """What a mind asks its model. `prompt` names the prompt file and its version, `form` is that of the answer.
 
-    `messages` hold everything; whatever in them is not ours stands between fences.
+    `messages` hold everything; whatever in them is not ours stands between fences. `schema` is the form as the endpoint
+    is told it: with what others say of their tools' arguments, which no answer is held to here.
     """
 
     prompt: str
     messages: tuple[Message, ...]
+    form: JsonObject
     schema: JsonObject
 
 

@@ -15,7 +15,7 @@ PROMPT: Final = "distil@1"
 ANSWER_CHARACTERS_MAX: Final = 8_192
 SCHEMA: Final[JsonObject] = {
     "type": "object",
-    "properties": {"rule": {"type": "string", "pattern": "\\S"}, "hypothesis": {}},
+    "properties": {"rule": {"type": "string", "minLength": 1}},
     "required": ["rule"],
 }
 _SHOWN_MAX: Final = 3

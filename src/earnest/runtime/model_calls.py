@@ -125,7 +125,7 @@ class JournaledModels:
                     raise
                 return None, f"no usable answer ({reason}); {error}"
             try:
-                return _value(completion, question.schema), ""
+                return _value(completion, question.form), ""
             except NoAnswer as error:
                 reason = str(error)
                 asked = replace(question, messages=(*question.messages, *_repair(completion, reason)))
@@ -182,11 +182,11 @@ def _kept(turn: Turn, question: Question, done: JsonObject) -> Reply:
     raise Broken(f"what a model answered at {turn.key} cannot be read")
 
 
-def _value(completion: Completion, schema: JsonObject) -> JsonObject:
+def _value(completion: Completion, form: JsonObject) -> JsonObject:
     """The object in a whole answer. Raises `NoAnswer`."""
     if completion.finish in CUT:
         raise NoAnswer(CUT[completion.finish])
-    value = read_answer(completion.text, schema)
+    value = read_answer(completion.text, form)
     if len(canonical_bytes(value)) > VALUE_BYTES_MAX:
         raise NoAnswer(f"it is larger than {VALUE_BYTES_MAX} bytes")
     return value

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias, cast
 
-from earnest.contracts.playbook import Playbook, parse_playbook, playbook_from_json, playbook_to_json
+from earnest.contracts.playbook import Playbook, playbook_to_json
+from earnest.contracts.playbook_reading import parse_playbook, playbook_from_json
 from earnest.contracts.yaml_source import SOURCE_BYTES_MAX, read_yaml
 from earnest.effects.tools.toolbox import Toolbox
 from earnest.engine.codec import decode, encode

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from earnest.contracts.node import node_of
 from earnest.contracts.reader import Reader
-from earnest.contracts.yaml_source import node_of
 from earnest.effects.sandbox.api import MIB, Limits
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.plugin import ConfigFault

@@ -6,8 +6,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from earnest.contracts.node import Node
 from earnest.contracts.reader import Reader
-from earnest.contracts.yaml_source import Node
 from earnest.effects.workspace.snapshot import Snapshot, SnapshotEntry
 from earnest.foundation.canonical import JsonValue, digest_bytes
 from earnest.foundation.errors import Broken, Refused

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from earnest.contracts.criterion import Criterion
+from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.contracts.yaml_source import Node, node_of
 from earnest.effects.clock import Chance
 from earnest.effects.llm.api import ChatModel
 from earnest.effects.probes.api import Probes

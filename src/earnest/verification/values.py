@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Final
 from urllib.parse import urlsplit
 
+from earnest.contracts.node import Node
 from earnest.contracts.reader import Reader
-from earnest.contracts.yaml_source import Node
 from earnest.foundation.canonical import INTEGER_MAX, JsonValue
 from earnest.verification.patterns import PATTERN_CHARACTERS_MAX, is_found, pattern_fault
 from earnest.verification.visible import is_placeholder, without_unseen

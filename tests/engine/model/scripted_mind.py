@@ -28,7 +28,7 @@ class ScriptedModel:
         if isinstance(answer, Exception):
             raise answer
         try:
-            return read_answer(answer if isinstance(answer, str) else json.dumps(answer), question.schema)
+            return read_answer(answer if isinstance(answer, str) else json.dumps(answer), question.form)
         except NoAnswer as error:
             raise Unanswered(str(error)) from None
 

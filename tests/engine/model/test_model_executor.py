@@ -14,8 +14,10 @@ from earnest.engine.gradient.blocking import Target
 from earnest.engine.guard import ExecutionOver
 from earnest.engine.messages import CorrectionSignal, PlannedSubTask, PriorOutput, Status, SubTask
 from earnest.engine.model.executor import ModelExecutor
+from earnest.engine.model.offers import Offer
 from earnest.engine.ports import Assertion, Unanswered
 from earnest.engine.run import RunLimits
+from earnest.foundation.canonical import JsonObject
 from earnest.runtime.minds_of_models import offers_of
 
 ORDER = SubTask(
@@ -120,7 +122,7 @@ async def test_a_model_that_does_nothing_is_reminded_and_then_ended() -> None:
         "I have counted the lines: 3.",
         '{"done": {"status": "perfect", "output": "x"}}',
         '{"calls": [{"tool": "rm", "args": {"path": "/"}}]}',
-        '{"calls": [{"tool": "shell", "args": {"command": 1}}]}',
+        '{"calls": [{"tool": "shell", "args": ["ls"]}]}',
         '{"calls": [{"tool": "shell", "args": {"command": "ls"}, "grant": true}]}',
         '{"calls": {"tool": "shell"}}',
         json.dumps({"calls": [shell("x")] * 11}),
@@ -131,6 +133,21 @@ async def test_nonsense_fails_the_execution_without_a_call(nonsense: str) -> Non
     assert said.status is Status.FAILED
     assert "the model gave no answer" in said.reason
     assert tools.calls == []
+
+
+@pytest.mark.parametrize(
+    "said_of_args",
+    [{"type": "nonsense"}, {"properties": 1}, {"type": "object", "patternProperties": {"(a+)+$": {"type": "null"}}}],
+)
+async def test_what_others_say_of_their_arguments_is_told_and_never_followed(said_of_args: JsonObject) -> None:
+    """The tool decides, and its refusal is on record; a wrong schema of one tool must not spoil every answer."""
+    theirs = Offer(name="mcp:theirs/look", purpose="looks", args=said_of_args)
+    executor = ModelExecutor(offers=(*offers_of(built_in()), theirs))
+    call = {"tool": theirs.name, "args": {"a" * 40: 1}}
+    model, tools = ScriptedModel({"calls": [call, shell("ls")]}, {"done": DONE}), ScriptedTools()
+    assert (await executor.execute(ORDER, None, tools, model)).status is Status.COMPLETED
+    assert [made.args for made in tools.calls] == [call["args"], {"command": "ls"}]
+    assert json.dumps(said_of_args) in json.dumps(model.asked[0].schema)
 
 
 async def test_a_silent_endpoint_fails_the_execution() -> None:

@@ -4,12 +4,10 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, Final, NoReturn
 
-from jsonschema_rs import Draft202012Validator
-
+from earnest.effects.llm.fitting import misfits
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
 from earnest.foundation.text import printable
 
@@ -17,8 +15,7 @@ ANSWER_CHARACTERS_MAX: Final = 4 * 1024 * 1024
 DEPTH_MAX: Final = 64
 MARKS_MAX: Final = 256
 """How many thoughts and objects, broken ones too, are looked at."""
-FAULTS_SHOWN: Final = 3
-FAULT_CHARACTERS_MAX: Final = 200
+NAMES_CHARACTERS_MAX: Final = 200
 
 _MARK: Final = re.compile(r"""(?P<opens><think(?:ing)?>)|(?P<closes></think(?:ing)?>)|\{(?=\s*["}])""", re.I)
 _CLOSES: Final = re.compile(r"</think(?:ing)?>", re.I)
@@ -33,8 +30,8 @@ class NoAnswer(ValueError):
         super().__init__(printable(reason))
 
 
-def read_answer(text: str, schema: JsonObject) -> JsonObject:
-    """The first complete JSON object in `text` that `schema` (2020-12, our own) accepts. Raises `NoAnswer`.
+def read_answer(text: str, form: JsonObject) -> JsonObject:
+    """The first complete JSON object in `text` that has this form (see `misfits`). Raises `NoAnswer`.
 
     Prose, code blocks and further objects around it are passed over, and so are thoughts: what stands between
     `<think>` and `</think>`, after an opening tag that is never closed, or before a closing one that was never opened.
@@ -43,11 +40,10 @@ def read_answer(text: str, schema: JsonObject) -> JsonObject:
     """
     if len(text) > ANSWER_CHARACTERS_MAX:
         raise NoAnswer(f"it is longer than {ANSWER_CHARACTERS_MAX} characters")
-    validator = _validator(canonical_bytes(schema))
     fault = "it holds no JSON object"
     for found in _spoken(text):
         if isinstance(found, dict):
-            fault = _misfit(validator, found)
+            fault = "; ".join(misfits(form, found))
             if not fault:
                 return found
         else:
@@ -98,7 +94,7 @@ def _strict(text: str) -> JsonObject:
 def _unrepeated(pairs: list[tuple[str, JsonValue]]) -> JsonValue:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise ValueError(f"a key is there twice among {', '.join(value)[:FAULT_CHARACTERS_MAX]}")
+        raise ValueError(f"a key is there twice among {', '.join(value)[:NAMES_CHARACTERS_MAX]}")
     return value
 
 
@@ -126,16 +122,3 @@ def _levels(value: JsonObject) -> Iterator[object]:
         yield level
         inner = chain.from_iterable(item.values() if isinstance(item, dict) else item for item in level)
         level = [one for one in inner if isinstance(one, dict | list)]
-
-
-def _misfit(validator: Draft202012Validator, value: JsonObject) -> str:
-    """What of `value` the schema does not accept, each with its JSON pointer; empty if it fits."""
-    return "; ".join(
-        f"{''.join(f'/{step}' for step in error.instance_path) or 'the object'}: {error.message[:FAULT_CHARACTERS_MAX]}"
-        for error in islice(validator.iter_errors(value), FAULTS_SHOWN)
-    )
-
-
-@lru_cache(maxsize=64)
-def _validator(schema: bytes) -> Draft202012Validator:
-    return Draft202012Validator(json.loads(schema), offline=True)

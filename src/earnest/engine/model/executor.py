@@ -5,7 +5,7 @@ from typing import Final
 
 from earnest.effects.tools.record import ToolCall, ToolRecord
 from earnest.engine.messages import CorrectionSignal, Status, SubTask
-from earnest.engine.model.offers import Offer, call_schema
+from earnest.engine.model.offers import Offer, call_form, call_schema
 from earnest.engine.model.prompting import Data, listed, persona_parts, prompt, said, told
 from earnest.engine.ports import Assertion, GuardedTools, RoleModel, Unanswered
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
@@ -33,7 +33,8 @@ class ModelExecutor:
         self._offers = tuple(offers)
         self._persona = persona
         self._calls_max = calls_max
-        self._schema = _schema(offers, calls_max)
+        self._form = _answer(call_form(offers), calls_max)
+        self._schema = _answer(call_schema(offers), calls_max)
         self._tried: dict[str, list[str]] = {}
 
     async def execute(
@@ -49,7 +50,7 @@ class ModelExecutor:
         left, idle = self._calls_max, 0
         while idle <= IDLE_ANSWERS_MAX:
             try:
-                answer = await model.ask(prompt("executor").question(self._schema, *turns))
+                answer = await model.ask(prompt("executor").question(self._form, *turns, schema=self._schema))
             except Unanswered as error:
                 return Assertion(status=Status.FAILED, output="", reason=f"the model gave no answer: {error}")
             calls, end = _calls(answer), _end(answer)
@@ -88,11 +89,11 @@ class ModelExecutor:
         yield f"You may make {self._calls_max} calls. Begin."
 
 
-def _schema(offers: Sequence[Offer], calls_max: int) -> JsonObject:
+def _answer(call: JsonObject, calls_max: int) -> JsonObject:
     return {
         "type": "object",
         "properties": {
-            "calls": {"type": "array", "items": call_schema(offers), "maxItems": calls_max},
+            "calls": {"type": "array", "items": call, "maxItems": calls_max},
             "done": {
                 "anyOf": [
                     {"type": "null"},

@@ -15,17 +15,22 @@ class Offer:
     args: JsonObject
 
 
+def call_form(offers: Iterable[Offer]) -> JsonObject:
+    """What a call of one of these tools is held to. Its arguments are checked by the tool, which knows them best."""
+    return _call([offer.name for offer in offers], {"type": "object"})
+
+
 def call_schema(offers: Iterable[Offer]) -> JsonObject:
-    """The JSON Schema of one call of one of these tools."""
-    return {"anyOf": [_call_of(offer) for offer in offers]}
+    """The same as an endpoint is told, which may then give each tool only the arguments that it takes."""
+    return {"anyOf": [_call([offer.name], _args_of(offer)) for offer in offers]}
 
 
-def _call_of(offer: Offer) -> JsonObject:
+def _call(tools: list[str], args: JsonObject) -> JsonObject:
     return {
         "type": "object",
         "properties": {
-            "tool": {"type": "string", "enum": [offer.name]},
-            "args": _args_of(offer),
+            "tool": {"type": "string", "enum": tools},
+            "args": args,
             "timeout_s": {"type": "integer", "minimum": 1, "maximum": 3_600},
             "network": {"type": "boolean"},
             "writes": {"type": "array", "items": {"type": "string", "maxLength": 1_024}, "maxItems": 16},

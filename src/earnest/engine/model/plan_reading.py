@@ -12,9 +12,9 @@ from earnest.contracts.criterion import (
     Mode,
     read_criteria,
 )
+from earnest.contracts.node import Node, node_of
 from earnest.contracts.playbook import INTENT_CHARACTERS_MAX
 from earnest.contracts.reader import Reader
-from earnest.contracts.yaml_source import Node, node_of
 from earnest.engine.gradient.blocking import Target
 from earnest.engine.messages import PlannedSubTask, PlanReady
 from earnest.engine.ports import PlanningContext

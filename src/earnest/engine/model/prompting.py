@@ -66,10 +66,13 @@ class Prompt:
         """`planner@1`"""
         return f"{self.name}@{self.version}"
 
-    def question(self, schema: JsonObject, *turns: Message) -> Question:
-        """What is asked: our rules, which name their prompt in the first line, then the conversation so far."""
+    def question(self, form: JsonObject, *turns: Message, schema: JsonObject | None = None) -> Question:
+        """What is asked: our rules, which name their prompt in the first line, then the conversation so far.
+
+        `schema` is for the endpoint, if it can be told more than the `form`.
+        """
         rules = Message(role=Role.SYSTEM, text=f"prompt: {self.label}\n\n{LAWS_FIRST}\n\n{self.text}\n\n{FENCES}")
-        return Question(prompt=self.label, messages=(rules, *turns), schema=schema)
+        return Question(prompt=self.label, messages=(rules, *turns), form=form, schema=schema or form)
 
 
 @cache

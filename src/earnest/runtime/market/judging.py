@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from earnest.contracts.criterion import Criterion, no_check_faults, read_criteria
+from earnest.contracts.node import node_of
 from earnest.contracts.reader import Reader as SpecReader
-from earnest.contracts.yaml_source import node_of
 from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, canonical_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable

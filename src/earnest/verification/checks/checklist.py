@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from earnest.contracts.criterion import CRITERIA_MAX, CRITERION_CHARACTERS_MAX, Criterion
+from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.contracts.yaml_source import Node, node_of
 from earnest.effects.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.citations import QUOTE_CHARACTERS_MIN, CitedFiles

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.contracts.yaml_source import Node, node_of
 from earnest.effects.workspace.snapshot import Snapshot, SnapshotEntry
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.markdown import headings

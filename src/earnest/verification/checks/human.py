@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from earnest.contracts.node import node_of
 from earnest.contracts.reader import Reader
-from earnest.contracts.yaml_source import node_of
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 from earnest.verification.reviews.asking import decided, decision_on, review_about, waiting

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from earnest.contracts.json_values import plain
+from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.contracts.yaml_source import Node, node_of
 from earnest.effects.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Refused

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.contracts.yaml_source import Node, node_of
 from earnest.effects.clock import Chance
 from earnest.effects.llm.api import ChatModel, Finish
 from earnest.effects.workspace.snapshot import Snapshot, SnapshotEntry

@@ -6,8 +6,8 @@ Work can only name a probe. What cannot be measured is unknown: never zero, and 
 from collections.abc import Sequence
 from pathlib import Path
 
+from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.contracts.yaml_source import Node, node_of
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of

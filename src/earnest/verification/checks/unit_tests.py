@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.contracts.yaml_source import Node, node_of
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.verification.paths import path_fault, read_beside, read_entry

@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from earnest.contracts.node import Node
 from earnest.contracts.reader import Reader
-from earnest.contracts.yaml_source import Node
 from earnest.verification.reviews.review import Rubric, RubricItem
 
 ITEMS_MAX: Final = 20

@@ -11,7 +11,7 @@ from enum import StrEnum
 from json.encoder import encode_basestring
 from typing import Final, NamedTuple, TypeAlias
 
-from earnest.foundation.canonical import canonical_bytes
+from earnest.foundation.canonical import canonical_text
 
 Scalar: TypeAlias = str | int | float | bool | None
 
@@ -86,7 +86,7 @@ def plain(text: str) -> str:
 def encode_line(event: LogEvent, prev: str) -> tuple[bytes, str]:
     """The line, its end of line included, and its hash."""
     cause = "null" if event.causation_id is None else encode_basestring(event.causation_id)
-    fields = canonical_bytes(event.fields).decode()
+    fields = canonical_text(event.fields)
     head = f'{{"at_ms":{event.at_ms},"causation_id":{cause},"digest":"{event.digest}","fields":{fields}'
     tail = (
         f',"id":{encode_basestring(event.id)},"kind":{encode_basestring(event.kind)},"prev":"{prev}"'

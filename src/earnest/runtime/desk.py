@@ -11,7 +11,7 @@ from earnest.effects.storage.database import Database
 from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.replies import KEPT_MS, Reply, drop_replies, keep_reply, kept_reply
 from earnest.effects.storage.transaction import Transaction
-from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_of
+from earnest.foundation.canonical import JsonObject, canonical_text, digest_of
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
 from earnest.identity.caller import Caller
@@ -227,6 +227,6 @@ def _keep(entry: Entry, keyed: Keyed, status: int, body: JsonObject) -> None:
         actor = entry.caller.id if entry.caller else ""
         kept = {"route": keyed.route, "code": str(body.get("code", "")) if status == 0 else ""}
         entry.transaction.record(Fact(kind=REQUEST_ANSWERED, subject=actor, at_ms=entry.now_ms, body=kept))
-    text = canonical_bytes(body).decode()
+    text = canonical_text(body)
     reply = Reply(id=keyed.reply_id, fingerprint=keyed.fingerprint, status=status, body=text, at_ms=entry.now_ms)
     keep_reply(entry.transaction, reply)

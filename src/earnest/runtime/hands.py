@@ -15,7 +15,7 @@ from earnest.effects.workspace.changes import Change
 from earnest.effects.workspace.staging import Stage, Workspace
 from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.ports import EffectUnknown, NeedsConfirmation
-from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Broken
 from earnest.foundation.failures import FailureClass
 from earnest.foundation.text import printable
@@ -245,7 +245,7 @@ def _real(path: str) -> Path:
 def _in_full(call: ToolCall) -> str:
     """The command line, or all arguments: nothing that is confirmed is left out of the question."""
     command = call.args.get("command")
-    return command if isinstance(command, str) and len(call.args) == 1 else canonical_bytes(call.args).decode()
+    return command if isinstance(command, str) and len(call.args) == 1 else canonical_text(call.args)
 
 
 def _work_of(key: str) -> str:

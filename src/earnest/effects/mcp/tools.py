@@ -22,7 +22,7 @@ from earnest.effects.mcp.server import CallTimeout, Server
 from earnest.effects.tools.api import Leave, Place
 from earnest.effects.tools.failures import ToolFailure, environmental, logical
 from earnest.effects.tools.record import RawResult, ToolCall
-from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_of
+from earnest.foundation.canonical import JsonObject, canonical_bytes, canonical_text, digest_of
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.text import printable
 
@@ -97,7 +97,7 @@ class McpTool:
 
     def target(self, args: JsonObject) -> str:
         """The arguments in canonical form; of long ones the beginning, and the digest of all."""
-        text = canonical_bytes(args).decode()
+        text = canonical_text(args)
         return text if len(text) <= TARGET_CHARACTERS_MAX else f"{text[:TARGET_CHARACTERS_MAX]}… {digest_of(args)}"
 
     async def run(self, call: ToolCall, _place: Place) -> RawResult:
@@ -134,7 +134,7 @@ def _shown(result: CallToolResult) -> Iterator[str]:
                 held = part.resource
                 yield held.text if isinstance(held, TextResourceContents) else f"[<{held.uri}>, no text]"
     if not result.content and result.structured_content is not None:
-        yield canonical_bytes(result.structured_content).decode()
+        yield canonical_text(result.structured_content)
 
 
 def _is_bounded(tool: ListedTool) -> bool:

@@ -12,7 +12,7 @@ from earnest.effects.tools.api import Leave, Place
 from earnest.effects.tools.arguments import PATH_BYTES_MAX, text, text_faults
 from earnest.effects.tools.failures import of_report
 from earnest.effects.tools.record import RawResult, ToolCall
-from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.canonical import JsonObject, canonical_text
 
 NAME_BYTES_MAX: Final = 256
 TEXT_BYTES_MAX: Final = 512
@@ -72,7 +72,7 @@ class SearchFiles:
 
     def target(self, args: JsonObject) -> str:
         """The arguments in canonical form, the folder in its one spelling."""
-        return canonical_bytes({**args, "folder": self._folder(args)}).decode()
+        return canonical_text({**args, "folder": self._folder(args)})
 
     async def run(self, call: ToolCall, place: Place) -> RawResult:
         """See `Tool`."""

@@ -8,7 +8,7 @@ from earnest.engine.messages import CorrectionSignal, Status, SubTask
 from earnest.engine.model.offers import Offer, call_form, call_schema
 from earnest.engine.model.prompting import Data, listed, persona_parts, prompt, said, told
 from earnest.engine.ports import Assertion, GuardedTools, RoleModel, Unanswered
-from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
+from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.text import head_tail
 
 CALLS_MAX: Final = 10
@@ -172,15 +172,11 @@ def _told_in_full(record: ToolRecord) -> str:
 def _in_short(record: ToolRecord) -> str:
     failure = record.failure
     ended = f"failed, {failure.code}: {head_tail(failure.message, MESSAGE_CHARACTERS_MAX)}" if failure else "succeeded"
-    return f"{record.tool} {head_tail(_json(record.args), ARGS_CHARACTERS_MAX)} {ended}"
+    return f"{record.tool} {head_tail(canonical_text(record.args), ARGS_CHARACTERS_MAX)} {ended}"
 
 
 def _offered(offer: Offer) -> str:
-    return f"{offer.name}: {offer.purpose} Arguments: {_json(offer.args)}"
-
-
-def _json(value: JsonValue) -> str:
-    return canonical_bytes(value).decode()
+    return f"{offer.name}: {offer.purpose} Arguments: {canonical_text(offer.args)}"
 
 
 def _list(name: str, items: Sequence[str]) -> Iterator[Data]:

@@ -11,7 +11,7 @@ from earnest.engine.model.offers import Offer
 from earnest.engine.model.prompting import Data, listed
 from earnest.engine.ports import PlanningContext
 from earnest.engine.recollection import Recollection, Rule
-from earnest.foundation.canonical import canonical_bytes
+from earnest.foundation.canonical import canonical_text
 from earnest.memory.megram import RECALL_MAX
 from earnest.memory.potential import Action
 
@@ -130,7 +130,7 @@ def _became(subtask: PlannedSubTask, context: PlanningContext) -> str:
 
 
 def _criterion(criterion: Criterion) -> str:
-    check = f" {canonical_bytes(check_to_json(criterion.check)).decode()}" if criterion.check else ""
+    check = f" {canonical_text(check_to_json(criterion.check))}" if criterion.check else ""
     return f"{criterion.id} {criterion.text}{check}"
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from earnest.effects.llm.api import Message, Role
 from earnest.engine.ports import Question
-from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_bytes
+from earnest.foundation.canonical import JsonObject, canonical_text, digest_bytes
 from earnest.foundation.errors import Broken
 from earnest.foundation.text import EXCERPT_CHARACTERS_MAX, head_tail
 from earnest.memory.thinking import LAWS, PERSONA_CHARACTERS_MAX
@@ -113,7 +113,7 @@ def persona_parts(persona: str) -> Iterator[str | Data]:
 
 def said(answer: JsonObject) -> Message:
     """The model's own earlier answer, as a turn of the conversation; a very long one is cut in the middle."""
-    return Message(role=Role.ASSISTANT, text=head_tail(canonical_bytes(answer).decode(), ANSWER_CHARACTERS_MAX))
+    return Message(role=Role.ASSISTANT, text=head_tail(canonical_text(answer), ANSWER_CHARACTERS_MAX))
 
 
 def listed(items: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Refused
 
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -41,7 +41,7 @@ class Availability:
         """The canonical JSON text."""
         hours = [each.to_json() for each in self.hours]
         value: JsonObject = {"max_concurrent": self.max_concurrent, "paused": self.paused, "hours": hours}
-        return canonical_bytes(value).decode()
+        return canonical_text(value)
 
 
 def read_availability(given: Mapping[str, object], max_concurrent_max: int) -> Availability:

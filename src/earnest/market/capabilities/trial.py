@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, canonical_text
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.capabilities.capability import Capability, CapabilityState, Trial
@@ -126,7 +126,7 @@ def begun(capability: Capability, generator: Generator, *, seed: str, salt: str,
             generator=generator.name,
             hidden=generator.hidden,
             state="running",
-            question=canonical_bytes(instance.question).decode(),
+            question=canonical_text(instance.question),
             secret="",
             commitment=secret.commitment,
             model_fingerprint=capability.model_fingerprint,
@@ -145,7 +145,7 @@ def unsealed(trial: Trial, seed: str, salt: str) -> Trial:
     secret = Secret(seed=seed, answer_key=key, grader_version=generator.version, salt=salt)
     if secret.commitment != trial.commitment:
         raise Broken(f"what {trial.id} would reveal is not what it had committed to")
-    return replace(trial, secret=canonical_bytes(secret.to_json()).decode())
+    return replace(trial, secret=canonical_text(secret.to_json()))
 
 
 def answered(trial: Trial, answer: JsonValue, now_ms: int) -> Trial:

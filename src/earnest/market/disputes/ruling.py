@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from earnest.foundation.canonical import INTEGER_MAX, canonical_bytes
+from earnest.foundation.canonical import INTEGER_MAX, canonical_text
 from earnest.foundation.errors import Refused
 from earnest.ledger.transfer import Chain
 from earnest.market import settlement
@@ -73,7 +73,7 @@ def ruling_text(ruling: Ruling) -> str:
         "by": ruling.by,
         "round": ruling.round,
     }
-    return canonical_bytes(form).decode()
+    return canonical_text(form)
 
 
 def read_ruling(text: str) -> Ruling:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_bytes
+from earnest.foundation.canonical import JsonObject, canonical_bytes, canonical_text, digest_bytes
 from earnest.foundation.errors import Refused
 from earnest.market.claims.claim import Claim
 from earnest.market.terms import Terms
@@ -166,7 +166,7 @@ def published(row: ReviewRow, opinion: Opinion, salt: str, now_ms: int) -> Revie
     return replace(
         row,
         rating=opinion.rating,
-        parts=canonical_bytes(dict(opinion.parts)).decode(),
+        parts=canonical_text(dict(opinion.parts)),
         text=opinion.text,
         salt=salt,
         published_at_ms=now_ms,

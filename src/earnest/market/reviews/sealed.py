@@ -11,7 +11,7 @@ from typing import Final
 
 from earnest.effects.storage.rows import Rows
 from earnest.effects.storage.transaction import Transaction
-from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Broken
 from earnest.market.reviews.review import Opinion, ReviewRow, commitment_of
 
@@ -30,7 +30,7 @@ _ROWS: Final = Rows(SealedReview, "sealed_reviews")
 
 def seal(transaction: Transaction, review_id: str, review: JsonObject, salt: str) -> None:
     """Keep a review until it is published. The fact that says so is that of its commitment."""
-    _ROWS.add(transaction, SealedReview(id=review_id, content=canonical_bytes(review).decode(), salt=salt))
+    _ROWS.add(transaction, SealedReview(id=review_id, content=canonical_text(review), salt=salt))
 
 
 def unseal(transaction: Transaction, row: ReviewRow) -> tuple[Opinion, str]:

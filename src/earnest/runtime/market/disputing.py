@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.service import ACCOUNTS
@@ -51,7 +51,7 @@ def raise_dispute(entry: Entry, terms: Terms, claim_id: str, plea: Plea) -> Json
     entry.me.need(*MAY_OPEN)
     claim = CLAIMS.find(entry.transaction, claim_id)
     role_of(claim, entry.me.id)
-    criteria = canonical_bytes(sorted(set(plea.criteria))).decode()
+    criteria = canonical_text(sorted(set(plea.criteria)))
     dispute_id = entry.new_id("dsp")
     raised = rules.raised(
         claim, entry.me.id, entry.now_ms, terms, dispute_id=dispute_id, reason=plea.reason, criteria=criteria
@@ -85,7 +85,7 @@ def speak(entry: Entry, dispute_id: str, text: str, evidence: Sequence[str]) -> 
         number=number,
         author=entry.me.id,
         text=text,
-        evidence=canonical_bytes(list(dict.fromkeys(evidence))).decode(),
+        evidence=canonical_text(list(dict.fromkeys(evidence))),
         said_at_ms=entry.now_ms,
     )
     STATEMENTS.open(entry.transaction, entry.now_ms, statement, by_key=entry.me.key_id)

@@ -12,7 +12,7 @@ from earnest.contracts.criterion import Criterion, no_check_faults, read_criteri
 from earnest.contracts.node import node_of
 from earnest.contracts.reader import Reader as SpecReader
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.market.claims.claim import Claim, ClaimState
 from earnest.market.claims.evidence import Submission
@@ -148,5 +148,5 @@ def _lay_out_work(market: Market, submission: Submission, folder: Path) -> Path:
 
 
 def _with_verdict(entry: Entry, submission: Submission, verdict: Mapping[str, Any]) -> Submission:
-    text = canonical_bytes(verdict).decode()
+    text = canonical_text(verdict)
     return replace(submission, verdict=text, verdict_id=entry.new_id("ver"), judged_at_ms=entry.now_ms)

@@ -13,7 +13,7 @@ from typing import Final
 
 from earnest.effects.mail.api import Mailer
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.presence import Presence
 from earnest.identity.service import ACCOUNTS, PRESENCES
@@ -86,7 +86,7 @@ def _noted(account_id: str, letter: JsonObject, event: str, entry: Entry) -> Jso
         left = [each for each in json.loads(before.outbox) if each != letter]
         after = replace(
             before,
-            outbox=canonical_bytes(left).decode(),
+            outbox=canonical_text(left),
             outbox_tries=0,
             outbox_at_ms=entry.now_ms if left else None,
         )

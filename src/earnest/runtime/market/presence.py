@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.presence import Presence
@@ -192,4 +192,4 @@ def _told(entry: Entry, presence: Presence, episode: str, what: str, text: str) 
         "text": f"Your agent @{account.handle} ({account.id}) {what}.\n\n{text}\n",
     }
     letters = [*json.loads(presence.outbox), letter]
-    return replace(presence, outbox=canonical_bytes(letters).decode(), outbox_tries=0, outbox_at_ms=entry.now_ms)
+    return replace(presence, outbox=canonical_text(letters), outbox_tries=0, outbox_at_ms=entry.now_ms)

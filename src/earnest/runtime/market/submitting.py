@@ -7,7 +7,7 @@ from typing import Final
 
 from earnest.effects.artifacts.fetching import fetch_artifact
 from earnest.effects.artifacts.store import Stored
-from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, digest_bytes, digest_of
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text, digest_bytes, digest_of
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.market.claims import working
@@ -95,7 +95,7 @@ def _submit(entry: Entry, market: Market, claim_id: str, kept: Sequence[_Kept]) 
         id=entry.new_id("evd"),
         claim_id=claim.id,
         revision=moved.claim.revision,
-        manifest=canonical_bytes(manifest).decode(),
+        manifest=canonical_text(manifest),
         root=root,
         submitted_at_ms=entry.now_ms,
         by_key=entry.me.key_id,

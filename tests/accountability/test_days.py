@@ -1,6 +1,5 @@
 """Days: the ratchet, streaks, and what the calendar does to them."""
 
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -9,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earnest.accountability.days import Day, begins_at_ms, charged, date_after, date_of, streak_of, target_of
+from earnest.accountability.days import Day, begins_at_ms, charged, date_after, date_of, streaks_of, target_of
 from earnest.accountability.gate import Hours, Skip, closed_gate, hours_of, is_zone, minute_of
 from earnest.accountability.points import Charge, Rule
-from earnest.accountability.score import Score, amended, booked, today, turned
+from earnest.accountability.score import Score, amended, booked, standing, turned
 from earnest.accountability.tiers import Penalty, Reward
 
 ME = "act_ME"
@@ -95,7 +94,7 @@ def test_the_floor_never_falls_and_targets_stay_between_50_and_500(points: list[
         floor = life.score.floor
         life.book(charges(number))
     assert life.score.days == len(points) - 1
-    assert life.score.streak == streak_of(life.days[1:])
+    assert life.score.streak == streaks_of(life.days[:0:-1])[0]
 
 
 @given(
@@ -118,7 +117,7 @@ def test_a_late_verdict_on_a_closed_day_never_lowers_the_floor_and_moves_only_th
     assert day.target == life.days[at].target
     assert not (life.days[at].target_reached and not day.target_reached)
     closed = [day if each.id == day.id else each for each in life.days[1:]]
-    assert after.streak == streak_of(closed)
+    assert after.streak == streaks_of(closed[::-1])[0]
 
 
 @given(st.lists(st.sampled_from([Rule.VOTE_UP, Rule.VERIFIED_REQUIRED, Rule.NOT_VERIFIED]), max_size=20), st.randoms())
@@ -194,14 +193,29 @@ def test_a_verdict_that_is_taken_back_leaves_no_trace_in_points_and_counts() -> 
     assert day == before
 
 
-def test_an_unbegun_day_is_shown_with_the_bar_that_it_will_have() -> None:
+def test_an_unbegun_day_is_shown_as_it_will_begin_and_the_one_before_as_closed() -> None:
     life = Life()
     life.begin("2026-01-01")
     life.book(charges(80))
-    shown = today(life.score, life.days, "2026-01-02", "UTC", 300)
-    assert (shown.date, shown.score, shown.target, shown.possible) == ("2026-01-02", 0, 80, 300)
-    assert today(life.score, life.days, "2025-12-31", "UTC", 300) == life.days[0], "a clock that goes back never rolls"
-    assert replace(shown, possible=0) == life.begin("2026-01-02") or life.days[0].target == 80
+    assert standing(life.score, life.days, "2025-12-31", "UTC", 300) == (life.score, life.days[0]), (
+        "it never rolls back"
+    )
+    score, day = standing(life.score, life.days, "2026-01-02", "UTC", 1_000)
+    assert (day.date, day.score, day.target, day.possible) == ("2026-01-02", 0, 80, 1_000)
+    assert (score.floor, score.streak, score.best, score.days) == (80, 1, 80, 1)
+    assert day == life.begin("2026-01-02")
+    assert score == life.score
+
+
+def test_a_late_verdict_that_joins_two_streaks_of_the_past_makes_the_longest_longer() -> None:
+    life, date = Life(), "2026-01-01"
+    for points in (50, 40, 60, -15, -15):
+        life.begin(date := date_after(date))
+        life.book(charges(points))
+    assert (life.score.streak, life.score.longest) == (0, 1)
+    after, day = amended(life.score, life.days[1:], life.days[3], charges(10))
+    assert day.target_reached
+    assert (after.streak, after.longest) == (0, 3)
 
 
 def _ms(text: str, zone: str) -> int:
@@ -231,7 +245,7 @@ def test_each_hour_of_a_day_that_is_changed_belongs_to_one_day(zone: str, day: s
     assert end - begin == hours * 3_600_000
     assert date_of(begin, zone) == date_of(end - 1_000, zone) == day
     assert date_of(begin - 1_000, zone) < day < date_of(end, zone)
-    assert Hours().active_s(day, zone) == hours * 3_600
+    assert Hours().spans_s(day, zone) == [(begin // 1_000, end // 1_000)]
 
 
 @given(st.integers(1_577_836_800, 2_051_222_400), st.sampled_from(["Europe/Berlin", "America/Santiago"]))
@@ -259,9 +273,12 @@ def test_active_hours_include_their_start_and_not_their_end(
         assert hours.hold(minute) is (time in inside), time
 
 
-def test_active_seconds_of_a_window_past_midnight_are_those_of_its_two_parts() -> None:
-    assert hours_of("22:00", "06:00").active_s("2026-05-05", "Europe/Berlin") == 8 * 3_600
-    assert hours_of("22:00", "06:00").active_s("2026-03-29", "Europe/Berlin") == 7 * 3_600
+@pytest.mark.parametrize(("day", "hours"), [("2026-05-05", 6), ("2026-03-29", 5)])
+def test_a_window_past_midnight_is_two_spans_of_a_day(day: str, hours: int) -> None:
+    night, evening = hours_of("22:00", "06:00").spans_s(day, "Europe/Berlin")
+    assert night[0] == begins_at_ms(day, "Europe/Berlin") // 1_000
+    assert evening[1] == begins_at_ms(date_after(day), "Europe/Berlin") // 1_000
+    assert (night[1] - night[0], evening[1] - evening[0]) == (hours * 3_600, 2 * 3_600)
 
 
 def test_the_gates_are_asked_in_order() -> None:

@@ -1,7 +1,7 @@
 """What is an agent held to, by whom, and how far is it with that?"""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -17,6 +17,7 @@ from earnest.contracts.heartbeat.task import Contract, HeartbeatTask
 from earnest.foundation.canonical import canonical_text
 
 CONTRACT_BYTES_MAX: Final = 256 * 1024
+SHORT_CHARACTERS: Final = 16 * 1024
 FIRST_USE: Final = "first_use"
 
 
@@ -75,10 +76,14 @@ class Agreement:
         return {task: Progress(**kept) for task, kept in json.loads(self.progress).items()}
 
 
-@lru_cache(maxsize=256)
 def contract_of(text: str) -> Contract:
     """A contract as it reads. Raises `Faulty`: see `parse_heartbeat`."""
-    return parse_heartbeat(text)
+    return (_contract_of if len(text) <= SHORT_CHARACTERS else _long_contract_of)(text)
+
+
+_contract_of = lru_cache(maxsize=256)(parse_heartbeat)
+_long_contract_of = lru_cache(maxsize=16)(parse_heartbeat)
+"""Few: anybody may send the longest there are, which take megabytes each."""
 
 
 def with_progress(agreement: Agreement, progress: Mapping[str, Progress], known: Iterable[str]) -> Agreement:
@@ -122,17 +127,27 @@ def without_attempts(agreement: Agreement, task: str) -> Agreement:
     return replace(with_progress(agreement, left, left), exhausted=canonical_text(exhausted))
 
 
-def possible_points(tasks: Iterable[HeartbeatTask], active_s: int, interval_s: int) -> int:
-    """The most that the accepted tasks can earn in so many seconds: each verified once in every due period."""
+def possible_points(tasks: Iterable[HeartbeatTask], spans_s: Sequence[tuple[int, int]], interval_s: int) -> int:
+    """The most that the accepted tasks can earn in these spans of a day: each verified once in every due period."""
     return sum(
         POINTS[Rule.VERIFIED_REQUIRED if task.required else Rule.VERIFIED_OPTIONAL]
-        * max(1, active_s // (task.every_s or interval_s))
+        * max(1, _most_wakes(spans_s, task.every_s or interval_s))
         for task in tasks
     )
 
 
 def possible_of(agreement: Agreement, at_ms: int) -> int:
     """The most that can be earned on the day of `at_ms`, at the pace that applies without a tier."""
-    active_s = agreement.hours.active_s(date_of(at_ms, agreement.zone), agreement.zone)
+    spans_s = agreement.hours.spans_s(date_of(at_ms, agreement.zone), agreement.zone)
     interval_s = contract_interval_s(Penalty.NONE, Reward.NONE, agreement.interval_s)
-    return possible_points(agreement.contract.tasks, active_s, interval_s)
+    return possible_points(agreement.contract.tasks, spans_s, interval_s)
+
+
+def _most_wakes(spans_s: Iterable[tuple[int, int]], period_s: int) -> int:
+    """How often something can be due that is asked for as soon as it may be: a period that a day cuts short counts."""
+    wakes = next_s = 0
+    for begin_s, end_s in spans_s:
+        first_s = max(begin_s, next_s)
+        more = max(0, -(-(end_s - first_s) // period_s))
+        wakes, next_s = wakes + more, first_s + more * period_s
+    return wakes

@@ -104,11 +104,10 @@ def streak_after(streak: int, day: Day) -> int:
     return streak + 1 if day.target_reached else 0
 
 
-def streak_of(newest_first: Iterable[Day]) -> int:
-    """The streak that closed days come to."""
-    streak = 0
-    for day in newest_first:
-        if day.verdicts and not day.target_reached:
-            break
-        streak += bool(day.verdicts)
-    return streak
+def streaks_of(oldest_first: Iterable[Day]) -> tuple[int, int]:
+    """The streak that closed days come to, and the longest that there ever was."""
+    streak = longest = 0
+    for day in oldest_first:
+        streak = streak_after(streak, day)
+        longest = max(longest, streak)
+    return streak, longest

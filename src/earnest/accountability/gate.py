@@ -38,10 +38,10 @@ class Hours:
             return self.begin <= minute < self.end
         return minute >= self.begin or minute < self.end
 
-    def active_s(self, day: str, zone: str) -> int:
-        """Seconds of one calendar day within them, by the clocks of that day: 23 or 25 hours long, some."""
+    def spans_s(self, day: str, zone: str) -> list[tuple[int, int]]:
+        """From when to before when one calendar day lies within them, in seconds since the epoch, by its clocks."""
         spans = [(self.begin, self.end)] if self.begin < self.end else [(0, self.end), (self.begin, DAY_MINUTES)]
-        return sum(max(0, _at_ms(day, zone, end) - _at_ms(day, zone, begin)) for begin, end in spans) // 1_000
+        return [(_at_ms(day, zone, begin) // 1_000, _at_ms(day, zone, end) // 1_000) for begin, end in spans]
 
 
 def is_time(text: str) -> bool:

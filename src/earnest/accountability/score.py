@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from earnest.accountability.days import TARGET_MIN, Day, charged, day_id, streak_after, streak_of, target_of
+from earnest.accountability.days import TARGET_MIN, Day, charged, day_id, streak_after, streaks_of, target_of
 from earnest.accountability.points import Charge
 from earnest.accountability.tiers import FORCING, Penalty, Reward, penalty_of, reward_of
 
@@ -83,11 +83,14 @@ def turned(score: Score, closed: Sequence[Day], date: str, zone: str, possible: 
     return replace(score, date=date), day
 
 
-def today(score: Score, recent: Sequence[Day], date: str, zone: str, possible: int) -> Day:
-    """The day at `date`: the open one, or one that nothing has been booked on yet. `recent`: newest first."""
+def standing(score: Score, recent: Sequence[Day], date: str, zone: str, possible: int) -> tuple[Score, Day]:
+    """The score and the day at `date`: as they are, or as they will be when something is booked.
+
+    `recent`: newest first.
+    """
     if recent and date <= score.date:
-        return recent[0]
-    return turned(score, recent, date, zone, possible)[1]
+        return score, recent[0]
+    return turned(score, recent, date, zone, possible)
 
 
 def booked(score: Score, day: Day, charges: Sequence[Charge], at_ms: int) -> tuple[Score, Day]:
@@ -103,13 +106,13 @@ def amended(score: Score, days: Sequence[Day], day: Day, charges: Sequence[Charg
     """
     after = charged(day, charges)
     now = [after if each.id == day.id else each for each in days]
-    streak = streak_of(now)
+    streak, longest = streaks_of(reversed(now))
     scores = [each.score for each in now]
     score = replace(
         _over_life(score, day, after),
         floor=target_of(score.floor, scores),
         streak=streak,
-        longest=max(score.longest, streak),
+        longest=max(score.longest, longest),
         best=max(scores),
         worst=min(scores),
     )

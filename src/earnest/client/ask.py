@@ -34,7 +34,7 @@ def as_json(answer: Answer) -> Any:
     """The body, of whatever shape the platform has documented. Raises `Unavailable` where it is no JSON."""
     try:
         return answer.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Unavailable("what answered is no platform: its answer is not JSON") from None
 
 

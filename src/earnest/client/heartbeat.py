@@ -114,7 +114,7 @@ def load_state(folder: Path) -> HeartbeatState:
         return _state(found)
     except FileNotFoundError:
         return HeartbeatState()
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise Refused("heartbeat_state_damaged", f"{path} is no heartbeat state: {error}") from None
 
 

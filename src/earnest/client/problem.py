@@ -36,7 +36,7 @@ def problem_of(answer: Answer) -> Problem:
     """The problem that an answer is, also where something on the way has written it, or sends us elsewhere."""
     try:
         members = answer.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         members = None
     return Problem(answer.status, members if isinstance(members, dict) else {}, retry_after_ms(answer))
 

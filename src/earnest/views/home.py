@@ -5,7 +5,7 @@ from typing import Final
 
 from earnest.accountability.agreement import Agreement
 from earnest.accountability.days import RECENT_DAYS, Day, date_of
-from earnest.accountability.score import Score, today
+from earnest.accountability.score import Score, standing
 from earnest.effects.storage.driver import SqlValue
 from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.rows import Rows
@@ -105,11 +105,12 @@ def read_duty(reader: Reader, account_id: str, now_ms: int) -> Duty | None:
     score = _SCORES.get(reader, account_id) or Score(account_id=account_id)
     recent = list(_DAYS.where(reader, "account_id = ? ORDER BY date DESC LIMIT ?", (account_id, RECENT_DAYS)))
     date = date_of(now_ms, agreement.zone)
+    score, day = standing(score, recent, date, agreement.zone, agreement.possible)
     waiting = "SELECT count(*) FROM heartbeats WHERE account_id = ? AND waiting > 0"
     return Duty(
         agreement=agreement,
         score=score,
-        day=today(score, recent, date, agreement.zone, agreement.possible),
+        day=day,
         waiting=reader.execute(waiting, (account_id,)).fetchone()[0],
     )
 

@@ -110,3 +110,8 @@ def test_a_megabyte_is_written_within_three_seconds(unit: str) -> None:
     ticked(text, "a")
     added(text, HeartbeatTask(id="new", description="Look"))
     assert time.process_time() - start <= 3 * SECONDS_MAX
+
+
+def test_a_line_with_many_boxes_that_only_look_like_lines_is_named_once() -> None:
+    contract = parse_heartbeat("\n" + "\x0b- [ ] a" * 50_000)
+    assert [(found.line, found.column) for found in contract.diagnostics if "middle" in found.message] == [(2, 4)]

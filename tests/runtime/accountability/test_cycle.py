@@ -324,3 +324,25 @@ def test_settings_that_make_no_sense_are_refused(duty: Duty) -> None:
 def _newest(duty: Duty) -> str:
     sql = "SELECT id FROM heartbeats ORDER BY id DESC LIMIT 1"
     return str(duty.town.database.read_sync(lambda reader: reader.execute(sql).fetchone()[0]))
+
+
+@pytest.mark.parametrize(
+    ("interval_s", "begin", "end", "times"),
+    [
+        (900, "08:00", "08:20", 2),
+        (7 * 3_600, "00:00", "24:00", 4),
+        (5_400, "22:00", "02:00", 4),
+        (3_600, "22:00", "22:00", 24),
+    ],
+)
+def test_no_day_earns_more_than_what_is_said_to_be_possible(
+    duty: Duty, interval_s: int, begin: str, end: str, times: int
+) -> None:
+    """Periods that the day, or its active hours, cut short are due all the same."""
+    at(duty, "2026-07-01T00:00", "UTC")
+    duty.pin(MAIL, interval_s=interval_s, active_from=begin, active_to=end)
+    for _ in range(24 * 12):
+        if duty.check_in()["heartbeat_id"]:
+            duty.judge()
+        duty.town.clock.jump_ms(5 * MINUTE_MS)
+    assert (duty.days[0].score, duty.days[0].possible) == (10 * times, 10 * times)

@@ -61,6 +61,23 @@ def test_an_exhausted_task_is_shown_for_the_rest_of_the_day(duty: Duty) -> None:
     assert settled_by_a_person(duty) == {"lockdown"}
 
 
+def test_an_exhausted_task_that_is_edited_with_leave_is_exhausted_no_more(duty: Duty) -> None:
+    duty.pin(f"{MAIL} | max_attempts: 1", f"{NEWS} | max_attempts: 1")
+    duty.probes.values.update(mail_count=0, news_count=0)
+    duty.cycle(claims={"news": {}})
+    duty.pin(f"{MAIL} | max_attempts: 2", f"{NEWS} | max_attempts: 1")
+    (told,) = [one["text"] for one in home(duty)["human_attention"] if one["code"] == "task_exhausted"]
+    assert told == "No attempts are left today for: news."
+
+
+def test_what_the_operator_changes_about_the_hours_is_heard_on_the_same_day(duty: Duty) -> None:
+    duty.pin(MAIL, interval_s=3_600, active_from="20:00", active_to="24:00")
+    duty.cycle()
+    assert settled_by_a_person(duty) == {"target_out_of_reach"}
+    duty.configure(active_from="14:00")
+    assert settled_by_a_person(duty) == set()
+
+
 def test_a_target_that_no_whole_day_can_reach_is_shown(duty: Duty) -> None:
     duty.pin(MAIL, interval_s=3_600, active_from="08:00", active_to="12:00")
     assert duty.agreement.possible == 40

@@ -252,6 +252,14 @@ def test_a_late_no_of_the_operator_costs_on_its_day_and_never_lowers_the_floor(d
     duty.same_from_facts()
 
 
+def test_an_optional_task_that_was_left_uses_no_attempt_up_whoever_decides_it(duty: Duty) -> None:
+    duty.pin("- [ ] call | Call grandmother | optional | verify: human | max_attempts: 1")
+    name = duty.cycle().id
+    said = duty.town.act(duty.operator, partial(decide, heartbeat_id=name, task="call", verified=False, reason="No."))
+    assert said["points"] == 0
+    assert (duty.agreement.progress_by_task()["call"].attempts, duty.agreement.exhausted) == (0, "[]")
+
+
 def test_a_hint_that_names_a_person_waits_for_one(duty: Duty) -> None:
     assert duty.town.market.verifier.check_faults(CheckSpec(kind="no_such_check"))
     duty.pin("- [ ] call | Call grandmother | required | verify: human")

@@ -1,6 +1,7 @@
 """Is only that handed in which a program left in its folder as a file?"""
 
 import os
+from io import FileIO
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,15 @@ def test_a_maze_of_folders_is_not_walked_to_its_end(turn: Path) -> None:
     for number in range(1_001):
         (turn / "artifacts" / f"e{number}").mkdir()
     assert artifacts_left(turn).notes[0].startswith("more than 1000 files and folders")
+
+
+class NeverRead(FileIO):
+    def read(self, size: int | None = -1, /) -> bytes:
+        raise AssertionError(f"{size} bytes are read")
+
+
+def test_what_is_too_large_is_not_even_read(turn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (turn / "artifacts" / "a").open("wb") as file:
+        file.truncate(ARTIFACT_BYTES_MAX + 1)
+    monkeypatch.setattr(os, "fdopen", NeverRead)
+    assert artifacts_left(turn) == ((), (f"'a': not handed in: an artifact has 1 to {ARTIFACT_BYTES_MAX} bytes",))

@@ -174,6 +174,16 @@ async def test_a_turn_of_last_week_is_not_sent_again(stage: Stage) -> None:
     assert "days old" in report.reason
 
 
+async def test_a_turn_of_last_week_that_was_taken_gets_its_verdict(stage: Stage) -> None:
+    stage.platform.unjudged_looks = 40
+    async with stage.running():
+        await stage.clock.advance_ms(150_000)
+    stage.clock.jump_ms(7 * 24 * HOUR_MS)
+    stage.platform.unjudged_looks = 0
+    report = await stage.runner().cycle()
+    assert (stage.told(), report.outcome, stage.platform.calls.count("check_in")) == (["unjudged"], "judged", 1)
+
+
 async def test_a_program_that_fails_is_tried_less_and_less_and_a_success_ends_that(stage: Stage) -> None:
     stage.program.does = fails
     async with stage.running():

@@ -10,7 +10,7 @@ from earnest.client.heartbeat import HeartbeatState
 from earnest.foundation.errors import Refused
 from earnest.runtime.heartbeats.state import TURN_FILE, RunnerState, Turn, wake_runner
 
-TURN = Turn(key="01A", at_ms=5, folder="/f", body={"reply": "x"})
+TURN = Turn(key="01A", at_ms=5, folder="/f", body={"reply": "x", "artifacts": []})
 
 
 @pytest.fixture
@@ -69,6 +69,7 @@ DAMAGED = [
     json.dumps({**WHOLE, "turn": {**HANDED_IN, "key": "../x"}}),
     json.dumps({**WHOLE, "turn": {**HANDED_IN, "key": ""}}),
     json.dumps({**WHOLE, "turn": {**HANDED_IN, "body": []}}),
+    json.dumps({**WHOLE, "turn": {**HANDED_IN, "body": {}}}),
     json.dumps({**WHOLE, "turn": {**HANDED_IN, "more": 1}}),
 ]
 
@@ -83,9 +84,10 @@ def test_a_turn_that_is_damaged_is_refused_and_the_lock_given_back(folder: Path,
         assert refused.value.code == "heartbeat_state_damaged"
 
 
-def test_a_pace_that_is_damaged_is_refused(folder: Path) -> None:
+@pytest.mark.parametrize("text", ['{"last_heartbeat_at": "yesterday"}', "[" * 100_000, ""])
+def test_a_pace_that_is_damaged_is_refused(folder: Path, text: str) -> None:
     folder.mkdir(parents=True)
-    (folder / "heartbeat.json").write_text('{"last_heartbeat_at": "yesterday"}')
+    (folder / "heartbeat.json").write_text(text)
     with pytest.raises(Refused, match="no heartbeat state"):
         RunnerState(folder)
 

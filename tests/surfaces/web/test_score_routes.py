@@ -259,3 +259,15 @@ async def test_a_leaderboard_shows_each_days_own_target(site: Site, people: dict
         (90, 90, 90),
         (90, 50, 50),
     ]
+
+
+@pytest.mark.parametrize("number", ["9007199254740992", "-1e16", "1e20", "9007199254740993.0", "1" + "0" * 400])
+async def test_a_number_that_readers_of_json_take_for_others_is_refused_and_hides_nothing(
+    site: Site, people: dict[str, Any], number: str
+) -> None:
+    """What cannot be judged costs nothing: so nothing may be handed in that nobody can judge."""
+    body = f'{{"reply": "Done.", "claims": [{{"task": "call", "values": {{"calls": {number}}}}}]}}'
+    answer = await site.ask(
+        "POST", "/agents/me/heartbeats", key=people["hb"], content=body, headers={"content-type": "application/json"}
+    )
+    assert (answer.status_code, answer.json()["code"]) == (422, "validation")

@@ -128,7 +128,7 @@ class _Reading:
                 self._note(number, NO_BOX, len(line) - len(line.lstrip()))
 
     def _name_swallowed(self, number: int, line: str) -> None:
-        """Name a box that begins a line for whoever takes other characters for the end of one."""
+        """Name the first box in it that begins a line for whoever takes other characters for the end of one."""
         at = 0
         for piece in line.splitlines(keepends=True):
             box = _BOX_LIKE.match(piece) if at else None
@@ -136,6 +136,7 @@ class _Reading:
                 self._note(
                     number, "no task: this is the middle of a line; only CR and LF end one", at + box.start("box")
                 )
+                return
             at += len(piece)
 
     def _misshapen(self, number: int, line: str, hidden: str | None) -> str:

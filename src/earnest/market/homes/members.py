@@ -264,8 +264,8 @@ def _duty_attention(duty: Duty | None) -> Iterator[JsonObject]:
         ("verdict_waits", duty.waiting, "Tasks wait for the operator's verdict.", None),
         (
             "target_out_of_reach",
-            day.possible < day.target,
-            f"A whole day can earn {day.possible} points, and the target is {day.target}.",
+            agreement.possible < day.target,
+            f"A whole day can earn {agreement.possible} points, and the target is {day.target}.",
             None,
         ),
     )

@@ -9,7 +9,7 @@ from earnest.accountability.asking import Asked
 from earnest.accountability.days import date_of
 from earnest.accountability.heartbeat import Heartbeat, Vote, vote_id
 from earnest.accountability.points import Charge, Rule
-from earnest.accountability.score import today
+from earnest.accountability.score import standing
 from earnest.accountability.service import AGREEMENTS, HEARTBEATS, SCORES, VOTES
 from earnest.accountability.verdicts import TaskVerdict, ruled
 from earnest.foundation.canonical import JsonObject, canonical_text
@@ -49,7 +49,8 @@ def decide(entry: Entry, heartbeat_id: str, task: str, *, verified: bool, reason
     HEARTBEATS.change(
         entry.transaction, entry.now_ms, heartbeat, after, touching=(heartbeat.account_id,), by=entry.me.id
     )
-    _conclude(entry, agreement, heartbeat, Conclusion(asked, verified, not (verified or old.is_failure(asked))))
+    failed = new.is_failure(asked) and not old.is_failure(asked)
+    _conclude(entry, agreement, heartbeat, Conclusion(asked, verified, failed))
     return {"heartbeat_id": heartbeat_id, "task": task, "points": new.points, "score": booking.day.score}
 
 
@@ -92,7 +93,7 @@ def vote(entry: Entry, word: Literal["up", "down"], message_id: str) -> JsonObje
         day = book(entry, agreement, charges, date=date, source=message_id).day
     else:
         recent = SCORES.recent(entry.transaction, heartbeat.account_id)
-        day = today(score, recent, date, agreement.zone, agreement.possible)
+        _, day = standing(score, recent, date, agreement.zone, agreement.possible)
     points = sum(charge.points for charge in charges)
     return {"points": points, "score": day.score, "target": day.target}
 

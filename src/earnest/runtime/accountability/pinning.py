@@ -1,5 +1,6 @@
 """The operator accepts a contract, says when and how often it holds, and lets a task begin anew."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -12,8 +13,8 @@ from earnest.accountability.agreement import (
 )
 from earnest.accountability.gate import is_time, is_zone
 from earnest.accountability.service import AGREEMENTS
-from earnest.contracts.heartbeat.task import Contract
-from earnest.foundation.canonical import JsonObject
+from earnest.contracts.heartbeat.task import Contract, promise_of
+from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Faulty, Refused
 from earnest.identity.account import Kind
 from earnest.identity.caller import Scope
@@ -81,12 +82,16 @@ def save_agreement(entry: Entry, known: Agreement | None, after: Agreement, *, e
 
 
 def _pinned(entry: Entry, agreement: Agreement, text: str) -> Agreement:
+    contract = read_contract(text)
+    was, now = ({task.id: promise_of(task) for task in one.tasks} for one in (agreement.contract, contract))
+    exhausted = [task for task in json.loads(agreement.exhausted) if was.get(task) in (None, now.get(task))]
     return replace(
         agreement,
         text=text,
-        digest=read_contract(text).digest,
+        digest=contract.digest,
         pinned_at_ms=entry.now_ms,
         pinned_by=entry.me.id,
+        exhausted=canonical_text(exhausted),
         offered="",
         weakened="{}",
     )

@@ -59,9 +59,10 @@ def read_artifact(turn: Path, path: str) -> bytes:
             os.dup2(descriptor, at, inheritable=False)
             os.close(descriptor)
         with os.fdopen(os.open(name, _FILE_FLAGS, dir_fd=at), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
                 raise Refused("validation", "it is no regular file")
-            content = file.read(ARTIFACT_BYTES_MAX + 1)
+            content = file.read(ARTIFACT_BYTES_MAX + 1) if found.st_size <= ARTIFACT_BYTES_MAX else b""
     if not content or len(content) > ARTIFACT_BYTES_MAX:
         raise Refused("validation", f"an artifact has 1 to {ARTIFACT_BYTES_MAX} bytes")
     return content

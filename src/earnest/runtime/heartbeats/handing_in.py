@@ -50,7 +50,7 @@ class HandingIn:
         """
         turn = self._state.kept.turn
         assert turn is not None
-        if self._clock.now_ms() - turn.at_ms > STALE_MS:
+        if not turn.heartbeat_id and self._clock.now_ms() - turn.at_ms > STALE_MS:
             raise self._given_up("it is days old: whether it was handed in is not known any more")
         try:
             if not turn.heartbeat_id:

@@ -1,10 +1,13 @@
 """What does a runner ask of a platform?"""
 
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from earnest.client.client import AsyncClient
 from earnest.client.payloads_scores import CheckedIn, Due, Heartbeat, Score
 from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Unavailable
+
+T = TypeVar("T")
 
 
 class HeartbeatPlatform(Protocol):
@@ -39,11 +42,11 @@ class PlatformOverHttp:
 
     async def due(self) -> Due:
         """See `HeartbeatPlatform`."""
-        return await self._client.due_tasks()
+        return _of(Due, await self._client.due_tasks())
 
     async def score(self) -> Score:
         """See `HeartbeatPlatform`."""
-        return await self._client.get_score()
+        return _of(Score, await self._client.get_score())
 
     async def upload(self, content: bytes) -> str:
         """See `HeartbeatPlatform`."""
@@ -51,8 +54,15 @@ class PlatformOverHttp:
 
     async def check_in(self, key: str, body: JsonObject) -> CheckedIn:
         """See `HeartbeatPlatform`."""
-        return await self._client.keyed(key).check_in(**body)  # type: ignore[arg-type]
+        return _of(CheckedIn, await self._client.keyed(key).check_in(**body))  # type: ignore[arg-type]
 
     async def heartbeat(self, heartbeat_id: str) -> Heartbeat:
         """See `HeartbeatPlatform`."""
-        return await self._client.get_heartbeat(heartbeat_id)
+        return _of(Heartbeat, await self._client.get_heartbeat(heartbeat_id))
+
+
+def _of(shape: Any, found: T) -> T:
+    """The answer, if it has the members of this `TypedDict`. Raises `Unavailable`: somebody on the way has given it."""
+    if isinstance(found, dict) and shape.__required_keys__ <= found.keys():
+        return found
+    raise Unavailable("what answered is no platform: its answer lacks what was asked for")

@@ -121,6 +121,6 @@ def _turn(found: dict[str, Any]) -> Turn:
     texts = (turn.key, turn.folder, turn.heartbeat_id)
     if not (all(isinstance(text, str) for text in texts) and turn.key and turn.key.isalnum()):
         raise ValueError("its turn has no key")
-    if not (type(turn.at_ms) is int and isinstance(turn.body, dict)):
+    if not (type(turn.at_ms) is int and isinstance(turn.body, dict) and isinstance(turn.body["artifacts"], list)):
         raise ValueError("its turn has no body")
     return turn

@@ -325,6 +325,19 @@ async def test_a_retry_is_told_what_was_tried_and_an_exact_repeat_is_refused(tmp
     assert codes[:1] == ["repeated_call"]
 
 
+async def test_a_call_with_unusable_arguments_is_a_failed_call_and_no_fault_of_ours(tmp_path: Path) -> None:
+    script = {
+        **MACHINE_CHECKED,
+        "planner": [plan("a.txt"), says("no")],
+        "executor": answers({"calls": [{"tool": "shell", "args": {"comand": "true"}}]}),
+        "graceful": fails(400),
+    }
+    found, _ = await worked(tmp_path, script)
+    codes = [one.record.failure.code for one in said(found, ToolCalled) if one.record.failure]  # type: ignore[attr-defined]
+    assert codes == ["bad_args", "repeated_call"]
+    assert (found.result.directive, found.result.cause) == (State.ABANDON, Cause.PLANNING), found.result.summary
+
+
 async def test_the_same_call_again_and_again_ends_the_execution(tmp_path: Path) -> None:
     script = {
         **MACHINE_CHECKED,

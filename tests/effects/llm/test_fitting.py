@@ -26,12 +26,17 @@ def bounded(kind: str, low: str, high: str) -> Forms:
     return st.fixed_dictionaries({"type": st.just(kind)}, optional={low: SMALL, high: SMALL})
 
 
+def named(form: dict[str, Any]) -> dict[str, Any]:
+    """A form requires only what it names: others are refused."""
+    return form | {"required": [key for key in form.get("required", ()) if key in form["properties"]]}
+
+
 def containers(inner: Forms) -> Forms:
     return (
         st.fixed_dictionaries(
             {"type": st.just("object"), "properties": st.dictionaries(st.sampled_from(KEYS), inner, max_size=3)},
             optional={"required": st.lists(st.sampled_from(KEYS), unique=True), "additionalProperties": st.booleans()},
-        )
+        ).map(named)
         | st.fixed_dictionaries(
             {"type": st.just("array"), "items": inner}, optional={"minItems": SMALL, "maxItems": SMALL}
         )
@@ -79,6 +84,11 @@ def test_what_does_not_fit_is_named_with_its_place(value: Any, fault: str) -> No
     assert found.startswith(fault)
 
 
+def test_of_a_long_list_only_the_first_item_that_does_not_fit_is_told() -> None:
+    form: JsonObject = {"type": "array", "items": {"type": "array", "items": {"type": "string"}}}
+    assert misfits(form, [["a"], ["b", 1, 2], *[[3]] * 100]) == ["/1/1: Input should be a valid string"]
+
+
 def test_only_the_first_few_faults_are_told_each_in_short() -> None:
     form: JsonObject = {"type": "object", "additionalProperties": False}
     found = misfits(form, {f"{at}" + "k" * 1_000: 1 for at in range(100)})
@@ -91,6 +101,7 @@ def test_only_the_first_few_faults_are_told_each_in_short() -> None:
     [
         {"type": "string", "pattern": "(a+)+$"},
         {"$ref": "#"},
+        {"type": "object", "required": ["a"]},
         {"type": "object", "properties": {"a": {"oneOf": [{"type": "null"}]}}},
         {"type": "number"},
         {"enum": ["a"], "type": "integer"},

@@ -22,7 +22,7 @@ STREAM = (
     said("Grüße, ")
     + b": keep alive\n\n"
     + said("Ω 😀", "stop")
-    + event(usage={"prompt_tokens": 3})
+    + event(usage={"prompt_tokens": 3, "completion_tokens": 4})
     + b"data: [DONE]\n\n"
 )
 
@@ -39,7 +39,7 @@ def read(*pieces: bytes) -> Answer:
 def test_where_the_wire_cuts_changes_nothing(cuts: list[int]) -> None:
     answer = read(*(STREAM[start:end] for start, end in zip([0, *cuts], [*cuts, len(STREAM)], strict=True)))
     assert (answer.text, answer.finish, answer.model) == ("Grüße, Ω 😀", Finish.STOP, "m")
-    assert answer.usage == Usage(prompt_tokens=3)
+    assert answer.usage == Usage(prompt_tokens=3, completion_tokens=4)
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,17 @@ def test_thoughts_and_other_choices_are_no_answer() -> None:
 
 
 @pytest.mark.parametrize("count", [-1, 1.5, "3", True, None, 2**60, [1]])
-def test_a_count_that_is_none_counts_nothing(count: object) -> None:
-    assert read(event(usage={"prompt_tokens": count, "completion_tokens": 2})).usage == Usage(completion_tokens=2)
+def test_half_a_count_counts_nothing(count: object) -> None:
+    assert read(event(usage={"prompt_tokens": count, "completion_tokens": 2})).usage == Usage()
+    assert read(event(usage={"prompt_tokens": 2, "completion_tokens": count})).usage == Usage()
+
+
+@pytest.mark.timeout(20)
+def test_a_long_line_in_small_pieces_is_put_together_once() -> None:
+    answer, characters = Answer(), 400_000
+    for piece in (b"data: {", *[b" "] * characters, b'"model": "m"}', b"\n", b"\n"):
+        answer.feed(piece)
+    assert answer.model == "m"
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from earnest.foundation.canonical import JsonValue
 from earnest.foundation.failures import FailureClass
 
 PROGRAM = str(Path(__file__).with_name("sample_server.py"))
+LYING = str(Path(__file__).with_name("lying_server.py"))
 
 
 class Bench:
@@ -86,6 +87,22 @@ async def test_a_call_leaves_the_record_that_every_tool_leaves(tmp_path: Path) -
         failed = await bench.call("mcp:sample/fail")
         assert failed.failure is not None
         assert (failed.failure.code, failed.failure.failure_class) == ("mcp_error", FailureClass.LOGICAL)
+
+
+@pytest.mark.timeout(30)
+async def test_an_answer_is_not_held_to_patterns_of_the_servers_own(tmp_path: Path) -> None:
+    async with opened(tmp_path, ServerSpec(name="sample", command=sys.executable, args=(LYING,))) as bench:
+        record = await bench.call("mcp:sample/endless")
+        assert (record.ok, record.output_excerpt) == (True, '{"n":"' + "a" * 40 + '!"}')
+
+
+async def test_an_answer_without_form_is_the_servers_failure_and_not_ours(tmp_path: Path) -> None:
+    async with opened(tmp_path, ServerSpec(name="sample", command=sys.executable, args=(LYING,))) as bench:
+        for tool in ("nothing", "strange"):
+            failure = (await bench.call(f"mcp:sample/{tool}")).failure
+            assert failure is not None
+            assert (failure.code, failure.failure_class) == ("mcp_error", FailureClass.LOGICAL)
+        assert (await bench.call("mcp:sample/large")).output_excerpt == f'{{"n":{2**70}}}'
 
 
 async def test_what_a_server_says_of_its_tools_is_bounded_and_believed_only_if_the_operator_does(

@@ -45,6 +45,7 @@ async def test_redirections_are_followed_and_each_is_looked_at() -> None:
         ("http://b.org:8080/", "url_refused"),
         ("http://user:word@b.org/", "url_refused"),
         ("file:///etc/passwd", "url_refused"),
+        ("http://[", "url_refused"),
         ("/again", "page_refused"),
     ],
 )

@@ -37,6 +37,10 @@ async def test_a_page_is_its_text_with_its_links_and_without_its_scripts() -> No
         ("a <b>", "text/plain; charset=utf-8", "a <b>"),
         ("plain", "", "plain"),
         (b"a\xffb", "text/plain; charset=nonsense", "a\ufffdb"),
+        (b"a\xffb", "text/plain; charset=idna", "a\ufffdb"),
+        (b"a\xffb", "text/plain; charset=undefined", "a\ufffdb"),
+        (b"a-" + b"b0a9" * 200_000, "text/plain; charset=punycode", "a-b0a9"),
+        (b"ab", 'text/plain; charset="a\0b"', "ab"),
     ],
 )
 async def test_text_comes_in_many_forms(body: str | bytes, content_type: str, shown: str) -> None:

@@ -66,6 +66,10 @@ def test_targets_come_from_environmental_calls_of_failing_subtasks() -> None:
     )
 
 
+def test_a_call_whose_arguments_named_nothing_has_no_target() -> None:
+    assert call("a", "b", target="").targets == ()
+
+
 def test_a_subtask_that_failed_half_and_half_counts_as_hindered() -> None:
     both = (judged("both", Answer.FAIL, LOGICAL), judged("both", Answer.FAIL, ENVIRONMENTAL))
     assert logically_failing(both, DEFAULT) == frozenset()

@@ -25,7 +25,8 @@ class Answer:
         """The model's name for itself."""
         self.usage = Usage()
         self._parts: list[str] = []
-        self._lines = b""
+        self._line: list[bytes] = []
+        """The pieces of a line whose end has not come: put together once, however small they are."""
         self._data: list[bytes] = []
 
     @property
@@ -40,7 +41,11 @@ class Answer:
 
     def feed(self, piece: bytes) -> None:
         """Take the next bytes of an event stream (WHATWG HTML §9.2), cut wherever the wire cut them."""
-        *lines, self._lines = (self._lines + piece).split(b"\n")
+        *lines, rest = piece.split(b"\n")
+        if lines:
+            lines[0] = b"".join([*self._line, lines[0]])
+            self._line.clear()
+        self._line.append(rest)
         for line in lines:
             if line not in {b"", b"\r"}:
                 if line.startswith(b"data:"):
@@ -118,6 +123,9 @@ def _finish(reason: object) -> Finish | None:
 
 
 def _usage(given: dict[str, Any]) -> Usage:
+    """Both counts or none: half a count would pass for a whole one."""
     counts = [given.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    prompt, completion = (count if type(count) is int and 0 <= count < TOKENS_MAX else 0 for count in counts)
+    prompt, completion = (count if type(count) is int and 0 <= count < TOKENS_MAX else None for count in counts)
+    if prompt is None or completion is None:
+        return Usage()
     return Usage(prompt_tokens=prompt, completion_tokens=completion)

@@ -106,6 +106,7 @@ class Server:
             with anyio.fail_after(OPEN_S) as patience:
                 async with _conversation(self.spec) as client:
                     patience.deadline = float("inf")
+                    client.session.validate_tool_result = _as_it_came  # type: ignore[method-assign, assignment]
                     if not ready.done():
                         ready.set_result(client)
                     await over.wait()
@@ -137,6 +138,10 @@ async def _conversation(spec: ServerSpec) -> AsyncIterator[Client]:
         Client(streamable_http_client(spec.url, http_client=http), cache=None) as client,
     ):
         yield client
+
+
+async def _as_it_came(_tool: str, _result: CallToolResult) -> None:
+    """In the library's stead, which checks an answer by patterns of the server's own, and some of those never end."""
 
 
 def _words(error: BaseException) -> str:

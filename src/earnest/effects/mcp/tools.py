@@ -1,5 +1,6 @@
 """How does a tool of an MCP server become one of ours, with the same record? What it says of itself is not trusted."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
@@ -110,6 +111,8 @@ class McpTool:
             return RawResult(failure=environmental("mcp_gone", str(error)))
         except MCPError as error:
             return RawResult(failure=_refusal(str(error)))
+        except ValueError:
+            return RawResult(failure=_refusal("its answer has no form that an answer may have"))
         output = "\n".join(_shown(result)).encode(errors="replace")
         if len(output) > OUTPUT_BYTES_MAX:
             return RawResult(failure=environmental("output_limit", f"the answer is over {OUTPUT_BYTES_MAX} bytes"))
@@ -134,7 +137,7 @@ def _shown(result: CallToolResult) -> Iterator[str]:
                 held = part.resource
                 yield held.text if isinstance(held, TextResourceContents) else f"[<{held.uri}>, no text]"
     if not result.content and result.structured_content is not None:
-        yield canonical_text(result.structured_content)
+        yield json.dumps(result.structured_content, ensure_ascii=False, separators=(",", ":"))
 
 
 def _is_bounded(tool: ListedTool) -> bool:

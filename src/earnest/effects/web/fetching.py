@@ -159,7 +159,7 @@ class _Visit:
                 raise Unavailable(f"{address.host}: {_words(error)}") from None
             if location is None:
                 return page
-            url = urljoin(str(address), location)
+            url = _joined(address, location)
             self._request = Request()
         raise Refused("page_refused", f"more than {REDIRECTS_MAX} redirections")
 
@@ -222,6 +222,13 @@ class _Visit:
         if self._open is not None:
             self._open.settimeout(seconds)
         return seconds
+
+
+def _joined(address: WebAddress, location: str) -> str:
+    try:
+        return urljoin(str(address), location)
+    except ValueError as error:
+        raise Refused("url_refused", f"{address.host} leads on to what is no URL: {error}") from None
 
 
 def _is_address(text: str) -> bool:

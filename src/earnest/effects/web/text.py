@@ -1,6 +1,7 @@
 """What does a fetched page say, as text? HTML is read by a process of its own, other text as it is."""
 
 import asyncio
+import codecs
 import json
 import os
 import sys
@@ -21,6 +22,8 @@ WORKER_S: Final = 15
 HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 TEXTS: Final = frozenset({"application/json", "application/xml", "application/javascript", "application/yaml"})
 SUFFIXES: Final = ("+json", "+xml", "+yaml")
+NO_CHARSETS: Final = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
+"""Codecs that no page is written in: they fail, or take quadratic time."""
 SNIFFED_BYTES: Final = 4_096
 RESULTS_MAX: Final = 10
 FIELD_CHARACTERS_MAX: Final = 400
@@ -51,8 +54,9 @@ async def text_of(page: Page) -> str:
     if not is_text and (kind or b"\0" in page.body[:SNIFFED_BYTES]):
         raise Refused("page_refused", f"{page.url} is no text but {kind or 'binary'}")
     try:
-        return page.body.decode(charset or "utf-8", errors="replace")
-    except LookupError:
+        name = codecs.lookup(charset or "utf-8").name
+        return page.body.decode("utf-8" if name in NO_CHARSETS else name, errors="replace")
+    except (LookupError, ValueError):
         return page.body.decode(errors="replace")
 
 

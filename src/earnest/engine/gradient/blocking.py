@@ -40,8 +40,8 @@ class Call:
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        """What it was used on, a pair for each of its identities."""
-        return tuple(Target(tool=tool, target=self.target) for tool in sorted(self.tools))
+        """What it was used on, a pair for each of its identities; none if its arguments named nothing."""
+        return tuple(Target(tool=tool, target=self.target) for tool in sorted(self.tools)) if self.target else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

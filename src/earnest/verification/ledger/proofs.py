@@ -100,7 +100,8 @@ def _against_file(proof: Proof, demand: Demand, ledger: Ledger) -> str:
         return f"it quotes {proof.path}, which is not the file that is asked for"
     if demand.plausible or (named and not demand.measures):
         return ""
-    return _against_own_words(proof, demand, ledger)
+    said = "it only says what it was told to say" if only_says(ledger.calls[proof.at]) else ""
+    return _against_own_words(proof, demand, ledger) or said
 
 
 def _against_stdout(proof: Proof, demand: Demand, ledger: Ledger) -> str:

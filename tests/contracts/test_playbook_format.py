@@ -131,6 +131,7 @@ def test_defaults_are_those_of_the_page() -> None:
         (HEAD + "criteria: [{text: x, mode: maybe}]\nsubtasks:\n" + subtask("a"), 4, "verifiable, plausible"),
         (HEAD + "criteria: [{text: x, check: {}}]\nsubtasks:\n" + subtask("a"), 4, "'kind' is missing"),
         (HEAD + "subtasks:\n" + subtask("a") + subtask("a"), 6, "'a' is taken (line 5)"),
+        (HEAD + "subtasks:\n" + subtask("a", "after: [b],") + subtask("a"), 5, "'b', which is no subtask"),
         (HEAD + "subtasks:\n" + subtask("A"), 5, "a-z, 0-9 and _"),
         (HEAD + "subtasks:\n" + subtask("a", "sequence: 1, after: [],"), 5, "not both"),
         (HEAD + "subtasks:\n" + subtask("a", "sequence: 0,"), 5, "1 to 200"),

@@ -13,6 +13,7 @@ from earnest.app.readers import order_of
 from earnest.app.settings import Settings
 from earnest.effects.storage.database import Database
 from earnest.effects.storage.transaction import Transaction
+from earnest.effects.tools.toolbox import Toolbox
 from earnest.engine.gradient.cascade import Cause, State
 from earnest.engine.messages import FinalResult, SubTaskOutcome
 from earnest.foundation.errors import Broken, Refused
@@ -169,6 +170,28 @@ async def test_a_run_is_not_worked_twice_at_once(house: House, mark: str) -> Non
         await house.platform.runs.work(run_id)
     house.platform.engine.stop(run_id, Cause.USER, "enough")
     assert (await working).cause is Cause.USER
+
+
+async def test_a_run_that_is_still_got_ready_can_be_given_up_and_worked_later(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = await house.begin(_playbook(_subtask("one", 1, "x", "touch x")))
+    opening, opened = asyncio.Event(), asyncio.Event()
+
+    async def slowly(_toolbox: Toolbox, _tools: object) -> None:
+        opening.set()
+        await opened.wait()
+
+    monkeypatch.setattr(Toolbox, "open", slowly)
+    runs = house.platform.runs
+    working = asyncio.create_task(runs.work(run_id))
+    await opening.wait()
+    assert not runs.stop(run_id, "enough")
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
+    opened.set()
+    assert (await runs.work(run_id)).directive is State.ACCEPT
+    assert runs.stop(run_id, "it has ended")
 
 
 async def test_a_journal_that_cannot_be_written_ends_the_run_with_its_reason_wherever_it_fails(

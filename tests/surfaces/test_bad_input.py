@@ -105,6 +105,7 @@ def test_a_submission_that_is_no_folder_is_named(earnest: Earnest, tmp_path: Pat
         (("run", "tidy up", "--max-cost", "0.0000001"), "with at most 6 decimals"),
         (("run", "tidy up", "--max-cost", "nan"), "is no amount"),
         (("run", "tidy up", "--max-cost", "1e99"), "is no amount"),
+        (("run", "tidy up", "--max-cost", "1e999999"), "is no amount"),
         (("run", "tidy up", "--max-time", "0"), "--max-time"),
         (("run", "--fast", "a.yaml"), "No such option: --fast"),
         (("dance",), "No such command 'dance'"),

@@ -1,20 +1,27 @@
 """Does a conversation take what is typed and pasted, answer every command, and go on whatever goes wrong?"""
 
 import asyncio
+import os
+import signal
 import stat
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from earnest.app.settings import read_settings
+from earnest.app.settings import Settings, read_settings
+from earnest.effects.tools.toolbox import Toolbox
 from earnest.foundation.errors import Unavailable
 from earnest.surfaces.cli.asking import Terminal
 from earnest.surfaces.cli.conversation import COMMANDS, Conversation
 from earnest.surfaces.cli.prompt import HISTORY_BYTES_MAX, HISTORY_NAME, Prompt
+from earnest.surfaces.cli.task import _stopping
 
 from .endpoint import no_model
 
@@ -31,7 +38,10 @@ def typing() -> Iterator[PipeInput]:
 
 async def typed(pipe: PipeInput, home: Path, text: str, on_shown: Callable[[], None] = lambda: None) -> str:
     pipe.send_text(text)
-    return await asyncio.wait_for(Prompt(lambda: home, [f"/{name}" for name in COMMANDS], on_shown).read(), 10)
+    prompt = Prompt(lambda: home, [f"/{name}" for name in COMMANDS], on_shown)
+    read = await asyncio.wait_for(prompt.read(), 10)
+    prompt.keep()
+    return read
 
 
 @pytest.mark.parametrize(
@@ -71,6 +81,23 @@ async def test_the_history_is_kept_bounded_and_private(typing: PipeInput, tmp_pa
 async def test_without_a_data_directory_there_is_a_prompt_all_the_same(typing: PipeInput, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert await typed(typing, tmp_path / "file", "hello\r") == "hello"
+
+
+async def test_enter_does_not_wait_until_it_is_known_where_the_history_is(typing: PipeInput, tmp_path: Path) -> None:
+    known = threading.Event()
+
+    def home() -> Path:
+        known.wait()
+        return tmp_path
+
+    typing.send_text("ls\r")
+    prompt = Prompt(home, [], lambda: None)
+    try:
+        assert await asyncio.wait_for(prompt.read(), 10) == "ls"
+    finally:
+        known.set()
+    prompt.keep()
+    assert (tmp_path / HISTORY_NAME).read_text().endswith("+ls\n")
 
 
 @pytest.fixture
@@ -127,6 +154,44 @@ async def test_a_fault_does_not_end_the_conversation(
         assert await conversation.answer("do this")
         assert str(error) in capsys.readouterr().err
         assert not await conversation.answer("/quit")
+
+
+async def test_ctrl_c_while_everything_is_still_loaded_gives_the_line_up(
+    conversation: Conversation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loaded: Future[Settings] = Future()
+    answering = asyncio.create_task(conversation.answer("count the files", loaded))
+    await asyncio.sleep(0)
+    conversation.interrupt()
+    assert await answering
+    loaded.set_exception(Unavailable("the settings are wrong"))
+    assert capsys.readouterr().out == "stopped\n"
+    assert await conversation.answer("/cost", loaded)
+    assert capsys.readouterr().err == ""
+
+
+async def test_ctrl_c_while_a_run_is_still_got_ready_gives_it_up(
+    conversation: Conversation, playbook: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def never(_toolbox: Toolbox, _tools: object) -> None:
+        conversation.interrupt()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Toolbox, "open", never)
+    assert await asyncio.wait_for(conversation.answer(f"/run {playbook}"), 30)
+    assert capsys.readouterr().out.endswith("stopped\n")
+
+
+def test_a_signal_while_a_run_is_still_got_ready_does_as_usual() -> None:
+    platform = SimpleNamespace(runs=SimpleNamespace(stop=lambda _run_id, _detail: False))
+
+    async def work() -> None:
+        with _stopping(platform, "run"):  # type: ignore[arg-type]  # of which only this is used
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.Event().wait()
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(work())
 
 
 async def test_a_playbook_is_worked_remembered_and_audited(

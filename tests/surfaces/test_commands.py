@@ -251,6 +251,14 @@ def test_a_reader_that_goes_away_is_no_failure_to_talk_about(arguments: tuple[st
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_whatever_is_closed_a_command_works(closed: str, home: Path, playbook: Path, earnest: Earnest) -> None:
+    command: list[str | Path] = ["sh", "-c", f'"$0" "$@" {closed}', PROGRAM, "run", "--quiet", playbook]
+    done = subprocess.run(command, env=_environment(home), capture_output=True, check=True)
+    assert done.stderr == b""
+    assert earnest("journal", "verify", "--json").json["intact"]
+
+
 def test_a_run_is_finished_though_nobody_listens(home: Path, playbook: Path, earnest: Earnest) -> None:
     read, write = os.pipe()
     os.close(read)

@@ -131,10 +131,10 @@ class _Parser:
     def _ordered(self, nodes: Sequence[Node], subtasks: Sequence[Subtask]) -> tuple[Subtask, ...]:
         """The subtasks with the sequence that follows from `after`; unknown names and cycles are faults."""
         node_of_id = {task.id: node for node, task in zip(nodes, subtasks, strict=True)}
-        for task in subtasks:
+        for node, task in zip(nodes, subtasks, strict=True):
             for other in task.after or ():
                 if other and other not in node_of_id:
-                    self.reader.fault(node_of_id[task.id], f"comes after {other!r}, which is no subtask here")
+                    self.reader.fault(node, f"comes after {other!r}, which is no subtask here")
         given = {task.id: task.sequence for task in subtasks if task.after is None}
         after = {
             task.id: [other for other in task.after if other in node_of_id]

@@ -89,6 +89,7 @@ class TaskRuns:
     def __init__(self, services: TaskServices) -> None:
         self._services = services
         self._working: set[str] = set()
+        self._preparing: set[str] = set()
 
     async def begin(self, order: Order) -> str:
         """Take an order on; the id of its run, which `work` then works.
@@ -112,10 +113,21 @@ class TaskRuns:
         if run_id in self._working:
             raise Refused("run_in_work", f"{run_id} is being worked already")
         self._working.add(run_id)
+        self._preparing.add(run_id)
         try:
             return await self._resume(run_id)
         finally:
+            self._preparing.discard(run_id)
             self._working.discard(run_id)
+
+    def stop(self, run_id: str, detail: str) -> bool:
+        """End a run in the user's name; one that has ended is left alone.
+
+        False while its servers of tools and whatever else it needs are still got ready: then whoever awaits `work` has
+        to be cancelled, and the run stays unfinished.
+        """
+        self._services.engine.stop(run_id, Cause.USER, detail)
+        return run_id not in self._preparing
 
     def workspace_of(self, run_id: str) -> Path:
         """Where the run's files are."""
@@ -153,6 +165,7 @@ class TaskRuns:
             failed=lambda reason: run.stop(Role.RUNTIME, Cause.FAULT, reason),
         )
         run = await self._admit(run_id, left, book, pauses)
+        self._preparing.discard(run_id)
         end_tap = services.bus.tap(f"book of {run_id}", book.see)
         last: tuple[Fact, ...] = ()
         result = next((m.payload for m in kept.messages.values() if isinstance(m.payload, FinalResult)), None)

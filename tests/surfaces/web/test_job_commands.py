@@ -99,7 +99,9 @@ def test_an_amount_is_exact(amount: str, micro: int) -> None:
     assert micro_of(amount_of(micro)) == micro
 
 
-@pytest.mark.parametrize("amount", ["", "two", "-1", "0.0000001", "NaN", "Infinity", "1,50"])
+@pytest.mark.parametrize(
+    "amount", ["", "two", "-1", "0.0000001", "NaN", "sNaN", "Infinity", "1,50", "1e99999", "1e999999"]
+)
 def test_what_is_no_amount_is_refused(amount: str) -> None:
     with pytest.raises(Refused):
         micro_of(amount)

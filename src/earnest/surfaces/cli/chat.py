@@ -80,8 +80,10 @@ async def talk(prompt: "Prompt", ready: "Future[Settings]") -> None:
                 say(f"earnest {__version__}: say what is to be done, or /help")
                 while True:
                     text = await prompt.read()
-                    await asyncio.wait((asyncio.wrap_future(ready),))
-                    if not await conversation.answer(text):
+                    keeping = asyncio.ensure_future(asyncio.to_thread(prompt.keep))
+                    goes_on = await conversation.answer(text, ready)
+                    await keeping
+                    if not goes_on:
                         return
 
 

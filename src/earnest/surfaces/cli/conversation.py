@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import wait
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,8 @@ from earnest.foundation.errors import EarnestError, Refused
 from earnest.surfaces.cli.printing import NobodyListens, complain, say, short
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from earnest.app.platform import Platform
     from earnest.app.settings import Settings
     from earnest.engine.messages import Usage
@@ -50,9 +53,12 @@ class Conversation:
     async def __aexit__(self, *_: object) -> None:
         await self._open.aclose()
 
-    async def answer(self, text: str) -> bool:
-        """Answer one line; False if it was the last. Whatever goes wrong is told, and the conversation goes on."""
-        self._busy = asyncio.get_running_loop().create_task(self._answer(text.strip()))
+    async def answer(self, text: str, loaded: "Future[Settings] | None" = None) -> bool:
+        """Answer one line, once `loaded` is done; False if it was the last.
+
+        Whatever goes wrong is told, and the conversation goes on.
+        """
+        self._busy = asyncio.get_running_loop().create_task(self._answer(text.strip(), loaded))
         try:
             return await self._busy
         except asyncio.CancelledError:
@@ -72,18 +78,18 @@ class Conversation:
 
     def interrupt(self) -> None:
         """Ctrl+C: end the run that is being worked, with all its processes, or else whatever else is being done."""
-        if self._run_id and self._platform is not None:
-            from earnest.engine.gradient.cascade import Cause  # noqa: PLC0415
-
-            self._platform.engine.stop(self._run_id, Cause.USER, "stopped by Ctrl+C")
-        elif self._busy is not None:
+        if self._run_id and self._platform and self._platform.runs.stop(self._run_id, "stopped by Ctrl+C"):
+            return
+        if self._busy is not None:
             self._busy.cancel()
 
     @cached_property
     def _settings(self) -> "Settings":
         return self._read_settings()
 
-    async def _answer(self, text: str) -> bool:
+    async def _answer(self, text: str, loaded: "Future[Settings] | None") -> bool:
+        if loaded is not None:
+            await asyncio.to_thread(wait, (loaded,))  # what it raises is told by the command that asks for it
         found = _COMMAND.fullmatch(text)
         if found is None:
             if text:

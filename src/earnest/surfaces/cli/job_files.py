@@ -5,7 +5,7 @@ import json
 import mimetypes
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, DecimalException
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from earnest.client.client import Client
 from earnest.client.payloads import Requirement
 from earnest.contracts.criterion import criterion_to_json
 from earnest.contracts.spec import parse_spec
+from earnest.foundation.canonical import INTEGER_MAX
 from earnest.foundation.errors import Refused
 
 WHOLE: Final = "."
@@ -31,12 +32,15 @@ def micro_of(amount: str) -> int:
     """`2.50` in micro-units. Raises `Refused("validation")` for what is no amount."""
     try:
         micro = Decimal(amount) * MICRO
-        whole = int(micro)
-    except (InvalidOperation, ValueError, OverflowError):
+    except DecimalException:
+        micro = Decimal("NaN")
+    if not micro.is_finite():
         raise Refused("validation", f"{amount[:80]!r} is no amount: write it as 2.50") from None
-    if micro != whole or whole < 0:
-        raise Refused("validation", f"{amount[:80]!r} is no amount: at least 0, with at most six decimals")
-    return whole
+    if not 0 <= micro <= INTEGER_MAX or micro != int(micro):
+        raise Refused(
+            "validation", f"{amount[:80]!r} is no amount: from 0 to {INTEGER_MAX // MICRO}, with at most six decimals"
+        )
+    return int(micro)
 
 
 def amount_of(micro: int) -> str:

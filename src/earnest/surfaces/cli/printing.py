@@ -46,7 +46,13 @@ def tell(line: str) -> None:
 
 
 def prepare() -> None:
-    """Let a stdout that cannot show every character show it escaped."""
+    """Let a stdout that cannot show every character show it escaped.
+
+    What was closed leads nowhere, and takes its number: else the next file to be opened, such as the books, would.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - until the process ends
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
 

@@ -31,9 +31,10 @@ class Prompt:
     """
 
     def __init__(self, home: Callable[[], Path], commands: Sequence[str], on_shown: Callable[[], None]) -> None:
+        self._kept = _Kept(home)
         self._session: PromptSession[str] = PromptSession(
             "earnest> ",
-            history=ThreadedHistory(_Kept(home)),
+            history=ThreadedHistory(self._kept),
             completer=WordCompleter(list(commands), sentence=True),
             key_bindings=_keys(),
             prompt_continuation="       … ",
@@ -44,6 +45,10 @@ class Prompt:
         """The next request. Raises `EOFError` if there will be none."""
         return await self._session.prompt_async(handle_sigint=False)
 
+    def keep(self) -> None:
+        """Write what was read to the history, as soon as it is known where that is."""
+        self._kept.keep()
+
 
 class _Kept(History):
     """The history in a file of the data directory; none as long as there is no such directory to be had."""
@@ -51,6 +56,7 @@ class _Kept(History):
     def __init__(self, home: Callable[[], Path]) -> None:
         super().__init__()
         self._home = home
+        self._unkept: list[str] = []
 
     @cached_property
     def _file(self) -> FileHistory:
@@ -62,9 +68,15 @@ class _Kept(History):
             yield from self._file.load_history_strings()
 
     def store_string(self, string: str) -> None:
-        """Append."""
+        """Have it appended by `keep`: Enter waits neither for settings nor for a disk, or Ctrl+C would wait with it."""
+        self._unkept.append(string)
+
+    def keep(self) -> None:
+        """Append what was handed in since."""
+        strings, self._unkept = self._unkept, []
         with suppress(OSError, EarnestError):
-            self._file.store_string(string)
+            for string in strings:
+                self._file.store_string(string)
 
 
 def _keys() -> KeyBindings:

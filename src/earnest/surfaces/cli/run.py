@@ -1,7 +1,7 @@
 """`earnest run`: work a playbook or a task in words, and watch it."""
 
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, DecimalException
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +20,7 @@ def _micro(text: str) -> int:
     """Millionths of an amount such as `0.50`."""
     try:
         amount = Decimal(text) * 10**6
-    except InvalidOperation:
+    except DecimalException:
         amount = Decimal(-1)
     if not amount.is_finite() or not 0 <= amount <= COST_MAX_MICRO or amount != int(amount):
         raise typer.BadParameter(f"{text!r} is no amount from 0 to {COST_MAX_MICRO // 10**6} with at most 6 decimals")

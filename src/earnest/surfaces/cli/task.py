@@ -181,12 +181,13 @@ async def _run_id(platform: Platform, request: Request, order: Order | None) -> 
 
 @contextlib.contextmanager
 def _stopping(platform: Platform, run_id: str) -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into an honest end of the run; a second one has its usual effect."""
+    """Turn SIGINT and SIGTERM into an honest end of the run. A second one, or one too early for that, does as usual."""
     loop = asyncio.get_running_loop()
 
     def stop(number: signal.Signals) -> None:
         loop.remove_signal_handler(number)
-        platform.engine.stop(run_id, Cause.USER, f"stopped by {number.name}")
+        if not platform.runs.stop(run_id, f"stopped by {number.name}"):
+            signal.raise_signal(number)
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop, number)

@@ -29,6 +29,7 @@ ELSEWHERE: tuple[dict[str, str], ...] = (
     {},
     {"Origin": "https://evil.example"},
     {"Origin": "null"},
+    {"Origin": "http://["},
     {"Origin": "http://127.0.0.1:9999"},
     {"Origin": "https://127.0.0.1:8420.evil.example"},
     {"Origin": "http://evil.example", "Host": "127.0.0.1:8420"},

@@ -2,19 +2,23 @@
 
 import asyncio
 import contextlib
+import logging
 import os
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 from earnest.app import places
 from earnest.app.judges import reviews_in
 from earnest.app.mail_settings import mailer_of
 from earnest.app.platform import keep_sealing, open_auditor, open_sandbox_in
 from earnest.app.secrets_file import open_key_store, read_key_store
-from earnest.app.server_work import rails_of, work_of
+from earnest.app.server_work import Work, rails_of, work_of
 from earnest.app.settings import Settings
 from earnest.app.verifiers import verifier_for
-from earnest.effects.artifacts.store import ArtifactStore
+from earnest.effects.artifacts.store import MEBIBYTE, ArtifactStore
 from earnest.effects.bus.local import LocalBus
 from earnest.effects.clock import Chance, Clock, SystemChance, SystemClock
 from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Sandbox
@@ -29,6 +33,11 @@ from earnest.runtime.market.money import open_treasury
 from earnest.runtime.market.operating import the_operator
 from earnest.runtime.market.presence import Presences
 from earnest.verification.registry import Registry
+
+DISK_BYTES_MIN: Final = 64 * MEBIBYTE
+"""What is to be left: one artifact, or the journal of SQLite between two checkpoints."""
+BEGIN_AGAIN_MS: Final = 5_000
+_LOG: Final = logging.getLogger("earnest.work")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +70,8 @@ class Server:
         return {"facts": ("The number of the newest fact.", lambda: self.database.last_seq)}
 
     async def _books(self) -> str:
+        if fault := disk_fault(self.settings.home):
+            return fault
         try:
             await self.database.write(lambda _: None)
         except EarnestError as error:
@@ -114,9 +125,31 @@ async def open_server(settings: Settings) -> AsyncIterator[Server]:
         work = work_of(market, presences, mailer, rails_of(os.environ))
         stack.push_async_callback(presences.flush)
         for name, begin in {**work, "auditor": auditor.watch}.items():
-            server.working[name] = asyncio.get_running_loop().create_task(begin(), name=name)
+            server.working[name] = asyncio.get_running_loop().create_task(kept_up(name, begin, clock), name=name)
             stack.push_async_callback(_ended, server.working[name])
         yield server
+
+
+async def kept_up(name: str, begin: Work, clock: Clock) -> None:
+    """Have work go on: what a full disk or a busy database has ended begins again, for all of it is in the books.
+
+    Anything else that ends it is raised. The log has either.
+    """
+    while True:
+        try:
+            return await begin()
+        except EarnestError as error:
+            _LOG.error("%s has ended and begins again: %s", name, error)
+        except Exception:
+            _LOG.exception("%s has ended", name)
+            raise
+        await clock.sleep_ms(BEGIN_AGAIN_MS)
+
+
+def disk_fault(home: Path) -> str:
+    """What is wrong with the disk that the books lie on; empty for nothing."""
+    free_bytes = shutil.disk_usage(home).free
+    return f"the disk has {free_bytes // MEBIBYTE} MiB left" if free_bytes < DISK_BYTES_MIN else ""
 
 
 def operator_link_for(settings: Settings) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from typing import Final, NoReturn
 
 from earnest.foundation.canonical import JsonValue
@@ -45,8 +46,7 @@ def strict_json(data: bytes) -> JsonValue:
 def _object(pairs: list[tuple[str, JsonValue]]) -> JsonValue:
     entries = dict(pairs)
     if len(entries) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
         raise NotStrictJson(f"the key {twice[:80]!r} is there twice")
     return entries
 

@@ -32,6 +32,32 @@ async def test_bytes_come_back_as_they_were_and_run_nowhere(site: Site, crow: di
     assert got.headers["X-Content-Type-Options"] == "nosniff"
 
 
+@pytest.mark.parametrize("part", ["bytes=0-9", "bytes=0-1,5-6", "bytes=9999-", "bytes=x", "lines=1-2"])
+async def test_a_part_is_asked_for_in_vain(site: Site, crow: dict[str, str], part: str) -> None:
+    await site.ask("POST", "/artifacts", key=crow["live"], content=PAGE)
+    got = await site.ask("GET", f"/artifacts/{DIGEST}", key=crow["live"], headers={"Range": part})
+    assert (got.status_code, got.content, got.headers["Accept-Ranges"]) == (200, PAGE, "none")
+
+
+async def test_a_sender_that_goes_away_is_no_fault_of_ours(
+    site: Site, crow: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    said: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        said.append(message)
+
+    headers = [(b"authorization", f"Bearer {crow['live']}".encode())]
+    scope = {
+        "type": "http", "method": "POST", "path": "/api/v1/artifacts", "query_string": b"", "headers": headers,
+    }  # fmt: skip
+    await site.app(scope, receive, send)
+    assert (said, caplog.records) == ([], [])
+
+
 async def test_a_heartbeat_key_brings_artifacts_and_a_registered_one_does_not(site: Site, crow: dict[str, str]) -> None:
     assert (await site.ask("POST", "/artifacts", key=crow["hb"], content=b"x")).status_code == 201
     refused = await site.ask("POST", "/artifacts", key=crow["reg"], content=b"x")

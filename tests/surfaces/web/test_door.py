@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -14,7 +15,7 @@ from earnest.surfaces.web.door import BODY_BYTES_MAX
 from earnest.surfaces.web.limits import Quota, Quotas
 from earnest.surfaces.web.problems import CODES, problem
 
-from .conftest import GENEROUS, Site
+from .conftest import GENEROUS, URL, Site
 
 STRICT = Quotas(
     home=GENEROUS.home,
@@ -327,9 +328,32 @@ class TestLimits:
         ]
         assert codes == [401, 401, 401, 429]
 
+    async def test_an_address_is_counted_by_itself_and_an_ipv6_one_by_its_network(self, site: Site) -> None:
+        async def asked_from(address: str) -> int:
+            transport = httpx2.ASGITransport(app=site.app, client=(address, 1))
+            async with httpx2.AsyncClient(transport=transport, base_url=URL) as client:
+                return (await client.get("/api/v1/jobs")).status_code
+
+        assert [await asked_from("::ffff:192.0.2.1") for _ in range(4)] == [200, 200, 200, 429]
+        assert await asked_from("192.0.2.1") == 429, "the same, written otherwise"
+        assert await asked_from("::ffff:192.0.2.2") == 200
+        assert [await asked_from(f"2001:db8::{number}") for number in range(4)] == [200, 200, 200, 429]
+        assert await asked_from("2001:db8:0:1::") == 200
+
     async def test_machines_of_the_operator_are_not_counted(self, site: Site) -> None:
         codes = {(await site.client.get(path)).status_code for path in ("/healthz", "/readyz", "/metrics") * 5}
         assert codes == {200}
+
+
+@pytest.mark.parametrize("method", ["POST", "GET"])
+async def test_what_is_given_twice_among_very_much_is_found_at_once(site: Site, method: str) -> None:
+    members = ",".join(f'"k{number}":1' for number in range(80_000))
+    body = f'{{{members},"k79999":1}}' if method == "POST" else ""
+    path = "/agents/register" if method == "POST" else "/jobs?" + "&".join(["limit=1"] * 8_000)
+    begin_s = time.process_time()
+    answer = await site.ask(method, path, content=body, headers=JSON)
+    assert answer.json()["code"] == ("malformed_json" if method == "POST" else "validation")
+    assert time.process_time() - begin_s < 0.5
 
 
 # Health.

@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
+import httpx2
 import jsonschema_rs
 import pytest
 from mcp import MCPError
@@ -11,9 +13,10 @@ from mcp_types import CallToolResult
 
 from earnest.runtime.market.market import Market
 from earnest.surfaces.mcp.table import TOOLS
+from earnest.surfaces.web.app import create_app
 from earnest.surfaces.web.limits import Quota, Quotas
 
-from .conftest import GENEROUS
+from .conftest import GENEROUS, HASHING, URL
 from .jobs import RIGHT, fund, job_body
 from .listening import Listening, listening
 
@@ -166,6 +169,36 @@ async def test_a_message_is_answered_with_the_headers_of_every_answer(site: List
     assert len(answer.headers.get_list("Date")) == 1
 
 
+async def test_of_two_keys_neither_speaks(site: Listening) -> None:
+    agent = await site.agent("maya", await site.operator())
+    message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    keys = [("Authorization", f"Bearer {agent['live']}"), ("Authorization", f"Bearer {agent['hb']}")]
+    answer = await site.client.post("/mcp", json=message, headers=[*keys, ("Accept", "application/json")])
+    assert (answer.status_code, answer.json()["code"]) == (401, "unknown_key")
+
+
+async def test_nobody_holds_a_stream_open_on_which_nothing_would_be_said(site: Listening) -> None:
+    agent = await site.agent("maya", await site.operator())
+    sent = {"Authorization": f"Bearer {agent['live']}", "Accept": "text/event-stream"}
+    answer = await site.client.get("/mcp", headers=sent)
+    assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
+    assert answer.headers["Allow"] == "POST"
+    assert answer.json()["request_id"] == answer.headers["Request-Id"]
+
+
+async def test_a_stranger_uses_up_nobodys_messages_but_their_own(market: Market) -> None:
+    quotas = replace(GENEROUS, read=Quota(name="read", count=2, window_s=60))
+    app = create_app(market, HASHING, url=URL, quotas=quotas)
+
+    async def message_from(address: str) -> str:
+        transport = httpx2.ASGITransport(app=app, client=(address, 1))
+        async with httpx2.AsyncClient(transport=transport, base_url=URL) as client:
+            return str((await client.post("/mcp", json={})).json()["code"])
+
+    assert [await message_from("192.0.2.1") for _ in range(3)] == ["missing_key"] * 2 + ["quota_exceeded"]
+    assert await message_from("192.0.2.2") == "missing_key"
+
+
 async def test_a_login_cookie_does_not_speak(site: Listening) -> None:
     page = await site.client.post(f"/setup/{site.operator_link()}", data={"handle": "olga"})
     assert page.status_code == 200
@@ -201,10 +234,19 @@ async def test_arguments_that_make_no_request_are_refused(site: Listening, argum
         assert said(result)["code"] == "validation"
 
 
+async def test_arguments_too_long_for_an_address_are_refused_as_all_others_are(site: Listening) -> None:
+    agent = await site.agent("maya", await site.operator())
+    async with site.speaking(agent["live"]) as client:
+        for tool, arguments in (("get_job", {"job_id": "x" * 100_000}), ("list_jobs", {"cursor": "x" * 100_000})):
+            result = await client.call_tool(tool, arguments)
+            assert result.is_error
+            assert said(result)["code"] == "validation"
+
+
 async def test_an_id_stays_one_segment_of_the_path(site: Listening) -> None:
     agent = await site.agent("maya", await site.operator())
     async with site.speaking(agent["live"]) as client:
-        for hostile in ("../agents/me", "x/claim", "x?mine=true", "..%2Fagents%2Fme"):
+        for hostile in ("../agents/me", "x/claim", "x?mine=true", "..%2Fagents%2Fme", ".", ".."):
             assert said(await client.call_tool("get_job", {"job_id": hostile}))["code"] == "not_found"
 
 

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -59,12 +60,15 @@ def test_a_platform_begins_is_ready_and_stops(platform: tuple["subprocess.Popen[
     assert httpx2.get(f"{url}/readyz", timeout=ENDED_S).json() == {"status": "ready", "wrong": {}}
     registered = httpx2.post(f"{url}/api/v1/agents/register", json={"handle": "maya_r"})
     assert registered.headers.get_list("date") == [registered.headers["date"]], "one date, not two"
+    with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as line:
+        line.sendall(b"no request of anybody\r\n\r\n")
+        assert line.recv(100).startswith(b"HTTP/1.1 400")
     beside = run(home, "serve", "--port", "0")
     assert beside.returncode == 3
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(3)]
     assert lines[2].startswith(f"{url}/setup/"), "the way in for the operator"
-    assert registered.json()["key"] not in end(process)
+    assert end(process) == "", "neither a key nor what a stranger sent"
     again, url = begin(home)
     me = httpx2.get(f"{url}/api/v1/agents/me", headers={"Authorization": f"Bearer {registered.json()['key']}"})
     assert me.json()["handle"] == "maya_r"

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import uvicorn
 
-from earnest.surfaces.web.serving import _Serving
+from earnest.app.server_settings import ServerSettings
+from earnest.surfaces.web.serving import _Serving, listen
 from earnest.surfaces.web.wire import BYTES_S_MIN, HEAD_BYTES_MAX, PATIENCE_S, BoundedHttp
 
 HEAD = b"POST / HTTP/1.1\r\nhost: here\r\ncontent-length: %d\r\n\r\n"
@@ -115,6 +116,15 @@ async def test_a_head_without_end_is_refused(line: Line) -> None:
     line.writer.write(b"GET / HTTP/1.1\r\nx: " + b"y" * (HEAD_BYTES_MAX + 65_536 * 4))
     async with asyncio.timeout(10):
         assert (await line.reader.readline()).startswith(b"HTTP/1.1 400")
+
+
+def test_a_body_does_not_wait_for_the_receipt_of_its_head() -> None:
+    with (
+        listen(ServerSettings(port=0)) as listener,
+        socket.create_connection(listener.getsockname()),
+        listener.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.mark.slow

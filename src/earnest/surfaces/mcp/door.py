@@ -15,17 +15,19 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from earnest import __version__
 from earnest.effects.clock import Chance, Clock
-from earnest.surfaces.mcp.calling import Rest
+from earnest.surfaces.mcp.calling import Asker, Rest
 from earnest.surfaces.mcp.operations import HttpRequest, Operation, operation_of
 from earnest.surfaces.mcp.table import TOOLS
 from earnest.surfaces.web.calls import API
 from earnest.surfaces.web.door import BODY_BYTES_MAX
+from earnest.surfaces.web.problems import problem
 from earnest.surfaces.web.schema import document
 
 PATH: Final = "/mcp"
@@ -88,12 +90,17 @@ class Speaker:
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a message of somebody who has a key; anybody else is answered as by any route."""
         if self._needs_key:
-            who = await self._rest.ask(_WHO, _authorization(Headers(scope=scope)))
+            who = await self._rest.ask(_WHO, Asker.of(HTTPConnection(scope)))
             if who.status_code != 200:
                 headers = {name: text for name, text in who.headers.items() if name.lower() not in _NOT_RELAYED}
                 await Response(who.content, who.status_code, headers)(scope, receive, send)
                 return
             send = _with_headers(send, who.headers)
+            if scope["method"] == "GET":  # a stream of what is said unasked, which would be nothing, for ever
+                refusal = problem("method_not_allowed", "nothing is said here unasked", who.headers["request-id"], PATH)
+                refusal.headers["Allow"] = "POST"
+                await refusal(scope, receive, send)
+                return
         await self.manager.handle_request(scope, receive, send)
 
     def _server(self) -> Server[Any]:
@@ -124,8 +131,8 @@ class Speaker:
         operation = self._operations().get(params.name)
         if operation is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool {params.name[:80]!r}")
-        authorization = _authorization(context.request.headers) if context.request else ""
-        return await self._rest.call(operation, params.arguments or {}, authorization)
+        asker = Asker.of(context.request) if context.request else Asker()
+        return await self._rest.call(operation, params.arguments or {}, asker)
 
 
 def _with_headers(send: Send, of: Mapping[str, str]) -> Send:
@@ -137,10 +144,6 @@ def _with_headers(send: Send, of: Mapping[str, str]) -> Send:
         await send(message)
 
     return sending
-
-
-def _authorization(headers: Headers) -> str:
-    return headers.get("authorization", "")
 
 
 def _security(url: str) -> TransportSecuritySettings:

@@ -144,7 +144,7 @@ def _self_contained(schema: dict[str, Any], schemas: Mapping[str, Any]) -> dict[
 def _id(name: str, value: object) -> str:
     """One segment of a path, which a server that decodes it reads as one segment too."""
     text = _text(name, value)
-    if "/" in text:
+    if "/" in text or text in {".", ".."}:
         raise Refused("not_found", f"there is nothing with the {name} {text[:80]!r}")
     return quote(text, safe="")
 

@@ -8,6 +8,7 @@ before, in `door.py`; the headers that every answer has are added there.
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
@@ -256,9 +257,10 @@ def _check_query(request: Request, route: APIRoute) -> None:
     if strange:
         errors = [_fault(f"#/query/{name[:80]}", "unknown_field") for name in strange[:20]]
         raise Refused("unknown_field", f"{json.dumps(strange[0][:80])} is no parameter of this", errors=errors)
-    if twice := [name for name in names if names.count(name) > 1]:
-        errors = [{"pointer": f"#/query/{twice[0]}", "code": "validation", "detail": "given twice"}]
-        raise Refused("validation", f"{twice[0]} is given twice", errors=errors)
+    if len(set(names)) < len(names):
+        [(twice, _)] = Counter(names).most_common(1)
+        errors = [{"pointer": f"#/query/{twice}", "code": "validation", "detail": "given twice"}]
+        raise Refused("validation", f"{twice} is given twice", errors=errors)
 
 
 def _fault(pointer: str, code: str) -> dict[str, JsonValue]:

@@ -11,10 +11,9 @@ from email.utils import formatdate
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Final
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import cookie_parser
+from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -77,6 +76,8 @@ class Door:
                 await call.refused(refused)(scope, receive, passing.send)
             else:
                 await self._app(scope, _bounded(call, receive), passing.send)
+        except ClientDisconnect:  # nobody is there to be answered
+            return
         except Exception as error:
             if passing.status:
                 raise
@@ -233,7 +234,11 @@ def _network(text: str) -> str:
         address = ip_address(text)
     except ValueError:
         return text
-    return address.exploded[:IPV6_NETWORK_CHARACTERS] if isinstance(address, IPv6Address) else text
+    if not isinstance(address, IPv6Address):
+        return text
+    if address.ipv4_mapped is not None:  # as a proxy writes it that listens by both
+        return str(address.ipv4_mapped)
+    return address.exploded[:IPV6_NETWORK_CHARACTERS]
 
 
 def _is_own_page(headers: Headers, url: str) -> bool:
@@ -241,4 +246,4 @@ def _is_own_page(headers: Headers, url: str) -> bool:
     origin = headers.get("origin")
     if origin is None:
         return headers.get("sec-fetch-site") == "same-origin"
-    return origin == url or urlsplit(origin).netloc == headers.get("host", "")
+    return origin == url or origin.partition("://")[2] == headers.get("host", "")

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import FileResponse
+from starlette.types import Receive, Scope, Send
 
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
@@ -72,7 +73,17 @@ async def get_artifact(sha256: Sha256, call: MyCall) -> Response:
     found = call.market.desk.database.read_sync(lambda reader: find_readable(reader, call.me, sha256))
     path = await asyncio.to_thread(call.market.artifacts.checked, found.sha256)
     name = sha256.removeprefix("sha256:")
-    return FileResponse(path, media_type=found.media_type, filename=name, headers=HARMLESS)
+    return _Whole(path, media_type=found.media_type, filename=name, headers=HARMLESS)
+
+
+class _Whole(FileResponse):
+    """A file, all of it whatever `Range` says: it is hashed whole for each answer, and a part would prove nothing."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        self.headers["Accept-Ranges"] = "none"
+        headers = [(name, text) for name, text in scope["headers"] if name != b"range"]
+        await super().__call__({**scope, "headers": headers}, receive, send)
 
 
 def _announced_bytes(request: Request, bytes_max: int) -> int:

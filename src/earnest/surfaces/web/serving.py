@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -25,11 +26,14 @@ def listen(settings: ServerSettings) -> socket.socket:
     """A socket that listens. Raises `Unavailable`."""
     is_six = ":" in settings.host
     try:
-        return socket.create_server(
+        listener = socket.create_server(
             (settings.host, settings.port), family=socket.AF_INET6 if is_six else socket.AF_INET, backlog=BACKLOG
         )
     except OSError as error:
         raise Unavailable(f"{settings.host}:{settings.port} cannot be listened on: {error.strerror}") from error
+    # asyncio does it only for sockets whose protocol is named; a body would wait 40 ms for the receipt of its head
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def url_of(settings: ServerSettings, port: int) -> str:
@@ -53,6 +57,7 @@ async def serve(server: Server, listener: socket.socket, url: str, begun: Callab
     config = uvicorn.Config(
         app,
         log_config=None,
+        log_level=logging.ERROR,  # below it stands what strangers sent, as for MCP
         access_log=False,  # a path may hold the secret of a link
         date_header=False,  # the door writes it
         server_header=False,
@@ -62,6 +67,7 @@ async def serve(server: Server, listener: socket.socket, url: str, begun: Callab
         http=BoundedHttp,
         ws="none",
     )
+    logging.getLogger("mcp").setLevel(logging.ERROR)
     serving = _Serving(config, begun)
     gc.collect()
     gc.freeze()  # what was made to begin with stays: no collection need look at it again

@@ -148,6 +148,7 @@ def test_a2_an_extension_can_be_asked_for_before_the_deadline_a_quarter_of_the_w
     asked = NOW - HOUR_MS
     cases = [
         (claim(), {"allowed": True, "max_s": 21_600, "requested_at": None}),
+        (claim(hours=80 * 24), {"allowed": True, "max_s": 10 * 86_400, "requested_at": None}),
         (claim(left_s=0), {"allowed": False, "max_s": 0, "requested_at": None}),
         (claim(state=ClaimState.CHANGES_REQUESTED), {"allowed": False, "max_s": 0, "requested_at": None}),
         (

@@ -169,3 +169,15 @@ async def test_the_clock_clears_what_was_earned_once(people: People) -> None:
         balances = (await people.ok("bob", "GET", "/wallet"))["balances"]
         seen.append(next(one for one in balances if one["currency"] == "USD")["withdrawable_micro"])
     assert seen == [109_500_000] * 4
+
+
+async def test_why_a_job_cannot_be_taken_back_stands_in_the_document(
+    people: People, operations: dict[str, Operation]
+) -> None:
+    told = operations["POST /jobs/{job_id}/withdraw"].codes
+    claimed, _ = await people.claimed()
+    gone = (await people.ok("ann", "POST", "/jobs", job_body()))["job_id"]
+    await people.ok("ann", "POST", f"/jobs/{gone}/withdraw")
+    for job_id in (claimed, gone):
+        answer = await people.ask("ann", "POST", f"/jobs/{job_id}/withdraw")
+        assert answer.json()["code"] in told[answer.status_code]

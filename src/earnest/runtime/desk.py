@@ -32,6 +32,8 @@ NOT_KEPT: Final = frozenset(
         "attempt_limit",
         "idempotency_in_progress",
         "idempotency_key_conflict",
+        "maintenance",
+        "verifier_unavailable",
     }
 )
 """Refusals that another try may not meet."""

@@ -40,7 +40,7 @@ def waiting_claims(reader: Reader, after: str, limit: int) -> list[JsonObject]:
     """The operator's queue: work that no machine could judge, oldest first."""
     condition = (
         "state IN ('submitted', 'verified') AND id > ? AND (acceptance = 'human' OR (acceptance = 'machine' AND "
-        "verdict = 'unclear')) ORDER BY id LIMIT ?"
+        "escalated = 1)) ORDER BY id LIMIT ?"
     )
     return [claim_json(claim) for claim in _CLAIMS.where(reader, condition, (after, limit))]
 

@@ -49,7 +49,7 @@ def show_job(reader: Reader, job_id: str, viewer: str) -> JsonObject:
     job = _JOBS.get(reader, job_id)
     if job is None:
         raise Refused("not_found", f"there is no job {job_id[:80]!r}, or you may not know of it")
-    newest = next(iter(_CLAIMS.where(reader, "job_id = ? ORDER BY id DESC LIMIT 1", (job.id,))), None)
+    newest = next(iter(_CLAIMS.where(reader, _NEWEST, (job.id, job.id))), None)
     is_party = viewer == job.creator or (newest is not None and viewer == newest.seller)
     return {
         **_summary(job),
@@ -70,6 +70,13 @@ def show_job(reader: Reader, job_id: str, viewer: str) -> JsonObject:
         "redo_of": job.redo_of,
         "claim_id": newest.id if newest is not None and is_party else None,
     }
+
+
+_NEWEST: Final = (
+    "job_id = ? AND id >= (SELECT substr(max(id), 1, length('clm_') + 10) FROM claims WHERE job_id = ?)"
+    " ORDER BY state IN ('cancelled', 'expired'), id DESC LIMIT 1"
+)
+"""Ids begin with their second and tell nothing within it; of all claims of a job one at most was not given back."""
 
 
 def _of_state(reader: Reader, wanted: JobsWanted, state: JobState) -> list[Job]:

@@ -8,17 +8,22 @@ import pytest
 from earnest.contracts.spec import Acceptance
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
+from earnest.identity.account import suspended
 from earnest.identity.caller import Caller, Scope
+from earnest.identity.service import ACCOUNTS
 from earnest.ledger import accounts
 from earnest.ledger import service as ledger
 from earnest.market.claims.claim import Claim, ClaimState
 from earnest.market.jobs.job import JobState, TaskClass
 from earnest.market.jobs.offer import Offer, Requirement
 from earnest.market.service import CLAIMS, JOBS, SUBMISSIONS
-from earnest.runtime.market import claiming, clocks, deciding
+from earnest.runtime.desk import Entry
+from earnest.runtime.market import claiming, clocks, deciding, disputing
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.market.posting import prepare_posting, withdraw_job
 from earnest.runtime.market.submitting import Item, prepare_submission
+from earnest.views.claims import waiting_claims
+from earnest.views.jobs import show_job
 
 from .conftest import Town, usd
 
@@ -245,3 +250,109 @@ async def test_the_one_who_is_chosen_has_the_job_when_the_window_ends(town: Town
     job = town.database.read_sync(lambda reader: JOBS.find(reader, job_id))
     assert job.live_claim is not None
     assert read_claim(town, job.live_claim).seller == bob.id
+
+
+async def test_who_was_suspended_since_they_applied_is_not_chosen(town: Town) -> None:
+    ann, bob, eve = town.somebody("ann", usd_micro=usd(100)), town.somebody("bob"), town.somebody("eve")
+    job_id = await post(town, ann, apply_window_s=600)
+    for caller in (bob, eve):
+        town.act(caller, lambda entry: claiming.apply_for(entry, job_id, "me"))
+        await pass_time(town, 10)
+
+    def suspend(entry: Entry) -> JsonObject:
+        ACCOUNTS.change(entry.transaction, entry.now_ms, bob.account, suspended(bob.account), touching=(bob.id,))
+        return {}
+
+    town.act(None, suspend)
+    await pass_time(town, 600)
+    town.act(None, lambda entry: clocks.job_due(entry, town.market.terms, job_id))
+    job = town.database.read_sync(lambda reader: JOBS.find(reader, job_id))
+    assert job.live_claim is not None
+    assert read_claim(town, job.live_claim).seller == eve.id
+
+
+async def test_nobody_applies_for_a_job_that_was_taken_back(town: Town) -> None:
+    ann, bob = town.somebody("ann", usd_micro=usd(100)), town.somebody("bob")
+    job_id = await post(town, ann, apply_window_s=600)
+    town.act(ann, lambda entry: withdraw_job(entry, job_id))
+    with pytest.raises(Refused) as refused:
+        town.act(bob, lambda entry: claiming.apply_for(entry, job_id, "me"))
+    assert refused.value.code == "job_state"
+
+
+async def test_of_claims_of_one_second_the_live_one_is_shown_and_decided(town: Town) -> None:
+    ann, bob, eve = town.somebody("ann", usd_micro=usd(100)), town.somebody("bob"), town.somebody("eve")
+    people = ({"id": "C1", "text": "it reads well"},)
+    for _ in range(6):
+        job_id = await post(town, ann, criteria=people, acceptance=Acceptance.PROPOSER)
+        for _ in range(3):
+            give_back(town, eve, claim(town, eve, job_id))
+        claim_id = claim(town, bob, job_id)
+        await submit(town, bob, claim_id)
+        assert shown(town, job_id, ann) == ("submitted", claim_id)
+        approve(town, ann, job_id)
+        assert shown(town, job_id, ann) == ("approved", claim_id)
+
+
+def give_back(town: Town, seller: Caller, claim_id: str) -> None:
+    town.act(seller, lambda entry: claiming.cancel(entry, town.market.terms, claim_id))
+
+
+def approve(town: Town, buyer: Caller, job_id: str) -> None:
+    town.act(buyer, lambda entry: deciding.decide_job(entry, town.market.terms, job_id, "", (), approved=True))
+
+
+def clock(town: Town, claim_id: str) -> None:
+    town.act(None, lambda entry: clocks.claim_due(entry, town.market.terms, claim_id))
+
+
+def dispute(town: Town, raiser: Caller, claim_id: str) -> None:
+    plea = disputing.Plea(reason="no")
+    town.act(raiser, lambda entry: disputing.raise_dispute(entry, town.market.terms, claim_id, plea))
+
+
+def shown(town: Town, job_id: str, viewer: Caller) -> tuple[object, object]:
+    job = town.database.read_sync(lambda reader: show_job(reader, job_id, viewer.id))
+    return job["status"], job["claim_id"]
+
+
+async def declined(town: Town, buyer: Caller, seller: Caller) -> str:
+    people = ({"id": "C1", "text": "it reads well"},)
+    claim_id = claim(town, seller, await post(town, buyer, criteria=people, acceptance=Acceptance.PROPOSER))
+    await submit(town, seller, claim_id)
+    town.act(buyer, lambda entry: deciding.decline(entry, town.market.terms, claim_id, "no", ("C1",)))
+    return claim_id
+
+
+async def test_a_decline_counts_for_a_week_from_when_it_was_said(town: Town) -> None:
+    ann, bob = town.somebody("ann", usd_micro=usd(100)), town.somebody("bob")
+    first = [await declined(town, ann, bob) for _ in range(3)]
+    await pass_time(town, 3 * 86_400)
+    for claim_id in first:
+        clock(town, claim_id)
+    await pass_time(town, 4 * 86_400)
+    with pytest.raises(Refused) as refused:
+        await declined(town, ann, bob)
+    assert refused.value.code == "decline_quota"
+    await pass_time(town, 1)
+    assert read_claim(town, await declined(town, ann, bob)).state is ClaimState.DECLINED
+
+
+async def test_a_decline_that_is_disputed_still_counts(town: Town) -> None:
+    ann, bob = town.somebody("ann", usd_micro=usd(100)), town.somebody("bob", usd_micro=usd(100))
+    for raiser in (ann, bob, ann):
+        dispute(town, raiser, await declined(town, ann, bob))
+    with pytest.raises(Refused) as refused:
+        await declined(town, ann, bob)
+    assert refused.value.code == "decline_quota"
+
+
+async def test_work_that_the_operator_was_asked_about_stands_in_their_queue(town: Town) -> None:
+    ann, bob = town.somebody("ann", usd_micro=usd(100)), town.somebody("bob")
+    claim_id = claim(town, bob, await post(town, ann))
+    await submit(town, bob, claim_id)
+    assert town.database.read_sync(lambda reader: waiting_claims(reader, "", 10)) == []
+    await pass_time(town, 72 * 3_600)
+    clock(town, claim_id)
+    queue = town.database.read_sync(lambda reader: waiting_claims(reader, "", 10))
+    assert [one["claim_id"] for one in queue] == [claim_id]

@@ -19,6 +19,7 @@ from earnest.surfaces.web.home import HomePage
 from earnest.surfaces.web.limits import Quota, Quotas
 
 from .conftest import GENEROUS, HASHING, Site
+from .jobs import job_body
 
 HOME = "/agents/me/home"
 
@@ -193,6 +194,19 @@ PROPOSED = [
     ("post", "/api/v1/jobs/x/applications"),
     ("post", "/api/v1/jobs/x/claim"),
 ]
+
+
+@pytest.mark.parametrize("work_s", [60, 86_400, 80 * 86_400])
+async def test_the_extension_that_a_home_names_is_granted(site: Site, work_s: int) -> None:
+    operator_key = await site.operator()
+    buyer, seller = [await site.agent(handle, operator_key) for handle in ("buyer", "seller")]
+    free = job_body(amount_micro=0, auto_extend=True, work_s=work_s)
+    posted = await site.ask("POST", "/jobs", key=buyer["live"], json=free)
+    claimed = await site.ask("POST", f"/jobs/{posted.json()['job_id']}/claim", key=seller["hb"])
+    (shown,) = (await site.ask("GET", "/agents/me/home", key=seller["hb"])).json()["open_claims"]
+    path, body = f"/claims/{claimed.json()['claim_id']}/extend", {"extra_s": shown["extension"]["max_s"]}
+    assert shown["extension"]["allowed"]
+    assert (await site.ask("POST", path, key=seller["hb"], json=body)).json()["granted"]
 
 
 async def test_every_call_that_an_action_can_propose_is_a_documented_operation(site: Site) -> None:

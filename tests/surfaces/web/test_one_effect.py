@@ -4,6 +4,10 @@ import asyncio
 
 import httpx2
 
+from earnest.runtime.desk import NOT_KEPT
+from earnest.surfaces.web.problems import CODES, codes_of
+from earnest.surfaces.web.schema import document
+
 from .conftest import Site
 from .jobs import JOB, fund, job_body
 
@@ -56,6 +60,25 @@ async def test_a_refusal_is_the_same_refusal_when_it_is_asked_again(site: Site) 
     assert (first.status_code, first.json()["code"]) == (409, "insufficient_funds")
     assert again.json()["code"] == "insufficient_funds"
     assert again.headers["Idempotency-Replayed"] == "true"
+
+
+async def test_what_was_not_there_for_a_moment_is_asked_for_anew(site: Site) -> None:
+    operator = await site.operator()
+    buyer = await site.agent("buyer", operator)
+    same = {"Idempotency-Key": "the-same"}
+    check = {"kind": "command", "command": ["python3", "answer.py"]}
+    body = job_body(criteria=[{"id": "C1", "text": "answer.py runs", "check": check}])
+    for _ in range(2):
+        answer = await site.ask("POST", "/jobs", key=buyer["live"], json=body, headers=same)
+        assert (answer.status_code, answer.json()["code"]) == (503, "verifier_unavailable"), "there is no sandbox"
+        assert "Idempotency-Replayed" not in answer.headers
+    told = document(site.app)["paths"]["/api/v1/jobs"]["post"]["responses"]["503"]
+    assert "verifier_unavailable" in codes_of(told)
+
+
+def test_no_refusal_that_another_try_may_not_meet_is_kept() -> None:
+    passing = {code for code, meaning in CODES.items() if meaning.status in {401, 429} or meaning.status > 500}
+    assert passing <= NOT_KEPT
 
 
 async def test_two_agents_may_use_the_same_key(site: Site) -> None:

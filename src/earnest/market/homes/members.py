@@ -108,9 +108,10 @@ def _claim(claim: Claim, requirements: Mapping[str, str], now_ms: int, terms: Te
 
 def _extension_max_s(claim: Claim, terms: Terms) -> int:
     """What the policy grants at once, the first time; else what the buyer may grant."""
+    room_s = max(0, terms.job_work_max_s - total_s(claim))
     if claim.auto_extend and not claim.extended:
-        return policy_max_s(claim, terms)
-    return max(0, terms.job_work_max_s - total_s(claim))
+        return min(policy_max_s(claim, terms), room_s)
+    return room_s
 
 
 def _review(review: Unreviewed, terms: Terms) -> JsonObject:

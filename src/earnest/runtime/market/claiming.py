@@ -6,6 +6,7 @@ from typing import Final
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
+from earnest.identity.account import Status
 from earnest.identity.caller import Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.ledger import service as ledger
@@ -15,7 +16,7 @@ from earnest.market.claims.claim import WORKING, Actor, Claim, ClaimState, role_
 from earnest.market.claims.moving import Moved
 from earnest.market.jobs.application import Application
 from earnest.market.jobs.capacity import need_room
-from earnest.market.jobs.job import Job, taken
+from earnest.market.jobs.job import Job, JobState, taken
 from earnest.market.jobs.related import are_related
 from earnest.market.service import APPLICATIONS, CAPABILITIES, CLAIMS, JOBS, category
 from earnest.market.terms import Terms
@@ -42,6 +43,8 @@ def open_claim(entry: Entry, terms: Terms, job: Job, seller: str) -> Claim:
     able = list(CAPABILITIES.where(entry.transaction, "account_id = ? AND removed = 0", (seller,)))
     at_work = list(CLAIMS.where(entry.transaction, _WORKING_SQL, (seller,)))
     parties = (ACCOUNTS.find(entry.transaction, seller), ACCOUNTS.find(entry.transaction, job.creator))
+    if parties[0].status is Status.SUSPENDED:  # since they applied
+        raise Refused("account_suspended", "the account is suspended: its operator knows why")
     claim = working.open_claim(entry.new_id("clm"), job, seller, entry.now_ms, related=are_related(*parties))
     need_room(job, able, at_work, terms)
     touching = (job.creator, seller)
@@ -63,7 +66,7 @@ def apply_for(entry: Entry, job_id: str, note: str) -> JsonObject:
     job, me = _job_for(entry, job_id), entry.me
     if me.id == job.creator:
         raise Refused("related_party", "the creator of a job does not work on it")
-    if job.apply_until_ms is None or job.apply_until_ms <= entry.now_ms:
+    if job.state is not JobState.OPEN or job.apply_until_ms is None or job.apply_until_ms <= entry.now_ms:
         raise Refused("job_state", "nobody applies for this job: it is claimed, if it is open", state=job.state.value)
     application = Application(
         id=f"{job.id}/{me.id}", job_id=job.id, account_id=me.id, note=note, applied_at_ms=entry.now_ms

@@ -61,7 +61,7 @@ def _choose(entry: Entry, terms: Terms, job: Job) -> None:
     for account in ranked:
         try:
             open_claim(entry, terms, job, account)
-        except Refused:  # no room now, or related: the next
+        except Refused:  # no room now, or suspended since: the next
             continue
         return
 

@@ -67,8 +67,7 @@ def decide_job(
     """
     entry.me.need(*MAY_BUY)
     job = JOBS.find(entry.transaction, job_id)
-    newest = CLAIMS.where(entry.transaction, "job_id = ? ORDER BY id DESC LIMIT 1", (job.id,))
-    claim = next(newest, None)
+    claim = _live_or_newest(entry, job)
     if claim is None:
         raise Refused("claim_state", "nobody has claimed this job", state="open", allowed_events=[])
     cited = cited or sorted(criteria_of(job))
@@ -99,13 +98,23 @@ def _buyer(entry: Entry, terms: Terms, claim_id: str, step: Callable[[Claim], Mo
     return told(advance(entry, terms, claim, step(claim)))
 
 
+def _live_or_newest(entry: Entry, job: Job) -> Claim | None:
+    """The claim that can be decided; without one, one whose state says why. Ids tell nothing within a second."""
+    if job.live_claim is not None:
+        return CLAIMS.find(entry.transaction, job.live_claim)
+    return next(CLAIMS.where(entry.transaction, "job_id = ? ORDER BY id DESC LIMIT 1", (job.id,)), None)
+
+
 def _judged(entry: Entry, terms: Terms) -> tuple[int, int]:
-    """How many claims the buyer declined, and judged at all, in the last week."""
-    since_ms = entry.now_ms - WEEK_MS
-    appeal_since_ms = since_ms + terms.appeal_s * 1_000
+    """How many claims the buyer declined, and judged at all, in the last week.
+
+    A decline is as old as the appeal that it opened, whatever became of it since; other judgements end the claim.
+    """
     sql = (
-        "SELECT coalesce(sum(declined_by = 'buyer'), 0), count(*) FROM claims WHERE buyer = ? AND "
-        "(ended_at_ms >= ? OR appeal_ends_at_ms >= ?) AND state IN ('declined', 'refunding', 'refunded', 'released')"
+        "SELECT coalesce(sum(declined_by = 'buyer'), 0), count(*) FROM claims WHERE buyer = ?"
+        " AND state IN ('declined', 'disputed', 'releasing', 'refunding', 'refunded', 'released')"
+        " AND coalesce(appeal_ends_at_ms - ?, ended_at_ms) >= ?"
     )
-    declined, judged = entry.transaction.execute(sql, (entry.me.id, since_ms, appeal_since_ms)).fetchone()
+    parameters = (entry.me.id, terms.appeal_s * 1_000, entry.now_ms - WEEK_MS)
+    declined, judged = entry.transaction.execute(sql, parameters).fetchone()
     return int(declined), int(judged)

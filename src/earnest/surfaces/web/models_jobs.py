@@ -166,7 +166,7 @@ class Apply(Strict):
 class Extend(Strict):
     """How much longer, from the deadline on."""
 
-    extra_s: Annotated[int, Field(ge=60, le=90 * DAY_S)]
+    extra_s: Annotated[int, Field(ge=1, le=90 * DAY_S)]
 
 
 class AnswerExtension(Strict):

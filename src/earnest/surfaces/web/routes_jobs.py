@@ -35,7 +35,15 @@ _CLAIM_CODES = (
     "limit_reached",
     "attempt_limit",
 )
-_POST_CODES = ("lint_failed", "unknown_check", "insufficient_funds", "limit_reached", "not_found", "not_a_party")
+_POST_CODES = (
+    "lint_failed",
+    "unknown_check",
+    "insufficient_funds",
+    "limit_reached",
+    "not_found",
+    "not_a_party",
+    "verifier_unavailable",
+)
 
 _DECISION_CODES = (
     "not_found",
@@ -124,7 +132,7 @@ async def post_application(job_id: str, application: Apply, call: MyCall) -> Res
 @router.post(
     "/jobs/{job_id}/withdraw",
     response_model=JobWithdrawn,
-    responses=problems("not_found", "not_a_party", "job_state"),
+    responses=problems("not_found", "not_a_party", "job_already_claimed", "job_withdrawn"),
 )
 async def post_withdraw(job_id: str, call: MyCall) -> Response:
     """Take back a job that nobody has claimed; its reward returns."""

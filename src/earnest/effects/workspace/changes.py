@@ -24,23 +24,28 @@ FOLDER = Entry(kind=Kind.FOLDER, digest=digest_bytes(b""))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What now stands at a path. `digest` is None exactly if nothing does."""
+    """What now stands at a path. `digest` is None exactly if nothing does.
+
+    `is_same`: the file held the same bytes before; only whether it is executable has changed.
+    """
 
     path: str
     kind: Kind
     digest: str | None
     size_bytes: int = 0
     executable: bool = False
+    is_same: bool = False
 
     def to_json(self) -> JsonObject:
         """The form kept in facts."""
-        return {
+        kept: dict[str, JsonValue] = {
             "path": self.path,
             "kind": self.kind.value,
             "digest": self.digest,
             "size_bytes": self.size_bytes,
             "executable": self.executable,
         }
+        return kept | {"is_same": True} if self.is_same else kept
 
     @classmethod
     def from_json(cls, value: JsonValue) -> "Change":
@@ -52,8 +57,16 @@ class Change:
                 "digest": str() | None as digest,
                 "size_bytes": int(size_bytes),
                 "executable": bool(executable),
-            } if kind in KINDS:
-                return cls(path=path, kind=KINDS[kind], digest=digest, size_bytes=size_bytes, executable=executable)
+                **rest,
+            } if kind in KINDS and rest in ({}, {"is_same": True}):
+                return cls(
+                    path=path,
+                    kind=KINDS[kind],
+                    digest=digest,
+                    size_bytes=size_bytes,
+                    executable=executable,
+                    is_same=bool(rest),
+                )
         raise Broken(f"not a recorded change: {value!r}")
 
 
@@ -93,13 +106,13 @@ def _entry(path: str, fields: JsonValue) -> Entry:
 def difference(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> tuple[Change, ...]:
     """What leads from `before` to `after`, in order of path."""
     return tuple(
-        _change(path, after.get(path))
+        _change(path, before.get(path), after.get(path))
         for path in sorted(before.keys() | after.keys())
         if before.get(path) != after.get(path)
     )
 
 
-def _change(path: str, entry: Entry | None) -> Change:
+def _change(path: str, before: Entry | None, entry: Entry | None) -> Change:
     if entry is None:
         return Change(path=path, kind=Kind.GONE, digest=None)
     return Change(
@@ -108,6 +121,7 @@ def _change(path: str, entry: Entry | None) -> Change:
         digest=entry.digest,
         size_bytes=entry.size_bytes,
         executable=entry.executable,
+        is_same=before is not None and (before.kind, before.digest) == (entry.kind, entry.digest),
     )
 
 

@@ -35,6 +35,7 @@ _MEASURES: Final = re.compile(
     re.IGNORECASE,
 )
 _EMPTY: Final = re.compile(r"\b(?:empty|0 bytes|no content)\b", re.IGNORECASE)
+_MODE: Final = re.compile(r"\b(?:executable|permissions?|(?:file )?modes?|chmod)\b", re.IGNORECASE)
 DATE: Final = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 _SPAN: Final = re.compile(r"\b(?:since|after|before|until|from|between|older|newer|later|earlier)\b", re.IGNORECASE)
 _TODAY: Final = re.compile(r"\btoday\b", re.IGNORECASE)
@@ -47,7 +48,7 @@ class Demand:
     `acts`: something must have been done to files, not only be so. `answers`: what is asked for is an answer, or what
     something does, so that the files it names may only have been read. `tells`: it may have stood somewhere already and
     be passed on. `measures`: a measurement is asked for, which nobody can write by hand. `dates` must be shown; `today`
-    means the day of the calls.
+    means the day of the calls. `mode`: whether a file is executable may be all that is asked for.
     """
 
     text: str
@@ -58,6 +59,7 @@ class Demand:
     tells: bool
     measures: bool
     empty: bool
+    mode: bool
     dates: tuple[str, ...]
     today: bool
 
@@ -75,6 +77,7 @@ def demand_of(criterion: Criterion) -> Demand:
         tells=_ANSWERS.search(sentence) is not None or _TELLS.search(sentence) is not None,
         measures=_MEASURES.search(sentence) is not None,
         empty=_EMPTY.search(sentence) is not None,
+        mode=_MODE.search(sentence) is not None,
         dates=() if _SPAN.search(sentence) else tuple(DATE.findall(sentence)),
         today=_TODAY.search(sentence) is not None,
     )

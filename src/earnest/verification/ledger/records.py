@@ -50,18 +50,20 @@ class Ledger:
         """True for what could only be read."""
         return any(f"{path.rstrip('/')}/".startswith(f"{name}/") for name in self.inputs)
 
-    def last_change(self, name: str) -> tuple[int, Change] | None:
-        """The last change of a file that a criterion may mean by `name`, and the index of its call."""
+    def last_change(self, name: str, *, or_mode: bool = False) -> tuple[int, Change] | None:
+        """The last change of a file that a criterion may mean by `name`, and the index of its call.
+
+        An old file that was only made executable is no new one, unless just that is asked for (`or_mode`).
+        """
         changes = ((at, change) for at, call in enumerate(self.calls) for change in call.changed)
-        return max(
-            ((at, one) for at, one in changes if is_named(one.path, name)), key=lambda pair: pair[0], default=None
-        )
+        meant = ((at, one) for at, one in changes if is_named(one.path, name) and (or_mode or not one.is_same))
+        return max(meant, key=lambda pair: pair[0], default=None)
 
     def written(self, at: int) -> Iterator[tuple[str, str]]:
         """Path and text of each file that is still as this call left it."""
         for change in self.calls[at].changed:
             found = self.texts.get(change.path)
-            if change.kind is Kind.FILE and found is not None and found.digest == change.digest:
+            if change.kind is Kind.FILE and not change.is_same and found and found.digest == change.digest:
                 yield change.path, found.text
 
     def is_own_word(self, quote: str, at: int) -> bool:

@@ -98,7 +98,7 @@ def _against_the_work(demand: Demand, ledger: Ledger) -> str:
     for name in demand.paths:
         if ledger.is_input(name):
             continue
-        last = ledger.last_change(name)
+        last = ledger.last_change(name, or_mode=demand.mode)
         if last is None:
             if demand.answers and not demand.acts:
                 continue
@@ -140,7 +140,7 @@ def _undone(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
 
 
 def _changed(record: ToolRecord) -> list[str]:
-    return [change.path for change in record.changed if change.kind is not Kind.FILE or change.size_bytes]
+    return [one.path for one in record.changed if one.kind is not Kind.FILE or (one.size_bytes and not one.is_same)]
 
 
 def _misdated(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:

@@ -52,6 +52,8 @@ def faults(text: str | bytes) -> list[tuple[int, str]]:
         ("a: .inf\n", 1, "decimal"),
         ("a: 1.0e+400\n", 1, "decimal"),
         ("a: 9007199254740993\n", 1, "decimal"),
+        ("a: 9007199254740993.0\n", 1, "decimal"),
+        ("a: 1.0e+20\n", 1, "decimal"),
         ("a: " + "9" * 5000, 1, "decimal"),
         ("", 0, "empty"),
         ("# nothing\n", 0, "empty"),

@@ -6,7 +6,6 @@ promise must never see two promises.
 
 import re
 from collections.abc import Iterator
-from math import isfinite
 from typing import Final
 
 import yaml
@@ -135,7 +134,7 @@ class _Builder:
         """Decimal only: YAML 1.1 would read `010` as 8 and `1:30` as 90, which nobody means."""
         if _INTEGER.fullmatch(text) and abs(int(text)) <= INTEGER_MAX:
             return int(text)
-        if _DECIMAL.fullmatch(text) and isfinite(float(text)):
+        if _DECIMAL.fullmatch(text) and abs(float(text)) <= INTEGER_MAX:
             return float(text)
         self._fault(line, f"{text[:40]} is not a plain decimal number: write it plainly or put it in quotes")
         return None

@@ -3,23 +3,27 @@
 import json
 import math
 from collections import Counter
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeVar
 
-from earnest.foundation.canonical import JsonValue
+from earnest.foundation.canonical import INTEGER_MAX, JsonValue
 
 JSON_BYTES_MAX: Final = 8 * 1024 * 1024
 JSON_DEPTH_MAX: Final = 64
+
+_Number = TypeVar("_Number", int, float)
 
 
 class NotStrictJson(ValueError):
     """Why it is not."""
 
 
-def strict_json(data: bytes) -> JsonValue:
+def strict_json(data: bytes, *, is_exact: bool = False) -> JsonValue:
     """The value of one JSON text.
 
     Raises `NotStrictJson` for more than `JSON_BYTES_MAX` bytes, a byte order mark, bytes that are not UTF-8, lone
     surrogates, duplicate keys, NaN and infinities (`1e999` too), nesting over `JSON_DEPTH_MAX`, data after the value.
+    Exact: also for whole numbers beyond ±(2^53 - 1), however they are written, which not every reader takes for the
+    same (RFC 7493 §2.2); without them the value has a canonical form that reads as itself.
     """
     if len(data) > JSON_BYTES_MAX:
         raise NotStrictJson(f"more than {JSON_BYTES_MAX} bytes")
@@ -27,7 +31,13 @@ def strict_json(data: bytes) -> JsonValue:
         raise NotStrictJson("a byte order mark")
     try:
         text = data.decode()
-        value: JsonValue = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite)
+        value: JsonValue = json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_constant=_no_constant,
+            parse_float=_exact_float if is_exact else _finite,
+            parse_int=_exact_int if is_exact else None,
+        )
     except UnicodeDecodeError:
         raise NotStrictJson("not UTF-8") from None
     except RecursionError:
@@ -59,6 +69,20 @@ def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise NotStrictJson(f"{text[:40]} is too large a number")
+    return number
+
+
+def _exact_float(text: str) -> float:
+    return _exact(float(text), text)
+
+
+def _exact_int(text: str) -> int:
+    return _exact(int(text), text)
+
+
+def _exact(number: _Number, text: str) -> _Number:
+    if abs(number) > INTEGER_MAX:
+        raise NotStrictJson(f"{text[:40]} is a whole number beyond {INTEGER_MAX}: say it as text")
     return number
 
 

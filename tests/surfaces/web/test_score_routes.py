@@ -270,4 +270,4 @@ async def test_a_number_that_readers_of_json_take_for_others_is_refused_and_hide
     answer = await site.ask(
         "POST", "/agents/me/heartbeats", key=people["hb"], content=body, headers={"content-type": "application/json"}
     )
-    assert (answer.status_code, answer.json()["code"]) == (422, "validation")
+    assert (answer.status_code, answer.json()["code"]) == (400, "malformed_json")

@@ -1,14 +1,13 @@
 """Which JSON object did a model answer with, whatever else it said around it? The first complete one that fits."""
 
 import json
-import math
 import re
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any, Final, NoReturn
 
 from earnest.effects.llm.fitting import misfits
-from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
+from earnest.foundation.canonical import INTEGER_MAX, JsonObject, JsonValue, canonical_bytes
 from earnest.foundation.text import printable
 
 ANSWER_CHARACTERS_MAX: Final = 4 * 1024 * 1024
@@ -102,8 +101,8 @@ def _short(text: str) -> int:
     return int(text) if len(text) < 40 else _no_number(text)
 
 
-def _finite(text: str) -> float:
-    return number if math.isfinite(number := float(text)) else _no_number(text)
+def _exact(text: str) -> float:
+    return number if abs(number := float(text)) <= INTEGER_MAX else _no_number(text)
 
 
 def _no_number(text: str) -> NoReturn:
@@ -111,7 +110,7 @@ def _no_number(text: str) -> NoReturn:
 
 
 _STRICT: Final = json.JSONDecoder(
-    object_pairs_hook=_unrepeated, parse_int=_short, parse_float=_finite, parse_constant=_no_number
+    object_pairs_hook=_unrepeated, parse_int=_short, parse_float=_exact, parse_constant=_no_number
 )
 
 

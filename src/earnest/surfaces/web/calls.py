@@ -245,7 +245,7 @@ def _json(call: Call, raw: bytes) -> JsonValue:
     if media_type != "application/json":
         raise Refused("unsupported_media", "a body is sent as application/json")
     try:
-        return strict_json(raw)
+        return strict_json(raw, is_exact=True)
     except NotStrictJson as error:
         raise Refused("malformed_json", f"the body is not strict JSON: {error}") from None
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from earnest.accountability.agreement import CONTRACT_BYTES_MAX
 from earnest.effects.workspace.snapshot import folded
-from earnest.foundation.canonical import INTEGER_MAX, canonical_bytes
+from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Refused
 from earnest.runtime.accountability.checking_in import Assertion, CheckIn
 from earnest.surfaces.web.models_jobs import Sha256, Strict
@@ -22,15 +22,6 @@ CLAIMS_MAX = 500
 CLAIMS_BYTES_MAX = 48 * 1024
 """As canonical JSON: more than the verifier reads would hide what was claimed."""
 VALUES_MAX = 20
-
-
-def _exact(value: bool | int | float | str) -> bool | int | float | str:
-    """Raises `ValueError` for a whole number that not every reader of JSON takes for the same, as `1e20` too."""
-    is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    if is_whole and abs(value) > INTEGER_MAX:  # type: ignore[arg-type]
-        raise ValueError(f"a whole number is at most {INTEGER_MAX} here; say it as text")
-    return value
-
 
 TaskId = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Word = Annotated[str, StringConstraints(max_length=1_000)]
@@ -62,10 +53,9 @@ class Claimed(Strict):
 
     task: TaskId
     done: bool = True
-    values: dict[
-        Annotated[str, StringConstraints(max_length=64)],
-        Annotated[bool | int | float | Word, AfterValidator(_exact)],
-    ] = Field(default_factory=dict, max_length=VALUES_MAX)
+    values: dict[Annotated[str, StringConstraints(max_length=64)], bool | int | float | Word] = Field(
+        default_factory=dict, max_length=VALUES_MAX
+    )
 
 
 class SendHeartbeat(Strict):

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from earnest.accountability.days import Day, begins_at_ms, charged, date_after, date_of, streaks_of, target_of
-from earnest.accountability.gate import Hours, Skip, closed_gate, hours_of, is_zone, minute_of
+from earnest.accountability.gate import Hours, Skip, closed_gate, hours_of, minute_of
 from earnest.accountability.points import Charge, Rule
 from earnest.accountability.score import Score, amended, booked, standing, turned
 from earnest.accountability.tiers import Penalty, Reward
+from earnest.foundation.zones import is_zone
 
 ME = "act_ME"
 
@@ -296,3 +297,6 @@ def test_the_gates_are_asked_in_order() -> None:
 def test_a_zone_is_one_of_the_iana_database() -> None:
     assert is_zone("Europe/Berlin")
     assert not any(is_zone(name) for name in ("", "Mars/Base", "../etc/passwd", "/UTC", "Europe"))
+    assert not any(is_zone(name) for name in ("localtime", "posixrules", "Factory", "right/UTC", "posix/UTC")), (
+        "not ours"
+    )

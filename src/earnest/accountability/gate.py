@@ -1,18 +1,15 @@
 """May a heartbeat begin now? The first gate that is closed says why not (ruling 2)."""
 
-import re
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from earnest.accountability.days import begins_at_ms, date_after
 from earnest.foundation.instants import EPOCH
 
 DAY_MINUTES: Final = 24 * 60
-_TIME: Final = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]|24:00", re.ASCII)
-_ZONE: Final = re.compile(r"[A-Za-z0-9_+-]{1,32}(/[A-Za-z0-9_+-]{1,32}){0,2}", re.ASCII)
 
 
 class Skip(StrEnum):
@@ -42,22 +39,6 @@ class Hours:
         """From when to before when one calendar day lies within them, in seconds since the epoch, by its clocks."""
         spans = [(self.begin, self.end)] if self.begin < self.end else [(0, self.end), (self.begin, DAY_MINUTES)]
         return [(_at_ms(day, zone, begin) // 1_000, _at_ms(day, zone, end) // 1_000) for begin, end in spans]
-
-
-def is_time(text: str) -> bool:
-    """True for `HH:MM`, from 00:00 to 24:00."""
-    return _TIME.fullmatch(text) is not None
-
-
-def is_zone(name: str) -> bool:
-    """True for a zone of the IANA time zone database."""
-    if not _ZONE.fullmatch(name):
-        return False
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True
 
 
 def hours_of(begin: str, end: str) -> Hours:

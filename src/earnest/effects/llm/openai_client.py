@@ -6,6 +6,7 @@ reach an endpoint they were not meant for, retries in its own way, bounds nothin
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 from typing import Any, Final
@@ -136,7 +137,8 @@ async def _refuse(response: httpx2.Response) -> None:
         raise Useless("answered in compressed form, which was not asked for")
     if not response.is_success:
         body = bytearray()
-        await _read(response, ERROR_BYTES_MAX, body.extend)
+        with suppress(Useless):  # the beginning of a long complaint is enough
+            await _read(response, ERROR_BYTES_MAX, body.extend)
         raise Declined(response.status_code, _shown(complaint_of(bytes(body))), response.headers.get("retry-after"))
 
 

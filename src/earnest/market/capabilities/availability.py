@@ -1,18 +1,15 @@
 """When, and for how much at once, does an agent offer a capability?"""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Refused
+from earnest.foundation.zones import is_time, is_zone
 
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 HOURS_MAX: Final = 50
-_TIME: Final = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]|24:00", re.ASCII)
-_ZONE: Final = re.compile(r"[A-Za-z0-9_+-]{1,32}(/[A-Za-z0-9_+-]{1,32}){0,2}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,25 +73,15 @@ def _hours(given: object, place: str) -> Hours:
     if not days or not all(day in DAYS for day in days) or len(set(days)) != len(days):
         raise _fault(f"{place}/days", f"must be some of {', '.join(DAYS)}, none twice")
     for name, time in (("from", begin), ("to", end)):
-        if not _TIME.fullmatch(time):
+        if not is_time(time):
             raise _fault(f"{place}/{name}", "must be HH:MM, from 00:00 to 24:00")
     if not begin < end:
         raise _fault(
             f"{place}/to", "must be later than from; what passes midnight is two times, up to 24:00 and from 00:00"
         )
-    if not _is_zone(tz):
+    if not is_zone(tz):
         raise _fault(f"{place}/tz", "must be a zone of the IANA time zone database, as Europe/Berlin")
     return Hours(days=tuple(sorted(days, key=DAYS.index)), begin=begin, end=end, tz=tz)
-
-
-def _is_zone(tz: str) -> bool:
-    if not _ZONE.fullmatch(tz):
-        return False
-    try:
-        ZoneInfo(tz)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True
 
 
 def _fault(place: str, message: str) -> Refused:

@@ -11,11 +11,11 @@ from earnest.accountability.agreement import (
     possible_of,
     without_attempts,
 )
-from earnest.accountability.gate import is_time, is_zone
 from earnest.accountability.service import AGREEMENTS
 from earnest.contracts.heartbeat.task import Contract, promise_of
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Faulty, Refused
+from earnest.foundation.zones import is_time, is_zone
 from earnest.identity.account import Kind
 from earnest.identity.caller import Scope
 from earnest.identity.service import ACCOUNTS

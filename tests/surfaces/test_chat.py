@@ -124,6 +124,8 @@ async def test_commands_answer_before_anything_was_run(
     [
         ("/dance", "there is no command /dance"),
         ("/audit", "there is no audit log"),
+        ("/Audit", "there is no audit log"),
+        ("/audit 5x", "5x"),
         ("/run", "/run PLAYBOOK"),
         ("/remember ", "/remember TEXT"),
         ("/run nowhere.yaml", "nowhere.yaml: No such file"),

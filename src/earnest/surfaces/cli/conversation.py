@@ -30,7 +30,7 @@ TURNS_MAX: Final = 5
 RUNS_SHOWN: Final = 10
 ENTRIES_SHOWN: Final = 20
 ENTRY_CHARACTERS: Final = 200
-_COMMAND: Final = re.compile(r"/(?P<name>[a-z]*)(?:\s+(?P<rest>.*))?", re.DOTALL)
+_COMMAND: Final = re.compile(r"/(?P<name>[A-Za-z]*)(?:\s+(?P<rest>.*))?", re.DOTALL)
 """Not a path: `/etc/hosts` is a word of a request."""
 
 
@@ -95,11 +95,12 @@ class Conversation:
             if text:
                 await self._request(text)
             return True
-        if found["name"] == "quit":
+        name = found["name"].lower()
+        if name == "quit":
             return False
-        command = COMMANDS.get(found["name"])
+        command = COMMANDS.get(name)
         if command is None:
-            complain([f"there is no command /{found['name']}; see /help"])
+            complain([f"there is no command /{name}; see /help"])
             return True
         rest = (found["rest"] or "").strip()
         if command.wants and not rest:
@@ -118,9 +119,9 @@ class Conversation:
     async def playbook(self, rest: str) -> None:
         """Work a playbook, which needs no model."""
         order = _order_of(rest)
-        await self._work(order, order.request.raw_input)
+        await self._work(order, order.request.raw_input, has_words=False)
 
-    async def _work(self, order: "Order", words: str) -> None:
+    async def _work(self, order: "Order", words: str, *, has_words: bool = True) -> None:
         """As one run. What came of it is a turn that later requests may speak of."""
         from earnest.surfaces.cli.task import print_result, work_run  # noqa: PLC0415
 
@@ -134,7 +135,7 @@ class Conversation:
         result = worked.result
         self._usages.append(result.usage)
         self._turns = [*self._turns, f"user: {words}\nearnest: {result.summary}\n{result.output}"][-TURNS_MAX:]
-        print_result(worked, as_json=False, output=True)
+        print_result(worked, as_json=False, output=has_words)
         await platform.memory.flush()
         await platform.dreaming.expire()
 
@@ -145,8 +146,9 @@ class Conversation:
         from earnest.audit.report import report_lines  # noqa: PLC0415
         from earnest.surfaces.cli.auditing import report_on, window_ms_of  # noqa: PLC0415
 
+        window_ms = window_ms_of(rest) if rest else None
         log, rules = audit_log(self._settings), audit_settings(self._settings)
-        report = await asyncio.to_thread(report_on, log, rules, window_ms_of(rest) if rest else None)
+        report = await asyncio.to_thread(report_on, log, rules, window_ms)
         say(*report_lines(report))
 
     async def memory(self, rest: str) -> None:

@@ -12,7 +12,7 @@ from earnest.testing.check_conformance import CheckCase, CheckConformance, judge
 from earnest.verification.checks.checklist import CHECK as CHECKLIST
 from earnest.verification.checks.json_list import CHECK as JSON_LIST
 from earnest.verification.checks.md_table import CHECK as MD_TABLE
-from earnest.verification.markdown import tables, visible_lines
+from earnest.verification.markdown import sections, tables, visible_lines
 from earnest.verification.plugin import Check
 from earnest.verification.verdict import Answer
 
@@ -133,6 +133,23 @@ async def test_a_list_of_plain_values_may_stand_within(tmp_path: Path) -> None:
     assert "item 3 is item 2 again" in (await answer(tmp_path / "3", JSON_LIST, config, files))[1]
 
 
+@pytest.mark.parametrize(("text", "expected"), [(b"[3, 3.0]", "not_verified"), (b'[1, "1", true]', "verified")])
+async def test_one_number_in_two_forms_is_one_item(tmp_path: Path, text: bytes, expected: str) -> None:
+    found, _ = await answer(tmp_path, JSON_LIST, {"path": "s.json", "items_min": 2}, {"s.json": text})
+    assert found == expected
+
+
+@pytest.mark.parametrize("before", ["1. ```\n   code\n   ```\n", "- ```\n  code\n\nWords.\n", "<pre>x\ny</pre>\n"])
+def test_code_in_an_item_of_a_list_ends_with_it(before: str) -> None:
+    assert [table.header.line for table in tables(f"{before}\n{ROWS}")] == [before.count("\n") + 2]
+
+
+@pytest.mark.timeout(30)
+def test_many_headings_and_tables_are_read_in_linear_time() -> None:
+    assert len(tables("# a\n|a|\n|-|\n\n" * 60_000)) == 60_000
+    assert len(sections("# a\n" * 100_000, "a")) == 100_000
+
+
 async def test_other_keys_can_be_forbidden(tmp_path: Path) -> None:
     config: JsonObject = {"path": "s.json", "keys": {"a": "integer"}, "other_keys": False}
     assert (
@@ -158,6 +175,15 @@ async def test_other_keys_can_be_forbidden(tmp_path: Path) -> None:
         (ROWS.replace("| b.py | **12** | |\n", "|---|---|---|\n"), "1 rows, at least 2 wanted"),
         ("```\n" + ROWS + "```\n", "no table"),
         ("<!--\n" + ROWS + "-->\n", "no table"),
+        ("<pre>\n\n" + ROWS + "\n</pre>\n", "no table"),
+        ("<?php\n\n" + ROWS + "\n?>\n", "no table"),
+        ("<![CDATA[\n\n" + ROWS + "\n]]>\n", "no table"),
+        ("<!X\n\n" + ROWS + "\n>\n", "no table"),
+        ("- ```\n  " + ROWS.replace("\n", "\n  ") + "```\n", "no table"),
+        ("> ```\n>\n> " + ROWS.rstrip().replace("\n", "\n> ") + "\n", "no table"),
+        (ROWS.replace("b.py", "&nbsp;"), "line 10: Name is empty"),
+        (ROWS.replace("b.py", "<span></span>"), "line 10: Name is empty"),
+        (ROWS.replace("b.py", "<b>a.p&#121;</b>"), "line 10 is line 9 again in 'Name'"),
         ("<details>\n\n" + ROWS + "\n</details>\n", "no table"),
         ("    " + ROWS.replace("\n", "\n    "), "no table"),
         (ROWS + "\n" + ROWS, "2 tables below 'Results', and one is wanted"),

@@ -1,21 +1,23 @@
 """What does a Markdown text show? (CommonMark headings, GFM tables; not those in code, comments, collapsed parts.)"""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")  # CommonMark knows no others; `splitlines` does
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_FENCE: Final = re.compile(r" {0,3}((?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}|>[ \t]{0,3})*)(`{3,}|~{3,})(.*)")
+_FENCE_END: Final = re.compile(r"([ \t>]*)(`{3,}|~{3,})[ \t]*")
 _UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
 _NO_PARAGRAPH: Final = ("    ", "\t")
 _BLOCK_MARKS: Final = frozenset(">-*+|")
 _TICKS: Final = re.compile("`+")
 _HIDING: Final = re.compile(
-    r"(?P<ticks>`+)|(?P<comment><!--)|(?P<uncomment>-->)"
-    r"|<(?P<end>/?)(?:details|template|script|style|noscript|textarea|title)\b[^<>]{0,200}>?",
+    r"(?P<ticks>`+)|(?P<begin><!--|<\?|<!\[CDATA\[|<![a-z])"
+    r"|<(?P<end>/?)(?:details|template|script|style|noscript|textarea|title|pre|xmp)\b[^<>]{0,200}>?",
     re.I,
 )
+_ENDS: Final = {"<!--": "-->", "<?": "?>", "<![CDATA[": "]]>"}
 _CELL_END: Final = re.compile(r"(?<!\\)\|")
 _ALIGNMENT: Final = re.compile(r":?-+:?")
 
@@ -60,8 +62,9 @@ def sections(text: str, title: str) -> list[Sequence[str]]:
     parts: list[Sequence[str]] = []
     for at, heading in enumerate(found):
         if heading.text.casefold() == _squeezed(title).casefold():
-            ends = [other.line - 1 for other in found[at + 1 :] if other.level <= heading.level]
-            parts.append(lines[heading.line : ends[0] if ends else None])
+            later = (found[place] for place in range(at + 1, len(found)))
+            end = next((other.line - 1 for other in later if other.level <= heading.level), None)
+            parts.append(lines[heading.line : end])
     return parts
 
 
@@ -69,6 +72,7 @@ def tables(text: str) -> list[Table]:
     """Each table, in order. A header row and a line of as many dashes make one; it ends at the first empty line."""
     lines = visible_lines(text)
     titles = list(_outline(lines))
+    title_lines = [title.line for title in titles]
     found: list[Table] = []
     at = 1
     while at < len(lines):
@@ -80,9 +84,9 @@ def tables(text: str) -> list[Table]:
         while at + 1 < len(lines) and lines[at + 1].strip() and not _begins_block(lines[at + 1]):
             at += 1
         rows = (Row(number + 1, _cells(lines[number]) or (lines[number].strip(),)) for number in range(first, at + 1))
-        above = [title.text for title in titles if title.line < first]
+        above = bisect_left(title_lines, first)
         data = tuple(row for row in rows if not all(_ALIGNMENT.fullmatch(cell) for cell in row.cells))
-        found.append(Table(above[-1] if above else "", Row(first - 1, header), data))
+        found.append(Table(titles[above - 1].text if above else "", Row(first - 1, header), data))
         at += 2
     return found
 
@@ -118,55 +122,74 @@ def _atx(line: str) -> str | None:
 
 
 def _visible_lines(text: str) -> Iterator[str]:
-    fence = ""
+    fence = place = ""
     hidden = _Hidden()
     for line in _LINE_END.split(text):
-        opened = _FENCE.fullmatch(line) if not hidden else None
+        if fence and place and _is_left(place, line):
+            fence = ""
         if fence:
-            if opened and opened[1].startswith(fence) and not opened[2].strip():
+            end = _FENCE_END.fullmatch(line)
+            if end and end[2].startswith(fence) and (place or end[1] in {"", " ", "  ", "   "}):
                 fence = ""
             yield ""
             continue
-        if opened and not (opened[1][0] == "`" and "`" in opened[2]):
-            fence = opened[1]
+        opened = _FENCE.fullmatch(line) if not hidden else None
+        if opened and not (opened[2][0] == "`" and "`" in opened[3]):
+            fence = opened[2]
+            place = line[: opened.start(2)] if opened[1] else ""
             yield ""
             continue
         yield hidden.shown(line)
 
 
+def _is_left(place: str, line: str) -> bool:
+    """True if a line is no longer in the quotation or the item of a list that a fence began in."""
+    if ">" in place:
+        return not line.lstrip().startswith(">")
+    line = line.expandtabs(4)
+    return bool(line.strip()) and len(line) - len(line.lstrip()) < len(place.expandtabs(4))
+
+
 class _Hidden:
-    """How deep a reader of lines is in comments and in elements that show nothing. True while there is any."""
+    """How deep a reader of lines is in comments and in elements that show nothing or no Markdown. True while in any."""
 
     def __init__(self) -> None:
-        self._in_comment = False
+        self._until = ""
         self._depth = 0
 
     def __bool__(self) -> bool:
-        return self._in_comment or self._depth > 0
+        return bool(self._until) or self._depth > 0
 
     def shown(self, line: str) -> str:
         """The part of the next line that is seen. Code begins no comment, and in a comment is no code."""
         seen: list[str] = []
         runs = _runs_of_ticks(line)
         at = 0
-        while match := _HIDING.search(line, at):
+        while True:
+            if self._until:
+                end = line.find(self._until, at)
+                if end < 0:
+                    return "".join(seen)
+                at = end + len(self._until)
+                self._until = ""
+            match = _HIDING.search(line, at)
+            if match is None:
+                break
             end = match.end()
-            if match["ticks"] and not self._in_comment:
+            if match["ticks"]:
                 same = runs[len(match["ticks"])]
                 closing = bisect_right(same, match.start())
                 end = same[closing] + len(match["ticks"]) if closing < len(same) else end
             if not self:
-                seen.append(line[at : end if match["ticks"] or match["uncomment"] else match.start()])
+                seen.append(line[at : end if match["ticks"] else match.start()])
             self._turn(match)
             at = end
         return "".join(seen) if self else "".join(seen) + line[at:]
 
     def _turn(self, mark: re.Match[str]) -> None:
-        if self._in_comment:
-            self._in_comment = mark["uncomment"] is None
-        elif mark["comment"]:
-            self._in_comment = True
-        elif not mark["uncomment"] and not mark["ticks"]:
+        if mark["begin"]:
+            self._until = _ENDS.get(mark["begin"].upper(), ">")
+        elif not mark["ticks"]:
             self._depth = max(0, self._depth + (-1 if mark["end"] else 1))
 
 

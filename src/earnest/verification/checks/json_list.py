@@ -192,12 +192,14 @@ def _twins(wanted: _Config, items: Sequence[JsonValue]) -> Iterator[str]:
 
 def _levelled(value: JsonValue) -> JsonValue:
     if isinstance(value, str):
-        return squeezed(without_unseen(value).casefold())
+        return f"text {squeezed(without_unseen(value).casefold())}"
     if isinstance(value, Mapping):
         return {key: _levelled(child) for key, child in value.items()}
     if isinstance(value, Sequence):
         return [_levelled(child) for child in value]
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value  # any size
+    if isinstance(value, bool) or value is None:
+        return value
+    return f"number {int(value) if value == int(value) else value}"  # of any size, and 3.0 is 3
 
 
 CHECK = JsonListCheck()

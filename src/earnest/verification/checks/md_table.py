@@ -1,6 +1,8 @@
 """Check kind `md_table`: does a Markdown file show a table with the right columns, rows and cells?"""
 
 import asyncio
+import html
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +23,8 @@ ROWS_MAX: Final = 10_000
 COLUMNS_MAX: Final = 100
 TITLE_CHARACTERS_MAX: Final = 1_000
 PROBLEMS_SHOWN_MAX: Final = 5
+
+_TAG: Final = re.compile(r"</?(?!(?:img|input)\b)[a-z][a-z0-9-]*(?:\s[^<>]*)?/?>", re.I)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,8 +164,8 @@ def _row_problems(wanted: _Config, table: Table) -> Iterator[str]:
 
 
 def _cell_problem(rule: ValueRule, cell: str) -> str | None:
-    if not rule.required and not without_unseen(cell).strip():
-        return None
+    if not _seen(cell):
+        return "is empty" if rule.required else None
     return cell_fault(rule, cell)
 
 
@@ -176,7 +180,14 @@ def _twins(rows: Sequence[Row], *, column: int | None, name: str = "") -> Iterat
 
 def _plain(cell: str) -> str:
     """A cell without emphasis and code marks around it."""
-    return squeezed(without_unseen(cell)).strip("*_`").strip()
+    return squeezed(_seen(cell)).strip("*_`").strip()
+
+
+def _seen(cell: str) -> str:
+    """A cell without the marks of HTML, which mean nothing in code; a picture is seen."""
+    if "`" not in cell:
+        cell = html.unescape(_TAG.sub("", cell))
+    return without_unseen(cell).strip()
 
 
 CHECK = MdTableCheck()

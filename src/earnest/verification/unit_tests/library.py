@@ -42,10 +42,14 @@ _LIBRARY_TYPES: Final[tuple[type, ...]] = (
     *(pathlib.Path, pathlib.PurePath, pathlib.PosixPath, pathlib.PurePosixPath, pathlib.PureWindowsPath),
 )
 TYPES: Final[dict[str, type]] = {
-    **{name: value for name, value in vars(builtins).items() if isinstance(value, type)},
+    **{
+        name: value
+        for name, value in vars(builtins).items()
+        if isinstance(value, type) and not issubclass(value, BaseException)
+    },
     **{kind.__name__: kind for kind in _LIBRARY_TYPES},
 }
-"""Classes that arrive as themselves, by name."""
+"""Classes that arrive as themselves, by name; those of exceptions by `known_exception`."""
 TYPE_NAMES: Final[dict[type, str]] = {kind: name for name, kind in TYPES.items()}
 ABSTRACT: Final[dict[str, Any]] = {
     f"{kind.__module__}.{kind.__name__}": kind

@@ -40,6 +40,7 @@ OBJECTS_MAX: Final = 1_000_000
 CLASSES_MAX: Final = 10_000
 NAMES_MAX: Final = 2_000  # of one class
 BY_VALUE: Final = (str, int, float, bytes, tuple, frozenset)
+CATCHES_ALL: Final = "the submission answers with a class of exceptions that catches failed assertions"
 NEVER_GIVEN: Final = (types.ModuleType, types.FrameType, types.CodeType)
 
 
@@ -56,6 +57,7 @@ class Theirs:
         self._offered: dict[int, dict[str, object]] = {}
         self._members: dict[int, Any] = {}
         self._member_kinds: dict[tuple[int, str], Any] = {}
+        self._handed_over: set[type] = set()
 
     def learn(self, classes: Any) -> None:
         """See `channel.Meaning`. Each: number, name, bases (number, or module and name of an exception), whether it
@@ -100,13 +102,18 @@ class Theirs:
             case "e":
                 return self._member(reader, *node[1:])
             case "K":
-                return exception_named(node[1], node[2])
+                kind = exception_named(node[1], node[2])
+                if issubclass(AssertionError, kind) and kind not in self._handed_over:
+                    CHANNEL.flags.add(CATCHES_ALL)
+                return kind
             case "X":
                 return self._exception(reader, node[1:])
         raise Malformed("an unknown tag")
 
     def write(self, writer: Writer, value: Any, depth: int) -> Node:
         """See `channel.Meaning`."""
+        if isinstance(value, type):
+            self._handed_over.add(value)
         node = self._given_back(value)
         if node is not None:
             return node
@@ -196,7 +203,8 @@ class Theirs:
 
     def _exception(self, reader: Reader, parts: Sequence[Any]) -> BaseException:
         kind_node, arguments, text, attributes, cause, number, grouped = parts
-        kind: Any = reader.value(kind_node)
+        is_known = type(kind_node) is list and kind_node[:1] == ["K"]
+        kind: Any = exception_named(*kind_node[1:]) if is_known else reader.value(kind_node)
         if not isinstance(kind, type) or not issubclass(kind, BaseException) or type(text) is not str:
             raise Malformed("no exception")
         if issubclass(kind, BaseExceptionGroup):

@@ -4,6 +4,7 @@ import builtins
 import io
 import sys
 import types
+import unittest
 from typing import Any, Final
 from unittest import mock
 
@@ -13,6 +14,8 @@ from earnest.verification.unit_tests.operations import FORWARDED
 HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 SECRET: Final = frozenset(dir(mock.NonCallableMagicMock())) | {"call_args", "call_args_list", "call_count"}
 """What the submission may not see or change of a mock: the test's records."""
+FRAMEWORK: Final = frozenset(dir(unittest.IsolatedAsyncioTestCase()))
+"""What is not open of a test that hands over itself: how it asserts, and what it does when it ends."""
 UNARY: Final[dict[str, Any]] = {
     "__iter__": iter,
     "__next__": next,
@@ -109,6 +112,8 @@ def is_open(thing: object, name: str) -> bool:
         return False
     if isinstance(thing, mock.NonCallableMock):
         return name not in SECRET
+    if isinstance(thing, unittest.TestCase) and name in FRAMEWORK:
+        return False
     if isinstance(thing, io.IOBase | types.SimpleNamespace):
         return True
     return bool(kind.__flags__ & HEAP_TYPE) and kind.__module__ in OPEN_MODULES

@@ -54,9 +54,12 @@ class Shelf:
             self.files.add(path)
 
     def changes(self) -> list[Node]:
-        """What is new, other or gone since last time: [path, content in base64, or None for a folder, or False]."""
+        """What is gone, new or other since last time: [path, content in base64, or None for a folder, or False].
+
+        What is gone comes first, from the innermost on, so that folders are empty when their turn comes.
+        """
         state = self._look()
-        found: list[Node] = []
+        found: list[Node] = [[path, False] for path in sorted(self.known, reverse=True) if self._is_gone(path, state)]
         total = 0
         for path, mark in state.items():
             if self.known.get(path) == mark:
@@ -68,9 +71,12 @@ class Shelf:
             if total > BYTES_MAX:
                 raise Malformed(f"more than {BYTES_MAX} bytes of files to share")
             found.append([path, base64.b64encode(_content(path)).decode()])
-        found += [[path, False] for path in self.known if path not in state]
         self.known = state
         return found
+
+    def _is_gone(self, path: str, state: State) -> bool:
+        """True also for a file where a folder is now, and the other way round."""
+        return path not in state or (self.known[path][1] == FOLDER) != (state[path][1] == FOLDER)
 
     def apply(self, changes: Node, *, anywhere: bool) -> None:
         """Do to our files what was done to the others'. Without `anywhere`, only where something is shared."""
@@ -121,6 +127,8 @@ class Shelf:
         for folder in sorted(self.folders | made):
             if os.path.isdir(folder):
                 state[folder] = (0, FOLDER)
+            else:
+                _note(folder, state)
             for place, folders, files in os.walk(folder):
                 for name in folders:
                     if not os.path.islink(f"{place}/{name}"):

@@ -1,15 +1,19 @@
 """How do tests come to import a stand-in instead of the submission?"""
 
+import builtins
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FrameType, ModuleType
+from typing import Final
 
 from earnest.verification.unit_tests.channel import CHANNEL
 from earnest.verification.unit_tests.library import Malformed
 from earnest.verification.unit_tests.meaning import StandIn, Theirs
 from earnest.verification.unit_tests.objects import note_name
 from earnest.verification.unit_tests.owned import is_private
+
+HIDES_BUILTIN: Final = "a test takes all names of the submission, and one of them hides a builtin"
 
 
 class StandInModule(StandIn):
@@ -21,7 +25,7 @@ class StandInModule(StandIn):
         if is_private(name):
             raise AttributeError(name)
         if name == "__all__":
-            return self._public_names()
+            return self._public_names(sys._getframe(1))  # noqa: SLF001
         value = CHANNEL.request("get", self.__number__, name)
         note_name(self.__number__, name, value)
         return value
@@ -41,12 +45,18 @@ class StandInModule(StandIn):
     def __dir__(self) -> list[str]:
         return list(CHANNEL.request("operate", self.__number__, "__dir__"))
 
-    def _public_names(self) -> list[str]:
-        """What `from module import *` takes."""
+    def _public_names(self, asker: FrameType) -> list[str]:
+        """What `from module import *` takes: nothing that the test has already. What hides a builtin is flagged."""
         try:
-            return list(CHANNEL.request("get", self.__number__, "__all__"))
+            names = list(CHANNEL.request("get", self.__number__, "__all__"))
         except AttributeError:
-            return list(CHANNEL.request("names", self.__number__))
+            names = list(CHANNEL.request("names", self.__number__))
+        if asker.f_locals is not asker.f_globals:  # no `import *`
+            return names
+        names = [name for name in names if name not in asker.f_globals]
+        if any(name in vars(builtins) and getattr(self, name) is not vars(builtins)[name] for name in names):
+            CHANNEL.flags.add(HIDES_BUILTIN)
+        return names
 
 
 class Finder:

@@ -193,6 +193,7 @@ def test_the_auditor_never_fails_a_publisher_and_says_what_it_missed(
     (finding,) = stage.auditor.report().anomalies
     assert finding.detail == "2 messages could not be written to the log"
     assert "could not be written" in caplog.text
+    assert "Traceback" not in caplog.text, "a full disk is no fault of ours"
 
 
 def test_messages_that_observers_lost_are_an_anomaly(stage: Stage) -> None:
@@ -241,6 +242,16 @@ async def test_a_periodic_report_ends_the_window_and_goes_to_the_operator_only(s
     assert [report.window_start_ms for report in stage.reports] == [START_MS, START_MS + 300_000]
     everything.close()
     assert [message.kind async for message in everything] == ["TaskRequested", "CorrectionSignal"]
+    watching.cancel()
+
+
+async def test_a_clock_that_was_set_back_does_not_end_the_reports(stage: Stage) -> None:
+    watching = asyncio.create_task(stage.auditor.watch())
+    await asyncio.sleep(0)
+    stage.send("TaskRequested", cause=None)
+    stage.clock.set_by_ms(-86_400_000)
+    await stage.clock.advance_ms(305_000)
+    assert [report.trigger for report in stage.reports] == [Trigger.PERIODIC] * 2
     watching.cancel()
 
 

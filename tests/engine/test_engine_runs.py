@@ -32,6 +32,7 @@ from earnest.engine.messages import (
 from earnest.engine.ports import EffectUnknown, PlanningContext, RoleModel
 from earnest.engine.run import RunLimits
 from earnest.foundation.errors import EarnestError
+from earnest.foundation.instants import DAY_MS
 from earnest.memory.megram import Level, Tag, approach_tag
 from earnest.memory.potential import Potentials
 
@@ -131,6 +132,21 @@ async def test_a_run_over_its_time_is_ended_with_what_there_is() -> None:
     assert (result.done, result.not_done) == (("quick",), ("slow",))
     assert stage.hands.cancelled == ["r1/slow/a1/c1"]
     assert result.elapsed_ms >= 300_000
+
+
+@pytest.mark.parametrize("days", [-1, 1])
+async def test_a_clock_that_is_set_meanwhile_moves_no_deadline(days: int) -> None:
+    stage = Stage(playbook(subtask("slow", approach("sleep", "hang"))))
+
+    async def set_the_clock(_: Engine) -> None:
+        await stage.hands.hanging.wait()
+        stage.clock.set_by_ms(days * DAY_MS)
+        await stage.clock.advance_ms(299_000)
+        assert stage.hands.cancelled == []
+        await stage.clock.advance_ms(2_000)
+
+    result = await stage.work(set_the_clock)
+    assert (result.cause, stage.hands.cancelled) == (Cause.TIME, ["r1/slow/a1/c1"])
 
 
 async def test_a_result_that_becomes_worse_twice_ends_the_run() -> None:

@@ -253,3 +253,13 @@ def test_the_memory_of_another_version_is_refused(kv: LmdbKeyValue) -> None:
         assert refusal.value.code == "memory_format"
 
     undone(kv, check)
+
+
+def test_a_damaged_row_of_an_index_is_passed_over(kv: LmdbKeyValue) -> None:
+    def check(tx: Writing) -> None:
+        one = megram()
+        store.put(tx, one)
+        tx.put(keys.levelled(one.level, "another"), b"\xff")
+        assert store.entries(tx, level=one.level, limit=9) == (one,)
+
+    undone(kv, check)

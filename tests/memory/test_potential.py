@@ -146,3 +146,9 @@ def test_a_refinement_outlives_its_own_writing() -> None:
     expiry_ms = expires_at_ms(megram(state=State.REFINE))
     assert expiry_ms is not None
     assert expiry_ms - START_MS == pytest.approx(1.386 * DAY_MS, rel=1e-3)
+
+
+@pytest.mark.parametrize("data", [b"", b"1 2 3", b"1 2 3 x", b"1 2 3 -4", b"\xff 1 1 1"])
+def test_a_damaged_sum_is_broken(data: bytes) -> None:
+    with pytest.raises(Broken, match="a sum that it did not write"):
+        DecaySum.decode(data)

@@ -296,6 +296,27 @@ async def test_the_dreamer_waits_until_a_run_has_settled_and_survives_a_failure(
     assert "a bad night" in caplog.text
 
 
+async def test_a_clock_that_was_set_back_does_not_keep_the_dreamer_waiting(
+    mind: Mind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dreamt = 0
+
+    async def cycle(self: Dreaming) -> None:
+        nonlocal dreamt
+        dreamt += 1
+
+    monkeypatch.setattr(Dreaming, "cycle", cycle)
+    watching = asyncio.create_task(mind.dreaming.watch())
+    await asyncio.sleep(0)
+    mind.bus.publish(replace(ENDED, at_ms=mind.clock.now_ms()))
+    mind.clock.set_by_ms(-DAY_MS)
+    await mind.clock.advance_ms(PERIOD_MS)
+    watching.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await watching
+    assert dreamt == 2
+
+
 async def test_two_who_ask_for_a_cycle_share_it(mind: Mind) -> None:
     await mind.learn(State.ACCEPT, times=6)
     one, other = await asyncio.gather(mind.dreaming.cycle(), mind.dreaming.cycle())

@@ -66,7 +66,8 @@ class Auditor:
             await self._clock.sleep_ms(self._settings.sync_period_ms)
             self._keep()
             start_ms = self._statistics.window.start_ms  # 0 before the first line
-            if start_ms and self._clock.now_ms() - start_ms >= self._settings.report_period_ms:
+            # A clock that was set back behind the window's start must not end the reports until it has caught up.
+            if start_ms and not 0 <= self._clock.now_ms() - start_ms < self._settings.report_period_ms:
                 self._report_periodically()
 
     def close(self) -> None:
@@ -80,10 +81,13 @@ class Auditor:
             self._note_unlogged()
             event = self._event_of(envelope)
             self._write(event)
-        except Exception:
+        except Exception as error:
             self._unlogged += 1
             if self._unlogged & (self._unlogged - 1) == 0:  # the 1st, 2nd, 4th …
-                _log.exception("%d messages could not be written to the audit log", self._unlogged)
+                fault = None if isinstance(error, Unavailable) else error
+                _log.error(  # a full disk is no fault of ours, and needs no traceback
+                    "%d messages could not be written to the audit log: %s", self._unlogged, error, exc_info=fault
+                )
         else:
             if event.kind == "FinalResult":
                 self._sync()

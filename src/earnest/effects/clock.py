@@ -61,12 +61,13 @@ class VirtualClock:
 
     def __init__(self, start_ms: int = 1_750_000_000_000) -> None:
         self._now_ms = start_ms
+        self._set_by_ms = 0
         self._order = 0
         self._sleepers: list[tuple[int, int, asyncio.Future[None]]] = []
 
     def now_ms(self) -> int:
         """See `Clock`."""
-        return self._now_ms
+        return self._now_ms + self._set_by_ms
 
     def ticks_ns(self) -> int:
         """See `Clock`."""
@@ -81,6 +82,10 @@ class VirtualClock:
         self._order += 1
         heapq.heappush(self._sleepers, (self._now_ms + duration_ms, self._order, wake))
         await wake
+
+    def set_by_ms(self, difference_ms: int) -> None:
+        """Set the time of day forward or back, as a person does; ticks and sleepers go on as before."""
+        self._set_by_ms += difference_ms
 
     def jump_ms(self, duration_ms: int) -> None:
         """Move the time alone, as after a suspended machine; sleepers wake at the next `advance_ms`."""

@@ -30,7 +30,7 @@ class Post:
         self, *, run_id: str, bus: Bus, clock: Clock, kept: KeptMessages, pauses: Iterable[Pause] = ()
     ) -> None:
         self.run_id = run_id
-        self.last_ms = clock.now_ms()
+        self.last_ns = clock.ticks_ns()
         self._bus = bus
         self._clock = clock
         self._kept = kept
@@ -51,7 +51,7 @@ class Post:
                 at_ms=self._clock.now_ms(),
                 payload=payload,
             )
-        self.last_ms = self._clock.now_ms()
+        self.last_ns = self._clock.ticks_ns()
         self._bus.publish(envelope)
         return envelope
 

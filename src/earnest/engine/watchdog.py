@@ -16,16 +16,18 @@ ENDING_MS: Final = 5_000
 async def watch(run: Run, clock: Clock, already_elapsed_ms: int) -> None:
     """Look at the run every quarter of a second; stop it over its time budget or when nothing moves any more.
 
-    A run that does not end although it was stopped, by whomever, fails: nobody waits for ever.
+    A run that does not end although it was stopped, by whomever, fails: nobody waits for ever. Ticks are counted,
+    so that a clock that is set meanwhile neither stretches a deadline nor brings it on.
     """
-    started_ms = clock.now_ms() - already_elapsed_ms
+    started_ns = clock.ticks_ns()
     while not run.stopping:
-        now_ms, budget_ms = clock.now_ms(), run.constants.time_budget_ms
-        if now_ms - started_ms >= budget_ms:
+        now_ns, budget_ms = clock.ticks_ns(), run.constants.time_budget_ms
+        elapsed_ms = already_elapsed_ms + (now_ns - started_ns) // 1_000_000
+        if elapsed_ms >= budget_ms:
             run.stop(Role.WATCHDOG, Cause.TIME, f"the time budget of {budget_ms / 1000:g} s is spent")
-        elif not run.effects_in_flight and now_ms - run.post.last_ms >= run.limits.silence_ms:
+        elif not run.effects_in_flight and now_ns - run.post.last_ns >= run.limits.silence_ms * 1_000_000:
             run.stop(Role.WATCHDOG, Cause.SILENCE, f"no message for {run.limits.silence_ms / 1000:g} s")
         else:
-            await clock.sleep_ms(min(LOOK_MS, budget_ms - (now_ms - started_ms)))
+            await clock.sleep_ms(min(LOOK_MS, budget_ms - elapsed_ms))
     await clock.sleep_ms(ENDING_MS)
     run.fail(Broken(f"the run was stopped and R7 gave no result within {ENDING_MS // 1000} s"))

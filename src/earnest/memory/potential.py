@@ -98,12 +98,15 @@ class DecaySum:
 
     @classmethod
     def decode(cls, data: bytes) -> "DecaySum":
-        """What `encode` wrote."""
-        count, attention, decision, shift = data.split(b" ")
-        shift_bits = int(shift)
-        return cls(
-            count=int(count), attention=int(attention, 16) << shift_bits, decision=int(decision, 16) << shift_bits
-        )
+        """What `encode` wrote. Raises `Broken` for anything else."""
+        try:
+            count, attention, decision, shift = data.split(b" ")
+            shift_bits = int(shift)
+            return cls(
+                count=int(count), attention=int(attention, 16) << shift_bits, decision=int(decision, 16) << shift_bits
+            )
+        except ValueError as error:
+            raise Broken(f"memory holds a sum that it did not write: {data[:80]!r}") from error
 
 
 def potentials(sums: Mapping[float, DecaySum], early: Iterable[Megram], now_ms: int) -> Potentials:

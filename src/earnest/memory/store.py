@@ -99,7 +99,7 @@ def delete_expired(tx: Writing, now_ms: int, limit: int) -> tuple[Forgotten, ...
     for key, reference in tx.scan(keys.EXPIRIES):
         if len(due) == limit or keys.expiry_instant_ms(key) > now_ms:
             break
-        due.append(reference.decode())
+        due.append(reference.decode(errors="replace"))
     return tuple(forgotten for megram_id in due if (forgotten := delete(tx, megram_id)))
 
 
@@ -170,7 +170,7 @@ def entries(
             continue
         if len(found) == limit:
             break
-        megram = _decoded(tx, value) if prefix == keys.RECORDS else get(tx, value.decode())
+        megram = _decoded(tx, value) if prefix == keys.RECORDS else get(tx, value.decode(errors="replace"))
         if megram and (level is None or megram.level == level):
             found.append(megram)
     return tuple(found)
@@ -264,7 +264,7 @@ def _newest(tx: Reading, prefix: bytes, limit: int) -> tuple[Megram, ...]:
 
 
 def _referenced(tx: Reading, reference: bytes) -> Iterator[Megram]:
-    megram = get(tx, reference.decode())
+    megram = get(tx, reference.decode(errors="replace"))
     if megram is not None:
         yield megram
 

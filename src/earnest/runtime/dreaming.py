@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from earnest.effects.bus.api import Bus, Envelope
@@ -48,7 +48,7 @@ class Dreaming:
     bus: Bus
     clock: Clock
     _cycle: "asyncio.Task[Dream] | None" = None
-    _last_final_ms: int = field(default=-SETTLE_MS)
+    _last_final_ns: int | None = None
 
     async def cycle(self) -> Dream:
         """Dream once, now, or share the cycle that is under way. Raises what the stores raise."""
@@ -61,7 +61,7 @@ class Dreaming:
         end_tap = self.bus.tap("dreamer", self._see)
         try:
             while True:
-                while (rest_ms := self._last_final_ms + SETTLE_MS - self.clock.now_ms()) > 0:
+                while (rest_ms := self._rest_ms()) > 0:
                     await self.clock.sleep_ms(rest_ms)
                 try:
                     await self.cycle()
@@ -115,6 +115,12 @@ class Dreaming:
             )
         )
 
+    def _rest_ms(self) -> int:
+        """How long memory is still left alone, by ticks: a clock that is set back keeps nobody waiting."""
+        if self._last_final_ns is None:
+            return 0
+        return SETTLE_MS - (self.clock.ticks_ns() - self._last_final_ns) // 1_000_000
+
     def _see(self, envelope: Envelope) -> None:
         if isinstance(envelope.payload, FinalResult) and not envelope.replayed:
-            self._last_final_ms = self.clock.now_ms()
+            self._last_final_ns = self.clock.ticks_ns()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from earnest.effects.kv.api import KeyValue
+from earnest.effects.kv.api import KeyValue, Writing
 from earnest.effects.kv.lmdb import LmdbKeyValue
 from earnest.foundation.errors import Broken, Refused
 from earnest.testing.kv_conformance import KeyValueConformance
@@ -112,3 +112,28 @@ def test_a_file_that_is_no_store_is_broken_and_leaves_the_folder_free(tmp_path: 
     for _ in range(2):
         with pytest.raises(Broken):
             LmdbKeyValue(tmp_path)
+
+
+@pytest.mark.parametrize("readonly", [True, False])
+def test_a_store_that_was_cut_short_is_said_to_be_damaged(tmp_path: Path, readonly: bool) -> None:
+    kv = LmdbKeyValue(tmp_path / "kv")
+
+    def fill(tx: Writing) -> None:
+        for number in range(64):
+            tx.put(b"%d" % number, bytes(1_000))
+
+    kv.write(fill)
+    kv.close()
+    data = tmp_path / "kv" / "data.mdb"
+    data.write_bytes(data.read_bytes()[:8_192])
+    kv = LmdbKeyValue(tmp_path / "kv", readonly=readonly)
+    with pytest.raises(Broken, match=r"is damaged .* move the folder away"):
+        kv.read(lambda tx: list(tx.scan(b"")))
+    kv.close()
+
+
+def test_an_empty_file_holds_no_store_to_read(tmp_path: Path) -> None:
+    (tmp_path / "data.mdb").touch()
+    with pytest.raises(Refused) as refusal:
+        LmdbKeyValue(tmp_path, readonly=True)
+    assert refusal.value.code == "memory_missing"

@@ -243,6 +243,16 @@ async def test_a_canary_ends_with_a_killed_launcher(sandbox: BubblewrapSandbox) 
     box.channel.close()
 
 
+async def test_a_box_may_start_after_whoever_waited_for_it_was_cancelled(sandbox: BubblewrapSandbox) -> None:
+    faults: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: faults.append(context))
+    box = await sandbox._launcher.start_canary()
+    box.started.cancel()
+    assert (await sandbox.run(verify("pass"))).status is Status.DONE
+    await sandbox._launcher.end(box)
+    assert faults == []
+
+
 async def test_pid_1_killed_from_outside_is_no_success(sandbox: BubblewrapSandbox, bell: Path) -> None:
     running = asyncio.ensure_future(sandbox.run(work(SLEEPER, bell)))
     await rung(bell)

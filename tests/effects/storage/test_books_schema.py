@@ -20,7 +20,7 @@ from earnest.effects.storage.database import Database
 from earnest.effects.storage.reader import ReadPool
 from earnest.effects.storage.schema import BOOKS, Schema, faults, prepare, revision_of
 from earnest.effects.storage.tables import METADATA
-from earnest.foundation.errors import Refused
+from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.facts import Fact
 from earnest.identity import tables as identity_tables
 from earnest.ledger import tables as ledger_tables
@@ -155,3 +155,11 @@ print([name for name in ("alembic", "sqlalchemy") if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_full_disk_at_the_first_start_is_named_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "schema.sql").write_text("PRAGMA max_page_count = 2;\n" + BOOKS.sql())
+    books = tmp_path / "home" / "books.sqlite3"
+    with pytest.raises(Broken, match="the database failed: database or disk is full"):
+        Database.open(books, VirtualClock(), Schema(head=BOOKS.head, folder=tmp_path))
+    Database.open(books, VirtualClock()).close()

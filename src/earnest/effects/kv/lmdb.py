@@ -45,7 +45,12 @@ class LmdbKeyValue:
                 self._environment = lmdb.open(
                     str(path), map_size=map_bytes, readonly=readonly, create=not readonly, metasync=False, mode=0o600
                 )
-                self._environment.reader_check()
+                try:
+                    self._environment.reader_check()
+                    self._make_whole(readonly=readonly)
+                except BaseException:
+                    self._environment.close()
+                    raise
         except BaseException:
             self._unlock()
             raise
@@ -82,6 +87,30 @@ class LmdbKeyValue:
                 self._closed = True
                 self._environment.close()
                 self._unlock()
+
+    def _make_whole(self, *, readonly: bool) -> None:
+        """Put zeros in the place of pages that the file has lost, for LMDB to find the damage when it comes to one.
+
+        Whoever touches a page beyond the end of the file is killed (SIGBUS). A file may be short without harm: pages
+        that were freed in the transaction that took them are never written.
+        """
+        pages = int(self._environment.info()["last_pgno"]) + 1
+        whole_bytes = pages * int(self._environment.stat()["psize"])
+        if whole_bytes > MAP_BYTES_MAX:
+            raise lmdb.CorruptedError(f"it claims to have {whole_bytes} bytes")
+        data = self._path / "data.mdb"
+        if data.stat().st_size >= whole_bytes:
+            return
+        try:
+            lock_fd = _writer_lock(self._path) if readonly else -1
+        except Refused:
+            return  # the process that writes it has made it whole
+        try:
+            if data.stat().st_size < whole_bytes:
+                os.truncate(data, whole_bytes)
+        finally:
+            if lock_fd >= 0:
+                os.close(lock_fd)
 
     def _begin_reading(self) -> lmdb.Transaction:
         try:
@@ -152,7 +181,8 @@ def _checked(key: bytes) -> bytes:
 
 
 def _ensure_there(path: Path) -> None:
-    if not (path / "data.mdb").is_file():
+    data = path / "data.mdb"
+    if not data.is_file() or data.stat().st_size == 0:
         raise Refused("memory_missing", f"there is no memory in {path} yet")
 
 
@@ -176,5 +206,8 @@ def _translated_errors(path: Path) -> Iterator[None]:
         raise
     except (OSError, lmdb.DiskError, lmdb.LockError, lmdb.MemoryError, lmdb.ReadersFullError) as error:
         raise Unavailable(f"memory in {path}: {error}") from error
+    except (lmdb.CorruptedError, lmdb.InvalidError, lmdb.PageNotFoundError) as error:
+        remedy = "move the folder away, and the next start makes it anew from the facts"
+        raise Broken(f"memory in {path} is damaged ({error}): {remedy}") from error
     except lmdb.Error as error:
         raise Broken(f"memory in {path}: {error}") from error

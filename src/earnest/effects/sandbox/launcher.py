@@ -188,7 +188,8 @@ class Launcher:
             self._greeting.set_result(message)
         elif "started" in message:
             box = self._boxes[message["started"]]  # type: ignore[index]
-            box.started.set_result(message["pid"])  # type: ignore[arg-type]
+            if not box.started.done():  # whoever waited may have been cancelled
+                box.started.set_result(message["pid"])  # type: ignore[arg-type]
         else:
             stderr: bytes = message["stderr"]  # type: ignore[assignment]
             self._finish(self._boxes[message["ended"]], stderr.decode(errors="replace").strip())  # type: ignore[index]

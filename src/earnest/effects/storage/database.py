@@ -1,12 +1,13 @@
 """How are the books of a data directory opened, written and read?"""
 
 import asyncio
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from earnest.effects.clock import Clock
-from earnest.effects.storage.driver import connect_writer
+from earnest.effects.storage.driver import connect_writer, meaning_of
 from earnest.effects.storage.lock import WriterLock
 from earnest.effects.storage.reader import ReadPool
 from earnest.effects.storage.schema import BOOKS, Schema, prepare
@@ -32,7 +33,7 @@ class Database(ReadPool):
         Not durable: nothing waits for the disk, for books that are thrown away, as those of a simulation.
 
         Raises `Refused`: `data_directory_in_use` (with the holder's pid), `not_our_database`, `database_too_new`; and
-        `Unavailable` where the directory cannot be written.
+        `Unavailable` where the directory cannot be written, `Broken` if the disk failed or is full.
         """
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -47,8 +48,11 @@ class Database(ReadPool):
             except BaseException:
                 driver.close()
                 raise
-        except BaseException:
+        except BaseException as error:
             lock.release()
+            cause = getattr(error, "orig", error)  # SQLAlchemy, which migrates, wraps what SQLite raised
+            if isinstance(cause, sqlite3.Error):
+                raise meaning_of(cause) from error
             raise
         return cls(path, schema, writer, lock)
 

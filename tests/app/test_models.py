@@ -181,6 +181,13 @@ async def test_without_any_endpoint_it_says_what_to_set() -> None:
             await models.of_roles()
 
 
+async def test_without_its_client_no_model_is_given_to_any_role(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("earnest.app.models.find_spec", lambda _: None)
+    async with pool(ModelSettings(base_url=refused_url(), default="m")) as models:
+        with pytest.raises(Unavailable, match=r"install 'earnest\[models\]'"):
+            await models.of_roles()
+
+
 @pytest.mark.parametrize(
     "reply", [fails(500), Reply(raw=b"[]"), Reply(raw=b"x" * 2_000_000), Reply(raw=b'{"data": [{"id": 7}]}')]
 )

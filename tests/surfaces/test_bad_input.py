@@ -294,3 +294,7 @@ def test_what_is_complained_about_cannot_steer_the_terminal(
     ended = earnest("show")
     assert "\x1b" not in ended.err
     assert "\\x1b[31mred" in ended.err
+
+
+def test_a_missing_option_is_told_with_its_choices_in_one_line(earnest: Earnest) -> None:
+    _refused(earnest("keys", "new"), "Missing option '--scope'. Choose from: live, hb\n")

@@ -13,7 +13,7 @@ from earnest.app import places
 from earnest.app.judges import JudgeSettings
 from earnest.app.mcp import described
 from earnest.app.model_settings import ModelSettings
-from earnest.app.models import ModelPool, describe
+from earnest.app.models import CLIENT_MISSING, ModelPool, describe
 from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings
 from earnest.effects.clock import SystemChance, SystemClock
@@ -25,7 +25,6 @@ from earnest.verification.registry import Registry
 
 PACKAGES: Final = ("earnest", "sqlalchemy", "lmdb", "pydantic", "typer")
 FREE_BYTES_MIN: Final = 256 * 1024 * 1024
-CLIENT_MISSING: Final = "the model client is not installed: install 'earnest[models]'"
 HELLO: Final = Message(role=Role.USER, text="Answer with the word yes.")
 HELLO_LIMITS: Final = CompletionLimits(silence_ms=60_000, deadline_ms=60_000, answer_tokens=256, attempts=1)
 

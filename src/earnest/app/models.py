@@ -2,6 +2,7 @@
 
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urlsplit
 
@@ -19,6 +20,7 @@ NOBODY: Final = (
     "no model is set up: set EARNEST_BASE_URL (such as https://HOST/v1) and EARNEST_MODEL, and EARNEST_API_KEY if it "
     "wants one, or start Ollama with a model; playbooks work without a model"
 )
+CLIENT_MISSING: Final = "the model client is not installed: install 'earnest[models]'"
 
 
 class ModelPool:
@@ -50,6 +52,8 @@ class ModelPool:
         from earnest.runtime.model_calls import PricedModel  # noqa: PLC0415 - no playbook needs it
 
         settings = self._settings = await self._complete(self._settings)
+        if find_spec("openai") is None:  # no run begins that can ask nobody
+            raise Unavailable(CLIENT_MISSING)
         return {
             role: PricedModel(model=await self._model(settings, name), price=settings.price_of(name))
             for role, name in ((role, settings.model_of(role)) for role in ROLES)

@@ -37,7 +37,7 @@ def test_the_defaults_are_those_of_the_seed() -> None:
 def test_a_constant_out_of_bounds_is_named_with_its_bounds(name: str, low: float, high: float) -> None:
     for value in (low - 1, high + 1, math.nan, math.inf, -math.inf):
         faults = constants_with(**{name: value}).faults()
-        assert any(fault.startswith(f"{name} is {value}:") for fault in faults), value
+        assert any(fault.startswith(f"{name.rstrip('_')} is {value}:") for fault in faults), value
 
 
 def test_all_faults_are_told_at_once() -> None:
@@ -47,6 +47,10 @@ def test_all_faults_are_told_at_once() -> None:
 def test_weights_that_would_lift_the_loss_above_one_are_a_fault() -> None:
     assert constants_with(alpha=0.7, beta=0.2, lambda_=0.3).faults() == ()
     assert "loss would leave" in " ".join(constants_with(alpha=0.7, beta=0.31, lambda_=0.0).faults())
+
+
+def test_a_fault_names_lambda_as_a_user_writes_it() -> None:
+    assert "lambda_" not in " ".join(constants_with(lambda_=2.0).faults())
 
 
 def test_comparisons_forgive_what_floating_point_costs() -> None:

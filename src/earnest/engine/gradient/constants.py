@@ -64,12 +64,12 @@ class Constants:
     def faults(self) -> tuple[str, ...]:
         """All that is wrong with these constants, each in one sentence; empty if they can be used."""
         found = [
-            f"{name} is {getattr(self, name)}: it must lie between {low} and {high}."
+            f"{name.rstrip('_')} is {getattr(self, name)}: it must lie between {low} and {high}."
             for name, low, high in BOUNDS
             if not low <= getattr(self, name) <= high  # so that NaN is a fault too
         ]
         if self.exceeds(self.alpha + max(self.beta, self.lambda_), 1):
-            found.append("alpha plus the greater of beta and lambda_ is more than 1: the loss would leave [0, 1].")
+            found.append("alpha plus the greater of beta and lambda is more than 1: the loss would leave [0, 1].")
         return tuple(found)
 
     def reached(self, value: float, limit: float) -> bool:

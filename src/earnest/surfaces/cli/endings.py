@@ -72,4 +72,7 @@ def _explain_usage(error: TyperException) -> None:
         return
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "earnest"
-    complain([*message.removeprefix("Invalid value: ").splitlines(), f"see `{command} --help`"])
+    lines = (
+        message.removeprefix("Invalid value: ").replace("\n\t", " ").splitlines()
+    )  # choices are listed below each other
+    complain([*lines, f"see `{command} --help`"])

@@ -38,7 +38,9 @@ def test_a_file_that_others_may_read_is_refused(tmp_path: Path) -> None:
     assert told.value.code == "credentials_open"
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"handle": "maya", "url": "u", "key": 7}', '{"key": ""}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "[" * 100_000, "{}", '{"handle": "maya", "url": "u", "key": 7}', '{"key": ""}']
+)
 def test_a_damaged_file_is_refused(tmp_path: Path, text: str) -> None:
     save_credentials(tmp_path, MINE).write_text(text)
     with pytest.raises(Refused) as told:

@@ -68,6 +68,11 @@ def test_every_fault_of_a_playbook_is_told_at_once(earnest: Earnest, playbook: P
     assert len(earnest("run", playbook).err.splitlines()) >= 3
 
 
+def test_an_empty_host_is_not_the_whole_world(earnest: Earnest, home: Path) -> None:
+    _refused(earnest("serve", "--host", "", "--port", "0"), "--host must be a name or address")
+    assert not home.exists()
+
+
 def test_ten_thousand_subtasks_are_too_many(earnest: Earnest, playbook: Path) -> None:
     playbook.write_text(f"{PLAYBOOK.partition('subtasks:')[0]}subtasks:\n{MANY}\n", encoding="utf-8")
     _refused(earnest("run", playbook), "must have 1 to 200 items, has 10000")

@@ -48,14 +48,15 @@ def read_server(given: object, fault: Fault) -> ServerSettings:
         return ServerSettings()
     values: dict[str, Any] = {}
     for name, value in given.items():
-        if wrong := _wrong(name, value):
+        if wrong := wrong_with(name, value):
             fault(f"[server] {wrong}", name)
         else:
             values[name] = tuple(value) if name == "proxies" else value
     return ServerSettings(**values)
 
 
-def _wrong(name: str, value: Any) -> str:
+def wrong_with(name: str, value: Any) -> str:
+    """Why this is no value for that setting; empty if it is one."""
     if name in BOUNDS:
         low, high = BOUNDS[name]
         is_within = type(value) is int and low <= value <= high

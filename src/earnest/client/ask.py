@@ -7,7 +7,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 from urllib.parse import quote
 
 from earnest.foundation.canonical import JsonObject
-from earnest.foundation.errors import Unavailable
+from earnest.foundation.errors import Refused, Unavailable
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -15,6 +15,8 @@ Query: TypeAlias = Mapping[str, str | int | bool | None]
 
 API: Final = "/api/v1"
 JSON: Final = "application/json"
+NO_SEGMENTS: Final = frozenset({"", ".", ".."})
+"""They lead to another path, which may be another request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +33,14 @@ class Answer:
 
 
 def as_json(answer: Answer) -> Any:
-    """The body, of whatever shape the platform has documented. Raises `Unavailable` where it is no JSON."""
+    """The body, an object of whatever members the platform has documented. Raises `Unavailable` where it is none."""
     try:
-        return answer.json()
+        found = answer.json()
     except (ValueError, RecursionError):
         raise Unavailable("what answered is no platform: its answer is not JSON") from None
+    if not isinstance(found, dict):
+        raise Unavailable("what answered is no platform: its answer is no JSON object")
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,12 +90,26 @@ def given(**members: Any) -> JsonObject:
 
 
 def path_of(template: str, *ids: str) -> str:
-    """A path; whatever an id holds, it is one segment."""
+    """A path; whatever an id holds, it is one segment. Raises `Refused("validation")` for what cannot be one."""
+    for one in ids:
+        if one in NO_SEGMENTS or not is_unicode(one):
+            raise Refused("validation", f"{one[:80]!r} is no id")
     return template.format(*(quote(one, safe="") for one in ids))
+
+
+def is_unicode(text: str) -> bool:
+    """Can it be sent? Bytes of a command line that are no text come as halves of characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _sent(method: str, path: str, body: JsonObject | None) -> Ask[Any]:
     if body is None:
         return Ask(method=method, path=path)
-    content = json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
-    return Ask(method=method, path=path, content=content, headers={"content-type": JSON})
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False)
+    if not is_unicode(text):
+        raise Refused("validation", "a text of the request is no Unicode")
+    return Ask(method=method, path=path, content=text.encode(), headers={"content-type": JSON})

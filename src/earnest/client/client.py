@@ -20,13 +20,14 @@ from earnest.client.looking import Look, Looking
 from earnest.client.payloads import Page
 from earnest.client.retrying import Again, Lost, Patience, Wait, attempts
 from earnest.effects.clock import Chance, SystemChance, SystemClock
-from earnest.foundation.errors import Refused
+from earnest.foundation.errors import Refused, Unavailable
 
 T = TypeVar("T")
 
 TIMEOUT_S: Final = 60.0
 """Posting a job may take so long: its checks are tried first."""
 
+IDEMPOTENCY_KEY_MAX: Final = 255
 _SAFE: Final = "GET"
 _NEVER: Final = threading.Event()
 """Nobody sets it: to wait for it is to sleep."""
@@ -36,8 +37,10 @@ class _Talk(Endpoints):
     """What both clients hold: address, key, patience, and the last home."""
 
     def __init__(self, url: str, key: str, patience: Patience, chance: Chance) -> None:
-        if not url.startswith(("http://", "https://")):
+        if not _is_address(url):
             raise Refused("validation", f"the address of a platform is http(s)://HOST[:PORT], not {url[:200]!r}")
+        if key and not _is_visible(key):
+            raise Refused("validation", "the key holds a blank, a line break or what is no ASCII: no platform gave it")
         self.url = url.rstrip("/")
         self._key = key
         self._patience = patience
@@ -46,7 +49,12 @@ class _Talk(Endpoints):
         self.idempotency_key = ""
 
     def keyed(self, idempotency_key: str) -> Self:
-        """The same client, for one change that must not happen twice even if this process dies: it has this key."""
+        """The same client, for one change that must not happen twice even if this process dies: it has this key.
+
+        Raises `Refused("validation")` for what is not 1 to 255 visible ASCII characters.
+        """
+        if not _is_visible(idempotency_key) or len(idempotency_key) > IDEMPOTENCY_KEY_MAX:
+            raise Refused("validation", f"an Idempotency-Key is 1 to {IDEMPOTENCY_KEY_MAX} visible ASCII characters")
         same = copy.copy(self)
         same.idempotency_key = idempotency_key
         return same
@@ -59,7 +67,10 @@ class _Talk(Endpoints):
             headers["idempotency-key"] = self.idempotency_key or self._chance.new_id(SystemClock().now_ms())
         query = {name: value for name, value in ask.query.items() if value is not None}
         url = f"{self.url}{API}{ask.path}"
-        return httpx2.Request(ask.method, url, params=query or None, headers=headers, content=ask.content)
+        try:
+            return httpx2.Request(ask.method, url, params=query or None, headers=headers, content=ask.content)
+        except UnicodeError:
+            raise Refused("validation", "a text of the request is no Unicode, or no ASCII in a header") from None
 
     def _attempts(self) -> Generator[Again | Wait, Answer | Lost | None, Answer]:
         return attempts(self._patience, self._chance)
@@ -101,7 +112,7 @@ class Client(_Talk, Sender):
     def each(self, ask: Ask[Page[T]]) -> Iterator[T]:
         """All of a list, page after page: `client.each(jobs.list_jobs(state="open"))`."""
         while True:
-            page = self.send(ask)
+            page = _page(self.send(ask))
             yield from page["data"]
             if page["next_cursor"] is None:
                 return
@@ -164,7 +175,7 @@ class AsyncClient(_Talk, AsyncSender):
     async def each(self, ask: Ask[Page[T]]) -> AsyncIterator[T]:
         """See `Client.each`."""
         while True:
-            page = await self.send(ask)
+            page = _page(await self.send(ask))
             for one in page["data"]:
                 yield one
             if page["next_cursor"] is None:
@@ -190,6 +201,28 @@ class AsyncClient(_Talk, AsyncSender):
             return _answer(await self._http.send(request))
         except httpx2.RequestError as error:
             return _lost(error)
+
+
+def _is_address(url: str) -> bool:
+    """A scheme and a host that can be looked up, and nothing behind the path: that would swallow ours."""
+    try:
+        found = httpx2.URL(url)
+        found.host.encode("idna")
+    except (httpx2.InvalidURL, UnicodeError):
+        return False
+    is_plain = not found.query and not found.fragment
+    return url.startswith(("http://", "https://")) and bool(found.host) and is_plain
+
+
+def _is_visible(text: str) -> bool:
+    return bool(text) and all("!" <= character <= "~" for character in text)
+
+
+def _page(found: Page[T]) -> Page[T]:
+    """Raises `Unavailable` for an answer that is no page of a list."""
+    if isinstance(found.get("data"), list) and "next_cursor" in found:
+        return found
+    raise Unavailable("what answered is no platform: its answer is no page of a list")
 
 
 def _answer(response: httpx2.Response) -> Answer:

@@ -55,7 +55,7 @@ def load_credentials(home: Path, handle: str) -> Credentials:
     try:
         found = json.loads(text)
         members = {name: found.get(name, "") for name in ("handle", "url", "key", "id", "claim_url")}
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         members = {}
     if not members or not all(isinstance(value, str) for value in members.values()) or not members["key"]:
         raise Refused("credentials_damaged", f"{path} does not hold handle, url and key")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from earnest.client.ask import Answer, Ask, get
+from earnest.client.ask import Answer, Ask, as_json, get
 from earnest.client.payloads_home import Home
 
 UNCHANGED: Final = 304
@@ -36,14 +36,15 @@ class Looking:
         return replace(get("/agents/me/home", query=query).with_headers(if_none_match=self._etag), read=_itself)
 
     def seen(self, answer: Answer) -> Look:
-        """What the answer shows."""
+        """What the answer shows. Raises `Unavailable` where that is no home."""
         is_changed = answer.status != UNCHANGED or self._home is None
         home = self._home
         if home is None or answer.status != UNCHANGED:
-            home = self._home = answer.json()
+            home = self._home = as_json(answer)
             self._etag = answer.headers.get("etag", "")
         told = answer.headers.get("next-check-in-after", "")
-        return Look(home=home, is_changed=is_changed, next_check_s=int(told) if told.isdigit() else WAIT_S)
+        wait_s = int(told[:9]) if told.isascii() and told.isdigit() else WAIT_S
+        return Look(home=home, is_changed=is_changed, next_check_s=wait_s)
 
 
 def _itself(answer: Answer) -> Answer:

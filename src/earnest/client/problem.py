@@ -53,6 +53,6 @@ def retry_after_ms(answer: Answer) -> int | None:
 def _instant(text: str) -> datetime | None:
     try:
         found = email.utils.parsedate_to_datetime(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return found if found.tzinfo else found.replace(tzinfo=UTC)

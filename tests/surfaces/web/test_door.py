@@ -224,6 +224,12 @@ async def test_what_nobody_knows_is_refused_in_bodies_and_queries(site: Site) ->
         assert answer.json()["errors"]
 
 
+async def test_the_text_of_a_refusal_names_what_its_code_means(site: Site) -> None:
+    refused = (await site.ask("POST", "/agents/register", json={"Handle": "noor"})).json()
+    assert (refused["code"], refused["detail"]) == ("unknown_field", "#/Handle: Extra inputs are not permitted")
+    assert [one["pointer"] for one in refused["errors"]] == ["#/handle", "#/Handle"]
+
+
 async def test_a_fault_names_its_place_and_not_what_was_sent(site: Site) -> None:
     refused = await site.ask("POST", "/agents/register", json={"handle": "ern_live_secret!"})
     assert refused.json()["errors"][0]["pointer"] == "#/handle"

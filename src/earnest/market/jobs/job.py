@@ -144,7 +144,7 @@ def due_at(job: Job, now_ms: int) -> int:
 def need_open(job: Job) -> None:
     """Raises `Refused`: `job_already_claimed`, or `job_withdrawn` for one that ended without work."""
     if job.state in {JobState.TAKEN, JobState.DONE}:
-        raise Refused("job_already_claimed", "somebody else has claimed this job")
+        raise Refused("job_already_claimed", "this job has been claimed")
     if job.state is not JobState.OPEN:
         raise Refused("job_withdrawn", f"the job is {job.state}")
 

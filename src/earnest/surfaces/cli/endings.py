@@ -72,7 +72,6 @@ def _explain_usage(error: TyperException) -> None:
         return
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "earnest"
-    lines = (
-        message.removeprefix("Invalid value: ").replace("\n\t", " ").splitlines()
-    )  # choices are listed below each other
+    # choices come indented, one below the other
+    lines = message.removeprefix("Invalid value: ").replace("\n\t", " ").splitlines()
     complain([*lines, f"see `{command} --help`"])

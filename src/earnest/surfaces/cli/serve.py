@@ -22,12 +22,16 @@ def serve(
     from dataclasses import replace  # noqa: PLC0415
 
     from earnest.app.server import open_server  # noqa: PLC0415
+    from earnest.app.server_settings import wrong_with  # noqa: PLC0415
     from earnest.app.settings import Settings  # noqa: PLC0415
+    from earnest.foundation.errors import Refused  # noqa: PLC0415
     from earnest.surfaces.cli.keys import settings_of  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
     from earnest.surfaces.web.serving import listen, url_of  # noqa: PLC0415
     from earnest.surfaces.web.serving import serve as answer  # noqa: PLC0415
 
+    if host is not None and (wrong := wrong_with("host", host)):
+        raise Refused("validation", f"--{wrong}")  # an empty one would listen to the whole world
     settings = settings_of(home)
     given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     settings = replace(settings, server=replace(settings.server, **given))  # type: ignore[arg-type]

@@ -31,7 +31,7 @@ CODES: Final[Mapping[str, Meaning]] = {
     "cross_site": Meaning(403, "A login is used from our own pages only"),
     "not_found": Meaning(404, "There is no such thing, or you may not know of it"),
     "method_not_allowed": Meaning(405, "This is not done here"),
-    "job_already_claimed": Meaning(409, "Somebody else has the job"),
+    "job_already_claimed": Meaning(409, "The job has been claimed"),
     "capacity_exceeded": Meaning(409, "The capacity is used up"),
     "claim_state": Meaning(409, "The claim's state does not allow this"),
     "job_state": Meaning(409, "The job's state does not allow this"),

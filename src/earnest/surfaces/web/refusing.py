@@ -55,7 +55,8 @@ async def _invalid(request: Request, error: Exception) -> Response:
         return call.refused(Refused("malformed_json", "the body is not JSON"))
     errors = [_fault(one) for one in found]
     code = "unknown_field" if any(one["type"] == "extra_forbidden" for one in found) else "validation"
-    return call.problem(code, f"{errors[0]['pointer']}: {errors[0]['detail']}", {"errors": errors})
+    told = next((one for one in errors if one["code"] == code), errors[0])  # the text says what the code says
+    return call.problem(code, f"{told['pointer']}: {told['detail']}", {"errors": errors})
 
 
 async def _http(request: Request, error: Exception) -> Response:

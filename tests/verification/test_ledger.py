@@ -15,9 +15,10 @@ from earnest.foundation.canonical import JsonValue, digest_bytes
 from earnest.foundation.failures import FailureClass
 from earnest.verification.core import failure_class
 from earnest.verification.ledger.demands import demand_of, paths_in
+from earnest.verification.ledger.endings import hides_its_end
 from earnest.verification.ledger.records import FileText, Ledger, stdout_of
 from earnest.verification.ledger.rulings import Citation, Opinion, Ruling, ruled
-from earnest.verification.ledger.speech import hides_its_end, only_lists, only_says, only_shows
+from earnest.verification.ledger.speech import only_lists, only_says, only_shows
 
 
 def shell(

@@ -9,8 +9,9 @@ from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.tree import Kind
 from earnest.verification.judging.orders import gives_orders
 from earnest.verification.ledger.demands import Demand, is_named
+from earnest.verification.ledger.endings import hides_its_end
 from earnest.verification.ledger.records import Ledger, arguments, folded, mentions, says, stdout_of
-from earnest.verification.ledger.speech import hides_its_end, only_lists, only_says, only_shows
+from earnest.verification.ledger.speech import only_lists, only_says, only_shows
 from earnest.verification.visible import words
 
 QUOTE_LETTERS_MIN: Final = 5

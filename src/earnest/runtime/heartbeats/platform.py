@@ -1,5 +1,6 @@
 """What does a runner ask of a platform?"""
 
+from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
 from earnest.client.client import AsyncClient
@@ -7,7 +8,7 @@ from earnest.client.payloads_scores import CheckedIn, Due, Heartbeat, Score
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Mapping[str, object])
 
 
 class HeartbeatPlatform(Protocol):
@@ -63,6 +64,6 @@ class PlatformOverHttp:
 
 def _of(shape: Any, found: T) -> T:
     """The answer, if it has the members of this `TypedDict`. Raises `Unavailable`: somebody on the way has given it."""
-    if isinstance(found, dict) and shape.__required_keys__ <= found.keys():
+    if shape.__required_keys__ <= found.keys():
         return found
     raise Unavailable("what answered is no platform: its answer lacks what was asked for")

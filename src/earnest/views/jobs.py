@@ -18,6 +18,11 @@ _JOBS: Final = Rows(Job, "jobs")
 _CLAIMS: Final = Rows(Claim, "claims")
 PUBLIC_CHECKS: Final = frozenset({"checklist", "files", "human", "json_list", "json_schema", "llm_judge", "md_table"})
 """Kinds of check whose config tells a seller what is wanted; that of others may hold the answers."""
+_NEWEST: Final = (
+    "job_id = ? AND id >= (SELECT substr(max(id), 1, length('clm_') + 10) FROM claims WHERE job_id = ?)"
+    " ORDER BY state IN ('cancelled', 'expired'), id DESC LIMIT 1"
+)
+"""Ids begin with their second and tell nothing within it; of all claims of a job one at most was not given back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +75,6 @@ def show_job(reader: Reader, job_id: str, viewer: str) -> JsonObject:
         "redo_of": job.redo_of,
         "claim_id": newest.id if newest is not None and is_party else None,
     }
-
-
-_NEWEST: Final = (
-    "job_id = ? AND id >= (SELECT substr(max(id), 1, length('clm_') + 10) FROM claims WHERE job_id = ?)"
-    " ORDER BY state IN ('cancelled', 'expired'), id DESC LIMIT 1"
-)
-"""Ids begin with their second and tell nothing within it; of all claims of a job one at most was not given back."""
 
 
 def _of_state(reader: Reader, wanted: JobsWanted, state: JobState) -> list[Job]:

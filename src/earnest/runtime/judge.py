@@ -38,7 +38,7 @@ class WorkspaceJudge:
         workspace: Workspace,
         base_folder: Path,
         inputs: tuple[Mount, ...],
-        bases: Mapping[str, Base],
+        bases: Mapping[str, Base] | None = None,
         mind: "ModelJudge | None" = None,
     ) -> None:
         self._book = book
@@ -46,7 +46,7 @@ class WorkspaceJudge:
         self._workspace = workspace
         self._base_folder = base_folder
         self._inputs = inputs
-        self._bases = bases
+        self._bases = bases or {}
         self._mind = mind
         self._earlier: dict[str, tuple[ToolRecord, ...]] = {}
 

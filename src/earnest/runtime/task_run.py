@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,7 +29,7 @@ from earnest.foundation.facts import Fact
 from earnest.foundation.instants import rfc3339
 from earnest.runtime.approvals import Approvals, Person
 from earnest.runtime.clarifications import Clarifications
-from earnest.runtime.edits.taking import edit_bases, history_mounts, take_in_edits
+from earnest.runtime.edits.taking import TAKEN, edit_bases, history_mounts, take_in_edits
 from earnest.runtime.hands import JournaledHands
 from earnest.runtime.inputs import refuse_private
 from earnest.runtime.judge import WorkspaceJudge
@@ -194,7 +193,9 @@ class TaskRuns:
             EDIT_LIMITS if order.edits else None,
             reserved=tuple(mount.target for mount in mounts),
         )
-        await take_in_edits(order.edits, workspace, self._folder(run_id), partial(self._record, run_id))
+        await take_in_edits(
+            order.edits, workspace, self._folder(run_id), lambda body: self._record(run_id, TAKEN, body)
+        )
         approvals = Approvals(
             book=book,
             clock=services.clock,

@@ -146,7 +146,7 @@ class Original:
         if step.after is None:
             return
         if step.after.kind is Kind.FOLDER:
-            place.mkdir(exist_ok=True)
+            place.mkdir(parents=True, exist_ok=True)
             return
         place.parent.mkdir(parents=True, exist_ok=True)
         beside = next(

@@ -60,9 +60,18 @@ def links_in(steps: Iterable[Step]) -> tuple[str, ...]:
     return tuple(step.path for step in steps if any(one and one.kind is Kind.LINK for one in (step.before, step.after)))
 
 
+def is_begun(step: Step, found: Entry | None) -> bool:
+    """True if the step was done, or was interrupted between removing a folder for a file, or a file for a folder."""
+    if found is None and step.before is not None and step.after is not None:
+        return step.before.kind is not step.after.kind
+    return found == step.after
+
+
 def conflicts(steps: Iterable[Step], found: Mapping[str, Entry | None]) -> tuple[str, ...]:
     """The paths at which neither the former nor the new content stands: somebody else changed them meanwhile."""
-    return tuple(step.path for step in steps if found[step.path] not in (step.before, step.after))
+    return tuple(
+        step.path for step in steps if found[step.path] != step.before and not is_begun(step, found[step.path])
+    )
 
 
 def inverted(steps: Iterable[Step], modes: Mapping[str, int]) -> tuple[Step, ...]:

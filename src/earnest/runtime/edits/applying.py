@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from earnest.effects.clock import Clock
 from earnest.effects.edits.original import Original, entries_of, kept_at
-from earnest.effects.edits.step import Step, conflicts, inverted, with_content
+from earnest.effects.edits.step import Step, conflicts, inverted, is_begun, with_content
 from earnest.effects.edits.text_diff import text_lines
 from earnest.effects.storage.database import Database
 from earnest.effects.workspace.changes import Entry
@@ -128,7 +128,7 @@ class Edits:
         """Take back what was done of it; what somebody else changed meanwhile is theirs."""
         for path, steps, modes in parts:
             original = Original(path, run_id)
-            ours = [step for step in steps if original.entry(step.path) == step.after]
+            ours = [step for step in steps if is_begun(step, original.entry(step.path))]
             await asyncio.to_thread(original.clear, steps)
             await asyncio.to_thread(original.replace, inverted(ours, modes), self._contents(run_id))
         await self._record(run_id, ABANDONED, {"reason": reason})

@@ -21,7 +21,7 @@ from earnest.engine.gradient.cascade import State
 from earnest.engine.messages import FinalResult
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Refused
-from earnest.runtime.edits.taking import BASE, history_mounts
+from earnest.runtime.edits.taking import BASE, TAKEN, history_mounts, left_out_of
 from earnest.runtime.order import order_from_json
 
 APPLYING: Final = "edit.applying"
@@ -92,12 +92,14 @@ class EditChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunChange:
-    """All edits of a run; `result` None: it has not ended. `begun` is the newest fact `edit.applying`."""
+    """All edits of a run; `result` None: it has not ended. `left_out` is what the copies were made
+    without, with the reasons; `begun` is the newest fact `edit.applying`."""
 
     run_id: str
     result: FinalResult | None
     standing: Standing
     edits: tuple[EditChange, ...]
+    left_out: tuple[str, ...] = ()
     begun: JsonObject | None = None
 
     @property
@@ -116,10 +118,13 @@ def read_change(reader: Reader, run_id: str, runs: Path) -> RunChange:
     edits: Mapping[str, Path] | None = None
     result: FinalResult | None = None
     standing, begun = Standing.KEPT, None
-    for fact in reader.facts(kind=(STARTED, FINISHED, APPLYING, APPLIED, ABANDONED), subject=run_id):
+    left_out: tuple[str, ...] = ()
+    for fact in reader.facts(kind=(STARTED, TAKEN, FINISHED, APPLYING, APPLIED, ABANDONED), subject=run_id):
         match fact.kind:
             case kind if kind == STARTED:
                 edits = order_from_json(fact.body).edits
+            case kind if kind == TAKEN:
+                left_out = left_out_of(fact.body)
             case kind if kind == FINISHED:
                 result = _result_of(fact)
             case kind if kind == APPLYING:
@@ -134,7 +139,7 @@ def read_change(reader: Reader, run_id: str, runs: Path) -> RunChange:
     if not edits:
         raise Refused("no_edits", f"{run_id} was given nothing to edit: see `earnest run --edit`")
     changes = _edits(edits, runs / run_id)
-    return RunChange(run_id=run_id, result=result, standing=standing, edits=changes, begun=begun)
+    return RunChange(run_id=run_id, result=result, standing=standing, edits=changes, left_out=left_out, begun=begun)
 
 
 def undo_store(runs: Path, run_id: str) -> Path:

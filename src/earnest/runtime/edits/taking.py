@@ -9,7 +9,6 @@ from typing import Final
 
 from earnest.effects.edits.taking import GIT, Taken, take_in
 from earnest.effects.sandbox.api import Mount
-from earnest.effects.storage.reader import Reader
 from earnest.effects.workspace.changes import Entry
 from earnest.effects.workspace.staging import Workspace
 from earnest.foundation.canonical import JsonObject, JsonValue
@@ -32,9 +31,9 @@ async def take_in_edits(
     edits: Mapping[str, Path],
     workspace: Workspace,
     run_folder: Path,
-    record: Callable[[str, JsonObject], Awaitable[None]],
+    record: Callable[[JsonObject], Awaitable[None]],
 ) -> None:
-    """Copy each edit into the workspace, unless that was done, and `record` the fact `edit.taken`.
+    """Copy each edit into the workspace, unless that was done, and `record` the body of the fact `edit.taken`.
 
     What an interrupted copy left is copied anew: nothing has worked on it. Raises `Refused("edit_too_large")`.
     """
@@ -45,7 +44,7 @@ async def take_in_edits(
         {"name": name, "path": str(edits[name]), "left_out": list(one.left_out), "has_git": one.has_git}
         for name, one in taken.items()
     ]
-    await record(TAKEN, {"edits": told})
+    await record({"edits": told})
     await workspace.checkpoint(BASE)
 
 
@@ -73,11 +72,14 @@ def edit_bases(edits: Mapping[str, Path], workspace: Workspace) -> dict[str, Edi
     }
 
 
-def left_out(reader: Reader, run_id: str) -> Sequence[str]:
-    """What a run's edits were copied without, each with the reason."""
-    fact = next(reader.facts(kind=TAKEN, subject=run_id, limit=1), None)
-    edits = _listed(fact.body, "edits") if fact else []
-    return [f"{edit['name']}/{what}" for edit in edits if isinstance(edit, dict) for what in _listed(edit, "left_out")]
+def left_out_of(body: JsonObject) -> tuple[str, ...]:
+    """What `edit.taken` says that edits were copied without, each with the reason."""
+    return tuple(
+        f"{edit['name']}/{what}"
+        for edit in _listed(body, "edits")
+        if isinstance(edit, Mapping)
+        for what in _listed(edit, "left_out")
+    )
 
 
 def _take(name: str, path: Path, workspace: Workspace, run_folder: Path) -> Taken:

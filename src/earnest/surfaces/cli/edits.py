@@ -165,6 +165,7 @@ def diff_lines(change: "RunChange") -> Iterator[str]:
 
 def stat_lines(change: "RunChange") -> Iterator[str]:
     """One line a file, and what became of the change."""
+    yield from (f"  not in the copy: {what}" for what in change.left_out)
     if change.is_empty:
         yield "nothing was changed"
         return
@@ -185,6 +186,7 @@ def change_form(change: "RunChange") -> dict[str, object]:
         "run": change.run_id,
         "standing": change.standing,
         "accepted": change.is_accepted,
+        "left_out": list(change.left_out),
         "edits": edits,
         "diff": "\n".join(diff_lines(change)),
     }

@@ -35,11 +35,12 @@ from earnest.memory.dreamer import Dreamer
 from earnest.memory.service import Memory, open_memory
 from earnest.runtime.approvals import Person
 from earnest.runtime.dreaming import Dreaming
+from earnest.runtime.edits.applying import Edits
 from earnest.runtime.recall import MemoryRecall, catch_up
 from earnest.runtime.redaction import Redaction, secrets_in
 from earnest.runtime.remembering import Remembering
 from earnest.runtime.review_book import ReviewBook
-from earnest.runtime.task_run import TaskRuns, TaskServices
+from earnest.runtime.task_run import RUNS_FOLDER, TaskRuns, TaskServices
 from earnest.runtime.tracing import open_tracing
 from earnest.runtime.tree_heads import TREE_HEAD_SENDERS, TreeHead, announcing
 from earnest.verification.service import Verifier
@@ -86,6 +87,7 @@ async def open_platform(
         sandbox = await open_sandbox_in(stack, settings, clock)
         memory = await _open_memory(stack, settings, database)
         keep_sealing(stack, database, bus, clock)
+        await Edits(home=settings.home, runs=settings.home / RUNS_FOLDER, database=database, clock=clock).recover()
         recall, toolbox = MemoryRecall(memory, clock), toolbox_for(settings, clock)
         stack.push_async_callback(toolbox.close)
         engine = await stack.enter_async_context(Engine(bus=bus, clock=clock, recall=recall))

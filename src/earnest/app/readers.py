@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from earnest.app import places
 from earnest.app.judges import reviews_beside
@@ -22,6 +23,9 @@ from earnest.runtime.task_log_reading import Exchange, read_task_log
 from earnest.verification.lint import Complaint
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
+
+if TYPE_CHECKING:
+    from earnest.runtime.edits.change import RunChange
 
 
 @contextlib.contextmanager
@@ -63,6 +67,17 @@ def order_of(playbook: Path, grants: Grants, settings: Settings | None = None) -
     """The order that a playbook makes, by default under the settings in force; nothing is opened. Raises `Faulty`."""
     clock = SystemClock()
     return read_order(playbook, toolbox_for(settings or read_settings(), clock), bare_verifier(clock), grants)
+
+
+def change_of(settings: Settings, run: str | None) -> "RunChange":
+    """What a run changed in the user's files; by default the newest run. Raises as `read_change`."""
+    from earnest.runtime.edits.change import read_change  # noqa: PLC0415 - loads all that runs need
+    from earnest.runtime.task_run import RUNS_FOLDER  # noqa: PLC0415
+    from earnest.views.runs import find_run, newest_run  # noqa: PLC0415
+
+    with reading_books(settings) as books:
+        run_id = books.read_sync(lambda reader: find_run(reader, run) if run else newest_run(reader))
+        return books.read_sync(lambda reader: read_change(reader, run_id, settings.home / RUNS_FOLDER))
 
 
 def submission_of(spec: Path, work: Path) -> Submission:

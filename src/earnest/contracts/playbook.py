@@ -70,7 +70,10 @@ class Subtask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Playbook:
-    """`inputs` maps a name in the workspace to a path: absolute, or relative to the playbook's folder."""
+    """`inputs` and `edits` map a name in the workspace to a path: absolute, or relative to the playbook's folder.
+
+    An input is read; of an edit the run works on a copy, which takes the original's place only after a verdict.
+    """
 
     intent: str
     task_class: str
@@ -78,6 +81,7 @@ class Playbook:
     criteria: tuple[Criterion, ...] = ()
     budget: Budget = Budget()
     inputs: Mapping[str, str] = field(default_factory=dict)
+    edits: Mapping[str, str] = field(default_factory=dict)
 
 
 def playbook_to_json(playbook: Playbook) -> JsonObject:
@@ -88,6 +92,7 @@ def playbook_to_json(playbook: Playbook) -> JsonObject:
         "task_class": playbook.task_class,
         "budget": {"time_s": playbook.budget.time_s, "replans": playbook.budget.replans},
         "inputs": dict(playbook.inputs),
+        "edits": dict(playbook.edits),
         "criteria": [criterion_to_json(criterion) for criterion in playbook.criteria],
         "subtasks": [_subtask_to_json(subtask) for subtask in playbook.subtasks],
     }

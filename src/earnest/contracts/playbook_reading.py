@@ -81,14 +81,15 @@ class _Parser:
         entries = read.mapping(
             root,
             required=("format", "intent", "task_class", "subtasks"),
-            optional=("budget", "inputs", "criteria"),
+            optional=("budget", "inputs", "edits", "criteria"),
         )
         read.choice(entries.get("format"), [FORMAT], default=FORMAT)
         return Playbook(
             intent=read.text(entries.get("intent"), at_most=INTENT_CHARACTERS_MAX),
             task_class=read.slug(entries.get("task_class")),
             budget=self._budget(entries.get("budget")),
-            inputs=self._inputs(entries.get("inputs")),
+            inputs=(inputs := self._places(entries.get("inputs"), "input")),
+            edits=self._places(entries.get("edits"), "edit", taken=inputs),
             criteria=self._criteria(entries.get("criteria"), at_least=0),
             subtasks=self._subtasks(entries.get("subtasks")),
         )
@@ -100,17 +101,19 @@ class _Parser:
             replans=self.reader.integer(entries.get("replans"), low=0, high=REPLANS_MAX, default=3),
         )
 
-    def _inputs(self, node: Node | None) -> Mapping[str, str]:
+    def _places(self, node: Node | None, what: str, taken: Collection[str] = ()) -> Mapping[str, str]:
         entries = self.reader.names(node)
         if node is not None and len(entries) > INPUTS_MAX:
             self.reader.fault(node, f"must have at most {INPUTS_MAX} entries, has {len(entries)}")
             return {}
-        inputs: dict[str, str] = {}
+        places: dict[str, str] = {}
         for name, child in entries.items():
             if name in {"", ".", ".."} or PurePosixPath(name).name != name or not name.isprintable():
-                self.reader.fault(child, f"the input's name {name!r} must be a plain file name")
-            inputs[name] = self.reader.text(child, at_most=PATH_CHARACTERS_MAX)
-        return inputs
+                self.reader.fault(child, f"the {what}'s name {name!r} must be a plain file name")
+            if name in taken:
+                self.reader.fault(child, f"{name!r} is an input already")
+            places[name] = self.reader.text(child, at_most=PATH_CHARACTERS_MAX)
+        return places
 
     def _criteria(self, node: Node | None, *, at_least: int) -> tuple[Criterion, ...]:
         items = self.reader.items(node, at_least=at_least, at_most=CRITERIA_MAX)

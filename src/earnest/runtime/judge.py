@@ -1,6 +1,6 @@
 """A run's judge: it takes the workspace in, lets checks and a model decide, and remembers what was decided."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -13,7 +13,7 @@ from earnest.effects.workspace.staging import Workspace
 from earnest.engine.ports import RoleModel
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.run_book import RunBook
-from earnest.verification.plugin import Promise
+from earnest.verification.plugin import Base, Promise
 from earnest.verification.service import Verifier
 from earnest.verification.verdict import CriterionVerdict, Verdict
 
@@ -38,6 +38,7 @@ class WorkspaceJudge:
         workspace: Workspace,
         base_folder: Path,
         inputs: tuple[Mount, ...],
+        bases: Mapping[str, Base] | None = None,
         mind: "ModelJudge | None" = None,
     ) -> None:
         self._book = book
@@ -45,6 +46,7 @@ class WorkspaceJudge:
         self._workspace = workspace
         self._base_folder = base_folder
         self._inputs = inputs
+        self._bases = bases or {}
         self._mind = mind
         self._earlier: dict[str, tuple[ToolRecord, ...]] = {}
 
@@ -69,6 +71,7 @@ class WorkspaceJudge:
             self._workspace.folder,
             base_folder=self._base_folder,
             mounts=self._inputs,
+            bases=self._bases,
             trusted_workspace=True,
             calls=calls,
             promise=Promise(origin=self._book.run_id),

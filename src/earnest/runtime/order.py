@@ -12,7 +12,7 @@ from earnest.effects.tools.toolbox import Toolbox
 from earnest.engine.codec import decode, encode
 from earnest.engine.messages import Budget, TaskRequested
 from earnest.engine.plan_rules import planned_calls
-from earnest.foundation.canonical import JsonObject, digest_of
+from earnest.foundation.canonical import JsonObject, JsonValue, digest_of
 from earnest.foundation.errors import Broken, Diagnostic, Faulty
 from earnest.foundation.text import head_tail
 from earnest.verification.service import Verifier
@@ -63,13 +63,14 @@ class Grants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaybookOrder:
-    """A playbook to be worked. `folder` is where it lies; `inputs` are absolute paths of what exists."""
+    """A playbook to be worked. `folder` is where it lies; `inputs` and `edits` are absolute paths of what exists."""
 
     playbook: Playbook
     source: str
     folder: Path
     inputs: Mapping[str, Path]
     grants: Grants
+    edits: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def request(self) -> TaskRequested:
@@ -90,8 +91,12 @@ class PlaybookOrder:
     @property
     def digest(self) -> str:
         """Equal for the same playbook over the same inputs."""
-        inputs = {name: str(path) for name, path in self.inputs.items()}
-        return digest_of({"playbook": playbook_to_json(self.playbook), "folder": str(self.folder), "inputs": inputs})
+        about: JsonObject = {
+            "playbook": playbook_to_json(self.playbook),
+            "folder": str(self.folder),
+            "inputs": _texts(self.inputs),
+        }
+        return digest_of({**about, "edits": _texts(self.edits)})
 
     def to_json(self) -> JsonObject:
         """The body of `run.started`: all that a later process needs to go on."""
@@ -99,7 +104,8 @@ class PlaybookOrder:
             "playbook": playbook_to_json(self.playbook),
             "source": self.source,
             "folder": str(self.folder),
-            "inputs": {name: str(path) for name, path in self.inputs.items()},
+            "inputs": _texts(self.inputs),
+            "edits": _texts(self.edits),
             "grants": self.grants.to_json(),
             "digest": self.digest,
         }
@@ -114,6 +120,7 @@ class RequestOrder:
     grants: Grants
     replans: int = REPLANS
     inputs: Mapping[str, Path] = field(default_factory=dict)
+    edits: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def tools(self) -> frozenset[str] | None:
@@ -124,8 +131,8 @@ class RequestOrder:
     def digest(self) -> str:
         """Equal for the same words after the same turns, in the same folder."""
         words = [self.request.raw_input, *self.request.session]
-        inputs = {name: str(path) for name, path in self.inputs.items()}
-        return digest_of({"words": words, "folder": str(self.folder), "inputs": inputs})
+        about: JsonObject = {"words": words, "folder": str(self.folder), "inputs": _texts(self.inputs)}
+        return digest_of({**about, "edits": _texts(self.edits)})
 
     def to_json(self) -> JsonObject:
         """The body of `run.started`, as for a playbook."""
@@ -133,7 +140,8 @@ class RequestOrder:
             "request": encode(self.request),
             "source": REQUEST_SOURCE,
             "folder": str(self.folder),
-            "inputs": {name: str(path) for name, path in self.inputs.items()},
+            "inputs": _texts(self.inputs),
+            "edits": _texts(self.edits),
             "grants": self.grants.to_json(),
             "replans": self.replans,
             "digest": self.digest,
@@ -157,7 +165,8 @@ def order_from_json(body: JsonObject) -> Order:
                 playbook=playbook_from_json(playbook),
                 source=source,
                 folder=Path(folder),
-                inputs={name: Path(str(path)) for name, path in inputs.items()},
+                inputs=_paths(inputs),
+                edits=_paths(body.get("edits", {})),
                 grants=Grants.from_json(grants),
             )
         case {
@@ -170,11 +179,21 @@ def order_from_json(body: JsonObject) -> Order:
             return RequestOrder(
                 request=cast("TaskRequested", decode(TaskRequested.__name__, request)),
                 folder=Path(folder),
-                inputs={name: Path(str(path)) for name, path in inputs.items()},
+                inputs=_paths(inputs),
+                edits=_paths(body.get("edits", {})),
                 grants=Grants.from_json(grants),
                 replans=replans,
             )
     raise Broken("a run's start cannot be read")
+
+
+def _texts(places: Mapping[str, Path]) -> dict[str, JsonValue]:
+    return {name: str(path) for name, path in places.items()}
+
+
+def _paths(places: JsonValue) -> dict[str, Path]:
+    assert isinstance(places, Mapping)
+    return {name: Path(str(path)) for name, path in places.items()}
 
 
 def request_order(raw_input: str, budget: Budget, folder: Path, grants: Grants, *session: str) -> RequestOrder:
@@ -206,16 +225,16 @@ def read_order(path: Path, toolbox: Toolbox, verifier: Verifier, grants: Grants)
         check_faults=lambda check: verifier.check_faults(check, folder),
     )
     inputs = {name: (folder / place).resolve() for name, place in playbook.inputs.items()}
-    missing = [name for name, place in inputs.items() if not place.exists()]
+    edits = {name: (folder / place).resolve() for name, place in playbook.edits.items()}
+    missing = [(f"inputs.{name}", place) for name, place in inputs.items() if not place.exists()]
+    missing += [(f"edits.{name}", place) for name, place in edits.items() if not place.exists()]
     if missing:
         lines = read_yaml(text, source).lines()
         raise Faulty(
-            Diagnostic(
-                source=source, line=lines.get(f"inputs.{name}", 0), message=f"no such file or folder: {inputs[name]}"
-            )
-            for name in missing
+            Diagnostic(source=source, line=lines.get(at, 0), message=f"no such file or folder: {place}")
+            for at, place in missing
         )
-    return PlaybookOrder(playbook=playbook, source=source, folder=folder, inputs=inputs, grants=grants)
+    return PlaybookOrder(playbook=playbook, source=source, folder=folder, inputs=inputs, grants=grants, edits=edits)
 
 
 def text_of(path: Path) -> bytes:

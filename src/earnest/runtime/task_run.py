@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from earnest.effects.bus.api import Bus
 from earnest.effects.clock import Chance, Clock
+from earnest.effects.edits.taking import EDIT_LIMITS
 from earnest.effects.sandbox.api import Mount, Sandbox
 from earnest.effects.storage.database import Database
 from earnest.effects.storage.reader import Reader
@@ -28,6 +29,7 @@ from earnest.foundation.facts import Fact
 from earnest.foundation.instants import rfc3339
 from earnest.runtime.approvals import Approvals, Person
 from earnest.runtime.clarifications import Clarifications
+from earnest.runtime.edits.taking import TAKEN, edit_bases, history_mounts, take_in_edits
 from earnest.runtime.hands import JournaledHands
 from earnest.runtime.inputs import refuse_private
 from earnest.runtime.judge import WorkspaceJudge
@@ -97,7 +99,8 @@ class TaskRuns:
         Raises `Refused("input_private")`, and `Unavailable` without a model.
         """
         if (user_home := self._services.user_home) is not None:
-            await asyncio.to_thread(refuse_private, order.inputs.values(), user_home, self._services.home)
+            shown = (*order.inputs.values(), *order.edits.values())
+            await asyncio.to_thread(refuse_private, shown, user_home, self._services.home)
         if isinstance(order, RequestOrder):
             await self._services.models()
         run_id = f"run_{self._services.chance.new_id(self._services.clock.now_ms())}"
@@ -183,7 +186,16 @@ class TaskRuns:
         services, order, kept = self._services, left.order, left.kept
         mounts = tuple(Mount(source=path, target=name) for name, path in order.inputs.items())
         await services.toolbox.open(order.tools)
-        workspace = Workspace(self.workspace_of(run_id), self._folder(run_id) / "stages", reserved=tuple(order.inputs))
+        mounts += history_mounts(order.edits, self._folder(run_id))
+        workspace = Workspace(
+            self.workspace_of(run_id),
+            self._folder(run_id) / "stages",
+            EDIT_LIMITS if order.edits else None,
+            reserved=tuple(mount.target for mount in mounts),
+        )
+        await take_in_edits(
+            order.edits, workspace, self._folder(run_id), lambda body: self._record(run_id, TAKEN, body)
+        )
         approvals = Approvals(
             book=book,
             clock=services.clock,
@@ -218,6 +230,7 @@ class TaskRuns:
                 workspace=workspace,
                 base_folder=order.folder,
                 inputs=mounts,
+                bases=edit_bases(order.edits, workspace),
                 mind=minds.judge,
             ),
             models=minds.models,

@@ -13,7 +13,8 @@ from earnest.effects.llm.api import ChatModel
 from earnest.effects.probes.api import Probes
 from earnest.effects.sandbox.api import Limits, Mount, Report, Sandbox
 from earnest.effects.tools.record import ToolRecord
-from earnest.effects.workspace.snapshot import Snapshot
+from earnest.effects.workspace.changes import Entry
+from earnest.effects.workspace.snapshot import Snapshot, SnapshotLimits
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.reviews.review import Decision, Review
 from earnest.verification.verdict import Verdict
@@ -46,13 +47,27 @@ class Promise:
     worker_model: str = ""
 
 
+class Base(Protocol):
+    """What an edit was before the work began: the workspace's content at that moment."""
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """By path in the workspace, the edit's own name first."""
+        ...
+
+    def content(self, path: str) -> bytes:
+        """The former content of a file that is no longer so. Raises `OSError` if it is not kept."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
     """What is judged.
 
     `base_folder` holds the spec or playbook and the files it names; a submission never sees it. `mounts` are a
     playbook's inputs, read-only. `trusted_workspace` is True for a user's own playbook only. `calls` are the recorded
-    tool calls that led to the work. `criteria` are all that it is judged by, not only the one of this check.
+    tool calls that led to the work. `criteria` are all that it is judged by, not only the one of this check. `bases`
+    are what the edits of a run were before it, by name.
     """
 
     snapshot: Snapshot
@@ -62,6 +77,8 @@ class Subject:
     calls: tuple[ToolRecord, ...] = ()
     criteria: tuple[Criterion, ...] = ()
     promise: Promise = Promise()
+    bases: Mapping[str, Base] = field(default_factory=dict)
+    limits: SnapshotLimits | None = None
 
 
 class Reviews(Protocol):

@@ -3,13 +3,14 @@
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from earnest.contracts.criterion import CheckSpec, Criterion, check_diagnostics, check_to_json
 from earnest.effects.clock import Clock
+from earnest.effects.edits.taking import EDIT_LIMITS
 from earnest.effects.probes.api import Probes
 from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Execution, Mount, Report, Sandbox, SelfTest, Status
 from earnest.effects.tools.record import ToolRecord
@@ -20,7 +21,7 @@ from earnest.foundation.errors import Broken, Diagnostic, EarnestError, Refused,
 from earnest.verification.assertions import Assertions, contradictions, read_assertions
 from earnest.verification.core import Measured, combine, conclude
 from earnest.verification.limits import read_limits
-from earnest.verification.plugin import Check, CheckTools, ConfigFault, Findings, Judges, Promise, Subject
+from earnest.verification.plugin import Base, Check, CheckTools, ConfigFault, Findings, Judges, Promise, Subject
 from earnest.verification.registry import Registry
 from earnest.verification.repeat import all_of, passes_needed
 from earnest.verification.replay import seed_of, trust_key
@@ -30,6 +31,9 @@ from earnest.verification.verdict import Cause, CriterionVerdict, Verdict
 CHECK_WALL_MS: Final = 3_600_000
 PARALLEL_CHECKS: Final = 4
 FAULTLESS_KEPT_MAX: Final = 4_096
+EDIT_SNAPSHOT_LIMITS: Final = SnapshotLimits(
+    files=EDIT_LIMITS.entries, size_bytes=EDIT_LIMITS.size_bytes, depth=EDIT_LIMITS.depth, links=True
+)
 
 LayOut: TypeAlias = Callable[[Path], tuple[Path, Path | None]]
 """Writes work below an empty folder. Answers where it lies and where the files lie that its checks name. May raise
@@ -117,6 +121,7 @@ class Verifier:
         *,
         base_folder: Path | None = None,
         mounts: Sequence[Mount] = (),
+        bases: Mapping[str, Base] | None = None,
         trusted_workspace: bool = False,
         calls: Sequence[ToolRecord] = (),
         promise: Promise | None = None,
@@ -129,9 +134,10 @@ class Verifier:
         evidence. A folder that a function lays out for us alone is judged as it is; `base_folder` is what that says.
         """
         lay_out = (lambda _: (folder, base_folder)) if isinstance(folder, Path) else folder
+        limits = EDIT_SNAPSHOT_LIMITS if bases else self._snapshot_limits
         async with _scratch() as scratch:
             try:
-                taken = await asyncio.to_thread(_taken_in, lay_out, scratch, self._snapshot_limits)
+                taken = await asyncio.to_thread(_taken_in, lay_out, scratch, limits)
             except Refused as refused:
                 return self._not_taken_in(criteria, str(refused), Cause.EVIDENCE)
             except OSError as error:
@@ -140,6 +146,8 @@ class Verifier:
                 snapshot=taken.snapshot,
                 base_folder=taken.base_folder,
                 mounts=tuple(mounts),
+                bases=bases or {},
+                limits=limits,
                 trusted_workspace=trusted_workspace,
                 calls=tuple(calls),
                 promise=promise or Promise(),
@@ -158,7 +166,7 @@ class Verifier:
         seed = seed_of(criteria, subject.snapshot.digest)
         measures = (self._measure(criterion, subject, taken.flags, seed) for criterion in criteria)
         results = await asyncio.gather(*measures)
-        intact = await asyncio.to_thread(is_intact, subject.snapshot, self._snapshot_limits)
+        intact = await asyncio.to_thread(is_intact, subject.snapshot, subject.limits or self._snapshot_limits)
         verdicts = tuple(_concluded(result, subject, taken.asserted, intact=intact) for result in results)
         findings = [result.findings for result in results if result.findings is not None]
         return Verdict(

@@ -77,7 +77,7 @@ def newest_run(reader: Reader) -> str:
 
 def show_run(reader: Reader, run_id: str) -> RunView:
     """Everything about one run. An unambiguous beginning of its id will do. Raises `Refused("run_unknown")`."""
-    full_id = _full_id(reader, run_id)
+    full_id = find_run(reader, run_id)
     view: RunView | None = None
     intents: dict[str, None] = {}
     for fact in reader.facts(subject=full_id):
@@ -121,7 +121,8 @@ def _see(view: RunView, envelope: Envelope) -> None:
             pass
 
 
-def _full_id(reader: Reader, run_id: str) -> str:
+def find_run(reader: Reader, run_id: str) -> str:
+    """The run whose id this is, or begins. Raises `Refused("run_unknown")`."""
     found = tuple(_matching(reader, run_id))
     if len(found) == 1:
         return found[0]

@@ -43,12 +43,14 @@ class Limits:
 class Mount:
     """A file or folder of the host, shown inside. A relative `target` is below /work.
 
-    What is `writable` is named by its resolved path, so that no link made meanwhile can lead elsewhere.
+    What is `writable` is named by its resolved path, so that no link made meanwhile can lead elsewhere. What `is_ours`
+    was made for the run it is shown to, and may lie in the data directory, which is private otherwise.
     """
 
     source: Path
     target: str
     writable: bool = False
+    is_ours: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

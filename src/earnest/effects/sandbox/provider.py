@@ -187,7 +187,8 @@ class BubblewrapSandbox:
         else:
             assert isinstance(execution.work, Path)
             work, home = execution.work.resolve(), None if _is_private(self._home, hidden) else self._home
-            if private_mount := next((m for m in execution.mounts if _is_private(m.source, hidden)), None):
+            strange = (m for m in execution.mounts if not m.is_ours)
+            if private_mount := next((m for m in strange if _is_private(m.source, hidden)), None):
                 raise Refused("sandbox_mount", f"{private_mount.source} is private: no tool is shown it")
         shown = [(home, home)] if home else []
         shown += [(mount.source, Path(mount.target)) for mount in execution.mounts]

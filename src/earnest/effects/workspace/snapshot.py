@@ -4,13 +4,14 @@ import hashlib
 import os
 import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.foundation.canonical import digest_of
+from earnest.effects.workspace.tree import stays_inside
+from earnest.foundation.canonical import JsonValue, digest_of
 from earnest.foundation.errors import Refused
 
 PROBLEMS_SHOWN_MAX: Final = 20
@@ -34,6 +35,8 @@ class SnapshotLimits:
     size_bytes: int = 256 * 1024 * 1024
     depth: int = 32
     path_bytes: int = 1_024
+    links: bool = False
+    """Take links that stay inside as they are, for a user's own project; else they are refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,39 +67,38 @@ def take_snapshot(folder: Path, destination: Path, limits: SnapshotLimits | None
     folding; a passed limit ends the reading at once.
     """
     destination.mkdir(mode=0o700, parents=True)
-    return _snapshot(_entries(folder, limits, destination), destination)
+    return _snapshot(folder, limits, destination)
 
 
 def snapshot_in_place(folder: Path, limits: SnapshotLimits | None = None) -> Snapshot:
     """What a folder holds that nobody else can reach: nothing is copied. Raises as `take_snapshot` does."""
-    return _snapshot(_entries(folder, limits, None), folder)
+    return _snapshot(folder, limits, None)
 
 
 def is_intact(snapshot: Snapshot, limits: SnapshotLimits | None = None) -> bool:
     """True if the copy still holds exactly what was taken in, and nothing else."""
     try:
-        return listing_digest(_entries(snapshot.folder, limits, None)) == snapshot.digest
+        return _snapshot(snapshot.folder, limits, None).digest == snapshot.digest
     except (Refused, OSError):
         return False
 
 
-def listing_digest(entries: tuple[SnapshotEntry, ...]) -> str:
-    """The digest of the canonical listing: path, size, digest and executable bit of each file."""
-    return digest_of([[entry.path, entry.size_bytes, entry.digest, entry.mode_executable] for entry in entries])
+def listing_digest(entries: tuple[SnapshotEntry, ...], links: Sequence[tuple[str, str]] = ()) -> str:
+    """The digest of the canonical listing: path, size, digest and executable bit of each file, and where links lead."""
+    files: list[JsonValue] = [[one.path, one.size_bytes, one.digest, one.mode_executable] for one in entries]
+    leading: list[JsonValue] = [[path, target] for path, target in sorted(links)]
+    return digest_of([files, leading] if leading else files)
 
 
-def _snapshot(entries: tuple[SnapshotEntry, ...], folder: Path) -> Snapshot:
-    return Snapshot(entries=entries, digest=listing_digest(entries), folder=folder)
-
-
-def _entries(folder: Path, limits: SnapshotLimits | None, destination: Path | None) -> tuple[SnapshotEntry, ...]:
+def _snapshot(folder: Path, limits: SnapshotLimits | None, destination: Path | None) -> Snapshot:
     """Everything in `folder`, in order of path, copied to `destination` if there is one."""
     intake = _Intake(limits or SnapshotLimits(), destination)
     with _opened_root(folder) as root:
         intake.read_folder(root, "", depth=1)
     if intake.problems:
         raise _refusal(intake.problems)
-    return tuple(sorted(intake.entries, key=lambda entry: entry.path))
+    entries = tuple(sorted(intake.entries, key=lambda entry: entry.path))
+    return Snapshot(entries=entries, digest=listing_digest(entries, intake.links), folder=destination or folder)
 
 
 @contextmanager
@@ -123,6 +125,7 @@ class _Intake:
     def __init__(self, limits: SnapshotLimits, destination: Path | None) -> None:
         self.entries: list[SnapshotEntry] = []
         self.problems: list[str] = []
+        self.links: list[tuple[str, str]] = []
         self._limits = limits
         self._destination = destination
         self._seen = 0
@@ -164,6 +167,8 @@ class _Intake:
                 finally:
                     os.close(child)
                 return None
+            if stat.S_ISLNK(mode) and self._limits.links:
+                return self._read_link(folder, name, path)
             if not stat.S_ISREG(mode):
                 return "is " + next((word for is_kind, word in _KINDS if is_kind(mode)), "no regular file")
             handle = os.open(name, _FILE_FLAGS, dir_fd=folder)
@@ -173,6 +178,17 @@ class _Intake:
             return self._read_file(handle, path)
         finally:
             os.close(handle)
+
+    def _read_link(self, folder: int, name: str, path: str) -> str | None:
+        target = os.readlink(name, dir_fd=folder)
+        if not stays_inside(path, target):
+            return "is a link that may lead outside"
+        if self._destination is not None:
+            place = self._destination / path
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            place.symlink_to(target)
+        self.links.append((path, target))
+        return None
 
     def _read_file(self, handle: int, path: str) -> str | None:
         status = os.fstat(handle)

@@ -134,6 +134,19 @@ class Workspace:
         """The content as it is now."""
         return await asyncio.to_thread(self._manifest)
 
+    def is_new(self, label: str) -> bool:
+        """True if there never was a checkpoint of this label."""
+        return self._checkpoints.is_new(label)
+
+    def remembered(self, label: str) -> Mapping[str, Entry]:
+        """What a checkpoint remembers, by path; nothing under a label that is spent or was never taken."""
+        found = self._checkpoints.find(label)
+        return found.entries if found else {}
+
+    def former(self, entry: Entry) -> Path:
+        """Where content lies that a checkpoint remembers and that has left the folder."""
+        return self._checkpoints.kept(entry)
+
     async def checkpoint(self, label: str) -> None:
         """Remember the content as it is now. A label that was used before is left as it is."""
         await asyncio.to_thread(self._checkpoint, label)

@@ -11,6 +11,7 @@ from earnest.surfaces.cli import (
     chat,
     doctor,
     dream,
+    edits,
     heartbeat,
     jobs,
     journal,
@@ -37,6 +38,9 @@ app.command(name="chat")(chat.chat)
 app.command(name="run")(run.run)
 app.command(name="runs")(runs.runs)
 app.command(name="show")(runs.show)
+app.command(name="diff")(edits.diff)
+app.command(name="apply")(edits.apply)
+app.command(name="undo")(edits.undo)
 app.command(name="verify")(verify.verify)
 app.command(name="replay")(verify.replay)
 app.command(name="dream")(dream.dream)

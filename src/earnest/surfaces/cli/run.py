@@ -46,6 +46,13 @@ Shown = Annotated[
     list[Path] | None,
     typer.Option("--input", metavar="PATH", help="Show this file or folder, read-only, to a task in words."),
 ]
+Edit = Annotated[
+    list[Path] | None,
+    typer.Option("--edit", metavar="PATH", help="Let a task in words change a copy of this file or folder."),
+]
+Apply = Annotated[
+    bool, typer.Option("--apply", help="Put an accepted change in the place of what --edit named, unasked.")
+]
 PlanOnly = Annotated[bool, typer.Option("--plan-only", help="Make a plan, print it, do nothing of it.")]
 Save = Annotated[
     Path | None, typer.Option(metavar="PLAYBOOK", help="Save the accepted run as a playbook that needs no model.")
@@ -66,6 +73,8 @@ def run(  # noqa: PLR0917 - typer calls it by name
     allow_network: AllowNetwork = False,
     yes: Yes = None,
     shown: Shown = None,
+    edit: Edit = None,
+    apply: Apply = False,
     plan_only: PlanOnly = False,
     save: Save = None,
     max_tokens: MaxTokens = None,
@@ -86,8 +95,10 @@ def run(  # noqa: PLR0917 - typer calls it by name
         raise typer.BadParameter("give either a TASK or --resume RUN")
     what = _task(task)
     bounds = Bounds(tokens=max_tokens, model_calls=max_calls, cost_micro=max_cost, time_s=max_time)
-    if not isinstance(what, str) and (bounds != Bounds() or shown):
-        raise typer.BadParameter("--input, --max-tokens, --max-calls, --max-cost, --max-time are for a task in words")
+    if not isinstance(what, str) and (bounds != Bounds() or shown or edit):
+        raise typer.BadParameter(
+            "--input, --edit, --max-tokens, --max-calls, --max-cost, --max-time are for a task in words"
+        )
     if plan_only and (resume or save):
         raise typer.BadParameter("--plan-only does nothing that could be resumed or saved")
     writable = tuple(path.absolute() for path in allow_write or ())
@@ -98,13 +109,16 @@ def run(  # noqa: PLR0917 - typer calls it by name
         live=not (as_json or quiet),
         grants=Grants(write=writable, network=allow_network, approved=tuple(yes or ())),
         bounds=bounds,
-        inputs=_inputs(shown or ()),
+        inputs=_named(shown or (), "--input"),
+        edits=_named(edit or (), "--edit"),
         plan_only=plan_only,
     )
-    _work(request, save, as_json=as_json)
+    if both := sorted(request.inputs.keys() & request.edits.keys()):
+        raise typer.BadParameter(f"--edit and --input both bring {both[0]}")
+    _work(request, save, as_json=as_json, apply=apply)
 
 
-def _work(request: "Request", save: Path | None, *, as_json: bool) -> None:
+def _work(request: "Request", save: Path | None, *, as_json: bool, apply: bool) -> None:
     """Work it, print what came of it, save it if that is wanted, and end with its exit code."""
     import asyncio  # noqa: PLC0415
 
@@ -124,6 +138,10 @@ def _work(request: "Request", save: Path | None, *, as_json: bool) -> None:
         from earnest.surfaces.cli.saving import save_run  # noqa: PLC0415
 
         complain(save_run(worked, request.inputs, save))
+    if not code and not as_json:
+        from earnest.surfaces.cli.edits import offer  # noqa: PLC0415
+
+        offer(worked.run_id, unasked=apply)
     raise typer.Exit(code)
 
 
@@ -136,20 +154,20 @@ def _check_target(playbook: Path, task: Path | str | None) -> None:
         raise typer.BadParameter(f"{playbook} {'is there already' if playbook.exists() else 'has no folder to be in'}")
 
 
-def _inputs(paths: Sequence[Path]) -> dict[str, Path]:
-    """What is shown, by its name in the workspace."""
+def _named(paths: Sequence[Path], option: str) -> dict[str, Path]:
+    """What an option names, by its name in the workspace."""
     from earnest.contracts.playbook import INPUTS_MAX  # noqa: PLC0415
 
-    inputs: dict[str, Path] = {}
+    named: dict[str, Path] = {}
     for path in paths:
         place = path.resolve()
-        if not place.exists() or not place.name.isprintable() or not place.name or place.name in inputs:
-            problem = "two inputs have this name" if place.name in inputs else "there is no such file or folder"
-            raise typer.BadParameter(f"--input {path}: {problem}")
-        inputs[place.name] = place
-    if len(inputs) > INPUTS_MAX:
-        raise typer.BadParameter(f"at most {INPUTS_MAX} inputs")
-    return inputs
+        if not place.exists() or not place.name.isprintable() or not place.name or place.name in named:
+            problem = "two have this name" if place.name in named else "there is no such file or folder"
+            raise typer.BadParameter(f"{option} {path}: {problem}")
+        named[place.name] = place
+    if len(named) > INPUTS_MAX:
+        raise typer.BadParameter(f"at most {INPUTS_MAX} times {option}")
+    return named
 
 
 def _task(text: str | None) -> Path | str | None:

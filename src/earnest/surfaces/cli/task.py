@@ -62,6 +62,8 @@ class Request:
     bounds: Bounds
     inputs: Mapping[str, Path] = field(default_factory=dict)
     """What words may be about, by its name in the workspace."""
+    edits: Mapping[str, Path] = field(default_factory=dict)
+    """What of the user's a copy may be changed of, likewise."""
     plan_only: bool = False
 
 
@@ -166,7 +168,7 @@ def _read_order(request: Request, settings: Settings) -> Order | None:
             return order_of(playbook, request.grants, settings)
         case words:
             order = request_order(words, request.bounds.over(settings.models), Path.cwd(), request.grants)
-            return replace(order, inputs=request.inputs)
+            return replace(order, inputs=request.inputs, edits=request.edits)
 
 
 async def _run_id(platform: Platform, request: Request, order: Order | None) -> str:

@@ -1,0 +1,243 @@
+"""Putting a run's change in the place of the user's files, and taking it back: all of it, or nothing.
+
+An intent (`edit.applying`) is durable before the first file changes, with every path's content before and after. What
+a killed process left is completed, or taken back where somebody else changed a file meanwhile, by the next one.
+"""
+
+import asyncio
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from earnest.effects.clock import Clock
+from earnest.effects.edits.original import Original, entries_of, kept_at
+from earnest.effects.edits.step import Step, conflicts, inverted, is_begun, with_content
+from earnest.effects.edits.text_diff import text_lines
+from earnest.effects.storage.database import Database
+from earnest.effects.workspace.changes import Entry
+from earnest.effects.workspace.tree import Kind
+from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes
+from earnest.foundation.errors import Broken, Refused, Unavailable
+from earnest.foundation.facts import Fact
+from earnest.runtime.edits.change import (
+    ABANDONED,
+    APPLIED,
+    APPLYING,
+    EditChange,
+    RunChange,
+    Standing,
+    read_change,
+    undo_store,
+)
+
+MARKERS: Final = "applying"
+"""A folder of the data directory with an empty file for each run whose change is being applied: a hint."""
+_MERGE_S: Final = 60
+
+
+class Part(NamedTuple):
+    """One edit of an intent."""
+
+    path: Path
+    steps: tuple[Step, ...]
+    modes: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edits:
+    """Applies and takes back. Records `edit.applying`, then `edit.applied` or `edit.abandoned`."""
+
+    home: Path
+    runs: Path
+    database: Database
+    clock: Clock
+
+    async def apply(self, run_id: str, *, unverified: bool = False, merge: bool = False) -> tuple[Part, ...]:
+        """Apply what a run left; gives what was replaced, nothing if it is so already.
+
+        Raises `Refused`: `run_unknown`, `no_edits`, `run_unfinished`, `edit_applied`, `not_accepted` (unless
+        `unverified`), `edit_link`, and `edit_conflict` naming every file that is not as the run was given it; with
+        `merge` only those whose texts cannot be joined. `Unavailable` if the disk failed: then all is as before.
+        """
+        await self._complete(run_id)
+        change = await self._change(run_id)
+        _check(change, unverified=unverified)
+        parts = [part for edit in change.edits if (part := await asyncio.to_thread(self._part, run_id, edit, merge))]
+        await self._perform(run_id, parts, is_undo=False)
+        return tuple(parts)
+
+    async def undo(self, run_id: str) -> tuple[Part, ...]:
+        """Bring back what stood there before. Raises `Refused`: `not_applied`, and as `apply` for what has changed."""
+        await self._complete(run_id)
+        change = await self._change(run_id)
+        if change.standing is not Standing.APPLIED or change.begun is None:
+            raise Refused("not_applied", f"the change of {run_id} is not applied")
+        parts = [
+            Part(path=path, steps=inverted(steps, modes), modes={}) for path, steps, modes in _parts_of(change.begun)
+        ]
+        found = [path / at for path, steps, _ in parts for at in _conflicts(Original(path, run_id), steps)]
+        if found:
+            raise _conflict(found)
+        await self._perform(run_id, parts, is_undo=True)
+        return tuple(parts)
+
+    async def recover(self) -> None:
+        """Complete what killed processes began."""
+        markers = self.home / MARKERS
+        for marker in sorted(markers.iterdir()) if markers.is_dir() else ():
+            await self._complete(marker.name)
+            marker.unlink(missing_ok=True)
+
+    async def _change(self, run_id: str) -> RunChange:
+        return await self.database.read(lambda reader: read_change(reader, run_id, self.runs))
+
+    async def _complete(self, run_id: str) -> None:
+        change = await self._change(run_id)
+        if change.standing is not Standing.APPLYING or change.begun is None:
+            return
+        parts = _parts_of(change.begun)
+        found = [path / at for path, steps, _ in parts for at in _conflicts(Original(path, run_id), steps)]
+        if found:
+            await self._abandon(run_id, parts, f"{found[0]} was changed by somebody else meanwhile")
+        else:
+            await self._replace(run_id, parts)
+
+    async def _perform(self, run_id: str, parts: Sequence[Part], *, is_undo: bool) -> None:
+        if not parts:
+            return
+        marker = self.home / MARKERS / run_id
+        marker.parent.mkdir(mode=0o700, exist_ok=True)
+        marker.touch()
+        await self._record(run_id, APPLYING, {"is_undo": is_undo, "edits": [_to_json(part) for part in parts]})
+        await self._replace(run_id, parts)
+        marker.unlink(missing_ok=True)
+
+    async def _replace(self, run_id: str, parts: Sequence[Part]) -> None:
+        try:
+            for path, steps, _ in parts:
+                await asyncio.to_thread(Original(path, run_id).replace, steps, self._contents(run_id))
+        except (OSError, Broken) as error:
+            await self._abandon(run_id, parts, str(error))
+            raise Unavailable(f"nothing was changed: {error}") from error
+        await self._record(run_id, APPLIED, {})
+
+    async def _abandon(self, run_id: str, parts: Sequence[Part], reason: str) -> None:
+        """Take back what was done of it; what somebody else changed meanwhile is theirs."""
+        for path, steps, modes in parts:
+            original = Original(path, run_id)
+            ours = [step for step in steps if is_begun(step, original.entry(step.path))]
+            await asyncio.to_thread(original.clear, steps)
+            await asyncio.to_thread(original.replace, inverted(ours, modes), self._contents(run_id))
+        await self._record(run_id, ABANDONED, {"reason": reason})
+
+    def _part(self, run_id: str, edit: EditChange, merge: bool) -> Part | None:
+        """What is to be replaced of one edit, its former contents kept."""
+        if edit.links:
+            raise Refused(
+                "edit_link", f"{edit.name}/{edit.links[0]}: a link came, went or changed, which no edit may do"
+            )
+        original = Original(edit.path, run_id)
+        found = entries_of(original, edit.steps)
+        open_steps = [step for step in edit.steps if found[step.path] != step.after]
+        clashes = frozenset(conflicts(open_steps, found))
+        steps: list[Step] = []
+        lost: list[Step] = []
+        for step in open_steps:
+            joined = step if step.path not in clashes else self._merged(run_id, edit, step, found) if merge else None
+            (steps if joined else lost).append(joined or step)
+        if lost:
+            raise _conflict([edit.path / step.path if step.path else edit.path for step in lost])
+        kept = [step for step in steps if step.before is not None and step.before.kind is Kind.FILE]
+        for step in kept:
+            original.keep(step.path, undo_store(self.runs, run_id))
+        modes = {step.path: original.mode(step.path) for step in kept}
+        return Part(path=edit.path, steps=tuple(steps), modes=modes) if steps else None
+
+    def _merged(self, run_id: str, edit: EditChange, step: Step, found: Mapping[str, Entry | None]) -> Step | None:
+        """A step from what the user has to both changes joined by `git merge-file`; None if they touch each other."""
+        git, mine = shutil.which("git"), found[step.path]
+        base, theirs = edit.before(step), edit.after(step)
+        if git is None or mine is None or mine.kind is not Kind.FILE or base is None or theirs is None:
+            return None
+        present = edit.path / step.path if step.path else edit.path
+        if any(text_lines(text) is None for text in (base, theirs, present.read_bytes())):
+            return None
+        done = subprocess.run(  # noqa: S603 - no shell; the three files are ours or the user's
+            [git, "merge-file", "-p", "-q", "--", present, edit.since.former(step.before or mine), edit.source(step)],
+            capture_output=True,
+            timeout=_MERGE_S,
+            check=False,
+        )
+        if done.returncode:
+            return None
+        store = undo_store(self.runs, run_id)
+        store.mkdir(mode=0o700, parents=True, exist_ok=True)
+        digest = digest_bytes(done.stdout)
+        kept_at(store, digest).write_bytes(done.stdout)
+        return with_content(replace(step, before=mine), digest, len(done.stdout))
+
+    def _contents(self, run_id: str) -> Callable[[Entry], Path]:
+        """Where the content of an entry lies: among what is kept for taking back, or in the run's workspace."""
+        places: dict[str, Path] = {}
+
+        def find(entry: Entry) -> Path:
+            kept = kept_at(undo_store(self.runs, run_id), entry.digest)
+            if kept.exists():
+                return kept
+            if not places:
+                change = self.database.read_sync(lambda reader: read_change(reader, run_id, self.runs))
+                for edit in change.edits:
+                    places.update({step.after.digest: edit.source(step) for step in edit.steps if step.after})
+            if entry.digest not in places:
+                raise Broken(f"{run_id} no longer holds the content {entry.digest}")
+            return places[entry.digest]
+
+        return find
+
+    async def _record(self, run_id: str, kind: str, body: JsonObject) -> None:
+        fact = Fact(kind=kind, subject=run_id, at_ms=self.clock.now_ms(), body=body)
+        await self.database.write(lambda transaction: transaction.record(fact))
+
+
+def _check(change: RunChange, *, unverified: bool) -> None:
+    if change.result is None:
+        raise Refused("run_unfinished", f"{change.run_id} has no verdict yet: `earnest resume {change.run_id}`")
+    if change.standing is Standing.APPLIED:
+        raise Refused("edit_applied", f"the change of {change.run_id} is applied; `earnest undo` takes it back")
+    if not change.is_accepted and not unverified:
+        unmet = "; ".join(criterion.text for criterion in change.result.unmet) or change.result.summary
+        raise Refused(
+            "not_accepted", f"{change.run_id} was not accepted ({unmet}): --unverified applies it all the same"
+        )
+
+
+def _conflicts(original: Original, steps: Sequence[Step]) -> tuple[str, ...]:
+    return conflicts(steps, entries_of(original, steps))
+
+
+def _conflict(paths: Sequence[Path]) -> Refused:
+    named = "\n".join(f"  {path}" for path in paths)
+    return Refused("edit_conflict", f"changed since the run was given it, so nothing was applied:\n{named}")
+
+
+def _to_json(part: Part) -> JsonValue:
+    steps: list[JsonValue] = [step.to_json() for step in part.steps]
+    return {"path": str(part.path), "steps": steps, "modes": dict(part.modes)}
+
+
+def _parts_of(begun: JsonObject) -> tuple[Part, ...]:
+    match begun:
+        case {"edits": [*edits]}:
+            return tuple(_part_of(edit) for edit in edits)
+    raise Broken("what was to be applied cannot be read")
+
+
+def _part_of(edit: JsonValue) -> Part:
+    match edit:
+        case {"path": str(path), "steps": [*steps], "modes": dict(modes)}:
+            kept = {name: mode for name, mode in modes.items() if isinstance(mode, int)}
+            return Part(path=Path(path), steps=tuple(map(Step.from_json, steps)), modes=kept)
+    raise Broken("what was to be applied cannot be read")

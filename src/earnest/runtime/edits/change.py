@@ -1,0 +1,183 @@
+"""What a run changed in the user's files: which edits, path by path, and how far it has become of the originals."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from earnest.effects.edits.original import kept_at
+from earnest.effects.edits.step import Step, links_in, steps_of
+from earnest.effects.edits.taking import EDIT_LIMITS
+from earnest.effects.edits.text_diff import Count, changed_lines, unified
+from earnest.effects.storage.facts import StoredFact
+from earnest.effects.storage.reader import Reader
+from earnest.effects.workspace.changes import Entry
+from earnest.effects.workspace.since import Since, changes_since
+from earnest.effects.workspace.tree import Kind
+from earnest.engine.codec import decode
+from earnest.engine.facts import FINISHED, STARTED
+from earnest.engine.gradient.cascade import State
+from earnest.engine.messages import FinalResult
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Broken, Refused
+from earnest.runtime.edits.taking import BASE, TAKEN, history_mounts, left_out_of
+from earnest.runtime.order import order_from_json
+
+APPLYING: Final = "edit.applying"
+APPLIED: Final = "edit.applied"
+ABANDONED: Final = "edit.abandoned"
+
+
+class Standing(StrEnum):
+    """How far a change has come."""
+
+    KEPT = "kept"
+    """It lies in the run's workspace only."""
+    APPLYING = "applying"
+    """A process began to apply it, or to take it back, and did not say how that ended."""
+    APPLIED = "applied"
+    UNDONE = "undone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditChange:
+    """One edit: its name in the workspace, the user's path, and the steps from the base to what the run left."""
+
+    name: str
+    path: Path
+    steps: tuple[Step, ...]
+    since: Since
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Paths at which a link came, went or changed, which cannot be applied."""
+        return links_in(self.steps)
+
+    def shown(self, step: Step) -> str:
+        """The step's path as people name it."""
+        return f"{self.name}/{step.path}" if step.path else self.name
+
+    def before(self, step: Step) -> bytes | None:
+        """The content that the step replaces, as the run was given it."""
+        return _content(self.since.former(step.before)) if _is_file(step.before) and step.before else None
+
+    def after(self, step: Step) -> bytes | None:
+        """The content that the run left."""
+        return _content(self.source(step)) if _is_file(step.after) else None
+
+    def source(self, step: Step) -> Path:
+        """Where the content that the run left lies."""
+        return self.since.now(self.shown(step))
+
+    def lines(self, step: Step) -> Count | None:
+        """How many lines the step adds and removes; None if it is no text."""
+        if step.before and step.after and step.before.digest == step.after.digest:
+            return Count(added=0, removed=0)
+        return changed_lines(self.before(step), self.after(step))
+
+    def diff(self) -> Iterator[str]:
+        """All of it as a unified diff, files in order of path."""
+        for step in self.steps:
+            yield from self._diff_of(step)
+
+    def _diff_of(self, step: Step) -> Iterator[str]:
+        if not (_is_file(step.before) or _is_file(step.after)):
+            return
+        if step.before and step.after and step.before.executable != step.after.executable:
+            yield f"mode {self.shown(step)}: {'now' if step.after.executable else 'no longer'} executable"
+        if step.before is None or step.after is None or step.before.digest != step.after.digest:
+            yield from unified(self.shown(step), self.before(step), self.after(step))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunChange:
+    """All edits of a run; `result` None: it has not ended. `left_out` is what the copies were made
+    without, with the reasons; `begun` is the newest fact `edit.applying`."""
+
+    run_id: str
+    result: FinalResult | None
+    standing: Standing
+    edits: tuple[EditChange, ...]
+    left_out: tuple[str, ...] = ()
+    begun: JsonObject | None = None
+
+    @property
+    def is_accepted(self) -> bool:
+        """True if the verdict lets it be applied."""
+        return self.result is not None and self.result.directive is State.ACCEPT
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing differs."""
+        return not any(edit.steps for edit in self.edits)
+
+
+def read_change(reader: Reader, run_id: str, runs: Path) -> RunChange:
+    """The change of a run at rest. Raises `Refused`: `run_unknown`, `no_edits`."""
+    edits: Mapping[str, Path] | None = None
+    result: FinalResult | None = None
+    standing, begun = Standing.KEPT, None
+    left_out: tuple[str, ...] = ()
+    for fact in reader.facts(kind=(STARTED, TAKEN, FINISHED, APPLYING, APPLIED, ABANDONED), subject=run_id):
+        match fact.kind:
+            case kind if kind == STARTED:
+                edits = order_from_json(fact.body).edits
+            case kind if kind == TAKEN:
+                left_out = left_out_of(fact.body)
+            case kind if kind == FINISHED:
+                result = _result_of(fact)
+            case kind if kind == APPLYING:
+                begun = fact.body
+                former, standing = standing, Standing.APPLYING
+            case kind if kind == APPLIED:
+                standing = Standing.UNDONE if begun and begun["is_undo"] else Standing.APPLIED
+            case _:
+                standing = former
+    if edits is None:
+        raise Refused("run_unknown", f"there is no run {run_id}")
+    if not edits:
+        raise Refused("no_edits", f"{run_id} was given nothing to edit: see `earnest run --edit`")
+    changes = _edits(edits, runs / run_id)
+    return RunChange(run_id=run_id, result=result, standing=standing, edits=changes, left_out=left_out, begun=begun)
+
+
+def undo_store(runs: Path, run_id: str) -> Path:
+    """Where the former contents of the user's files are kept by digest."""
+    return runs / run_id / "undo"
+
+
+def kept_content(runs: Path, run_id: str, entry: Entry) -> Path:
+    """Where such a content lies."""
+    return kept_at(undo_store(runs, run_id), entry.digest)
+
+
+def _edits(edits: Mapping[str, Path], folder: Path) -> tuple[EditChange, ...]:
+    reserved = [mount.target for mount in history_mounts(edits, folder)]
+    try:
+        since = changes_since(folder / "workspace", folder / "stages", BASE, EDIT_LIMITS, reserved)
+    except Refused as refused:
+        if refused.code == "no_checkpoint":
+            return ()
+        raise
+    return tuple(
+        EditChange(name=name, path=path, steps=steps_of(name, since.before.entries, since.changes), since=since)
+        for name, path in edits.items()
+    )
+
+
+def _result_of(fact: StoredFact) -> FinalResult:
+    body = fact.body["result"]
+    assert isinstance(body, Mapping)
+    result = decode(FinalResult.__name__, body)
+    if not isinstance(result, FinalResult):
+        raise Broken(f"the end of {fact.subject} cannot be read")
+    return result
+
+
+def _is_file(entry: Entry | None) -> bool:
+    return entry is not None and entry.kind is Kind.FILE
+
+
+def _content(place: Path) -> bytes:
+    return place.read_bytes()

@@ -1,0 +1,103 @@
+"""Taking in what a run may edit: a copy under its own name in the workspace, remembered as the base of the change."""
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from earnest.effects.edits.taking import GIT, Taken, take_in
+from earnest.effects.sandbox.api import Mount
+from earnest.effects.workspace.changes import Entry
+from earnest.effects.workspace.staging import Workspace
+from earnest.foundation.canonical import JsonObject, JsonValue
+
+TAKEN: Final = "edit.taken"
+BASE: Final = "edits"
+"""The label of the checkpoint that remembers the workspace as it was when everything had been taken in."""
+
+
+def history_mounts(edits: Mapping[str, Path], run_folder: Path) -> tuple[Mount, ...]:
+    """The copied history of each edit that is a git work tree, shown read-only where git looks for it."""
+    return tuple(
+        Mount(source=_history(run_folder, name), target=f"{name}/{GIT}", is_ours=True)
+        for name, path in edits.items()
+        if (path / GIT).is_dir()
+    )
+
+
+async def take_in_edits(
+    edits: Mapping[str, Path],
+    workspace: Workspace,
+    run_folder: Path,
+    record: Callable[[JsonObject], Awaitable[None]],
+) -> None:
+    """Copy each edit into the workspace, unless that was done, and `record` the body of the fact `edit.taken`.
+
+    What an interrupted copy left is copied anew: nothing has worked on it. Raises `Refused("edit_too_large")`.
+    """
+    if not edits or not workspace.is_new(BASE):
+        return
+    taken = {name: await asyncio.to_thread(_take, name, path, workspace, run_folder) for name, path in edits.items()}
+    told: list[JsonValue] = [
+        {"name": name, "path": str(edits[name]), "left_out": list(one.left_out), "has_git": one.has_git}
+        for name, one in taken.items()
+    ]
+    await record({"edits": told})
+    await workspace.checkpoint(BASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditBase:
+    """`verification.plugin.Base`: what an edit was when it was taken in."""
+
+    entries: Mapping[str, Entry]
+    workspace: Workspace
+
+    def content(self, path: str) -> bytes:
+        """See `Base`."""
+        return self.workspace.former(self.entries[path]).read_bytes()
+
+
+def edit_bases(edits: Mapping[str, Path], workspace: Workspace) -> dict[str, EditBase]:
+    """The base of each edit by its name."""
+    remembered = workspace.remembered(BASE)
+    return {
+        name: EditBase(
+            entries={at: one for at, one in remembered.items() if at == name or at.startswith(f"{name}/")},
+            workspace=workspace,
+        )
+        for name in edits
+    }
+
+
+def left_out_of(body: JsonObject) -> tuple[str, ...]:
+    """What `edit.taken` says that edits were copied without, each with the reason."""
+    return tuple(
+        f"{edit['name']}/{what}"
+        for edit in _listed(body, "edits")
+        if isinstance(edit, Mapping)
+        for what in _listed(edit, "left_out")
+    )
+
+
+def _take(name: str, path: Path, workspace: Workspace, run_folder: Path) -> Taken:
+    target, history = workspace.folder / name, _history(run_folder, name)
+    for former in (target, history):
+        if former.is_dir():
+            shutil.rmtree(former)
+        else:
+            former.unlink(missing_ok=True)
+    history.parent.mkdir(parents=True, exist_ok=True)
+    return take_in(path, target, history)
+
+
+def _history(run_folder: Path, name: str) -> Path:
+    return run_folder / "histories" / name
+
+
+def _listed(body: JsonObject, name: str) -> Sequence[JsonValue]:
+    values = body[name]
+    assert isinstance(values, list | tuple)
+    return values

@@ -1,0 +1,202 @@
+"""`earnest diff`, `apply` and `undo`: what a run changed in the user's own files, and whether it takes their place."""
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from earnest.runtime.edits.applying import Edits, Part
+    from earnest.runtime.edits.change import EditChange, RunChange
+
+DIFF_LINES_MAX = 200
+CONFLICT = 2
+
+Run = Annotated[
+    str | None, typer.Argument(metavar="RUN", help="A run's id, or its beginning. Default: the newest run.")
+]
+
+
+def diff(
+    run: Run = None,
+    stat: Annotated[bool, typer.Option("--stat", help="Name the files and count their lines only.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show what a run changed in the files that it was given to edit, as `patch -p1` reads it."""
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    change = _change(run)
+    if as_json:
+        say_json(change_form(change))
+    elif stat or change.is_empty:
+        say(*stat_lines(change))
+    else:
+        say(*diff_lines(change))
+
+
+def apply(
+    run: Run = None,
+    unverified: Annotated[
+        bool, typer.Option("--unverified", help="Apply what no verdict accepted; asks first.")
+    ] = False,
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Join texts that were changed meanwhile, as git does.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Put what a run changed in the place of the originals: all of it, or nothing.
+
+    Exit codes: 0 applied, 2 nothing was applied because files have changed since the run was given them, 3 anything
+    else. An unverified change is applied only after a yes.
+    """
+    import asyncio  # noqa: PLC0415
+
+    change = _change(run)
+    if unverified and not change.is_accepted and not yes and not _confirmed(change):
+        raise typer.Exit(3)
+    raise typer.Exit(asyncio.run(_apply(change.run_id, unverified=unverified, merge=merge)))
+
+
+def undo(run: Run = None) -> None:
+    """Bring back what an applied change replaced, if nobody changed it since. Exit codes as for `apply`."""
+    import asyncio  # noqa: PLC0415
+
+    raise typer.Exit(asyncio.run(_undo(_change(run).run_id)))
+
+
+async def _perform(
+    run_id: str, act: "Callable[[Edits], Awaitable[tuple[Part, ...]]]", told: str, hint: str = ""
+) -> int:
+    """Apply or take back, and say what became of it; the exit code."""
+    from earnest.app.editing import open_edits  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+    from earnest.foundation.errors import Refused  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import complain, say  # noqa: PLC0415
+
+    try:
+        async with open_edits(read_settings()) as edits:
+            parts = await act(edits)
+    except Refused as refused:
+        if refused.code != "edit_conflict":
+            raise
+        complain([*str(refused).splitlines(), *([hint] if hint else [])])
+        return CONFLICT
+    for part in parts:
+        say(f"{part.path}: {len(part.steps)} path{'s' * (len(part.steps) != 1)} {told}")
+    if not parts:
+        say(f"{run_id}: there is nothing to do")
+    return 0
+
+
+async def _apply(run_id: str, *, unverified: bool = False, merge: bool = False) -> int:
+    hint = "" if merge else f"`earnest apply {run_id} --merge` joins what can be joined"
+    told = f"applied; `earnest undo {run_id}` takes it back"
+    return await _perform(run_id, lambda edits: edits.apply(run_id, unverified=unverified, merge=merge), told, hint)
+
+
+async def _undo(run_id: str) -> int:
+    return await _perform(run_id, lambda edits: edits.undo(run_id), "taken back")
+
+
+def offer(run_id: str, *, unasked: bool) -> None:
+    """After a verdict that accepts: show the change, if there can be one, and ask once; else say how to apply it."""
+    import asyncio  # noqa: PLC0415
+
+    from earnest.foundation.errors import Refused  # noqa: PLC0415
+    from earnest.surfaces.cli.asking import is_terminal  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
+
+    try:
+        change = _change(run_id)
+    except Refused as refused:
+        if refused.code != "no_edits":
+            raise
+        return
+    if change.is_empty:
+        say("", *stat_lines(change))
+        return
+    if unasked or (is_terminal() and _wanted(change)):
+        code = asyncio.run(_apply(run_id))
+        if code:
+            raise typer.Exit(code)
+    else:
+        say("", *stat_lines(change), f"your files are as they were: `earnest apply {run_id}` applies this")
+
+
+def _wanted(change: "RunChange") -> bool:
+    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
+
+    lines = list(diff_lines(change))
+    say("", *(lines if len(lines) <= DIFF_LINES_MAX else stat_lines(change)))
+    while True:
+        answer = typer.prompt("apply it? [y]es, [s]how, [k]eep for later", default="k", show_default=False).lower()
+        if answer in {"s", "show"}:
+            say(*lines)
+        else:
+            return answer in {"y", "yes"}
+
+
+def _confirmed(change: "RunChange") -> bool:
+    from earnest.surfaces.cli.printing import complain, say  # noqa: PLC0415
+
+    unmet = change.result.unmet if change.result else ()
+    say("no verdict accepted this:", *(f"  unmet  {one.text} ({one.reason})" for one in unmet), *stat_lines(change))
+    if not sys.stdin.isatty():
+        complain(["nobody is there to ask: --yes applies it"])
+        return False
+    return typer.confirm("apply it all the same?", default=False)
+
+
+def _change(run: str | None) -> "RunChange":
+    from earnest.app.readers import change_of  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+
+    return change_of(read_settings(), run)
+
+
+def diff_lines(change: "RunChange") -> Iterator[str]:
+    """All edits as one diff."""
+    for edit in change.edits:
+        yield from edit.diff()
+
+
+def stat_lines(change: "RunChange") -> Iterator[str]:
+    """One line a file, and what became of the change."""
+    yield from (f"  not in the copy: {what}" for what in change.left_out)
+    if change.is_empty:
+        yield "nothing was changed"
+        return
+    for edit in change.edits:
+        for form in _file_forms(edit):
+            counted = "" if form["added"] is None else f"  +{form['added']} -{form['removed']}"
+            yield f"  {form['kind']:<8} {form['path']}{counted}"
+    yield f"{change.run_id}: {change.standing}"
+
+
+def change_form(change: "RunChange") -> dict[str, object]:
+    """The change as JSON."""
+    edits = [
+        {"name": edit.name, "path": str(edit.path), "files": _file_forms(edit), "links": list(edit.links)}
+        for edit in change.edits
+    ]
+    return {
+        "run": change.run_id,
+        "standing": change.standing,
+        "accepted": change.is_accepted,
+        "left_out": list(change.left_out),
+        "edits": edits,
+        "diff": "\n".join(diff_lines(change)),
+    }
+
+
+def _file_forms(edit: "EditChange") -> list[dict[str, object]]:
+    forms: list[dict[str, object]] = []
+    for step in edit.steps:
+        lines = edit.lines(step)
+        kind = "added" if step.before is None else "removed" if step.after is None else "changed"
+        added, removed = (None, None) if lines is None else lines
+        forms.append({"kind": kind, "path": edit.shown(step), "added": added, "removed": removed})
+    return forms

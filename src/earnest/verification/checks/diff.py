@@ -1,0 +1,138 @@
+"""Check kind `diff`: does a run's change of the user's files stay within what it may touch?"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from earnest.contracts.node import Node, node_of
+from earnest.contracts.reader import Reader
+from earnest.effects.edits.text_diff import changed_lines
+from earnest.effects.workspace.changes import Entry
+from earnest.effects.workspace.snapshot import Snapshot
+from earnest.effects.workspace.tree import Kind
+from earnest.foundation.canonical import JsonObject
+from earnest.verification.paths import is_match, path_fault
+from earnest.verification.plugin import Base, CheckTools, ConfigFault, Findings, Subject, faults_of
+
+PATTERNS_MAX: Final = 100
+PATTERN_CHARACTERS_MAX: Final = 1_024
+COUNT_MAX: Final = 10_000_000
+SHOWN_MAX: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bounds:
+    """What may differ. `edit` empty: the only one that the run has. `only` empty: any path."""
+
+    edit: str
+    only: tuple[str, ...]
+    never: tuple[str, ...]
+    files_max: int
+    files_min: int
+    lines_max: int
+
+
+class DiffCheck:
+    """See docs/checks/diff.md. Compares the snapshot with what was taken in; runs nothing."""
+
+    kind = "diff"
+    version = 1
+    runs_code = False
+
+    def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
+        """See `Check`."""
+        return faults_of(config, _read)
+
+    async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
+        """See `Check`."""
+        bounds = _read(Reader(), node_of(config))
+        name = bounds.edit or next(iter(subject.bases), "")
+        base = subject.bases.get(name)
+        if base is None or (not bounds.edit and len(subject.bases) > 1):
+            known = ", ".join(subject.bases) or "none"
+            return Findings(passed=None, reason=f"there is no edit {name!r} to compare with: the run has {known}")
+        return await asyncio.to_thread(_findings, bounds, name, base, subject.snapshot)
+
+
+def _read(reader: Reader, node: Node) -> _Bounds:
+    entries = reader.mapping(
+        node, required=(), optional=("edit", "only", "never", "files_max", "files_min", "lines_max")
+    )
+    if not entries.keys() - {"edit"}:
+        reader.fault(node, "bounds nothing: give only, never, files_max, files_min or lines_max")
+    return _Bounds(
+        edit=reader.text(entries["edit"], at_most=PATTERN_CHARACTERS_MAX) if "edit" in entries else "",
+        only=_patterns(reader, entries.get("only")),
+        never=_patterns(reader, entries.get("never")),
+        files_max=reader.integer(entries.get("files_max"), low=0, high=COUNT_MAX, default=COUNT_MAX),
+        files_min=reader.integer(entries.get("files_min"), low=0, high=COUNT_MAX, default=0),
+        lines_max=reader.integer(entries.get("lines_max"), low=0, high=COUNT_MAX, default=COUNT_MAX),
+    )
+
+
+def _patterns(reader: Reader, node: Node | None) -> tuple[str, ...]:
+    patterns = reader.texts(node, at_most=PATTERNS_MAX, characters_max=PATTERN_CHARACTERS_MAX)
+    for pattern in patterns:
+        fault = path_fault(pattern)
+        if node is not None and fault:
+            reader.fault(node, f"{pattern!r} {fault}")
+    return patterns
+
+
+def _findings(bounds: _Bounds, name: str, base: Base, snapshot: Snapshot) -> Findings:
+    changed = _changed(name, base, snapshot)
+    problems = [f"{path} may not change" for path in changed if not _may_change(bounds, path)]
+    if not bounds.files_min <= len(changed) <= bounds.files_max:
+        problems.append(f"{len(changed)} files changed, {bounds.files_min} to {bounds.files_max} may")
+    lines = 0
+    if bounds.lines_max < COUNT_MAX:
+        for path in changed:
+            count = _lines(path, base, snapshot)
+            if count is None:
+                problems.append(f"{path} is no text whose lines could be counted")
+            else:
+                lines += count
+        if lines > bounds.lines_max:
+            problems.append(f"{lines} lines were added and removed, {bounds.lines_max} may be")
+    measured = {"files": len(changed)} | ({"lines": lines} if bounds.lines_max < COUNT_MAX else {})
+    reason = f"{len(changed)} files of {name} differ, all within the bounds"
+    if problems:
+        more = len(problems) - SHOWN_MAX
+        reason = "; ".join(problems[:SHOWN_MAX]) + (f"; and {more} more" if more > 0 else "")
+    return Findings(passed=not problems, reason=reason, evidence=tuple(changed[:SHOWN_MAX]), measured=measured)
+
+
+def _changed(name: str, base: Base, snapshot: Snapshot) -> list[str]:
+    """The files that came, went or differ, in order of path. Folders and links are no files."""
+    now = {entry.path: (entry.digest, entry.mode_executable) for entry in snapshot.entries if _within(entry.path, name)}
+    before = {path: (e.digest, e.executable) for path, e in _files(base.entries).items()}
+    return sorted(path for path in now.keys() | before.keys() if now.get(path) != before.get(path))
+
+
+def _within(path: str, name: str) -> bool:
+    return path == name or path.startswith(name + "/")
+
+
+def _files(entries: Mapping[str, Entry]) -> dict[str, Entry]:
+    return {path: entry for path, entry in entries.items() if entry.kind is Kind.FILE}
+
+
+def _may_change(bounds: _Bounds, path: str) -> bool:
+    if any(is_match(path, pattern) for pattern in bounds.never):
+        return False
+    return not bounds.only or any(is_match(path, pattern) for pattern in bounds.only)
+
+
+def _lines(path: str, base: Base, snapshot: Snapshot) -> int | None:
+    before = base.entries.get(path)
+    now = next((entry for entry in snapshot.entries if entry.path == path), None)
+    if before is not None and now is not None and before.digest == now.digest:
+        return 0
+    former = base.content(path) if before is not None else None
+    count = changed_lines(former, (snapshot.folder / path).read_bytes() if now else None)
+    return None if count is None else count.added + count.removed
+
+
+CHECK = DiffCheck()

@@ -11,6 +11,7 @@ from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings, read_settings
 from earnest.app.toolboxes import toolbox_for
 from earnest.app.verifiers import bare_verifier, verdict_book, verifier_for
+from earnest.contracts.spec import VerificationSpec
 from earnest.effects.clock import Clock, SystemChance, SystemClock
 from earnest.effects.sandbox.api import Sandbox
 from earnest.effects.storage.reader import ReadPool
@@ -83,6 +84,11 @@ def change_of(settings: Settings, run: str | None) -> "RunChange":
 def submission_of(spec: Path, work: Path) -> Submission:
     """What is to be judged; nothing is opened for it. Raises `Faulty`."""
     return read_submission(spec, work, bare_verifier(SystemClock()))
+
+
+def spec_of(spec: Path) -> tuple[VerificationSpec, Path]:
+    """A specification, and the folder that the files lie in which its checks name. Raises `Faulty`."""
+    return read_spec(spec, bare_verifier(SystemClock())), spec.absolute().parent
 
 
 async def verdict_on(submission: Submission, settings: Settings, *, keep: bool | None = None) -> Judged:

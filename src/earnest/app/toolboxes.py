@@ -6,11 +6,12 @@ from earnest.app.mcp import sources_of
 from earnest.app.settings import Settings
 from earnest.app.web import web_tools
 from earnest.effects.clock import Clock
+from earnest.effects.tools.program import ProgramTool
 from earnest.effects.tools.search_files import SearchFiles
 from earnest.effects.tools.toolbox import Toolbox, built_in
 
 
 def toolbox_for(settings: Settings, clock: Clock) -> Toolbox:
     """Nothing is started before the toolbox is opened; whoever opens it closes it."""
-    tools = (SearchFiles(Path.home()), *built_in(), *web_tools(settings.web, clock))
+    tools = (SearchFiles(Path.home()), *built_in(), ProgramTool(), *web_tools(settings.web, clock))
     return Toolbox(clock, tools, sources=sources_of(settings.mcp_servers))

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from earnest.contracts.criterion import CRITERIA_MAX, CheckFaults, Criterion, no_check_faults, read_criteria
+from earnest.contracts.criterion import (
+    CRITERIA_MAX,
+    CheckFaults,
+    Criterion,
+    criterion_to_json,
+    no_check_faults,
+    read_criteria,
+)
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
 from earnest.contracts.yaml_source import read_yaml
@@ -44,6 +51,17 @@ def parse_spec(text: str | bytes, source: str, *, check_faults: CheckFaults = no
 def spec_of_json(value: JsonObject, source: str, *, check_faults: CheckFaults = no_check_faults) -> VerificationSpec:
     """The spec that a JSON object is. Raises `Faulty` with every fault."""
     return _read(node_of(value), source, check_faults)
+
+
+def spec_to_json(spec: VerificationSpec) -> JsonObject:
+    """The spec in its own format; `spec_of_json` gives it back."""
+    return {
+        "format": FORMAT,
+        "title": spec.title,
+        "text": spec.text,
+        "acceptance": spec.acceptance.value,
+        "criteria": [criterion_to_json(criterion) for criterion in spec.criteria],
+    }
 
 
 def _read(root: Node, source: str, check_faults: CheckFaults) -> VerificationSpec:

@@ -22,6 +22,7 @@ from earnest.foundation.text import printable
 from earnest.runtime.approvals import QUESTION_MS, Approvals
 from earnest.runtime.completion import to_the_end
 from earnest.runtime.order import Grants
+from earnest.runtime.programs import ProgramOrder
 from earnest.runtime.run_book import RunBook
 
 
@@ -37,6 +38,7 @@ class JournaledHands:
         sandbox: Sandbox,
         inputs: tuple[Mount, ...],
         grants: Grants,
+        program: ProgramOrder | None = None,
         approvals: Approvals,
         clock: Clock,
         home: Path | None = None,
@@ -47,6 +49,7 @@ class JournaledHands:
         self._sandbox = sandbox
         self._inputs = inputs
         self._grants = grants
+        self._program = program
         self._approvals = approvals
         self._home = home.resolve() if home else None
         self._clock = clock
@@ -113,7 +116,7 @@ class JournaledHands:
         paths = self._grants.missing(writable)
         leave = self._toolbox.leave(call)
         network = (call.network or leave is Leave.NETWORK) and not self._grants.network
-        outside = leave is Leave.OUTSIDE
+        outside = leave is Leave.OUTSIDE and not self._is_named(call)
         action = self._toolbox.digest(replace(call, writes=tuple(map(str, writable))))
         if not (paths or network or outside) or self._approvals.holds(key, action):
             return
@@ -212,7 +215,15 @@ class JournaledHands:
         """True if the call may have an effect that no stage holds."""
         if self._toolbox.reads_only(call):
             return False
-        return call.network or bool(call.writes) or self._toolbox.leave(call) is Leave.OUTSIDE
+        return (
+            call.network
+            or bool(call.writes)
+            or (self._toolbox.leave(call) is Leave.OUTSIDE and not self._is_named(call))
+        )
+
+    def _is_named(self, call: ToolCall) -> bool:
+        """True if the call starts what the user named as the executor: only what it leaves in its stage counts."""
+        return self._program is not None and self._program.starts(call)
 
     def _place(self, stage: Stage) -> Place:
         return Place(folder=stage.folder, sandbox=self._sandbox, stage=stage, inputs=self._inputs)

@@ -5,13 +5,14 @@ from functools import partial
 
 from earnest.contracts.criterion import CheckFaults
 from earnest.effects.tools.api import Leave, Tool
+from earnest.effects.tools.task_folder import PROGRAM
 from earnest.engine.model.executor import ModelExecutor
 from earnest.engine.model.graceful import last_words
 from earnest.engine.model.judge import ModelJudge
 from earnest.engine.model.offers import Offer
 from earnest.engine.model.perceiver import ModelPerceiver
 from earnest.engine.model.planner import ModelPlanner
-from earnest.engine.ports import Clarifier, Models
+from earnest.engine.ports import Clarifier, Executor, Models
 from earnest.runtime.minds import Minds
 from earnest.runtime.order import Grants
 
@@ -22,10 +23,13 @@ def offers_of(tools: Iterable[Tool]) -> tuple[Offer, ...]:
 
 
 def within_reach(tools: Iterable[Tool], grants: Grants, *, attended: bool) -> Iterator[Tool]:
-    """Those for which leave was given, or somebody is there to give it: a call of another one would end the run."""
+    """Those for which leave was given, or somebody is there to give it: a call of another one would end the run.
+
+    A program is for the user to name.
+    """
     for tool in tools:
         granted = tool.leave is Leave.NONE or (tool.leave is Leave.NETWORK and grants.network)
-        if granted or attended:
+        if (granted or attended) and tool.name != PROGRAM:
             yield tool
 
 
@@ -38,16 +42,18 @@ def model_minds(
     check_faults: CheckFaults,
     clarifier: Clarifier | None,
     persona: str,
+    executor: Executor | None = None,
 ) -> Minds:
     """They ask models. `today` is the ISO date on which the run began, in every process that works it.
 
-    The `persona` is for those that speak, plan and work, not for who judges.
+    The `persona` is for those that speak, plan and work, not for who judges. An `executor` takes the place of the model
+    that would work.
     """
     offers = offers_of(tools)
     return Minds(
         perceiver=ModelPerceiver(today=today, clarifier=clarifier, persona=persona),
         planner=ModelPlanner(today=today, offers=offers, check_faults=check_faults, persona=persona),
-        executor=ModelExecutor(offers=offers, calls_max=calls_max, persona=persona),
+        executor=executor or ModelExecutor(offers=offers, calls_max=calls_max, persona=persona),
         judge=ModelJudge(today=today),
         models=models,
         last_words=partial(last_words, persona=persona),

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias, cast
 
 from earnest.contracts.playbook import Playbook, playbook_to_json
 from earnest.contracts.playbook_reading import parse_playbook, playbook_from_json
+from earnest.contracts.spec import VerificationSpec, spec_of_json, spec_to_json
 from earnest.contracts.yaml_source import SOURCE_BYTES_MAX, read_yaml
 from earnest.effects.tools.toolbox import Toolbox
 from earnest.engine.codec import decode, encode
@@ -15,6 +16,7 @@ from earnest.engine.plan_rules import planned_calls
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_of
 from earnest.foundation.errors import Broken, Diagnostic, Faulty
 from earnest.foundation.text import head_tail
+from earnest.runtime.programs import ProgramOrder
 from earnest.verification.service import Verifier
 
 REQUEST_SOURCE: Final = "request"
@@ -113,12 +115,17 @@ class PlaybookOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestOrder:
-    """A task in words, which models work. `folder` is where the user stands."""
+    """A task in words, which models work, or a `program`. `folder` is where the user stands, or where the `spec` lies.
+
+    With a spec its criteria are those of the task, and no model is asked.
+    """
 
     request: TaskRequested
     folder: Path
     grants: Grants
     replans: int = REPLANS
+    program: ProgramOrder | None = None
+    spec: VerificationSpec | None = None
     inputs: Mapping[str, Path] = field(default_factory=dict)
     edits: Mapping[str, Path] = field(default_factory=dict)
 
@@ -132,7 +139,11 @@ class RequestOrder:
         """Equal for the same words after the same turns, in the same folder."""
         words = [self.request.raw_input, *self.request.session]
         about: JsonObject = {"words": words, "folder": str(self.folder), "inputs": _texts(self.inputs)}
-        return digest_of({**about, "edits": _texts(self.edits)})
+        return digest_of({**about, **self._worked_by(), "edits": _texts(self.edits)})
+
+    def _worked_by(self) -> JsonObject:
+        program = self.program.to_json() if self.program else None
+        return {"program": program, "spec": spec_to_json(self.spec) if self.spec else None}
 
     def to_json(self) -> JsonObject:
         """The body of `run.started`, as for a playbook."""
@@ -144,6 +155,7 @@ class RequestOrder:
             "edits": _texts(self.edits),
             "grants": self.grants.to_json(),
             "replans": self.replans,
+            **self._worked_by(),
             "digest": self.digest,
         }
 
@@ -183,6 +195,8 @@ def order_from_json(body: JsonObject) -> Order:
                 edits=_paths(body.get("edits", {})),
                 grants=Grants.from_json(grants),
                 replans=replans,
+                program=ProgramOrder.from_json(body.get("program")),
+                spec=spec_of_json(spec, "spec") if isinstance(spec := body.get("spec"), Mapping) else None,
             )
     raise Broken("a run's start cannot be read")
 

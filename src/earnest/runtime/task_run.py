@@ -35,6 +35,7 @@ from earnest.runtime.inputs import refuse_private
 from earnest.runtime.judge import WorkspaceJudge
 from earnest.runtime.minds import Minds, playbook_minds
 from earnest.runtime.order import Order, PlaybookOrder, RequestOrder, order_from_json
+from earnest.runtime.programs import program_minds
 from earnest.runtime.recall import MemoryRecall
 from earnest.runtime.redaction import Redaction
 from earnest.runtime.run_book import Kept, RunBook, read_kept
@@ -101,7 +102,7 @@ class TaskRuns:
         if (user_home := self._services.user_home) is not None:
             shown = (*order.inputs.values(), *order.edits.values())
             await asyncio.to_thread(refuse_private, shown, user_home, self._services.home)
-        if isinstance(order, RequestOrder):
+        if isinstance(order, RequestOrder) and order.spec is None:
             await self._services.models()
         run_id = f"run_{self._services.chance.new_id(self._services.clock.now_ms())}"
         await self._record(run_id, STARTED, order.to_json())
@@ -210,6 +211,7 @@ class TaskRuns:
             sandbox=services.sandbox,
             inputs=mounts,
             grants=order.grants,
+            program=order.program if isinstance(order, RequestOrder) else None,
             approvals=approvals,
             clock=services.clock,
             home=services.user_home,
@@ -244,6 +246,11 @@ class TaskRuns:
         services, order = self._services, left.order
         if isinstance(order, PlaybookOrder):
             return playbook_minds(order.playbook, hands)
+        executor = None
+        if order.program is not None:
+            executor = order.program.executor(order.request.budget, network=order.grants.network)
+            if order.spec is not None:
+                return program_minds(order.spec, executor, order.program)
         from earnest.runtime.minds_of_models import model_minds, within_reach  # noqa: PLC0415 - no playbook needs them
         from earnest.runtime.model_calls import JournaledModels  # noqa: PLC0415
         from earnest.runtime.task_log import TaskLog  # noqa: PLC0415
@@ -265,6 +272,7 @@ class TaskRuns:
             clarifier=clarifier if clarifier.has_answers else None,
             check_faults=lambda check: services.verifier.check_faults(check, order.folder),
             persona=services.recall.persona(),
+            executor=executor,
         )
 
     def _folder(self, run_id: str) -> Path:

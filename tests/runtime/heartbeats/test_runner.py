@@ -8,8 +8,9 @@ from earnest.accountability.gate import hours_of
 from earnest.client.heartbeat import HeartbeatState
 from earnest.client.problem import Problem
 from earnest.effects.clock import VirtualClock
+from earnest.effects.process import ProgramFailed
 from earnest.foundation.errors import Unavailable
-from earnest.runtime.heartbeats.program import ProgramFailed, Said, Work
+from earnest.runtime.heartbeats.program import Said, Work
 from earnest.runtime.heartbeats.runner import ActiveHours
 
 from .conftest import MINUTE_MS, START_MS, TASK, Stage

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from earnest.effects.process import Ended, ProgramFailed, run_group
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.text import printable
 from earnest.identity.key import KEY_IN_TEXT
 from earnest.runtime.heartbeats.artifacts import FOLDER
-from earnest.runtime.heartbeats.process import Ended, run_group
-from earnest.runtime.heartbeats.program import ProgramFailed, Said, Work, said_by
+from earnest.runtime.heartbeats.program import Said, Work, said_by
 
 FOLDER_VARIABLE: Final = "EARNEST_HEARTBEAT_DIR"
 COMPLAINT_CHARACTERS: Final = 300

@@ -8,11 +8,11 @@ from earnest.accountability.gate import Skip
 from earnest.client.payloads_scores import Heartbeat
 from earnest.client.problem import Problem
 from earnest.effects.clock import Chance, Clock
+from earnest.effects.process import ProgramFailed
 from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.errors import Refused
 from earnest.runtime.heartbeats.artifacts import read_artifact
 from earnest.runtime.heartbeats.platform import HeartbeatPlatform
-from earnest.runtime.heartbeats.program import ProgramFailed
 from earnest.runtime.heartbeats.state import RunnerState, Turn
 
 STALE_MS: Final = 6 * 86_400_000

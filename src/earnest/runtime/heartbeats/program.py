@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from earnest.client.payloads_scores import Heartbeat, Score, TaskAsked
+from earnest.effects.process import ProgramFailed
 from earnest.foundation.canonical import JsonObject
-from earnest.foundation.errors import EarnestError
 
 REPLY_CHARACTERS_MAX: Final = 100_000
 MEMBERS: Final = frozenset({"reply", "records", "claims"})
@@ -44,10 +44,6 @@ class Said:
     reply: str
     records: tuple[JsonObject, ...] = ()
     claims: tuple[JsonObject, ...] = ()
-
-
-class ProgramFailed(EarnestError):
-    """The program did not do its turn; the message says how. Nothing is handed in."""
 
 
 class AgentProgram(Protocol):

@@ -10,6 +10,7 @@ from earnest.client.heartbeat import BREAK_MS, ERRORS_MAX, LONGEST_MS, SPACING_M
 from earnest.client.payloads_scores import Due, Heartbeat
 from earnest.client.problem import Problem
 from earnest.effects.clock import Chance, Clock
+from earnest.effects.process import ProgramFailed
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.runtime.heartbeats.artifacts import artifacts_left
@@ -17,7 +18,7 @@ from earnest.runtime.heartbeats.contract_file import ContractFile, first_tasks, 
 from earnest.runtime.heartbeats.handing_in import HandingIn
 from earnest.runtime.heartbeats.pacing import Pace, failure_wait_ms, first_look_ms, next_look_ms, opens_ms
 from earnest.runtime.heartbeats.platform import HeartbeatPlatform
-from earnest.runtime.heartbeats.program import AgentProgram, ProgramFailed, Said, Work
+from earnest.runtime.heartbeats.program import AgentProgram, Said, Work
 from earnest.runtime.heartbeats.report import Outcome, Report
 from earnest.runtime.heartbeats.state import RunnerState, Turn
 

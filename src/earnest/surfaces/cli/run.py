@@ -1,6 +1,6 @@
 """`earnest run`: work a playbook or a task in words, and watch it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal, DecimalException
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from earnest.surfaces.cli.task import Request
 
 COST_MAX_MICRO = 10**12
+FOR_WORDS = ("--input", "--edit", "--executor", "--max-tokens", "--max-calls", "--max-cost", "--max-time")
 PLAYBOOK_SUFFIXES = (".yaml", ".yml")
 
 
@@ -53,6 +54,14 @@ Edit = Annotated[
 Apply = Annotated[
     bool, typer.Option("--apply", help="Put an accepted change in the place of what --edit named, unasked.")
 ]
+Executor = Annotated[
+    str | None,
+    typer.Option(metavar="CMD", help="Have this program do the work: claude, codex, aider or any command line."),
+]
+ExecutorSandbox = Annotated[bool, typer.Option("--executor-sandbox", help="Run the program in the sandbox.")]
+Spec = Annotated[
+    Path | None, typer.Option(metavar="SPEC", help="Judge by this specification, so that no model is needed.")
+]
 PlanOnly = Annotated[bool, typer.Option("--plan-only", help="Make a plan, print it, do nothing of it.")]
 Save = Annotated[
     Path | None, typer.Option(metavar="PLAYBOOK", help="Save the accepted run as a playbook that needs no model.")
@@ -75,6 +84,9 @@ def run(  # noqa: PLR0917 - typer calls it by name
     shown: Shown = None,
     edit: Edit = None,
     apply: Apply = False,
+    executor: Executor = None,
+    executor_sandbox: ExecutorSandbox = False,
+    spec: Spec = None,
     plan_only: PlanOnly = False,
     save: Save = None,
     max_tokens: MaxTokens = None,
@@ -95,10 +107,10 @@ def run(  # noqa: PLR0917 - typer calls it by name
         raise typer.BadParameter("give either a TASK or --resume RUN")
     what = _task(task)
     bounds = Bounds(tokens=max_tokens, model_calls=max_calls, cost_micro=max_cost, time_s=max_time)
-    if not isinstance(what, str) and (bounds != Bounds() or shown or edit):
-        raise typer.BadParameter(
-            "--input, --edit, --max-tokens, --max-calls, --max-cost, --max-time are for a task in words"
-        )
+    if not isinstance(what, str) and (bounds != Bounds() or shown or edit or executor is not None):
+        raise typer.BadParameter(f"{', '.join(FOR_WORDS)} are for a task in words")
+    if executor is None and (spec or executor_sandbox):
+        raise typer.BadParameter("--spec and --executor-sandbox go with --executor")
     if plan_only and (resume or save):
         raise typer.BadParameter("--plan-only does nothing that could be resumed or saved")
     writable = tuple(path.absolute() for path in allow_write or ())
@@ -109,12 +121,13 @@ def run(  # noqa: PLR0917 - typer calls it by name
         live=not (as_json or quiet),
         grants=Grants(write=writable, network=allow_network, approved=tuple(yes or ())),
         bounds=bounds,
-        inputs=_named(shown or (), "--input"),
-        edits=_named(edit or (), "--edit"),
+        inputs=(inputs := _named(shown or (), "--input")),
+        edits=_named(edit or (), "--edit", taken=inputs),
+        executor=executor,
+        executor_sandbox=executor_sandbox,
+        spec=spec,
         plan_only=plan_only,
     )
-    if both := sorted(request.inputs.keys() & request.edits.keys()):
-        raise typer.BadParameter(f"--edit and --input both bring {both[0]}")
     _work(request, save, as_json=as_json, apply=apply)
 
 
@@ -154,15 +167,25 @@ def _check_target(playbook: Path, task: Path | str | None) -> None:
         raise typer.BadParameter(f"{playbook} {'is there already' if playbook.exists() else 'has no folder to be in'}")
 
 
-def _named(paths: Sequence[Path], option: str) -> dict[str, Path]:
+def _named(paths: Sequence[Path], option: str, taken: Collection[str] = ()) -> dict[str, Path]:
     """What an option names, by its name in the workspace."""
     from earnest.contracts.playbook import INPUTS_MAX  # noqa: PLC0415
 
     named: dict[str, Path] = {}
     for path in paths:
         place = path.resolve()
-        if not place.exists() or not place.name.isprintable() or not place.name or place.name in named:
-            problem = "two have this name" if place.name in named else "there is no such file or folder"
+        if (
+            not place.exists()
+            or not place.name.isprintable()
+            or not place.name
+            or place.name in named
+            or place.name in taken
+        ):
+            problem = (
+                "two have this name"
+                if place.name in named or place.name in taken
+                else "there is no such file or folder"
+            )
             raise typer.BadParameter(f"{option} {path}: {problem}")
         named[place.name] = place
     if len(named) > INPUTS_MAX:

@@ -10,7 +10,7 @@ from typing import Final
 
 from earnest.app.model_settings import ModelSettings
 from earnest.app.platform import Platform, open_platform
-from earnest.app.readers import order_of
+from earnest.app.readers import order_of, spec_of
 from earnest.app.settings import Settings, read_settings
 from earnest.effects.bus.api import Envelope
 from earnest.engine.codec import encode
@@ -18,7 +18,8 @@ from earnest.engine.gradient.cascade import Cause, State
 from earnest.engine.messages import Budget, FinalResult, PlanReady, StopRequested
 from earnest.foundation.instants import duration_text
 from earnest.foundation.text import head_tail
-from earnest.runtime.order import Grants, Order, request_order
+from earnest.runtime.order import Grants, Order, RequestOrder, request_order
+from earnest.runtime.programs import PROGRAM_REPLANS, ProgramOrder, command_of
 from earnest.surfaces.cli.asking import Terminal, is_terminal
 from earnest.surfaces.cli.endings import ExitCode
 from earnest.surfaces.cli.lines import ending_lines, plan_lines, usage_text
@@ -64,6 +65,11 @@ class Request:
     """What words may be about, by its name in the workspace."""
     edits: Mapping[str, Path] = field(default_factory=dict)
     """What of the user's a copy may be changed of, likewise."""
+    executor: str | None = None
+    """The program that does the work, or a preset's name; None: a model."""
+    executor_sandbox: bool = False
+    spec: Path | None = None
+    """What is judged by; None: what a model plans."""
     plan_only: bool = False
 
 
@@ -168,7 +174,17 @@ def _read_order(request: Request, settings: Settings) -> Order | None:
             return order_of(playbook, request.grants, settings)
         case words:
             order = request_order(words, request.bounds.over(settings.models), Path.cwd(), request.grants)
-            return replace(order, inputs=request.inputs, edits=request.edits)
+            order = replace(order, inputs=request.inputs, edits=request.edits)
+            return _with_program(order, request) if request.executor is not None else order
+
+
+def _with_program(order: RequestOrder, request: Request) -> RequestOrder:
+    assert request.executor is not None
+    program = ProgramOrder(command=command_of(request.executor), sandbox=request.executor_sandbox)
+    if request.spec is None:
+        return replace(order, program=program)
+    spec, folder = spec_of(request.spec)
+    return replace(order, program=program, spec=spec, folder=folder, replans=PROGRAM_REPLANS)
 
 
 async def _run_id(platform: Platform, request: Request, order: Order | None) -> str:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from earnest.effects import process
 from earnest.effects.clock import SystemClock
-from earnest.runtime.heartbeats import process
-from earnest.runtime.heartbeats.process import OUTPUT_BYTES_MAX, Ended, run_group
-from earnest.runtime.heartbeats.program import ProgramFailed
+from earnest.effects.process import OUTPUT_BYTES_MAX, Ended, ProgramFailed, run_group
 
 LONG_S = 60
 GONE_S = 10

@@ -1,4 +1,4 @@
-"""How does a program run in a group of its own that ends in time, says no more than it may, and leaves nobody?"""
+"""A program in a group of its own that ends in time, says no more than it may, and leaves nobody."""
 
 import asyncio
 import os
@@ -8,12 +8,16 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from earnest.runtime.heartbeats.program import ProgramFailed
+from earnest.foundation.errors import EarnestError
 
 OUTPUT_BYTES_MAX: Final = 1024 * 1024
 COMPLAINT_BYTES: Final = 4_000
 GRACE_S: Final = 3
 """Between SIGTERM and SIGKILL; and for pipes that somebody outside the group still holds."""
+
+
+class ProgramFailed(EarnestError):
+    """The program did not end by itself; the message says how."""
 
 
 class Ended(NamedTuple):
@@ -24,20 +28,22 @@ class Ended(NamedTuple):
     complaint: bytes
 
 
-async def run_group(words: Sequence[str], stdin: Path, environment: Mapping[str, str], timeout_s: int) -> Ended:
-    """Run it. However this ends, cancelled too, the group is gone.
+async def run_group(
+    words: Sequence[str], stdin: Path, environment: Mapping[str, str], timeout_s: float, folder: Path | None = None
+) -> Ended:
+    """Run it, in `folder` if one is given. However this ends, cancelled too, the group is gone.
 
     Raises `ProgramFailed` where it cannot be started, takes too long, or says more than `OUTPUT_BYTES_MAX`.
     """
     output, complaint = _Heard(OUTPUT_BYTES_MAX), _Heard(COMPLAINT_BYTES)
     async with _pipe(output) as out, _pipe(complaint) as err:
-        process = await _spawned(words, stdin, environment, (out, err))
+        process = await _spawned(words, stdin, environment, (out, err), folder)
         output.too_much = lambda: _signal(process, signal.SIGKILL)
         try:
             async with asyncio.timeout(timeout_s):
                 code = await process.wait()
         except TimeoutError:
-            raise ProgramFailed(f"it was not done within {timeout_s} s") from None
+            raise ProgramFailed(f"it was not done within {timeout_s:g} s") from None
         finally:
             await _end(process)
         await output.over()
@@ -89,13 +95,23 @@ async def _pipe(heard: _Heard) -> AsyncIterator[int]:
 
 
 async def _spawned(
-    words: Sequence[str], stdin: Path, environment: Mapping[str, str], pipes: tuple[int, int]
+    words: Sequence[str],
+    stdin: Path,
+    environment: Mapping[str, str],
+    pipes: tuple[int, int],
+    folder: Path | None,
 ) -> asyncio.subprocess.Process:
     out, err = pipes
     try:
         with stdin.open("rb") as file:
             return await asyncio.create_subprocess_exec(
-                *words, stdin=file, stdout=out, stderr=err, env=dict(environment), start_new_session=True
+                *words,
+                stdin=file,
+                stdout=out,
+                stderr=err,
+                env=dict(environment),
+                cwd=folder,
+                start_new_session=True,
             )
     except (OSError, ValueError) as error:
         raise ProgramFailed(f"it cannot be started: {error}") from None

@@ -47,6 +47,8 @@ def values(of: Any) -> st.SearchStrategy[Any]:
         return values(arguments[0])
     if origin in (types.UnionType, typing.Union):
         return st.one_of([values(choice) for choice in arguments])
+    if origin is tuple and Ellipsis not in arguments:
+        return st.tuples(*map(values, arguments))
     if origin is tuple:
         return st.lists(values(arguments[0]), max_size=2).map(tuple)
     if origin is frozenset:

@@ -64,7 +64,11 @@ async def _sandbox(settings: Settings) -> Finding:
         await sandbox.close()
     held = sum(probe.held for probe in test.probes)
     detail = f"{test.provider}: held against {held} of {len(test.probes)} attacks"
-    return Finding(name="sandbox", well=test.green, detail=detail if test.green else test.reason)
+    return Finding(
+        name="sandbox",
+        well=test.green,
+        detail="; ".join(filter(None, (detail, test.lack))) if test.green else test.reason,
+    )
 
 
 def _judge(judge: JudgeSettings) -> Finding:

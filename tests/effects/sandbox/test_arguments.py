@@ -141,15 +141,42 @@ def line(values: list[int]) -> bytes:
 
 def test_a_report_in_bounds_is_read() -> None:
     read = wire.read_numbers(line([*numbers(exit_code=-9, stdout=3), 5, -1]), EXECUTION)
-    report = wire.report(EXECUTION, read, [b"out", b"", b"", b"12345", b""], "box")
+    report = wire.report(EXECUTION, read, [b"out", b"", b"", b"", b"12345", b""], "box")
     assert (report.status, report.exit_code, report.stdout) == (Status.DONE, -9, b"out")
     assert dict(report.artifacts) == {"a": b"12345"}
+
+
+def test_processes_are_read_as_they_were_written_and_nothing_else_is() -> None:
+    shell, script = b"-1 0 0 0 9 2 1 1 2f62696e2f7368 73680078 - - -", b"0 - 3 0 4 2 0 1 - - 6f 70 71 72"
+    first, second = wire.read_processes(shell + b"\n" + script)
+    assert (first.program, first.words, first.exit_code, first.out, first.err) == (
+        "/bin/sh",
+        "sh\0x",
+        0,
+        (0, 9),
+        (0, 2),
+    )
+    assert (second.parent, second.exit_code, second.holds, second.files) == (
+        0,
+        None,
+        (False, True),
+        ("o", "p", "q", "r"),
+    )
+    for wrong in (
+        b"0 0 0 0 0 0 1 1 - - - - -",
+        b"-1 0 5 0 4 0 1 1 - - - - -",
+        b"-1 0 0 0",
+        b"x",
+        b"-1 0 0 0 0 0 1 1 zz - - - -",
+    ):
+        with pytest.raises((ValueError, UnicodeDecodeError)):
+            wire.read_processes(wrong)
 
 
 @pytest.mark.parametrize("name", [name for name in FIELDS if name.endswith(("_exceeded", "timed_out"))])
 def test_every_broken_limit_means_killed_and_is_named(name: str) -> None:
     read = wire.read_numbers(line([*numbers(exit_code=NO_EXIT, **{name: 1}), -1, -1]), EXECUTION)
-    report = wire.report(EXECUTION, read, [b"", b"", b"", b"", b""], "box")
+    report = wire.report(EXECUTION, read, [b"", b"", b"", b"", b"", b""], "box")
     assert report.status is Status.KILLED
     assert report.broken_limit is not None
     assert report.broken_limit in report.reason

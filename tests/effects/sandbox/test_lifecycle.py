@@ -131,7 +131,7 @@ async def test_a_sandbox_with_a_hole_is_red_and_runs_nothing(monkeypatch: pytest
 
 async def test_a_sandbox_without_its_filter_is_red(monkeypatch: pytest.MonkeyPatch) -> None:
     allow_all = bytes([6, 0, 0, 0, 0, 0, 0xFF, 0x7F])
-    monkeypatch.setattr(launcher, "filter_bytes", lambda machine: allow_all)
+    monkeypatch.setattr(launcher, "filter_bytes", lambda machine, tracing=False: allow_all)
     open_door = await opened(tested=False)
     test = await open_door.self_test()
     assert "make a user namespace" in test.reason

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from earnest.effects.sandbox.seccomp import ABSENT, CONDITIONAL, FORBIDDEN, filter_bytes
+from earnest.effects.sandbox.seccomp import ABSENT, CONDITIONAL, FORBIDDEN, child_filter_bytes, filter_bytes
 from earnest.foundation.errors import Refused
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
@@ -13,17 +13,19 @@ ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 INSTRUCTIONS_MAX = 4096
 
 
-def answer(machine: str, number: int, *arguments: int, architecture: int | None = None) -> int:
+def answer(
+    machine: str, number: int, *arguments: int, architecture: int | None = None, code: bytes | None = None
+) -> int:
     """What the kernel would do with this call: run the classic BPF program on a `struct seccomp_data`."""
     given = ARCHITECTURES[machine][1] if architecture is None else architecture
     padded = (*arguments, *[0] * (6 - len(arguments)))
     data = struct.pack("<IIQ6Q", number, given, 0, *(value & (1 << 64) - 1 for value in padded))
-    program = list(struct.iter_unpack("<HBBI", filter_bytes(machine)))
+    program = list(struct.iter_unpack("<HBBI", code or filter_bytes(machine)))
     accumulator = at = 0
     while True:
-        code, if_true, if_false, value = program[at]
+        operation, if_true, if_false, value = program[at]
         at += 1
-        match code:
+        match operation:
             case 0x20:
                 (accumulator,) = struct.unpack_from("<I", data, value)
             case 0x15:
@@ -35,7 +37,7 @@ def answer(machine: str, number: int, *arguments: int, architecture: int | None 
             case 0x06:
                 return int(value)
             case _:
-                raise AssertionError(hex(code))
+                raise AssertionError(hex(operation))
 
 
 def error(number: int) -> int:
@@ -121,3 +123,16 @@ def test_the_program_is_one_that_the_kernel_takes(machine: str) -> None:
 def test_an_unknown_architecture_is_refused() -> None:
     with pytest.raises(Refused, match="riscv64"):
         filter_bytes("riscv64")
+
+
+@pytest.mark.parametrize("machine", ARCHITECTURES)
+def test_where_pid_1_may_trace_what_it_traces_may_not_and_leaves_no_child_untraced(machine: str) -> None:
+    column = ARCHITECTURES[machine][0]
+    ptrace, mount, clone = (
+        numbers[column] or 0 for numbers in (FORBIDDEN["ptrace"], FORBIDDEN["mount"], CONDITIONAL["clone"])
+    )
+    outer, inner = filter_bytes(machine, tracing=True), child_filter_bytes(machine)
+    assert (answer(machine, ptrace, code=outer), answer(machine, ptrace, code=inner)) == (ALLOW, error(errno.EPERM))
+    assert answer(machine, mount, code=outer) == error(errno.EPERM)
+    assert answer(machine, clone, 0x00800011, code=inner) == error(errno.EPERM)
+    assert answer(machine, clone, 0x01200011, code=inner) == ALLOW

@@ -104,6 +104,28 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """A process under WORK from a fork or an exec to its end or its next exec, as its tracer saw it.
+
+    `parent` is the index of what it came of, -1 for the first. `program` is the executable's path, empty for a fork
+    that has executed none and for one that cannot be read; `words` is the beginning of its command line, zero bytes
+    between. `exit_code` is -n for a death by signal n, None if the process was replaced by the next image or not seen
+    to end. `out` and `err` are how much of stdout and stderr there was at its start and at its end; `holds` says
+    whether a descriptor of it led to either, and `files` where its first three led, and further pipes: `stdout`,
+    `stderr`, a path, `pipe:[n]`.
+    """
+
+    parent: int
+    program: str = ""
+    words: str = ""
+    exit_code: int | None = None
+    out: tuple[int, int] = (0, 0)
+    err: tuple[int, int] = (0, 0)
+    holds: tuple[bool, bool] = (True, True)
+    files: tuple[str, ...] = ("", "", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """What happened. `reason` says in words why the status is not `done`, or is empty.
 
@@ -127,6 +149,8 @@ class Report:
     stdout: bytes = b""
     stderr: bytes = b""
     artifacts: Mapping[str, bytes] = field(default_factory=dict)
+    processes: tuple[Process, ...] = ()
+    """In the order in which they began; none under VERIFY, and none where the kernel lets nobody trace."""
     sandbox: str = ""
     """Provider, version and mode; part of every verdict."""
     joined: "Report | None" = None
@@ -164,6 +188,8 @@ class SelfTest:
     probes: tuple[Probe, ...]
     problem: str = ""
     """Why the test could not be run, with what to install; empty if it ran."""
+    lack: str = ""
+    """What this machine does not let the sandbox do, though it stands; empty if it does all."""
 
     @property
     def green(self) -> bool:

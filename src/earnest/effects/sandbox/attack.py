@@ -68,6 +68,31 @@ attempt("run without the call filter", lambda: "Seccomp:\t2" not in open("/proc/
 """  # noqa: E501
 ISOLATION_NAMES: Final = tuple(line.split('"')[1] for line in ISOLATION.splitlines() if line.startswith('attempt("'))
 
+# Under WORK pid 1 traces; nobody else does, and nobody gets away from it.
+TRACING: Final = r"""
+import ctypes, os, signal
+
+libc = ctypes.CDLL(None, use_errno=True)
+clone = 56 if os.uname().machine == "x86_64" else 220
+
+
+def attempt(name, act):
+    print(f"{name}={'fallen' if act() else 'held'}", flush=True)
+
+
+def untraced():
+    pid = libc.syscall(clone, 0x00800000 | signal.SIGCHLD, 0, 0, 0, 0)
+    if pid == 0:
+        os._exit(0)
+    return pid > 0
+
+
+attempt("trace a parent", lambda: libc.ptrace(0x4206, os.getppid(), 0, 0) == 0)
+attempt("be traced by a parent", lambda: libc.ptrace(0, 0, 0, 0) == 0)
+attempt("make a child that is not traced", untraced)
+"""
+TRACING_NAMES: Final = tuple(line.split('"')[1] for line in TRACING.splitlines() if line.startswith('attempt("'))
+
 # A daemon that holds one end of a pipe with a name in the bound folder: nobody reads from it once the daemon is dead.
 DAEMON: Final = r"""
 import os, time

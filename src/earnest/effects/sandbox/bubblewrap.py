@@ -10,12 +10,13 @@ from earnest.effects.sandbox.host import Host
 from earnest.foundation.errors import Refused
 
 PROGRAM: Final = "/run/earnest/pid1.pyc"
+TRACING: Final = "/run/earnest/tracing.pyc"
 TOOLS: Final = "/run/earnest/bin"
 UID: Final = 1000
 SIZE_MARGIN_BYTES: Final = MIB  # a file system slightly larger than its limit, so that passing the limit is seen
 
 # Descriptors that the forker fills, in this order from `forker.DATA_FIRST` on.
-SECCOMP_FD, PASSWD_FD, GROUP_FD, HOSTS_FD, PROGRAM_FD = 10, 11, 12, 13, 14
+SECCOMP_FD, PASSWD_FD, GROUP_FD, HOSTS_FD, PROGRAM_FD, TRACING_FD, TRACING_SECCOMP_FD = range(10, 17)
 PASSWD: Final = b"root:x:0:0::/:/bin/sh\nagent:x:1000:1000::/tmp:/bin/sh\n"
 GROUP: Final = b"root:x:0:\nagent:x:1000:\n"
 HOSTS: Final = b"127.0.0.1 localhost\n::1 localhost\n"
@@ -85,7 +86,8 @@ def arguments(host: Host, shape: Shape, staged: Callable[[Path], str]) -> tuple[
         "--unshare-all",
         *(["--share-net"] if shape.network else []),
         *("--new-session", "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL", "--clearenv"),
-        *("--uid", str(UID), "--gid", str(UID), "--hostname", "earnest", "--seccomp", str(SECCOMP_FD)),
+        *("--uid", str(UID), "--gid", str(UID), "--hostname", "earnest"),
+        *("--seccomp", str(TRACING_SECCOMP_FD if shape.work else SECCOMP_FD)),
         *_system(host, network=shape.network),
         *("--proc", "/proc", "--dev", "/dev"),
         *_memory("/dev/shm", shape.disk_bytes),  # noqa: S108
@@ -104,7 +106,16 @@ def arguments(host: Host, shape: Shape, staged: Callable[[Path], str]) -> tuple[
     options += _hidden(shape.masks)
     for name in ("python", "python3"):
         options += ["--symlink", str(host.interpreter), f"{TOOLS}/{name}"]
-    options += [*_file(PROGRAM_FD, PROGRAM), "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]
+    options += [
+        *_file(PROGRAM_FD, PROGRAM),
+        *_file(TRACING_FD, TRACING),
+        "--remount-ro",
+        "/dev",
+        "--remount-ro",
+        "/",
+        "--chdir",
+        "/",
+    ]
     return (*options, "--", str(host.interpreter), "-I", "-S", PROGRAM)
 
 

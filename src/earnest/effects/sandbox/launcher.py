@@ -68,7 +68,11 @@ class Launcher:
 
     async def open(self) -> None:
         """Start the forker. Raises `Unavailable` with the reason, `Refused` for an unknown architecture."""
-        program = filter_bytes(self._host.machine)
+        data = [
+            filter_bytes(self._host.machine),
+            *(bubblewrap.PASSWD, bubblewrap.GROUP, bubblewrap.HOSTS, _compiled("pid1.py"), _compiled("tracing.py")),
+            filter_bytes(self._host.machine, tracing=True),
+        ]
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(  # noqa: ASYNC220, S603 - our own file; a vfork of half a millisecond
@@ -85,7 +89,6 @@ class Launcher:
         loop = asyncio.get_running_loop()
         self._greeting = loop.create_future()
         loop.add_reader(ours, self._listen)
-        data = [program, bubblewrap.PASSWD, bubblewrap.GROUP, bubblewrap.HOSTS, _compiled_pid1()]
         await self._send({"data": data, "binaries": self._staged_binaries(), "sources": self._lasting_sources()})
         try:
             async with asyncio.timeout(SETUP_MS / 1000):
@@ -259,8 +262,8 @@ class Launcher:
         return sources
 
 
-def _compiled_pid1() -> bytes:
-    """`pid1.py` as the content of a .pyc file, so that a start compiles nothing."""
-    source = Path(__file__).with_name("pid1.py").read_text(encoding="utf-8")
-    code = compile(source, "pid1.py", "exec", dont_inherit=True, optimize=2)
+def _compiled(name: str) -> bytes:
+    """A file of this folder as the content of a .pyc file, so that a start compiles nothing."""
+    source = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    code = compile(source, name, "exec", dont_inherit=True, optimize=2)
     return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)

@@ -7,8 +7,9 @@ Channel (descriptor 0, a stream socket): in comes the length (8 bytes, little en
 none) and the program (marshal, from the same interpreter). `+` goes out when it waits. In comes the length of the job,
 the job (marshal), then the bytes of its files and of stdin, and if the job is joined to another one byte with the two
 descriptors of its pipes. Out goes one line of
-integers, `FIELDS` and the size of each artifact (-1: not there or not acceptable), then stdout, stderr, the problem
-and the artifacts. A closed channel ends everything, because a pid namespace dies with its pid 1.
+integers, `FIELDS` and the size of each artifact (-1: not there or not acceptable), then stdout, stderr, the problem,
+what `tracing.py` saw of the processes (nothing if they were not traced) and the artifacts. A closed channel ends
+everything, because a pid namespace dies with its pid 1.
 
 It keeps out of reach of what it watches: undumpable, so that nobody opens its memory or its descriptors through
 /proc; without signal handlers, because the kernel drops a signal to pid 1 that has none; and what it reports it
@@ -29,6 +30,10 @@ import stat
 import sys
 import time
 
+TYPE_CHECKING = False  # the module of that name would cost as much again
+if TYPE_CHECKING:
+    from earnest.effects.sandbox.tracing import Gate, Tracer
+
 FIELDS = (
     "exit_code",
     "timed_out",
@@ -44,6 +49,7 @@ FIELDS = (
     "stdout",
     "stderr",
     "problem",
+    "processes",
 )
 NO_EXIT = 1 << 20  # in place of an exit code: the main process did not end by itself
 
@@ -62,7 +68,9 @@ DEFAULT_ACTION = 0
 PR_SET_DUMPABLE = 4
 COMMAND_NOT_RUN = 127
 DESCRIPTORS_MAX = 4096
-LIBRARY = "/run/earnest/library"
+LIBRARIES = "/run/earnest"
+LIBRARY = f"{LIBRARIES}/library"
+WALL = 0x40000000  # of what is traced, wait for threads and for children of clone, too
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 MEMORY_FOLDERS = ("/tmp", "/dev/shm")  # noqa: S108
@@ -78,14 +86,15 @@ def main() -> None:
         place_files(job["files"])
         stdin = receive(job["stdin"])
     except OSError as error:
-        send_report({}, b"", b"", f"the work does not fit: {error.strerror}".encode(), [])
+        send_report({}, (b"", b"", f"the work does not fit: {error.strerror}".encode(), b""), [])
         return
     watch = Watch(job, stdin, ready if job["program"] else None)
     watch.start()
     watch.follow()
     watch.finish()
     artifacts = collect(job["artifacts"], job["file_bytes"], job["disk_bytes"])
-    send_report(watch.seen, bytes(watch.output[0]), bytes(watch.output[1]), b"", artifacts)
+    processes = watch.tracer.report() if watch.tracer else b""
+    send_report(watch.seen, (bytes(watch.output[0]), bytes(watch.output[1]), b"", processes), artifacts)
     os._exit(0)  # no interpreter needs tidying here
 
 
@@ -238,6 +247,8 @@ class Watch:
         self.others = 0
         self.folder_start_bytes = 0
         self.folder_next_ns = 0
+        self.tracer: Tracer | None = None
+        self.signals = -1
 
     def start(self) -> None:
         """Fork the command. What cannot be executed ends with 127 and says why on stderr."""
@@ -249,9 +260,10 @@ class Watch:
         pipes = receive_pipes() if self.job["joined"] else ()
         self.began_ns = self.sampled_ns = time.monotonic_ns()
         self.folder_next_ns = self.began_ns + FOLDER_TICK_MS * 1_000_000
+        gate = self.gate()
         self.pid = os.fork()
         if self.pid == 0:
-            become(self.job, self.limit, self.program, (feed_child, out_child, err_child, *pipes))
+            become(self.job, self.limit, self.program, (feed_child, out_child, err_child, *pipes), gate)
         for descriptor in (feed_child, out_child, err_child, *pipes):
             os.close(descriptor)
         self.streams = {out: self.output[0], err: self.output[1]}
@@ -265,6 +277,25 @@ class Watch:
         self.main = os.pidfd_open(self.pid)
         self.poll.register(self.main, select.POLLIN)
         self.poll.register(CHANNEL, 0)  # a hang-up is always told
+        if gate is not None and gate.open(self.pid):
+            self.tracer = gate.tracer(self.pid, (out, err), self.written)
+
+    def gate(self) -> "Gate | None":
+        """Where the command waits until it is traced, if it is to be."""
+        if not self.job["filter"]:
+            return None
+        sys.path.append(LIBRARIES)
+        tracing = __import__("tracing")
+        self.signals = tracing.ends_descriptor()
+        self.poll.register(self.signals, select.POLLIN)
+        gate: Gate = tracing.Gate(self.job["filter"])
+        return gate
+
+    def written(self) -> tuple[int, int]:
+        """How much of stdout and stderr there is now."""
+        for descriptor in list(self.streams):
+            self.drain(descriptor)
+        return len(self.output[0]), len(self.output[1])
 
     def follow(self) -> None:
         """Until the main process and its helpers are gone, or a limit is passed."""
@@ -276,9 +307,8 @@ class Watch:
                     self.write_stdin()
                 elif descriptor in self.streams:
                     self.drain(descriptor)
-                elif descriptor == self.main and not self.main_ended_ns:
-                    self.poll.unregister(self.main)
-                    self.main_ended_ns = time.monotonic_ns()
+                elif descriptor in {self.main, self.signals}:
+                    self.hear(descriptor)
             now_ns = time.monotonic_ns()
             if self.main_ended_ns or now_ns - self.sampled_ns >= TICK_MS * 1_000_000:
                 self.sampled_ns = now_ns
@@ -288,14 +318,22 @@ class Watch:
             if self.main_ended_ns and (not self.others or now_ns - self.main_ended_ns > GRACE_MS * 1_000_000):
                 return
 
+    def hear(self, descriptor: int) -> None:
+        """The main process has ended, or somebody has stopped or ended who is traced."""
+        if descriptor == self.signals:
+            os.read(self.signals, CHUNK_BYTES)
+            self.reap()
+        elif not self.main_ended_ns:
+            self.poll.unregister(self.main)
+            self.main_ended_ns = time.monotonic_ns()
+
     def finish(self) -> None:
         """End whatever is left, read what is still in the pipes, and take the last measures."""
         self.seen["leftovers"] = self.others if self.main_ended_ns else 0
         self.seen["wall_ms"] = ((self.main_ended_ns or time.monotonic_ns()) - self.began_ns) // 1_000_000
         while self.reap(wait=True):
             pass
-        for descriptor in list(self.streams):
-            self.drain(descriptor)
+        self.written()
         self.weigh(cpu_us=0, memory_bytes=0)
         self.check_disk(time.monotonic_ns(), last=True)
 
@@ -341,9 +379,13 @@ class Watch:
             try:
                 if wait:
                     kill_all()
-                pid, status = os.waitpid(-1, 0 if wait else os.WNOHANG)
+                pid, status = os.waitpid(-1, (0 if wait else os.WNOHANG) | (WALL if self.tracer else 0))
             except ChildProcessError:
                 return False
+            if self.tracer and pid and self.tracer.goes_on(pid, status):
+                if wait:
+                    return True
+                continue
             if pid == self.pid and self.main_ended_ns:
                 self.seen["exit_code"] = os.waitstatus_to_exitcode(status)
             elif pid == self.pid and not wait:
@@ -356,6 +398,8 @@ class Watch:
     def sample(self, now_ns: int) -> None:
         """Sum up all processes and compare with the limits."""
         self.reap()
+        if self.tracer:
+            self.tracer.settle()
         cpu_ticks = resident_pages = count = 0
         pids = []
         for name in os.listdir("/proc"):
@@ -408,9 +452,17 @@ class Watch:
             self.seen["disk_exceeded"] = 1
 
 
-def become(job: dict[str, object], limit: dict[str, int], program: object, descriptors: tuple[int, ...]) -> None:
+def become(
+    job: dict[str, object],
+    limit: dict[str, int],
+    program: object,
+    descriptors: tuple[int, ...],
+    gate: "Gate | None",
+) -> None:
     """In the child: its descriptors, the limits of the kernel, and the command or program. Never returns."""
     try:
+        if gate is not None:
+            gate.wait()
         os.setsid()
         place_descriptors(descriptors)
         if job["cpu"] is not None:
@@ -559,15 +611,13 @@ def read_artifact(path: str, size_max: int) -> bytes | None:
         return file.read(size_max)
 
 
-def send_report(
-    seen: dict[str, int], stdout: bytes, stderr: bytes, problem: bytes, artifacts: list[bytes | None]
-) -> None:
-    """The line of numbers and what they measure."""
+def send_report(seen: dict[str, int], blobs: tuple[bytes, bytes, bytes, bytes], artifacts: list[bytes | None]) -> None:
+    """The line of numbers and what they measure: stdout, stderr, the problem, the processes, and the artifacts."""
     numbers = dict.fromkeys(FIELDS, 0) | {"exit_code": NO_EXIT} | seen
-    numbers |= {"stdout": len(stdout), "stderr": len(stderr), "problem": len(problem)}
+    numbers |= zip(("stdout", "stderr", "problem", "processes"), map(len, blobs), strict=True)
     line = [numbers[name] for name in FIELDS] + [-1 if item is None else len(item) for item in artifacts]
     send(" ".join(map(str, line)).encode() + b"\n")
-    for blob in (stdout, stderr, problem, *artifacts):
+    for blob in (*blobs, *artifacts):
         send(blob or b"")
 
 

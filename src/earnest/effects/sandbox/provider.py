@@ -29,6 +29,7 @@ from earnest.effects.sandbox.bubblewrap import Shape
 from earnest.effects.sandbox.host import Host
 from earnest.effects.sandbox.joining import Join, Pipe
 from earnest.effects.sandbox.launcher import Box, Launcher
+from earnest.effects.sandbox.seccomp import child_filter_bytes
 from earnest.effects.sandbox.selftest import attack
 from earnest.foundation.errors import EarnestError, Refused, Unavailable
 
@@ -125,8 +126,9 @@ class BubblewrapSandbox:
                 boxes.pop().channel.close()
 
     async def _test(self) -> SelfTest:
-        probes, problem = await attack(self._admit, self._launcher)
-        return SelfTest(provider=self._description, at_ms=self._clock.now_ms(), probes=probes, problem=problem)
+        probes, problem, lack = await attack(self._admit, self._launcher)
+        at_ms = self._clock.now_ms()
+        return SelfTest(provider=self._description, at_ms=at_ms, probes=probes, problem=problem, lack=lack)
 
     async def _admit(self, execution: Execution) -> Report:
         """Wait for a slot, run; whatever we cannot do is a refusal."""
@@ -222,10 +224,12 @@ class BubblewrapSandbox:
     ) -> Report:
         loop = asyncio.get_running_loop()
         environment = _environment(execution, self._host)
+        cpu = join.cpu if join else None
+        traced = child_filter_bytes(self._host.machine) if execution.profile is Profile.WORK else b""
         # A pid 1 that cannot take the work says so and ends before it has read everything: then its report is there.
         with (
             contextlib.suppress(BrokenPipeError, ConnectionResetError),
-            contextlib.closing(wire.job_parts(execution, copied, environment, join.cpu if join else None)) as parts,
+            contextlib.closing(wire.job_parts(execution, copied, environment, cpu, traced)) as parts,
         ):
             for part in parts:
                 await loop.sock_sendall(box.channel, part)

@@ -143,6 +143,7 @@ def _other_than(argument: int, *values: int) -> tuple[Condition, ...]:
 
 
 _NAMESPACES: Final = 0x7E020000  # CLONE_NEW{CGROUP,UTS,IPC,USER,PID,NET,NS}
+_UNTRACED: Final = 0x00800000  # CLONE_UNTRACED
 _NEW_TIME: Final = 0x80  # CLONE_NEWTIME; in clone() these bits are the exit signal
 _SET_ID: Final = 0o6000  # a file that lends its owner's rights would outlive the sandbox in a bound folder
 _CREATE: Final = 0o100  # O_CREAT: without it the mode is not an argument
@@ -179,15 +180,36 @@ _X32_BIT: Final = 0x40000000
 _Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, value
 
 
-def filter_bytes(machine: str) -> bytes:
+def filter_bytes(machine: str, *, tracing: bool = False) -> bytes:
     """The program for `machine` (as `uname -m` says it), 8 bytes an instruction.
 
+    With `tracing`, pid 1 may trace; what it traces is then held by `child_filter_bytes` as well.
     Raises `Refused("sandbox_architecture")` for one whose call numbers are not in the tables.
     """
+    column, program = _prologue(machine)
+    for calls, error in ((FORBIDDEN, errno.EPERM), (ABSENT, errno.ENOSYS)):
+        for name, numbers in calls.items():
+            if not (tracing and name == "ptrace"):
+                program += _rule(numbers[column], (), error)
+    for name, conditions, error in RULES:
+        program += _rule(CONDITIONAL[name][column], conditions, error)
+    return _packed(program)
+
+
+def child_filter_bytes(machine: str) -> bytes:
+    """What a traced command lays upon itself besides: it traces nothing, and makes no child that is not traced."""
+    column, program = _prologue(machine)
+    program += _rule(FORBIDDEN["ptrace"][column], (), errno.EPERM)
+    program += _rule(CONDITIONAL["clone"][column], (_bits(0, _UNTRACED),), errno.EPERM)
+    return _packed(program)
+
+
+def _prologue(machine: str) -> tuple[int, list[_Instruction]]:
+    """The column of the machine in the tables, and the end of every call that is none of its own."""
     if machine not in _ARCHITECTURES:
         raise Refused("sandbox_architecture", f"there is no system call filter for {machine}")
     column, architecture = _ARCHITECTURES[machine]
-    program: list[_Instruction] = [
+    return column, [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
         (Match.EQUAL, 1, 0, architecture),
         (_RETURN, 0, 0, _KILL),
@@ -195,13 +217,11 @@ def filter_bytes(machine: str) -> bytes:
         (_AT_LEAST, 0, 1, _X32_BIT),
         (_RETURN, 0, 0, _KILL),
     ]
-    for calls, error in ((FORBIDDEN, errno.EPERM), (ABSENT, errno.ENOSYS)):
-        for numbers in calls.values():
-            program += _rule(numbers[column], (), error)
-    for name, conditions, error in RULES:
-        program += _rule(CONDITIONAL[name][column], conditions, error)
-    program.append((_RETURN, 0, 0, _ALLOW))
-    return b"".join(struct.pack("<HBBI", *instruction) for instruction in program)
+
+
+def _packed(program: list[_Instruction]) -> bytes:
+    """The bytes of a program that allows whatever it has not answered."""
+    return b"".join(struct.pack("<HBBI", *instruction) for instruction in (*program, (_RETURN, 0, 0, _ALLOW)))
 
 
 def _rule(number: int | None, conditions: tuple[Condition, ...], error: int) -> list[_Instruction]:

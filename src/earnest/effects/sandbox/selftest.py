@@ -20,6 +20,7 @@ from earnest.foundation.errors import EarnestError
 
 TEST_MS: Final = 20_000
 CANARY_TEXT: Final = "canary"
+UNTRACED: Final = "the kernel lets nobody trace: of a command line with several parts nothing is believed"
 _LIMITS: Final = Limits(
     wall_ms=10_000, cpu_ms=5_000, memory_bytes=96 * MIB, processes=16, disk_bytes=16 * MIB, output_bytes=16 * 1024
 )
@@ -46,22 +47,25 @@ class Canaries:
         return tuple(touched)
 
 
-async def attack(run: Run, launcher: Launcher) -> tuple[tuple[Probe, ...], str]:
-    """Every attack's outcome, and why it could not be tried if so. Takes about as long as a few executions."""
+async def attack(run: Run, launcher: Launcher) -> tuple[tuple[Probe, ...], str, str]:
+    """Every attack's outcome, why it could not be tried if so, and what is not to be had; takes a few executions."""
     try:
         with _canaries() as canaries:
             async with asyncio.timeout(TEST_MS / 1000):
-                return await _attack(run, launcher, canaries), ""
+                probes, traced = await _attack(run, launcher, canaries)
+                return probes, "", "" if traced else UNTRACED
     except (EarnestError, OSError, TimeoutError) as error:
-        return (), f"the self-test could not be run: {error or type(error).__name__}"
+        return (), f"the self-test could not be run: {error or type(error).__name__}", ""
 
 
-async def _attack(run: Run, launcher: Launcher, canaries: Canaries) -> tuple[Probe, ...]:
+async def _attack(run: Run, launcher: Launcher, canaries: Canaries) -> tuple[tuple[Probe, ...], bool]:
+    """What came of it, and whether processes could be traced."""
     canary = await launcher.start_canary()
     try:
         pid = await canary.started
-        isolation, daemon, processes, memory, disk = await asyncio.gather(
+        isolation, tracing, daemon, processes, memory, disk = await asyncio.gather(
             run(_isolation(canaries, pid)),
+            run(_program(attacks.TRACING, profile=Profile.WORK, work=canaries.folder / "work")),
             run(_program(attacks.DAEMON, profile=Profile.WORK, work=canaries.folder / "work")),
             run(_program(attacks.PROCESSES)),
             run(_program(attacks.MEMORY)),
@@ -70,27 +74,33 @@ async def _attack(run: Run, launcher: Launcher, canaries: Canaries) -> tuple[Pro
         alive = not canary.ended.done() and _is_alive(pid)
     finally:
         await launcher.end(canary)
-    return (
+    probes = (
         *_judge_isolation(isolation, canaries, launcher.secret, alive=alive),
+        *_judge_answers(tracing, attacks.TRACING_NAMES),
         _probe("more processes than allowed", processes, held=processes.processes_exceeded),
         _probe("more memory than allowed", memory, held=memory.memory_exceeded),
         _probe("more disk than allowed", disk, held=disk.disk_exceeded),
         _probe("leave a daemon behind uncounted", daemon, held=daemon.leftovers == 1),
         _probe("leave a daemon alive", daemon, held=_nobody_reads(canaries.folder / "work" / "pipe")),
     )
+    return probes, bool(tracing.processes)
 
 
 def _judge_isolation(report: Report, canaries: Canaries, secret: str, *, alive: bool) -> Iterator[Probe]:
     """What the attacker says counts against the sandbox at once, and for it only if nothing outside says otherwise."""
-    answers = dict(line.rpartition("=")[::2] for line in report.stdout.decode(errors="replace").splitlines())
-    for name in attacks.ISOLATION_NAMES:
-        answer = answers.get(name, "not tried")
-        yield Probe(name=name, held=answer == "held", detail="" if answer == "held" else _detail(answer, report))
+    yield from _judge_answers(report, attacks.ISOLATION_NAMES)
     reached = ", ".join(canaries.reached())
     yield Probe(name="touch a canary", held=not reached, detail=reached)
     yield Probe(name="kill a canary", held=alive)
     leaked = secret.encode() in report.stdout + report.stderr
     yield Probe(name="carry a secret out", held=not leaked)
+
+
+def _judge_answers(report: Report, names: tuple[str, ...]) -> Iterator[Probe]:
+    answers = dict(line.rpartition("=")[::2] for line in report.stdout.decode(errors="replace").splitlines())
+    for name in names:
+        answer = answers.get(name, "not tried")
+        yield Probe(name=name, held=answer == "held", detail="" if answer == "held" else _detail(answer, report))
 
 
 def _probe(name: str, report: Report, *, held: bool) -> Probe:

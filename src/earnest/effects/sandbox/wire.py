@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from earnest.effects.sandbox.api import Execution, Limits, Profile, Program, Report, Status
+from earnest.effects.sandbox.api import Execution, Limits, Process, Profile, Program, Report, Status
 from earnest.effects.sandbox.pid1 import FIELDS, NO_EXIT
 from earnest.foundation.errors import Refused
 
@@ -17,7 +17,9 @@ FILES_MAX: Final = 20_000
 ARTIFACTS_MAX: Final = 1_000
 LINE_BYTES_MAX: Final = 64 * 1024
 PROBLEM_BYTES_MAX: Final = 1_000
+PROCESSES_BYTES_MAX: Final = 8 * 1024 * 1024
 FOLDER, LINK = -1, -2  # in place of a size
+_PROCESS_WORDS_MIN: Final = 13
 _PLAIN_MODE, _OWNER_BITS = 0o644, 0o600
 
 
@@ -80,11 +82,16 @@ def _folder_entries(root: Path) -> Iterator[Entry]:
 
 
 def job_parts(
-    execution: Execution, copied: tuple[Entry, ...], environment: Mapping[str, str], cpu: int | None = None
+    execution: Execution,
+    copied: tuple[Entry, ...],
+    environment: Mapping[str, str],
+    cpu: int | None = None,
+    child_filter: bytes = b"",
 ) -> Generator[bytes, None, None]:
     """The job, in pieces to be sent one after the other. Raises `Refused` if a file changes meanwhile.
 
-    `cpu` is given for executions that are joined: the processor that both run on.
+    `cpu` is given for executions that are joined: the processor that both run on. With a `child_filter` the command is
+    traced, if the kernel allows it.
     """
     limits = execution.limits
     job = marshal.dumps(
@@ -100,6 +107,7 @@ def job_parts(
             "disk_bytes": limits.disk_bytes,
             "limits": {name: getattr(limits, name) for name in Limits.__slots__},
             "program": execution.program is not None,
+            "filter": child_filter,
             "joined": cpu is not None,
             "cpu": cpu,
         }
@@ -145,7 +153,7 @@ class Numbers:
 
     seen: Mapping[str, int]
     sizes: tuple[int, ...]
-    """Of stdout, stderr, the problem, then each artifact; -1 for an artifact that is not acceptable."""
+    """Of stdout, stderr, the problem, the processes, then each artifact; -1 for an artifact that is not acceptable."""
 
 
 def read_numbers(line: bytes, execution: Execution) -> Numbers:
@@ -155,22 +163,48 @@ def read_numbers(line: bytes, execution: Execution) -> Numbers:
         raise ValueError("a report of another length")
     seen = dict(zip(FIELDS, numbers, strict=False))
     output_bytes = execution.limits.output_bytes
-    sizes = (seen["stdout"], seen["stderr"], seen["problem"], *numbers[len(FIELDS) :])
-    most = (output_bytes, output_bytes, PROBLEM_BYTES_MAX, *(execution.limits.file_bytes for _ in execution.artifacts))
+    sizes = (seen["stdout"], seen["stderr"], seen["problem"], seen["processes"], *numbers[len(FIELDS) :])
+    artifacts = (execution.limits.file_bytes for _ in execution.artifacts)
+    most = (output_bytes, output_bytes, PROBLEM_BYTES_MAX, PROCESSES_BYTES_MAX, *artifacts)
     within = all(size <= bound for size, bound in zip(sizes, most, strict=True))
-    if not within or min(numbers, default=0) < -255 or min(sizes[:3]) < 0:
+    if not within or min(numbers, default=0) < -255 or min(sizes[:4]) < 0:
         raise ValueError("a report out of bounds")
-    if sum(max(size, 0) for size in sizes[3:]) > execution.limits.disk_bytes:
+    if sum(max(size, 0) for size in sizes[4:]) > execution.limits.disk_bytes:
         raise ValueError("a report out of bounds")
     return Numbers(seen=seen, sizes=sizes)
 
 
+def read_processes(blob: bytes) -> tuple[Process, ...]:
+    """What `tracing.Image.line` wrote. Raises `ValueError` for anything else."""
+    return tuple(_process(number, line.split()) for number, line in enumerate(blob.splitlines()))
+
+
+def _process(number: int, words: list[bytes]) -> Process:
+    if len(words) < _PROCESS_WORDS_MIN:
+        raise ValueError("half a process")
+    parent, exit_code, *rest = words
+    out, err, out_end, err_end, *holds = map(int, rest[:6])
+    program, line, *files = (os.fsdecode(bytes.fromhex(text.decode().strip("-"))) for text in rest[6:])
+    if not -1 <= int(parent) < number or not 0 <= out <= out_end or not 0 <= err <= err_end:
+        raise ValueError("a process that cannot be")
+    return Process(
+        parent=int(parent),
+        program=program,
+        words=line,
+        exit_code=None if exit_code == b"-" else int(exit_code),
+        out=(out, out_end),
+        err=(err, err_end),
+        holds=(bool(holds[0]), bool(holds[1])),
+        files=tuple(files),
+    )
+
+
 def report(execution: Execution, numbers: Numbers, blobs: list[bytes], sandbox: str) -> Report:
     """The report that the numbers and what followed them make."""
-    stdout, stderr, problem, *contents = blobs
+    stdout, stderr, problem, processes, *contents = blobs
     if problem:
         return Report(status=Status.REFUSED, reason=problem.decode(errors="replace"), sandbox=sandbox)
-    seen, sizes = numbers.seen, numbers.sizes[3:]
+    seen, sizes = numbers.seen, numbers.sizes[4:]
     result = Report(
         status=Status.DONE,
         exit_code=None if seen["exit_code"] == NO_EXIT else seen["exit_code"],
@@ -189,6 +223,7 @@ def report(execution: Execution, numbers: Numbers, blobs: list[bytes], sandbox: 
         artifacts={
             path: content for path, content, size in zip(execution.artifacts, contents, sizes, strict=True) if size >= 0
         },
+        processes=read_processes(processes),
         sandbox=sandbox,
     )
     if result.broken_limit is None:

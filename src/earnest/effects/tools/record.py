@@ -1,9 +1,10 @@
 """What was a tool asked to do, and what is recorded of what it did?"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from earnest.effects.sandbox.api import Process
 from earnest.effects.tools.failures import ToolFailure
 from earnest.effects.workspace.changes import Change
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes, digest_of
@@ -52,6 +53,8 @@ class RawResult:
     exit_code: int | None = None
     failure: ToolFailure | None = None
     sandbox: str = ""
+    processes: tuple[Process, ...] = ()
+    """In characters of the decoded output."""
 
     @property
     def complete(self) -> bool:
@@ -66,6 +69,8 @@ class ToolRecord:
     `tool_ids` and `target` identify what was used and touched, for blocking. `output_digest` and `output_bytes` are
     those of stdout followed by stderr, whole; `output_excerpt` is what `excerpt` makes of them. `changed` is what the
     call did to the workspace, empty if it did not come to its own end. `sandbox` is empty for tools that need none.
+    `processes` are those of a command line that `parts.Parts` needs, their places in characters of the whole output;
+    none if nobody saw them.
     """
 
     tool: str
@@ -83,10 +88,11 @@ class ToolRecord:
     started_at_ms: int
     changed: tuple[Change, ...]
     sandbox: str
+    processes: tuple[Process, ...] = ()
 
     def to_json(self) -> JsonObject:
         """The form kept in facts."""
-        return {
+        kept: JsonObject = {
             "tool": self.tool,
             "tool_ids": sorted(self.tool_ids),
             "target": self.target,
@@ -103,6 +109,7 @@ class ToolRecord:
             "changed": [change.to_json() for change in self.changed],
             "sandbox": self.sandbox,
         }
+        return {**kept, "processes": [_listed(each) for each in self.processes]} if self.processes else kept
 
     @classmethod
     def from_json(cls, value: JsonValue) -> "ToolRecord":
@@ -124,7 +131,8 @@ class ToolRecord:
                 "started_at_ms": int(started_at_ms),
                 "changed": [*changed],
                 "sandbox": str(sandbox),
-            }:
+                **rest,
+            } if rest.keys() <= {"processes"} and isinstance(seen := rest.get("processes", ()), Sequence):
                 return cls(
                     tool=tool,
                     tool_ids=frozenset(str(tool_id) for tool_id in tool_ids),
@@ -141,8 +149,37 @@ class ToolRecord:
                     started_at_ms=started_at_ms,
                     changed=tuple(Change.from_json(change) for change in changed),
                     sandbox=sandbox,
+                    processes=tuple(map(_process, seen)),
                 )
         raise Broken("not a recorded tool call")
+
+
+def _listed(process: Process) -> JsonValue:
+    ends = [*process.out, *process.err, *process.holds]
+    return [process.parent, process.program, process.words, process.exit_code, ends, list(process.files)]
+
+
+def _process(value: JsonValue) -> Process:
+    match value:
+        case [
+            int(parent),
+            str(program),
+            str(words),
+            int() | None as exit_code,
+            [int(out), int(out_end), int(err), int(err_end), bool(holds_out), bool(holds_err)],
+            [*files],
+        ]:
+            return Process(
+                parent=parent,
+                program=program,
+                words=words,
+                exit_code=exit_code,
+                out=(out, out_end),
+                err=(err, err_end),
+                holds=(holds_out, holds_err),
+                files=tuple(map(str, files)),
+            )
+    raise Broken(f"not a recorded process: {value!r}")
 
 
 def excerpt(stdout: bytes, stderr: bytes) -> str:

@@ -2,17 +2,20 @@
 
 from dataclasses import replace
 from pathlib import Path
+from signal import SIGPIPE
 from typing import Final
 
 from earnest.effects.sandbox.api import Execution, Limits, Mount, Profile
 from earnest.effects.tools.api import Leave, Place
 from earnest.effects.tools.arguments import text, text_faults, texts_schema
 from earnest.effects.tools.failures import of_report
+from earnest.effects.tools.parts import Parts, recorded
 from earnest.effects.tools.programs import shell_programs
 from earnest.effects.tools.record import RawResult, ToolCall
 from earnest.foundation.canonical import JsonObject
 
 COMMAND_BYTES_MAX: Final = 64 * 1024
+CUT_SHORT: Final = 128 + SIGPIPE
 CPU_PER_WALL: Final = 4
 """CPU time that a command may use per wall time: a few busy processes at once."""
 
@@ -57,7 +60,10 @@ class Shell:
                 network=call.network,
             )
         )
+        processes = recorded(report.processes, report.stdout, report.stderr)
         failure = of_report(report, shell_programs(command))
+        if failure and report.exit_code == CUT_SHORT and processes and not Parts(processes).fault:
+            failure = None  # `seq 100000 | head -1`: who read had enough
         ended = failure is None or report.broken_limit is None
         return RawResult(
             stdout=report.stdout,
@@ -65,6 +71,7 @@ class Shell:
             exit_code=report.exit_code if ended else None,
             failure=failure,
             sandbox=report.sandbox,
+            processes=processes,
         )
 
 

@@ -183,6 +183,7 @@ class Toolbox(Collection[str]):
             started_at_ms=started_at_ms,
             changed=changed,
             sandbox=raw.sandbox,
+            processes=raw.processes,
         )
 
     async def _run(self, tool: Tool, call: ToolCall, place: Place) -> RawResult:

@@ -9,9 +9,9 @@ from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.tree import Kind
 from earnest.verification.judging.orders import gives_orders
 from earnest.verification.ledger.demands import Demand, is_named
-from earnest.verification.ledger.endings import hides_its_end
-from earnest.verification.ledger.records import Ledger, arguments, folded, mentions, says, stdout_of
+from earnest.verification.ledger.records import Ledger, arguments, folded, mentions, says
 from earnest.verification.ledger.speech import only_lists, only_says, only_shows
+from earnest.verification.ledger.worth import against_file, pieces
 from earnest.verification.visible import words
 
 QUOTE_LETTERS_MIN: Final = 5
@@ -40,28 +40,26 @@ def proof_of(call: str, quote: str, demand: Demand, ledger: Ledger) -> Proof | s
         return f"{call}: nothing is quoted"
     if not record.ok:
         return f"{call} has failed"
-    if hides_its_end(record):
-        return f"{call} ends well whatever becomes of what it runs"
     objection = f"{call} did not put out or write {wanted[:80]!a}"
-    for proof in _places(at, wanted, ledger):
-        objection = _against(proof, demand, ledger)
+    for proof, against in _places(at, wanted, demand, ledger):
+        objection = against or _against(proof, demand, ledger)
         if not objection:
             return proof
     return f"{call}: {objection}" if not objection.startswith(call) else objection
 
 
-def _places(at: int, wanted: str, ledger: Ledger) -> Iterator[Proof]:
-    """Wherever the quotation stands: what the call removed or made, the files it left, its stdout."""
+def _places(at: int, wanted: str, demand: Demand, ledger: Ledger) -> Iterator[tuple[Proof, str]]:
+    """Wherever the quotation stands, and why that proves nothing: what the call changed, what it left, its stdout."""
     record = ledger.calls[at]
     for change in record.changed:
         if _said_of(change.kind, change.path) == wanted:
-            yield Proof(at=at, quote=wanted, source=wanted, path=change.path)
+            yield Proof(at=at, quote=wanted, source=wanted, path=change.path), ""
     for path, text in ledger.written(at):
         if source := _around(text, wanted):
-            yield Proof(at=at, quote=wanted, source=source, path=path)
-    for piece in stdout_of(record):
-        if source := _around(piece, wanted):
-            yield Proof(at=at, quote=wanted, source=source)
+            yield Proof(at=at, quote=wanted, source=source, path=path), against_file(record, path)
+    for piece in pieces(record, measures=demand.measures):
+        if _around(piece.text, wanted) and (source := _around(piece.around, wanted)):
+            yield Proof(at=at, quote=wanted, source=source), piece.against
 
 
 def _said_of(kind: Kind, path: str) -> str:

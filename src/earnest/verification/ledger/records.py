@@ -1,6 +1,5 @@
 """What do the recorded calls of one piece of work show, and in whose words?"""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,11 +12,8 @@ from earnest.verification.ledger.demands import is_named
 from earnest.verification.paths import texts_of
 from earnest.verification.visible import squeezed, without_unseen, words
 
-_CUT: Final = re.compile(r"\n?\[… \d+ characters left out …\]\n?")
 KEPT_MAX: Final = 16
 """Of the forms of texts that are looked through again and again, once for each reference."""
-_STDOUT: Final = "[stdout]\n"
-_STDERR: Final = "[stderr]\n"
 _WORD_BY_WORD: Final = 8
 """Fewer letters than these are looked for as whole words: they stand within others by chance."""
 
@@ -74,16 +70,6 @@ class Ledger:
 def call_name(at: int) -> str:
     """How a judge names the call with this index."""
     return f"c{at + 1}"
-
-
-def stdout_of(record: ToolRecord) -> tuple[str, ...]:
-    """The recorded pieces of stdout. Where an output imitates our labels, less of it counts."""
-    shown = record.output_excerpt
-    if shown.startswith(_STDERR):
-        return ()
-    if shown.startswith(_STDOUT):
-        shown = shown.removeprefix(_STDOUT).partition(f"\n{_STDERR}")[0]
-    return tuple(_CUT.split(shown))
 
 
 def arguments(record: ToolRecord) -> str:

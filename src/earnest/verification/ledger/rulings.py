@@ -16,6 +16,7 @@ from earnest.foundation.text import printable
 from earnest.verification.ledger.demands import DATE, Demand, demand_of, is_named, paths_in
 from earnest.verification.ledger.proofs import Proof, proof_of
 from earnest.verification.ledger.records import Ledger, call_name, mentions
+from earnest.verification.ledger.worth import against_file
 from earnest.verification.plugin import Findings
 
 _HOUR_MS: Final = 3_600_000
@@ -106,6 +107,8 @@ def _against_the_work(demand: Demand, ledger: Ledger) -> str:
         at, change = last
         if not ledger.calls[at].ok:
             return f"{name} is what a call left behind that failed ({call_name(at)})"
+        if change.kind is Kind.FILE and (fault := against_file(ledger.calls[at], change.path)):
+            return f"{name} is what {call_name(at)} left behind: {fault}"
         if change.kind is Kind.GONE and not demand.acts:
             return f"{name} is no longer there"
         if change.kind is Kind.FILE and change.size_bytes == 0 and not demand.empty:

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.sandbox import bubblewrap, forker
+from earnest.effects.sandbox import bubblewrap, forker, pid1
 from earnest.effects.sandbox.bubblewrap import Shape
+from earnest.effects.sandbox.compiled import marshalled
 from earnest.effects.sandbox.host import Host
 from earnest.effects.sandbox.seccomp import filter_bytes
 from earnest.foundation.errors import Refused, Unavailable
@@ -85,7 +86,7 @@ class Launcher:
         loop = asyncio.get_running_loop()
         self._greeting = loop.create_future()
         loop.add_reader(ours, self._listen)
-        data = [program, bubblewrap.PASSWD, bubblewrap.GROUP, bubblewrap.HOSTS, _compiled_pid1()]
+        data = [program, bubblewrap.PASSWD, bubblewrap.GROUP, bubblewrap.HOSTS, _program(pid1.__file__)]
         await self._send({"data": data, "binaries": self._staged_binaries(), "sources": self._lasting_sources()})
         try:
             async with asyncio.timeout(SETUP_MS / 1000):
@@ -259,8 +260,7 @@ class Launcher:
         return sources
 
 
-def _compiled_pid1() -> bytes:
-    """`pid1.py` as the content of a .pyc file, so that a start compiles nothing."""
-    source = Path(__file__).with_name("pid1.py").read_text(encoding="utf-8")
-    code = compile(source, "pid1.py", "exec", dont_inherit=True, optimize=2)
-    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+def _program(file: str) -> bytes:
+    """A program of ours as the content of a .pyc file, so that a start compiles nothing."""
+    path = Path(file)
+    return importlib.util.MAGIC_NUMBER + bytes(12) + marshalled(path.stem, path)

@@ -162,6 +162,21 @@ TARGETS = (
     Target(
         program="verdicts", key="unit_tests_pytest_ms", what="`unit_tests` verdict, pytest, warm", bound=120, unit="ms"
     ),
+    Target(
+        program="command",
+        key="verify_cpu_over_ms",
+        what="CPU of `earnest verify`, the whole process",
+        bound=500,
+        unit="ms over the tests themselves",
+    ),
+    Target(program="command", key="verify_wall_over_ms", what="the same, wall time", bound=450, unit="ms over them"),
+    Target(
+        program="command",
+        key="fifty_ratio",
+        what="50 submissions in one call",
+        bound=1.3,
+        unit="times the plain runs",
+    ),
     Target(program="verdicts", key="pipe_call_us", what="`unit_tests`, one call over the pipe", bound=100, unit="µs"),
     Target(
         program="verdicts",

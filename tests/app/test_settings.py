@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from earnest.app.settings import CONSTANTS, LIMITS, read_settings
+from earnest.app.judging_settings import LIMITS
+from earnest.app.settings import CONSTANTS, read_settings
 from earnest.engine.gradient.constants import Signal, Tuning
 from earnest.foundation.errors import Faulty
 

@@ -1,5 +1,9 @@
 """Does judging by hand end with its answer, and with no answer where there is none? What does it leave behind?"""
 
+import os
+import signal
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -40,7 +44,7 @@ def test_what_has_no_answer_never_ends_like_work_that_was_refuted(
     async def fail(*_: object, **__: object) -> None:
         raise problem
 
-    monkeypatch.setattr("earnest.app.readers.open_for", fail)
+    monkeypatch.setattr("earnest.app.judging.open_for", fail)
     for arguments in [("verify", SPEC, BAD), ("verify", "--lint", SPEC), ("replay", "any")]:
         ended = earnest(*arguments)
         assert (ended.code, ended.out) == (3, ""), ended
@@ -92,3 +96,76 @@ def test_a_spec_with_a_submission_or_a_lint_but_not_both(earnest: Earnest) -> No
     for arguments in [("verify", SPEC), ("verify", "--lint", SPEC, GOOD)]:
         ended = earnest(*arguments)
         assert (ended.code, "--lint" in ended.err) == (3, True)
+
+
+def test_many_submissions_are_judged_in_one_call_and_end_as_the_worst_of_them(earnest: Earnest, tmp_path: Path) -> None:
+    (tmp_path / "release.json").symlink_to("/etc/passwd")
+    all_of_them = earnest("verify", SPEC, GOOD, tmp_path, BAD, GOOD)
+    assert all_of_them.code == 1
+    assert [line.split()[0] for line in all_of_them.out.splitlines()] == [
+        *("verified", "unclear", "not_verified", "verified")
+    ]
+    assert "NOTES.md has no heading 'Upgrading'" in all_of_them.out
+    listed = earnest("verify", "--json", SPEC, GOOD, tmp_path)
+    assert listed.code == 2
+    assert [(one["submission"], one["verdict"]) for one in listed.json] == [
+        (str(GOOD), "verified"),
+        (str(tmp_path), "unclear"),
+    ]
+    missing = earnest("verify", SPEC, GOOD, tmp_path / "none")
+    assert (missing.code, missing.out) == (3, "")
+
+
+def test_the_plain_forms_come_to_the_same_as_those_that_are_parsed(earnest: Earnest, home: Path) -> None:
+    for words in [("--json",), ("--json", "--no-keep"), ("--no-keep",)]:
+        assert earnest("verify", *words, SPEC, BAD) == earnest("verify", *words, "--", SPEC, BAD)
+    assert not home.exists()
+    for wrong in [("--jsn", SPEC, GOOD), (SPEC,), ("--keep", "--lint", SPEC, GOOD)]:
+        ended = earnest("verify", *wrong)
+        assert (ended.code, ended.out) == (3, "")
+
+
+def _below(pid: int) -> list[int]:
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    return [each for child in map(int, children) for each in (child, *_below(child))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_judging_without_leaving_a_folder_or_a_process(number: signal.Signals, tmp_path: Path) -> None:
+    for name in ("temporary", "work", "home"):
+        (tmp_path / name).mkdir(mode=0o700)
+    (tmp_path / "work" / "m.py").write_text("def f():\n    while True:\n        pass\n")
+    (tmp_path / "test_m.py").write_text(
+        "import unittest\nfrom m import f\n\n\nclass T(unittest.TestCase):\n    def test(self):\n        f()\n"
+    )
+    (tmp_path / "spec.yaml").write_text(
+        "format: earnest-spec-v1\ntitle: t\ntext: t\ncriteria:\n"
+        "  - {text: t, check: {kind: unit_tests, module: m, tests: [test_m.py], limits: {wall_s: 60, cpu_s: 60}}}\n"
+    )
+    ctrl_c = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # a job may have it ignored
+    program = [sys.executable, "-c", f"{ctrl_c}; from earnest.surfaces.cli.main import main; main()"]
+    variables = {**os.environ, "TMPDIR": str(tmp_path / "temporary"), "EARNEST_HOME": str(tmp_path / "home")}
+    with subprocess.Popen(
+        [*program, "verify", str(tmp_path / "spec.yaml"), str(tmp_path / "work")], env=variables, stderr=subprocess.PIPE
+    ) as process:
+        while not any(_is_busy(pid) for pid in _below(process.pid)):
+            assert process.poll() is None
+        left = _below(process.pid)
+        process.send_signal(number)
+        said = process.communicate()[1]
+    assert (process.returncode, said) == (130, b"earnest: stopped\n")
+    assert list((tmp_path / "temporary").iterdir()) == []
+    assert not [pid for pid in left if Path(f"/proc/{pid}/status").exists()]
+
+
+def _is_busy(pid: int) -> bool:
+    """True for a process in a box that has computed for half a second."""
+    try:
+        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[11]
+        return int(ticks) > 50 and "test_m" not in Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return False

@@ -1,5 +1,6 @@
 """What a machine has and lacks for earnest to work here."""
 
+import contextlib
 import os
 import platform
 import shutil
@@ -18,6 +19,7 @@ from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings
 from earnest.effects.clock import SystemChance, SystemClock
 from earnest.effects.llm.api import CompletionLimits, Message, Role
+from earnest.effects.sandbox.kept import fault
 from earnest.effects.storage.driver import SQLITE_VERSION
 from earnest.effects.storage.reader import ReadPool
 from earnest.foundation.errors import EarnestError
@@ -38,8 +40,12 @@ class Finding:
     detail: str
 
 
-async def examine(settings: Settings, *, online: bool = False) -> tuple[Finding, ...]:
+async def examine(settings: Settings, *, online: bool = False, only_sandbox: bool = False) -> tuple[Finding, ...]:
     """Look at everything; the sandbox is really attacked. Only `online` is every model asked for a word."""
+    if only_sandbox:
+        with contextlib.suppress(OSError):  # told with the result
+            settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return (await _sandbox(settings),)
     versions = ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
     return (
         Finding(name="python", well=True, detail=f"{platform.python_version()} on {platform.platform()}"),
@@ -63,11 +69,13 @@ async def _sandbox(settings: Settings) -> Finding:
     finally:
         await sandbox.close()
     held = sum(probe.held for probe in test.probes)
+    unkept = fault(settings.home)
+    kept = f"this is not kept: {unkept}" if unkept else ""
     detail = f"{test.provider}: held against {held} of {len(test.probes)} attacks"
     return Finding(
         name="sandbox",
         well=test.green,
-        detail="; ".join(filter(None, (detail, test.lack))) if test.green else test.reason,
+        detail="; ".join(filter(None, (detail, test.lack, kept))) if test.green else test.reason,
     )
 
 

@@ -1,18 +1,13 @@
-"""Which model judges, as the operator set it up, and where people are asked?"""
+"""Which model judges, as the operator set it up?"""
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from earnest.effects.clock import Chance, Clock
 from earnest.effects.llm.api import ChatModel, Endpoint
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import ReadPool
 from earnest.foundation.errors import Diagnostic
-from earnest.runtime.review_book import ReviewBook
 from earnest.verification.plugin import Judges, Reviews
 
 ENVIRONMENT: Final = {
@@ -82,28 +77,3 @@ def _model(judge: JudgeSettings, clock: Clock, chance: Chance) -> ChatModel:
 
     endpoint = Endpoint(base_url=judge.base_url, model=judge.model, api_key=judge.api_key)
     return OpenAICompatible(endpoint, clock=clock, chance=chance)
-
-
-def reviews_in(database: Database, clock: Clock) -> ReviewBook:
-    """People are asked in books that this process writes."""
-
-    return ReviewBook(clock=clock, reading=lambda: nullcontext(database), writing=lambda: nullcontext(database))
-
-
-def reviews_beside(books: Path, clock: Clock) -> ReviewBook:
-    """People are asked in books that are opened only when somebody must be asked: they may be another process's."""
-
-    @contextmanager
-    def reading() -> Iterator[ReadPool | None]:
-        if not books.is_file():
-            yield None
-            return
-        with closing(ReadPool.open_reader(books)) as pool:
-            yield pool
-
-    @contextmanager
-    def writing() -> Iterator[Database]:
-        with closing(Database.open(books, clock)) as database:
-            yield database
-
-    return ReviewBook(clock=clock, reading=reading, writing=writing)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from earnest.app import places
 from earnest.app.distillers import distiller_for
-from earnest.app.judges import reviews_in
 from earnest.app.models import ModelPool
+from earnest.app.reviews import reviews_in
 from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings
 from earnest.app.toolboxes import toolbox_for
@@ -186,9 +186,9 @@ def keep_running(stack: contextlib.AsyncExitStack, *work: Coroutine[None, None, 
 
 
 async def _keep_testing(sandbox: Sandbox, clock: Clock) -> None:
-    """Attack the sandbox at the start and every few minutes; executions wait for the first result."""
+    """Attack the sandbox every few minutes, and at the start if no kept result counts; executions wait for that."""
     while True:
-        await sandbox.self_test()
+        await sandbox.self_test(SELF_TEST_VALID_MS)
         await clock.sleep_ms(SELF_TEST_VALID_MS)
 
 

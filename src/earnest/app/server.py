@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from earnest.app import places
-from earnest.app.judges import reviews_in
 from earnest.app.mail_settings import mailer_of
 from earnest.app.platform import keep_sealing, open_auditor, open_sandbox_in
+from earnest.app.reviews import reviews_in
 from earnest.app.secrets_file import open_key_store, read_key_store
 from earnest.app.server_work import Work, rails_of, work_of
 from earnest.app.settings import Settings

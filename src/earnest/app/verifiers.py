@@ -2,7 +2,7 @@
 
 from earnest.app import places
 from earnest.app.judges import judges_for
-from earnest.app.settings import Settings
+from earnest.app.judging_settings import JudgingSettings
 from earnest.effects.clock import Chance, Clock
 from earnest.effects.probes.measuring import OperatorProbes
 from earnest.effects.sandbox.api import MIB, Sandbox
@@ -12,7 +12,9 @@ from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
 
 
-def verifier_for(settings: Settings, sandbox: Sandbox, *, clock: Clock, chance: Chance, reviews: Reviews) -> Verifier:
+def verifier_for(
+    settings: JudgingSettings, sandbox: Sandbox, *, clock: Clock, chance: Chance, reviews: Reviews
+) -> Verifier:
     """A verifier with the operator's probes and judge. What once disagreed with itself decides nothing alone."""
     return Verifier(
         registry=Registry(),
@@ -29,6 +31,6 @@ def bare_verifier(clock: Clock, sandbox: Sandbox | None = None) -> Verifier:
     return Verifier(registry=Registry(), sandbox=sandbox, clock=clock)
 
 
-def verdict_book(settings: Settings) -> VerdictBook:
+def verdict_book(settings: JudgingSettings) -> VerdictBook:
     """Where verdicts are kept. Nothing is made before the first."""
     return VerdictBook(places.verdicts(settings.home), settings.verdicts_mb * MIB)

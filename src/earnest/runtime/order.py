@@ -8,7 +8,7 @@ from typing import Final, TypeAlias, cast
 from earnest.contracts.playbook import Playbook, playbook_to_json
 from earnest.contracts.playbook_reading import parse_playbook, playbook_from_json
 from earnest.contracts.spec import VerificationSpec, spec_of_json, spec_to_json
-from earnest.contracts.yaml_source import SOURCE_BYTES_MAX, read_yaml
+from earnest.contracts.yaml_source import read_yaml
 from earnest.effects.tools.toolbox import Toolbox
 from earnest.engine.codec import decode, encode
 from earnest.engine.messages import Budget, TaskRequested
@@ -17,6 +17,7 @@ from earnest.foundation.canonical import JsonObject, JsonValue, digest_of
 from earnest.foundation.errors import Broken, Diagnostic, Faulty
 from earnest.foundation.text import head_tail
 from earnest.runtime.programs import ProgramOrder
+from earnest.runtime.source import text_of
 from earnest.verification.service import Verifier
 
 REQUEST_SOURCE: Final = "request"
@@ -249,15 +250,3 @@ def read_order(path: Path, toolbox: Toolbox, verifier: Verifier, grants: Grants)
             for at, place in missing
         )
     return PlaybookOrder(playbook=playbook, source=source, folder=folder, inputs=inputs, grants=grants, edits=edits)
-
-
-def text_of(path: Path) -> bytes:
-    """A file that somebody wrote, whole. Raises `Faulty` if it cannot be read or is larger than YAML may be."""
-    try:
-        with path.open("rb") as file:
-            text = file.read(SOURCE_BYTES_MAX + 1)
-    except OSError as error:
-        raise Faulty([Diagnostic(source=str(path), line=0, message=error.strerror or str(error))]) from error
-    if len(text) > SOURCE_BYTES_MAX:
-        raise Faulty([Diagnostic(source=str(path), line=0, message=f"larger than {SOURCE_BYTES_MAX} bytes")])
-    return text

@@ -1,5 +1,6 @@
 """What is handed in, and by what it is judged."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -7,7 +8,7 @@ from typing import Final
 from earnest.contracts.criterion import CheckSpec, Criterion
 from earnest.contracts.spec import Acceptance, VerificationSpec, parse_spec
 from earnest.foundation.errors import Diagnostic, Faulty
-from earnest.runtime.order import text_of
+from earnest.runtime.source import text_of
 from earnest.verification.service import Verifier
 
 REVIEWED_BY: Final = {
@@ -46,9 +47,9 @@ def read_spec(path: Path, verifier: Verifier) -> VerificationSpec:
     return parse_spec(text_of(path), str(path), check_faults=lambda check: verifier.check_faults(check, folder))
 
 
-def read_submission(spec_path: Path, work: Path, verifier: Verifier) -> Submission:
-    """The submission that a spec's file and a folder or an archive make. Raises `Faulty` with every fault."""
+def read_submissions(spec_path: Path, works: Sequence[Path], verifier: Verifier) -> tuple[Submission, ...]:
+    """What a spec's file makes with folders and archives, in order. Raises `Faulty` with every fault."""
     spec = read_spec(spec_path, verifier)
-    if not work.exists():
-        raise Faulty([Diagnostic(source=str(work), line=0, message="no such folder or archive")])
-    return Submission(spec=spec, spec_path=spec_path.absolute(), work=work.absolute())
+    if missing := [work for work in works if not work.exists()]:
+        raise Faulty(Diagnostic(source=str(work), line=0, message="no such folder or archive") for work in missing)
+    return tuple(Submission(spec=spec, spec_path=spec_path.absolute(), work=work.absolute()) for work in works)

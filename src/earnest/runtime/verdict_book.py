@@ -10,10 +10,9 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
-
-from pydantic import TypeAdapter, ValidationError
 
 from earnest.contracts.criterion import CheckSpec, Criterion, criterion_to_json, no_check_faults, read_criteria
 from earnest.contracts.node import node_of
@@ -27,7 +26,6 @@ from earnest.verification.plugin import Promise
 from earnest.verification.replay import FORMAT, criteria_digest, seed_of, verdict_id
 from earnest.verification.verdict import CriterionVerdict, Verdict
 
-_CRITERIA_VERDICTS: Final = TypeAdapter(tuple[CriterionVerdict, ...])
 _DISTRUSTED: Final = "distrusted.json"
 _CONTENT: Final = "content"
 
@@ -131,11 +129,16 @@ def _record(at_ms: int, criteria: Sequence[Criterion], promise: Promise, verdict
         "verdict": verdict.answer.value,
         "contradiction": verdict.contradiction,
         "flags": list(verdict.flags),
-        "answers": _CRITERIA_VERDICTS.dump_python(verdict.criteria, mode="json"),
+        "answers": [_plain(one) for one in verdict.criteria],
         "check_versions": dict(verdict.check_versions),
         "sandbox": verdict.sandbox,
         "snapshot": verdict.snapshot,
     }
+
+
+def _plain(answer: CriterionVerdict) -> JsonObject:
+    values = {one.name: getattr(answer, one.name) for one in fields(answer)}
+    return {name: str(value) if isinstance(value, StrEnum) else value for name, value in values.items()}
 
 
 def _limits(check: CheckSpec) -> JsonObject:
@@ -150,8 +153,10 @@ def _kept(identity: str, record: dict[str, Any]) -> KeptVerdict:
     criteria = read_criteria(reader, [node_of(one) for one in record["criteria"]], no_check_faults)
     if reader.faults or criteria_digest(criteria) != record["criteria_digest"]:
         raise Broken(f"the criteria of the kept verdict {identity} cannot be read")
+    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - judging without replaying goes without it
+
     try:
-        answers = _CRITERIA_VERDICTS.validate_python(record["answers"])
+        answers = TypeAdapter(tuple[CriterionVerdict, ...]).validate_python(record["answers"])
         promise = Promise(**record["promise"])
     except (ValidationError, ValueError, TypeError) as error:
         raise Broken(f"the kept verdict {identity} cannot be read: {error}") from None

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from earnest.contracts.criterion import CheckSpec, Criterion, check_diagnostics, check_to_json
 from earnest.effects.clock import Clock
@@ -35,6 +35,7 @@ EDIT_SNAPSHOT_LIMITS: Final = SnapshotLimits(
     files=EDIT_LIMITS.entries, size_bytes=EDIT_LIMITS.size_bytes, depth=EDIT_LIMITS.depth, links=True
 )
 
+Result = TypeVar("Result")
 LayOut: TypeAlias = Callable[[Path], tuple[Path, Path | None]]
 """Writes work below an empty folder. Answers where it lies and where the files lie that its checks name. May raise
 `OSError`."""
@@ -137,7 +138,7 @@ class Verifier:
         limits = EDIT_SNAPSHOT_LIMITS if bases else self._snapshot_limits
         async with _scratch() as scratch:
             try:
-                taken = await asyncio.to_thread(_taken_in, lay_out, scratch, limits)
+                taken = await _in_thread(_taken_in, lay_out, scratch, limits)
             except Refused as refused:
                 return self._not_taken_in(criteria, str(refused), Cause.EVIDENCE)
             except OSError as error:
@@ -154,7 +155,7 @@ class Verifier:
             )
             verdict = await self._asked(await self._judged(criteria, subject, taken))
             if keep is not None:
-                await asyncio.to_thread(keep, taken.snapshot, verdict)
+                await _in_thread(keep, taken.snapshot, verdict)
             return verdict
 
     async def judge(self, criteria: Sequence[Criterion], subject: Subject) -> Verdict:
@@ -325,6 +326,16 @@ async def _scratch() -> AsyncIterator[Path]:
         yield Path(folder.name)
     finally:
         await asyncio.to_thread(folder.cleanup)
+
+
+async def _in_thread(function: Callable[..., Result], *arguments: object) -> Result:
+    """Call it in a thread. Whoever is cancelled meanwhile waits for its end: it writes where is to be tidied up."""
+    task = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 def _taken_in(lay_out: LayOut, scratch: Path, limits: SnapshotLimits) -> _Taken:

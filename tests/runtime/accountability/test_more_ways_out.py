@@ -331,11 +331,12 @@ def test_a_vote_that_leads_into_a_lockdown_is_told_like_any_other_way_into_it(du
 
 def test_an_unaccepted_task_says_nothing_to_the_judge_of_an_accepted_one(make_duty: MakeDuty) -> None:
     """Its words are the agent's, and what is asked for is told to the judge in ours."""
-    duty, judge = judged_by(make_duty, True, True, True)
+    duty, judge = judged_by(make_duty, *[True] * 4)
     duty.pin(ESSAY)
     duty.cycle(ESSAY, "- [ ] b | The essay is known to be good | required | verify: nothing", reply="Tides.")
-    (about_essay,) = (asked for asked in judge.asked if "why high water comes later" in asked)
-    assert "known to be good" not in about_essay
+    about_essay = [asked for asked in judge.asked if "why high water comes later" in asked]
+    assert len(about_essay) == 2
+    assert not any("known to be good" in asked for asked in about_essay)
 
 
 def test_two_that_judge_the_same_heartbeat_book_it_once(duty: Duty) -> None:

@@ -27,7 +27,7 @@ from earnest.testing.model_server import (
     thinking_first,
     two_objects,
 )
-from earnest.testing.scripted_judge import approves, judgement, rejects
+from earnest.testing.scripted_judge import approves, judgement, rejects, statements_of
 from earnest.verification.checks.llm_judge import is_same_model
 from earnest.verification.plugin import Promise
 from earnest.verification.verdict import Answer, Cause
@@ -37,23 +37,30 @@ from .judging_cases import GOOD, judged, model_at
 
 def changed(**changes: Any) -> Behaviour:
     """A perfect answer with these top-level keys changed."""
-    return lambda request: answers({**judgement(request), **changes})
+    return lambda request: answers({**judgement(request.prompt), **changes})
 
 
 def entry(**changes: Any) -> Behaviour:
-    """A perfect answer with these keys of its first criterion changed."""
+    """A perfect answer with these keys of its first entry changed."""
 
     def behave(request: Request) -> Reply:
-        given: Any = judgement(request)
-        given["criteria"][0].update(changes)
+        given: Any = judgement(request.prompt)
+        given["statements"][0].update(changes)
         return answers(given)
 
     return behave
 
 
+def swapped(request: Request) -> Reply:
+    """A perfect answer whose first two entries stand in each other's place."""
+    given: Any = judgement(request.prompt)
+    one, other, *rest = given["statements"]
+    return answers({"statements": [other, one, *rest]})
+
+
 def spoilt(text: str, by: str) -> Behaviour:
     """A perfect answer in which one text is replaced by another."""
-    return lambda request: says(json.dumps(judgement(request)).replace(text, by))
+    return lambda request: says(json.dumps(judgement(request.prompt)).replace(text, by))
 
 
 async def test_a_judge_that_says_yes_in_perfect_form_verifies(tmp_path: Path) -> None:
@@ -72,44 +79,40 @@ async def test_a_judge_that_says_no_in_perfect_form_fails_the_work(tmp_path: Pat
 
 UNREADABLE: dict[str, Behaviour] = {
     "prose": says("Yes, the work is verified."),
-    "prose around": lambda request: prose_around(judgement(request)),
-    "a code block": lambda request: fenced(judgement(request)),
-    "a think block": lambda request: thinking_first(judgement(request)),
-    "two objects": lambda request: two_objects(judgement(request), judgement(request)),
-    "an object and its opposite": lambda request: two_objects(judgement(request, "C1"), judgement(request)),
-    "a list of the object": lambda request: answers([judgement(request)]),
+    "prose around": lambda request: prose_around(judgement(request.prompt)),
+    "two code blocks": lambda request: says(f"{fenced(judgement(request.prompt)).text}\n" * 2),
+    "a code block with prose": lambda request: says(f"Here:\n{fenced(judgement(request.prompt)).text}"),
+    "a think block": lambda request: thinking_first(judgement(request.prompt)),
+    "two objects": lambda request: two_objects(judgement(request.prompt), judgement(request.prompt)),
+    "an object and its opposite": lambda request: two_objects(
+        judgement(request.prompt, unmet="*"), judgement(request.prompt)
+    ),
+    "a list of the object": lambda request: answers([judgement(request.prompt)]),
     "nothing": says(""),
     "blanks": says("  \n "),
     "null": says("null"),
     "an empty object": says("{}"),
     "the seed's form": answers({"ok": True, "reason": "fine"}),
     "a key more": changed(confidence=1),
-    "a key less": lambda request: answers({"verdict": "verified"}),
-    "the verdict as a boolean": changed(verdict=True),
-    "another verdict": changed(verdict="approved"),
-    "capitals": changed(verdict="VERIFIED"),
-    "no criteria": changed(criteria=[]),
-    "criteria as an object": changed(criteria={"C1": True}),
+    "no statements": changed(statements=[]),
+    "statements as an object": changed(statements={"C1": True}),
+    "another order": swapped,
     "a wrong id": entry(id="C9"),
     "a number for an id": entry(id=1),
-    "false as a text": entry(met="false"),
-    "true as a text": entry(met="true"),
-    "one for true": entry(met=1),
-    "null for true": entry(met=None),
+    "another word": entry(answer="met"),
+    "a truth value": entry(answer=True),
+    "null for a word": entry(answer=None),
     "no reason": entry(reason=""),
     "a reason that is none": entry(reason=7),
-    "a key more in a criterion": entry(score=10),
-    "a verdict against its criteria": entry(met=False),
-    "criteria against the verdict": changed(verdict="not_verified"),
-    "a duplicate key": spoilt('"verdict":', '"verdict": "not_verified", "verdict":'),
-    "a duplicate key within": spoilt('"met":', '"met": false, "met":'),
+    "a key more in an entry": entry(score=10),
+    "a duplicate key": spoilt('"statements":', '"statements": [], "statements":'),
+    "a duplicate key within": spoilt('"answer":', '"answer": "x", "answer":'),
     "a trailing comma": spoilt("}]}", "}],}"),
     "single quotes": spoilt('"', "'"),
     "a comment": spoilt("{", "/* fine */ {"),
-    "NaN": spoilt("true", "NaN"),
-    "a byte order mark": lambda request: says("\ufeff" + json.dumps(judgement(request))),
-    "cut at its length": lambda request: Reply(text=json.dumps(judgement(request)), finish="length"),
-    "filtered": lambda request: Reply(text=json.dumps(judgement(request)), finish="content_filter"),
+    "a byte order mark": lambda request: says("\ufeff" + json.dumps(judgement(request.prompt))),
+    "cut at its length": lambda request: Reply(text=json.dumps(judgement(request.prompt)), finish="length"),
+    "filtered": lambda request: Reply(text=json.dumps(judgement(request.prompt)), finish="content_filter"),
     "a tool call": Reply(tool=("verdict", {"verdict": "verified"}), finish="tool_calls"),
 }
 UNREACHABLE: dict[str, Behaviour] = {
@@ -188,16 +191,57 @@ def test_a_model_is_known_by_its_name(one: str, other: str, same: bool) -> None:
 @pytest.mark.parametrize("kind", ["judge", "judgment"])
 async def test_the_other_names_of_the_kind_mean_it_too(tmp_path: Path, kind: str) -> None:
     verdict = await judged(tmp_path, GOOD, None, kind=kind)
-    assert verdict.check_versions == {"llm_judge": 1}
+    assert verdict.check_versions == {"llm_judge": 2}
 
 
 async def test_all_of_several_askings_must_say_yes(tmp_path: Path) -> None:
-    async with ModelServer(approves, approves, rejects) as server:
+    async with ModelServer(*[approves] * 6, rejects) as server:
         model = model_at(server.base_url)
         twice = await judged(tmp_path / "1", GOOD, model, repeat=2)
         again = await judged(tmp_path / "2", GOOD, model, repeat=2)
     assert (twice.answer, again.answer) == (Answer.VERIFIED, Answer.NOT_VERIFIED)
-    assert len(server.chats) == 3
+    assert len(server.chats) == 8
+
+
+async def test_one_code_block_around_the_whole_answer_is_taken_off(tmp_path: Path) -> None:
+    async with ModelServer(lambda request: fenced(judgement(request.prompt))) as server:
+        assert (await judged(tmp_path, GOOD, model_at(server.base_url))).answer is Answer.VERIFIED
+
+
+async def test_an_answer_that_cannot_be_read_is_asked_for_once_more_and_shown(tmp_path: Path) -> None:
+    async with ModelServer(says("Well, yes."), approves, approves) as server:
+        assert (await judged(tmp_path / "1", GOOD, model_at(server.base_url))).answer is Answer.VERIFIED
+        assert len(server.chats) == 3
+    async with ModelServer(says("Well, yes."), approves, says("Well, no.")) as server:
+        found = (await judged(tmp_path / "2", GOOD, model_at(server.base_url))).criteria[0]
+        assert len(server.chats) == 3
+    assert (found.answer, found.cause) == (Answer.UNCLEAR, Cause.VERIFIER)
+    assert found.reason.endswith("it said: Well, no.")
+
+
+async def test_both_answers_on_the_same_work_must_agree(tmp_path: Path) -> None:
+    for at, behaviours in enumerate([(approves, rejects), (rejects, approves)]):
+        async with ModelServer(*behaviours) as server:
+            verdict = await judged(tmp_path / str(at), GOOD, model_at(server.base_url))
+        found = verdict.criteria[0]
+        assert (found.answer, found.cause) == (Answer.UNCLEAR, Cause.VERIFIER)
+        assert "answers differently" in found.reason
+        assert "answers differently" in verdict.reviews[0].flags[0]
+
+
+@pytest.mark.parametrize("word", ["if_met", "if_not"])
+async def test_a_judge_that_is_wrong_about_what_code_knows_is_believed_on_nothing(tmp_path: Path, word: str) -> None:
+    def always(request: Request) -> Reply:
+        rows = statements_of(request.prompt)
+        return answers({"statements": [{"id": row["id"], "answer": row[word], "reason": "so"} for row in rows]})
+
+    async with ModelServer(always) as server:
+        verdict = await judged(tmp_path, GOOD, model_at(server.base_url))
+    found = verdict.criteria[0]
+    assert len(server.chats) == 1
+    assert (found.answer, found.cause) == (Answer.UNCLEAR, Cause.VERIFIER)
+    assert "the judge is not believed, for it takes for" in found.reason
+    assert (verdict.flags, len(verdict.reviews[0].flags)) == ((), 1)
 
 
 async def test_a_file_that_is_not_there_needs_no_judge(tmp_path: Path) -> None:
@@ -216,11 +260,12 @@ async def test_only_the_named_files_and_our_criteria_are_shown(tmp_path: Path) -
         verdict = await judged(
             tmp_path, work, model_at(server.base_url), config=config, promise=Promise(text="Explain the tides")
         )
-    (chat,) = server.chats
     assert verdict.answer is Answer.VERIFIED
-    assert "only for the author" not in chat.prompt
-    for part in ("It names the moon", "It names no one else", "Explain the tides", "fifty minutes"):
-        assert part in chat.prompt
+    assert len(server.chats) == 2
+    for chat in server.chats:
+        assert "only for the author" not in chat.prompt
+        for part in ("It names the moon", "It names no one else", "Explain the tides", "fifty minutes"):
+            assert part in chat.prompt
 
 
 @pytest.mark.parametrize(

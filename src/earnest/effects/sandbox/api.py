@@ -210,7 +210,8 @@ class SandboxSettings:
     Under WORK `home` is shown read-only at its own path, if given. `masked` and every known place of keys and
     credentials in it are hidden in all that is shown, and refused as a mount of a WORK execution. At most `slots`
     executions run at once (more wait; joined ones count as one), and `pool` sandboxes for plain VERIFY executions stand
-    ready, as many again for each program. `binaries` replaces the search for bubblewrap.
+    ready, as many again for each program. `binaries` replaces the search for bubblewrap. A green self-test is kept in
+    the folder `kept`, if only its owner writes there, and believed for a day while nothing that it depends on differs.
     """
 
     home: Path | None = None
@@ -218,6 +219,7 @@ class SandboxSettings:
     slots: int = 4
     pool: int = 2
     binaries: tuple[Path, ...] | None = None
+    kept: Path | None = None
 
 
 class Sandbox(Protocol):
@@ -236,7 +238,7 @@ class Sandbox(Protocol):
         ...
 
     async def self_test(self, max_age_ms: int = 0, /) -> SelfTest:
-        """Attack the real backend from inside, unless that was done within the last `max_age_ms`.
+        """Attack the real backend from inside, unless that was done, or a kept result taken up, within `max_age_ms`.
 
         While the last result is not green, `run` answers `refused`; `run` tests first if nobody has.
         """

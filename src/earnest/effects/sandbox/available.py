@@ -34,13 +34,14 @@ async def open_sandbox(settings: SandboxSettings, clock: Clock) -> Sandbox:
         if launcher.version(binary) is None:
             faults.append(f"{binary} cannot be executed")
             continue
+        sandbox = BubblewrapSandbox(settings, clock, host, launcher, binary)
+        if sandbox.recall():
+            return sandbox
         try:
-            first = await begin(launcher, binary, PLAIN)
+            sandbox.keep(await begin(launcher, binary, PLAIN))
         except (EarnestError, TimeoutError) as error:
             faults.append(f"{binary}: {error or 'it did not start in time'}")
             continue
-        sandbox = BubblewrapSandbox(settings, clock, host, launcher, binary)
-        sandbox.keep(first)
         return sandbox
     await launcher.close()
     return UnavailableSandbox(f"no bubblewrap works ({'; '.join(faults)}): {HOW_TO_INSTALL}", clock)

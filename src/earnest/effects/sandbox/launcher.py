@@ -15,6 +15,7 @@ from typing import Final
 
 from earnest.effects.sandbox import bubblewrap, forker
 from earnest.effects.sandbox.bubblewrap import Shape
+from earnest.effects.sandbox.compiled import marshalled
 from earnest.effects.sandbox.host import Host
 from earnest.effects.sandbox.seccomp import filter_bytes
 from earnest.foundation.errors import Refused, Unavailable
@@ -263,7 +264,6 @@ class Launcher:
 
 
 def _compiled(name: str) -> bytes:
-    """A file of this folder as the content of a .pyc file, so that a start compiles nothing."""
-    source = Path(__file__).with_name(name).read_text(encoding="utf-8")
-    code = compile(source, name, "exec", dont_inherit=True, optimize=2)
-    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+    """A program of this folder as the content of a .pyc file, so that a start compiles nothing."""
+    path = Path(__file__).with_name(name)
+    return importlib.util.MAGIC_NUMBER + bytes(12) + marshalled(path.stem, path)

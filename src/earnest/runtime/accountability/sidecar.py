@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import json
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -81,16 +81,14 @@ class Sidecar:
             for criteria in self._criteria(asked, _paths(heartbeat))
         )
         claims = partial(_lay_out_claims, heartbeat, asked)
-        found = await self._answered(probed, claims, self._judge)
+        found = await self._answered(probed, claims)
         work = partial(self._lay_out, heartbeat, claims)
-        found |= await self._answered(checked, work, self._judge)
+        found |= await self._answered(checked, work)
         truth = "Measured beside it:\n" + "".join(f"{task}: {one.reason}\n" for task, one in found.items())
-        return found | await self._answered(judged, partial(work, truth=truth), self._judge_twice)
+        return found | await self._answered(judged, partial(work, truth=truth))
 
-    async def _answered(
-        self, question: _Question, lay_out: LayOut, judge: Callable[[_Question, Snapshot], Awaitable[Findings]]
-    ) -> Findings:
-        """What `judge` finds in a folder of its own, which is there as long as it looks."""
+    async def _answered(self, question: _Question, lay_out: LayOut) -> Findings:
+        """What is found in a folder of its own, which is there as long as somebody looks."""
         if not question.criteria:
             return {}
         async with _scratch() as folder:
@@ -100,23 +98,7 @@ class Sidecar:
                 return _all_unclear(question.tasks, Cause.EVIDENCE, str(refused))
             except (OSError, Broken, Unavailable) as error:
                 return _all_unclear(question.tasks, Cause.VERIFIER, f"it cannot be laid out: {error}")
-            return await judge(question, snapshot)
-
-    async def _judge_twice(self, question: _Question, snapshot: Snapshot) -> Findings:
-        """A model's no is asked for again: one that it does not repeat is its noise, and decides nothing."""
-        first = await self._judge(question, snapshot)
-        refused = {task for task, one in first.items() if one.answer is Answer.NOT_VERIFIED}
-        pairs = zip(question.criteria, question.tasks, strict=True)
-        doubted = tuple(criterion for criterion, task in pairs if task.id in refused)
-        if not doubted:
-            return first
-        second = await self._judge(replace(question, criteria=doubted), snapshot)
-        noise = {
-            task: replace(one, answer=Answer.UNCLEAR, cause=Cause.VERIFIER, reason="the judge contradicts itself")
-            for task, one in first.items()
-            if task in refused and second[task].answer is not Answer.NOT_VERIFIED
-        }
-        return {**first, **noise}
+            return await self._judge(question, snapshot)
 
     async def _judge(self, question: _Question, snapshot: Snapshot) -> Findings:
         found: Findings = {}

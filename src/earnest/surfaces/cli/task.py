@@ -10,7 +10,7 @@ from typing import Final
 
 from earnest.app.model_settings import ModelSettings
 from earnest.app.platform import Platform, open_platform
-from earnest.app.readers import order_of, spec_of
+from earnest.app.readers import order_of
 from earnest.app.settings import Settings, read_settings
 from earnest.effects.bus.api import Envelope
 from earnest.engine.codec import encode
@@ -183,6 +183,8 @@ def _with_program(order: RequestOrder, request: Request) -> RequestOrder:
     program = ProgramOrder(command=command_of(request.executor), sandbox=request.executor_sandbox)
     if request.spec is None:
         return replace(order, program=program)
+    from earnest.app.judging import spec_of  # noqa: PLC0415 - only runs of programs need it
+
     spec, folder = spec_of(request.spec)
     return replace(order, program=program, spec=spec, folder=folder, replans=PROGRAM_REPLANS)
 

@@ -1,12 +1,13 @@
 """Check kind `llm_judge`: does a model find that the work meets its criteria? For what no machine can decide.
 
-The model's word counts only where it is in perfect form and nothing in the work asks for a person. A judge that is
-missing, silent or unreadable decides nothing: that is our failure and never the work's.
+The model's word counts only where it is in perfect form, right about everything that code knows, the same about the
+same work in two forms, and where nothing in the work asks for a person. A judge that is missing, silent, unreadable or
+wrong decides nothing: that is our failure and never the work's.
 """
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -17,20 +18,23 @@ from earnest.effects.llm.api import ChatModel, Finish
 from earnest.effects.workspace.snapshot import Snapshot, SnapshotEntry
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
-from earnest.foundation.text import printable
+from earnest.foundation.text import head_tail, printable
+from earnest.verification.judging.decoys import statements
 from earnest.verification.judging.flags import flags_of
-from earnest.verification.judging.prompt import ShownFile, answer_schema, judge_messages
+from earnest.verification.judging.prompt import FORMS, ShownFile, answer_schema, judge_messages
 from earnest.verification.judging.reply import JudgeReply, UnreadableReply, read_reply
 from earnest.verification.paths import is_match, path_fault, read_entry
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 from earnest.verification.reviews.asking import decided, decision_on, review_about, waiting
-from earnest.verification.reviews.review import Decider, Rubric
+from earnest.verification.reviews.review import Decider, Review, Rubric
 
 FILES_MAX: Final = 50
 CRITERIA_MAX: Final = 20
 CRITERION_CHARACTERS_MAX: Final = 2_000
 SHOWN_BYTES_MAX: Final = 100_000
 PROBLEMS_SHOWN_MAX: Final = 5
+ASKED_AGAIN_MAX: Final = 1
+REPLY_SHOWN_CHARACTERS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +55,7 @@ class LlmJudgeCheck:
     """See docs/checks/llm_judge.md."""
 
     kind = "llm_judge"
-    version = 1
+    version = 2
     runs_code = False
     reproducible = False
 
@@ -65,7 +69,8 @@ class LlmJudgeCheck:
         missing = _missing(wanted, subject.snapshot)
         if missing:
             return Findings(passed=False, reason=f"{', '.join(missing[:PROBLEMS_SHOWN_MAX])}: not in the work")
-        shown = await asyncio.to_thread(_shown, wanted, subject.snapshot)
+        criteria = _numbered(wanted.criteria or (tools.criterion.text,))
+        shown = await asyncio.to_thread(_shown, wanted, subject.snapshot, [text for _, text in criteria])
         no_judge = _no_judge(subject, tools)
         why = no_judge or "a model's yes is not enough here"
         flags = shown.flags
@@ -76,15 +81,24 @@ class LlmJudgeCheck:
         model, chance = tools.judges.model, tools.judges.chance
         if no_judge or model is None or chance is None:
             return waiting(review)
-        criteria = _numbered(wanted.criteria or (tools.criterion.text,))
-        reply = await _ask(model, chance, subject, criteria, shown.files)
-        evidence = tuple(file.path for file in shown.files)
-        if reply.unmet:
-            reasons = "; ".join(f"{identity}: {reason}" for identity, reason in reply.unmet)
-            return Findings(passed=False, reason=f"the judge finds not met {reasons}", evidence=evidence)
-        if flags:
-            return waiting(review, passed=True)
-        return Findings(passed=True, reason="the judge finds every criterion met", evidence=evidence)
+        hearing = _Hearing(model=model, chance=chance, task=subject.promise.text, criteria=criteria, files=shown.files)
+        return _findings(await hearing.replies(), review, tuple(file.path for file in shown.files))
+
+
+def _findings(replies: Sequence[JudgeReply], review: Review, evidence: tuple[str, ...]) -> Findings:
+    """What the replies come to. A doubt about the judge is a flag for the person who decides, not against the work."""
+    last = replies[-1]
+    doubt = f"the judge is not believed, for {last.wrong}" if last.wrong else ""
+    if not doubt and replies[0].unmet.keys() != last.unmet.keys():
+        doubt = "the judge answers differently when it is shown the same work in another form"
+    if doubt:
+        return replace(waiting(replace(review, why=doubt, flags=(*review.flags, doubt))), flags=())
+    if last.unmet:
+        reasons = "; ".join(f"{identity}: {reason}" for identity, reason in last.unmet.items())
+        return Findings(passed=False, reason=f"the judge finds not met {reasons}", evidence=evidence)
+    if review.flags:
+        return waiting(review, passed=True)
+    return Findings(passed=True, reason="the judge finds every criterion met", evidence=evidence)
 
 
 def _read(reader: Reader, node: Node) -> _Config:
@@ -104,7 +118,7 @@ def _missing(wanted: _Config, snapshot: Snapshot) -> list[str]:
     return [path for path in wanted.files if not any(is_match(entry.path, path) for entry in snapshot.entries)]
 
 
-def _shown(wanted: _Config, snapshot: Snapshot) -> _Shown:
+def _shown(wanted: _Config, snapshot: Snapshot, criteria: Sequence[str]) -> _Shown:
     """The texts, whole ones only: half a file could be read as something else."""
     files: list[ShownFile] = []
     left_out: list[str] = []
@@ -119,7 +133,7 @@ def _shown(wanted: _Config, snapshot: Snapshot) -> _Shown:
         else:
             left_bytes -= entry.size_bytes
             files.append(ShownFile(path=entry.path, text=text))
-    return _Shown(files=tuple(files), flags=(*flags_of(files), *left_out[:PROBLEMS_SHOWN_MAX]))
+    return _Shown(files=tuple(files), flags=(*flags_of(files, criteria), *left_out[:PROBLEMS_SHOWN_MAX]))
 
 
 def _text(snapshot: Snapshot, entry: SnapshotEntry) -> str | None:
@@ -152,24 +166,41 @@ def _numbered(criteria: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((f"C{at}", text) for at, text in enumerate(criteria, start=1))
 
 
-async def _ask(
-    model: ChatModel,
-    chance: Chance,
-    subject: Subject,
-    criteria: Sequence[tuple[str, str]],
-    files: Sequence[ShownFile],
-) -> JudgeReply:
-    """What the model answers. The time part of the delimiter is guessable, its 80 random bits are not."""
-    delimiter, call_id = chance.new_id(0), chance.new_id(0)
-    ids = [identity for identity, _ in criteria]
-    messages = judge_messages(subject.promise.text, criteria, files, delimiter)
-    answer = await model.complete(messages, call_id=call_id, schema=answer_schema(ids))
-    if answer.finish is not Finish.STOP:
-        raise Unavailable(f"the judge {answer.model} did not finish its answer ({answer.finish})")
-    try:
-        return read_reply(answer.text, ids)
-    except UnreadableReply as problem:
-        raise Unavailable(f"the judge's answer does not count: {printable(str(problem))}") from None
+@dataclass(slots=True, kw_only=True)
+class _Hearing:
+    """A model, asked about one work: once in each form, and once more in all if a reply could not be read."""
+
+    model: ChatModel
+    chance: Chance
+    task: str
+    criteria: Sequence[tuple[str, str]]
+    files: Sequence[ShownFile]
+    unreadable: int = 0
+
+    async def replies(self) -> list[JudgeReply]:
+        """One for each form; a reply that cannot be believed is the last. Raises `Unavailable`."""
+        heard: list[JudgeReply] = []
+        while len(heard) < FORMS and not (heard and heard[-1].wrong):
+            try:
+                heard.append(await self._ask(len(heard)))
+            except UnreadableReply as problem:
+                self.unreadable += 1
+                if self.unreadable > ASKED_AGAIN_MAX:
+                    raise Unavailable(f"the judge's answer does not count: {printable(str(problem))}") from None
+        return heard
+
+    async def _ask(self, form: int) -> JudgeReply:
+        """Statements, words and delimiter are new each time; 80 bits of the delimiter cannot be guessed."""
+        asked = statements(self.criteria, self.files, self.chance)
+        messages = judge_messages(self.task, asked, self.files, self.chance.new_id(0), form)
+        answer = await self.model.complete(messages, call_id=self.chance.new_id(0), schema=answer_schema(asked))
+        said = head_tail(" ".join(answer.text.split()), REPLY_SHOWN_CHARACTERS)
+        if answer.finish is not Finish.STOP:
+            raise UnreadableReply(f"{answer.model} did not finish it ({answer.finish}); it said: {said}")
+        try:
+            return read_reply(answer.text, asked)
+        except UnreadableReply as problem:
+            raise UnreadableReply(f"{problem}; it said: {said or 'nothing'}") from None
 
 
 CHECK = LlmJudgeCheck()

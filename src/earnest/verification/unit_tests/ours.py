@@ -5,17 +5,13 @@ import io
 import sys
 import types
 import unittest
+from functools import cache
 from typing import Any, Final
-from unittest import mock
 
 from earnest.verification.unit_tests.library import Malformed, Node
 from earnest.verification.unit_tests.operations import FORWARDED
 
 HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
-SECRET: Final = frozenset(dir(mock.NonCallableMagicMock())) | {"call_args", "call_args_list", "call_count"}
-"""What the submission may not see or change of a mock: the test's records."""
-FRAMEWORK: Final = frozenset(dir(unittest.IsolatedAsyncioTestCase()))
-"""What is not open of a test that hands over itself: how it asserts, and what it does when it ends."""
 UNARY: Final[dict[str, Any]] = {
     "__iter__": iter,
     "__next__": next,
@@ -102,7 +98,7 @@ def _look(thing: object, operation: str, name: str, given: list[Any]) -> object:
 
 def is_kept(thing: object, name: str) -> bool:
     """True for what stays as it is: methods, and mocks, which keep the test's records."""
-    return isinstance(thing, mock.NonCallableMock) or callable(getattr(type(thing), name, None))
+    return _is_mock(thing) or callable(getattr(type(thing), name, None))
 
 
 def is_open(thing: object, name: str) -> bool:
@@ -110,10 +106,30 @@ def is_open(thing: object, name: str) -> bool:
     kind = type(thing)
     if name.startswith("_") or isinstance(thing, type):
         return False
-    if isinstance(thing, mock.NonCallableMock):
-        return name not in SECRET
-    if isinstance(thing, unittest.TestCase) and name in FRAMEWORK:
+    if _is_mock(thing):
+        return name not in _of_mocks()
+    if isinstance(thing, unittest.TestCase) and name in _of_tests():
         return False
     if isinstance(thing, io.IOBase | types.SimpleNamespace):
         return True
     return bool(kind.__flags__ & HEAP_TYPE) and kind.__module__ in OPEN_MODULES
+
+
+def _is_mock(thing: object) -> bool:
+    """Where nobody imported mocks, there are none: loading them takes longer than all else of this side."""
+    module = sys.modules.get("unittest.mock")
+    return module is not None and isinstance(thing, module.NonCallableMock)
+
+
+@cache
+def _of_mocks() -> frozenset[str]:
+    """What the submission may not see or change of a mock: the test's records."""
+    from unittest import mock  # noqa: PLC0415
+
+    return frozenset(dir(mock.NonCallableMagicMock())) | {"call_args", "call_args_list", "call_count"}
+
+
+@cache
+def _of_tests() -> frozenset[str]:
+    """What is not open of a test that hands over itself: how it asserts, and what it does when it ends."""
+    return frozenset(dir(unittest.IsolatedAsyncioTestCase()))

@@ -7,11 +7,11 @@ here, compiled: nothing of the host has to be shown inside.
 import functools
 import importlib.util
 import marshal
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Final
 
 from earnest.effects.sandbox.api import Program
+from earnest.effects.sandbox.compiled import marshalled
 from earnest.foundation.errors import Unavailable
 
 PACKAGE: Final = "earnest.verification.unit_tests"
@@ -59,7 +59,7 @@ def submission_program() -> Program:
 def tests_program(runner: str) -> Program:
     """Runs tests with `unittest` or `pytest`."""
     modules = _own(*BOTH, *TESTS)
-    imports: tuple[str, ...] = (*STDLIB, "unittest", "unittest.mock", f"{PACKAGE}.stand_in")
+    imports: tuple[str, ...] = (*STDLIB, "unittest", f"{PACKAGE}.stand_in")
     if runner == "pytest":
         modules |= _own("ready_pytest") | _distribution()
         imports += (f"{PACKAGE}.ready_pytest",)
@@ -101,5 +101,4 @@ def _root(package: str) -> Path:
 
 
 def _module(name: str, path: Path) -> tuple[bool, bytes]:
-    code = SourceFileLoader(name, str(path)).get_code(name)
-    return path.name == "__init__.py", marshal.dumps(code)
+    return path.name == "__init__.py", marshalled(name, path)

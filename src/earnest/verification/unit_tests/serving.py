@@ -8,7 +8,6 @@ succeeded, node, table, changes, out, err, classes, files, warnings]`. In betwee
 succeeded, node, table]`.
 """
 
-import asyncio
 import builtins
 import contextlib
 import copy
@@ -77,7 +76,7 @@ class Server:
         self._warned: list[Node] = []
         self._asking = threading.RLock()
         self._asked = 0
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop: Any = None
         self._out = sys.stdout = Output(sys.stdout)
         self._err = sys.stderr = Output(sys.stderr)
         sys.stdin = Input(lambda operation: self.ask(operation, 0))
@@ -188,6 +187,8 @@ class Server:
     def _run(self, awaitable: Any) -> object:
         """To its end, on a loop of our own."""
         if self._loop is None:
+            import asyncio  # noqa: PLC0415 - loading it takes longer than most submissions run
+
             self._loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self._loop)
 

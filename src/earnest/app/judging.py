@@ -1,0 +1,122 @@
+"""What surfaces may ask of verification without taking the data directory. Loads what judging needs, no more."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+
+from earnest.app import places
+from earnest.app.judging_settings import JudgingSettings
+from earnest.app.sandboxes import POOL, open_for
+from earnest.app.verifiers import bare_verifier, verdict_book, verifier_for
+from earnest.contracts.spec import VerificationSpec
+from earnest.effects.clock import Clock, SystemChance, SystemClock
+from earnest.effects.sandbox.api import Sandbox
+from earnest.runtime.judging import Judged, Keeping, Replayed, judged, linted, replayed
+from earnest.runtime.submission import Submission, read_spec, read_submissions
+from earnest.verification.lint import Complaint
+from earnest.verification.plugin import Reviews
+from earnest.verification.registry import Registry
+from earnest.verification.reviews.review import Decision
+from earnest.verification.service import PARALLEL_CHECKS, Verifier
+from earnest.verification.verdict import Verdict
+
+
+class _Reviews:
+    """See `Reviews`. What reads and writes books is loaded when somebody has to be asked."""
+
+    def __init__(self, books: Path, clock: Clock) -> None:
+        self._books = books
+        self._clock = clock
+
+    async def find(self, review_id: str, /) -> Decision | None:
+        """See `Reviews`."""
+        return await self._book().find(review_id)
+
+    async def ask(self, verdict: Verdict, /) -> None:
+        """See `Reviews`."""
+        await self._book().ask(verdict)
+
+    def _book(self) -> Reviews:
+        from earnest.app.reviews import reviews_beside  # noqa: PLC0415
+
+        return reviews_beside(self._books, self._clock)
+
+
+def spec_of(spec: Path) -> tuple[VerificationSpec, Path]:
+    """A specification, and the folder that the files lie in which its checks name. Raises `Faulty`."""
+    return read_spec(spec, bare_verifier(SystemClock())), spec.absolute().parent
+
+
+def submissions_of(spec: Path, works: Sequence[Path]) -> tuple[Submission, ...]:
+    """What is to be judged, in order; nothing is opened for it. Raises `Faulty`."""
+    return read_submissions(spec, works, bare_verifier(SystemClock()))
+
+
+async def verdicts_on(
+    submissions: Sequence[Submission],
+    settings: JudgingSettings,
+    tell: Callable[[Submission, Judged], None],
+    *,
+    keep: bool | None = None,
+) -> list[Judged]:
+    """Judge them in one sandbox, as many at once as there are processors; `tell` is told of each in its turn.
+
+    The verdicts are kept for a replay, by default if there is a data directory.
+    """
+    clock = SystemClock()
+    if keep is None:
+        keep = settings.home.is_dir()
+    if keep:
+        with contextlib.suppress(OSError):  # told when the verdict cannot be kept
+            settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    keeping = Keeping(book=verdict_book(settings), clock=clock) if keep else None
+    at_once = asyncio.Semaphore(min(PARALLEL_CHECKS, len(os.sched_getaffinity(0))))
+
+    async def judge(one: Submission) -> Judged:
+        async with at_once:
+            return await judged(verifier, one.spec, one.base_folder, one.work, keep_in=keeping)
+
+    async with _verifying(settings, clock, pool=POOL if len(submissions) > 1 else 0) as verifier:
+        tasks = [asyncio.ensure_future(judge(one)) for one in submissions]
+        try:
+            for one, task in zip(submissions, tasks, strict=True):
+                tell(one, await task)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        return [task.result() for task in tasks]
+
+
+async def replay_of(name: str, settings: JudgingSettings) -> Replayed:
+    """Judge a kept verdict again. Raises `Refused("verdict_unknown")` and `Refused("evidence_gone")`."""
+    async with _verifying(settings, SystemClock()) as verifier:
+        return await replayed(verifier, Registry(), verdict_book(settings), name)
+
+
+async def lint_of(spec_path: Path, settings: JudgingSettings) -> list[Complaint]:
+    """Try a specification on worthless work. Raises `Faulty` for a faulty one."""
+    clock = SystemClock()
+    spec = read_spec(spec_path, bare_verifier(clock))
+    path = spec_path.absolute()  # noqa: ASYNC240 - nothing is looked up
+    async with _sandbox(settings, clock) as sandbox:
+        return await linted(bare_verifier(clock, sandbox), Registry(), spec, path)
+
+
+@contextlib.asynccontextmanager
+async def _verifying(settings: JudgingSettings, clock: Clock, *, pool: int = POOL) -> AsyncIterator[Verifier]:
+    """A verifier with a sandbox of its own, which asks people in the books of whoever writes them."""
+    async with _sandbox(settings, clock, pool) as sandbox:
+        reviews = _Reviews(places.books(settings.home), clock)
+        yield verifier_for(settings, sandbox, clock=clock, chance=SystemChance(), reviews=reviews)
+
+
+@contextlib.asynccontextmanager
+async def _sandbox(settings: JudgingSettings, clock: Clock, pool: int = POOL) -> AsyncIterator[Sandbox]:
+    sandbox = await open_for(settings, clock, pool=pool)
+    try:
+        yield sandbox
+    finally:
+        await sandbox.close()

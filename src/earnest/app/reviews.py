@@ -1,0 +1,34 @@
+"""Where people are asked: in books that this process writes, or beside whoever does."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
+from pathlib import Path
+
+from earnest.effects.clock import Clock
+from earnest.effects.storage.database import Database
+from earnest.effects.storage.reader import ReadPool
+from earnest.runtime.review_book import ReviewBook
+
+
+def reviews_in(database: Database, clock: Clock) -> ReviewBook:
+    """People are asked in books that this process writes."""
+    return ReviewBook(clock=clock, reading=lambda: nullcontext(database), writing=lambda: nullcontext(database))
+
+
+def reviews_beside(books: Path, clock: Clock) -> ReviewBook:
+    """People are asked in books that are opened only when somebody must be asked: they may be another process's."""
+
+    @contextmanager
+    def reading() -> Iterator[ReadPool | None]:
+        if not books.is_file():
+            yield None
+            return
+        with closing(ReadPool.open_reader(books)) as pool:
+            yield pool
+
+    @contextmanager
+    def writing() -> Iterator[Database]:
+        with closing(Database.open(books, clock)) as database:
+            yield database
+
+    return ReviewBook(clock=clock, reading=reading, writing=writing)

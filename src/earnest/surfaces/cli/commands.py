@@ -1,0 +1,74 @@
+"""The commands of `earnest`: doors only. Nothing heavy is imported before a command needs it."""
+
+import sys
+from importlib import import_module
+from typing import Annotated, Any, Final
+
+import typer
+
+from earnest import __version__
+
+COMMANDS: Final = {
+    "chat": "chat",
+    "run": "run",
+    "runs": "runs",
+    "show": "runs",
+    "diff": "edits",
+    "apply": "edits",
+    "undo": "edits",
+    "verify": "verify",
+    "replay": "verify",
+    "dream": "dream",
+    "serve": "serve",
+    "simulate": "simulate",
+    "recompute": "simulate",
+    "doctor": "doctor",
+    "wallet": "wallet",
+}
+"""Each command's file; the function bears its name."""
+GROUPS: Final = ("audit", "memory", "review", "journal", "keys", "heartbeat", "jobs")
+
+
+def app_of(chosen: str = "") -> typer.Typer:
+    """The program with the command or group that is `chosen`, loaded alone; with all of them if that is none."""
+    app = typer.Typer(
+        name="earnest",
+        help="Work under contract: promises with criteria, recorded evidence, verdicts, consequences.",
+        invoke_without_command=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(root)
+    known = chosen in COMMANDS or chosen in GROUPS
+    for name, file in COMMANDS.items():
+        if name == chosen or not known:
+            app.command(name=name)(getattr(_file(file), name))
+    for name in GROUPS:
+        if name == chosen or not known:
+            app.add_typer(_file(name).app, name=name)
+    return app
+
+
+def _file(name: str) -> Any:
+    return import_module(f"earnest.surfaces.cli.{name}")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"earnest {__version__}")
+        raise typer.Exit
+
+
+def root(
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001 - answered by its callback
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Work under contract: promises with criteria, recorded evidence, verdicts, consequences."""
+    if context.invoked_subcommand is None:
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            typer.echo(context.get_help(), err=True)
+            raise typer.Exit(3)
+        _file("chat").chat()

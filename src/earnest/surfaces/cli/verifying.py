@@ -1,0 +1,115 @@
+"""Judging by hand, as it is printed, and with which exit code it ends."""
+
+import asyncio
+import signal
+from collections.abc import Coroutine, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TypeVar
+
+from earnest.app.judging import lint_of, replay_of, submissions_of, verdicts_on
+from earnest.app.judging_settings import read_judging_settings
+from earnest.contracts.spec import VerificationSpec
+from earnest.foundation.errors import Diagnostic, Faulty
+from earnest.runtime.judging import Judged
+from earnest.runtime.submission import Submission
+from earnest.surfaces.cli.printing import complain, say, say_json, tell
+from earnest.verification.verdict import Answer, verdict_to_json
+
+Result = TypeVar("Result")
+EXIT_CODES = {"verified": 0, "not_verified": 1, "unclear": 2}
+REPLAY_CODES = {"agrees": 0, "disagrees": 1, "different_now": 2, "not_comparable": 2}
+
+
+def judge_again(verdict: str, *, as_json: bool) -> int:
+    """Judge what a kept verdict was about, and compare; gives the exit code."""
+    found = _run(replay_of(verdict, read_judging_settings()))
+    if as_json:
+        rows = [{"id": one.id, "agreement": one.agreement.value, "detail": one.detail} for one in found.comparisons]
+        told = {"id": found.kept.id, "criteria": rows, "now": verdict_to_json(found.verdict)}
+        say_json(told)
+    else:
+        say(*(f"{one.agreement:<15} {one.id}  {one.detail}" for one in found.comparisons))
+    codes = {REPLAY_CODES[one.agreement] for one in found.comparisons}
+    return 1 if 1 in codes else max(codes)
+
+
+def judge(spec: Path, submissions: Sequence[Path], *, as_json: bool, keep: bool | None) -> int:
+    """Judge them and say what each came to; gives the exit code."""
+    settings = read_judging_settings()
+    handed_in = submissions_of(spec, submissions)
+    several = len(submissions) > 1
+
+    told = 0
+
+    def tell_of(submission: Submission, judged: Judged) -> None:
+        nonlocal told
+        told += 1
+        if not several and not as_json:
+            _say_at_length(submission.spec, judged)
+        elif not as_json:
+            _say_shortly(submission, judged)
+        elif several:
+            tell(f"{told} of {len(submissions)} judged" if told < len(submissions) else "")
+        if judged.unkept:
+            complain([f"the verdict is not kept: {judged.unkept}"])
+
+    found = _run(verdicts_on(handed_in, settings, tell_of, keep=keep))
+    if as_json:
+        rows = [
+            {**({"submission": str(given)} if several else {}), **verdict_to_json(one.verdict), **_id(one)}
+            for given, one in zip(submissions, found, strict=True)
+        ]
+        say_json(rows if several else rows[0])
+    worst = max((one.verdict.answer for one in found), key=list(Answer).index)
+    return EXIT_CODES[worst]
+
+
+def _id(judged: Judged) -> dict[str, str]:
+    return {"id": judged.id} if judged.id else {}
+
+
+def _say_shortly(submission: Submission, judged: Judged) -> None:
+    reasons = (f"{one.id}: {one.reason}" for one in judged.verdict.criteria if one.answer != "verified")
+    say("  ".join((f"{judged.verdict.answer:<12}", str(submission.work), *reasons)))
+
+
+def _say_at_length(spec: VerificationSpec, judged: Judged) -> None:
+    for criterion, line in zip(spec.criteria, judged.verdict.criteria, strict=True):
+        say(f"{line.answer:<12}  {line.id}: {criterion.text}", f"{'':<12}  {line.reason}")
+    say("", f"{judged.verdict.answer.upper()}  {judged.verdict.snapshot or 'nothing was taken in'}")
+    if judged.id:
+        say(f"kept as {judged.id}")
+
+
+def _run(work: Coroutine[None, None, Result]) -> Result:
+    """Run it to its end. SIGTERM ends it as Ctrl+C does: what was begun is ended and tidied up."""
+
+    async def stoppable() -> Result:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        return await work
+
+    try:
+        return asyncio.run(stoppable())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
+def try_spec(spec: Path, *, as_json: bool) -> int:
+    """Try a specification on worthless work; gives the exit code. Raises `Faulty` for one that lets it pass."""
+    found = _run(lint_of(spec, read_judging_settings()))
+    if as_json:
+        say_json({"complaints": [asdict(one) for one in found]})
+    else:
+        say(*(f"note: {one.criterion}: {one.message}" for one in found if not one.is_grave))
+    grave = [one for one in found if one.is_grave]
+    if grave:
+        raise Faulty(
+            Diagnostic(source=str(spec), line=one.line, message=f"{one.criterion}: {one.message}") for one in grave
+        )
+    untried = any(one.is_untried for one in found)
+    if not as_json:
+        say("not every check could be tried" if untried else "every check that can be tried refuses worthless work")
+    return EXIT_CODES["unclear"] if untried else 0

@@ -11,9 +11,10 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import CodeType
 from typing import Final
 
-from earnest.effects.sandbox import bubblewrap, forker
+from earnest.effects.sandbox import bubblewrap, census, forker
 from earnest.effects.sandbox.bubblewrap import Shape
 from earnest.effects.sandbox.host import Host
 from earnest.effects.sandbox.seccomp import filter_bytes
@@ -63,8 +64,8 @@ class Launcher:
 
     @property
     def mode(self) -> str:
-        """How uids are chosen: part of the sandbox's description."""
-        return "uid per slot" if self._root else "user"
+        """How uids are chosen and limits are kept: part of the sandbox's description."""
+        return ("uid per slot" if self._root else "user") + ", limits by peaks"
 
     async def open(self) -> None:
         """Start the forker. Raises `Unavailable` with the reason, `Refused` for an unknown architecture."""
@@ -260,7 +261,16 @@ class Launcher:
 
 
 def _compiled_pid1() -> bytes:
-    """`pid1.py` as the content of a .pyc file, so that a start compiles nothing."""
-    source = Path(__file__).with_name("pid1.py").read_text(encoding="utf-8")
-    code = compile(source, "pid1.py", "exec", dont_inherit=True, optimize=2)
+    """`pid1.py`, and `census.py` that it imports, as the content of one .pyc file, so that a start compiles nothing."""
+    program = f"""import marshal, sys
+module = sys.modules[{census.__name__!r}] = type(sys)({census.__name__!r})
+exec(marshal.loads({marshal.dumps(_code("census.py"))!r}), vars(module))
+exec(marshal.loads({marshal.dumps(_code("pid1.py"))!r}))
+"""
+    code = compile(program, "pid1", "exec", dont_inherit=True)
     return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+
+
+def _code(name: str) -> CodeType:
+    source = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return compile(source, name, "exec", dont_inherit=True, optimize=2)

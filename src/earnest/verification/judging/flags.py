@@ -19,7 +19,7 @@ _UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 _COMMENT: Final = re.compile(r"<!--|<!\[CDATA\[|^[ \t]*\[(?://|comment|_+)\]:?\s*[#(<]", re.MULTILINE | re.IGNORECASE)
 _HIDING: Final = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d])|<details\b|<template\b|"
-    r"<script\b|<[a-z]+[^<>]{0,300}\s(?:hidden|aria-hidden)\b|color\s*:\s*(?:white|#fff(?:fff)?|transparent)\b|\\phantom\{",
+    r"<script\b|<[a-z][^<>]{0,300}\s(?:hidden|aria-hidden)\b|color\s*:\s*(?:white|#fff(?:fff)?|transparent)\b|\\phantom\{",
     re.IGNORECASE,
 )
 _VERDICT: Final = re.compile(

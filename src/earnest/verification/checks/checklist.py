@@ -41,7 +41,7 @@ _CODE: Final = re.compile(r"(?<!`)`(?P<text>[^`\n]+)`(?!`)")
 _TOKEN: Final = re.compile(r"[\w@+./-]+")
 _QUOTED: Final = re.compile(r'"([^"]+)"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»')
 _CLAUSE: Final = re.compile(r"[.,;:!?()\n\u2013\u2014]|\s-\s|\b(?:and|but|und|aber|et|mais|y|pero)\b", re.I)
-_ACTS: Final = "(?:run|done|made|tested|implemented|written|started|finished|completed?|checked|verified|fixed|built)"
+_ACTS: Final = "(?:run|done|made|tested|implemented|written|started|finished|completed?|checked|verified|fixed|added)"
 _UNDONE: Final = re.compile(
     r"(?:(?:this|these|it|that|which|the|tests?|work|task|part|still|so|i|we|has|have|is|are|was|were|been) )*+"
     rf"(?:not (?:yet )?(?:been )?{_ACTS}|{_ACTS} not yet"

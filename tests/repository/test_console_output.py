@@ -24,7 +24,7 @@ MASKS = (
     (r"\d+ MiB", "SIZE"),
     (r"(earnest|sqlalchemy|lmdb|pydantic|typer|sqlite|bubblewrap) \d[\w.]*", r"\1 VERSION"),
     (r"\d\.\d+\.\d+ on Linux\S+", "PYTHON on LINUX"),
-    (r"\([a-z]+, uid per slot\)|\([a-z]+\)(?=: held)", "(MODE)"),
+    (r"\([a-z]+, uid per slot, limits by peaks\)|\([a-z]+\)(?=: held)", "(MODE)"),
     (r" {2,}", "  "),
 )
 

@@ -7,7 +7,10 @@ import pytest
 from earnest.foundation.canonical import JsonObject
 from earnest.testing.check_conformance import CheckCase, CheckConformance, judged
 from earnest.verification.checks.checklist import CHECK as CHECKLIST
+from earnest.verification.checks.checklist import _puts_off as puts_off
+from earnest.verification.values import address_key
 from earnest.verification.verdict import Answer
+from earnest.verification.visible import is_placeholder, telling_words
 
 CONFIG: JsonObject = {
     "path": "R.md",
@@ -114,3 +117,75 @@ async def test_less_can_be_asked_for(tmp_path: Path) -> None:
 async def test_without_criteria_of_its_own_it_asks_for_those_of_the_spec(tmp_path: Path) -> None:
     found, reason = await told(tmp_path, report(ONE, TWO), {"path": "R.md"})
     assert (found, reason) == (Answer.VERIFIED, "the section 'Evidence' of R.md answers C1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Not yet run, will be done.",
+        "The export of large tables is not tested yet; this will be added next week",
+        "pending: the parser reads quoted fields over several lines",
+        "Noch nicht geprüft, folgt",
+        "Parser, reader and quoted fields, to be implemented later",
+    ],
+)
+def test_an_entry_that_says_it_is_not_done_is_none(text: str) -> None:
+    assert puts_off(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The job will be run by cron at five every morning.",
+        "Values not yet seen are added to the table; pending requests are answered in order.",
+        "Reads the file twice and is tested with an empty one.",
+        "A todo list is printed, and entries that must be done first come first",
+    ],
+)
+def test_an_entry_about_what_the_work_does_later_is_one(text: str) -> None:
+    assert not puts_off(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u034f\u180e\U000e0fff\ufff0",
+        "<!-- real words of its own -->",
+        r"\phantom{real words}",
+        "[](real/words)",
+        "<rt>real words",
+    ],
+)
+def test_what_nothing_is_drawn_of_is_no_content(text: str) -> None:
+    assert is_placeholder(text)
+    assert telling_words(text) == set()
+
+
+def test_what_is_drawn_is_content() -> None:
+    assert telling_words("![](chart.png) [parser](src/parser.py) e\u0301tude <ruby>kanji</ruby>") >= {"parser", "kanji"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "https://Example.org/a/b#top",
+        "http://example.org:80/a/b",
+        "https://example.org:443/a/b?",
+        "https://example.org./a/./c/../b",
+        "https://example.org/%61/b",
+        "https://example.org/a/b/",
+    ],
+)
+def test_one_address_in_another_form_is_the_same(other: str) -> None:
+    assert address_key(other) == address_key("https://example.org/a/b")
+
+
+@pytest.mark.parametrize(
+    "other", ["https://example.org/a/c", "https://example.org:8080/a/b", "https://b.example.org/a/b", "a/b"]
+)
+def test_another_address_is_another(other: str) -> None:
+    assert address_key(other) != address_key("https://example.org/a/b")
+
+
+def test_hosts_in_letters_of_any_script_are_the_same_encoded() -> None:
+    assert address_key("https://bücher.example/%C3%BC") == address_key("https://xn--bcher-kva.example/ü")

@@ -74,7 +74,14 @@ async def judged(
             except OSError as error:
                 problems.append(str(error))
 
-        verdict = await verifier.verify(criteria, submission, base_folder=beside.folder, promise=promise, keep=keep)
+        verdict = await verifier.verify(
+            criteria,
+            submission,
+            base_folder=beside.folder,
+            promise=promise,
+            hidden=_hidden(spec_folder, beside),
+            keep=keep,
+        )
     return Judged(verdict=verdict, id="".join(ids), unkept="".join(problems))
 
 
@@ -109,6 +116,11 @@ async def linted(verifier: Verifier, registry: Registry, spec: VerificationSpec,
     pairs = [(criterion, _check(registry, criterion)) for criterion in spec.criteria]
     spec_text = await asyncio.to_thread(spec_path.read_bytes)
     return [*_config_complaints(pairs, spec_path.parent), *await complaints(pairs, spec_text, judge)]
+
+
+def _hidden(spec_folder: Path, beside: Snapshot) -> list[Path]:
+    """What no submission may read: the folder as a whole, and by name what matters in it if it cannot be hidden."""
+    return [spec_folder, *spec_folder.glob("*.y*ml"), *(spec_folder / entry.path for entry in beside.entries)]
 
 
 def copied_beside(criteria: Sequence[Criterion], base_folder: Path, scratch: Path) -> Snapshot:

@@ -9,6 +9,8 @@ from earnest.verification.visible import squeezed, without_unseen
 CITED_BYTES_MAX: Final = 4 * 1024 * 1024
 """Of one file that is quoted from."""
 ALL_CITED_BYTES_MAX: Final = 32 * 1024 * 1024
+SEARCHED_CHARACTERS_MAX: Final = 1 << 30
+"""By all quotations of a submission together."""
 QUOTE_CHARACTERS_MIN: Final = 5
 """Of a quotation, spaces not counted: anything shorter is found anywhere."""
 
@@ -22,6 +24,7 @@ class CitedFiles:
         self._but = but
         self._texts: dict[str, str | None] = {}
         self._read_bytes = 0
+        self._searched = 0
 
     def __contains__(self, path: str) -> bool:
         return path in self._entries
@@ -40,7 +43,9 @@ class CitedFiles:
         text = self._text(path)
         if text is None:
             return f"quotes {path!r}, which is no text, or too large to be looked into"
-        return None if wanted in text else f"quotes {quote[:80]!r}, which is not in {path!r}"
+        self._searched += len(text)
+        found = self._searched <= SEARCHED_CHARACTERS_MAX and wanted in text
+        return None if found else f"quotes {quote[:80]!r}, which is not in {path!r}, or one of too many"
 
     def _text(self, path: str) -> str | None:
         if path not in self._texts:

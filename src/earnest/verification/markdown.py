@@ -14,7 +14,8 @@ _BLOCK_MARKS: Final = frozenset(">-*+|")
 _TICKS: Final = re.compile("`+")
 _HIDING: Final = re.compile(
     r"(?P<ticks>`+)|(?P<begin><!--|<\?|<!\[CDATA\[|<![a-z])"
-    r"|<(?P<end>/?)(?:details|template|script|style|noscript|textarea|title|pre|xmp)\b[^<>]{0,200}>?",
+    r"|<(?P<end>/?)(?:details|template|script|style|noscript|textarea|title|pre|xmp|r(?:t|p|tc)|dialog"
+    r"|datalist|noembed|noframes|iframe|object|canvas|audio|video|svg|select)\b[^<>]{0,200}>?",
     re.I,
 )
 _ENDS: Final = {"<!--": "-->", "<?": "?>", "<![CDATA[": "]]>"}

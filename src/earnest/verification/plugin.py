@@ -67,7 +67,7 @@ class Subject:
     `base_folder` holds the spec or playbook and the files it names; a submission never sees it. `mounts` are a
     playbook's inputs, read-only. `trusted_workspace` is True for a user's own playbook only. `calls` are the recorded
     tool calls that led to the work. `criteria` are all that it is judged by, not only the one of this check. `bases`
-    are what the edits of a run were before it, by name.
+    are what the edits of a run were before it, by name. Nothing that runs is shown what is `hidden`, wherever it lies.
     """
 
     snapshot: Snapshot
@@ -79,6 +79,7 @@ class Subject:
     promise: Promise = Promise()
     bases: Mapping[str, Base] = field(default_factory=dict)
     limits: SnapshotLimits | None = None
+    hidden: tuple[Path, ...] = ()
 
 
 class Reviews(Protocol):

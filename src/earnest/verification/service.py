@@ -79,6 +79,23 @@ class _NoSandbox:
         """There is nothing to close."""
 
 
+class _Hiding:
+    """A sandbox that shows nothing of `places`, whatever a check asks for."""
+
+    def __init__(self, sandbox: Sandbox, places: tuple[Path, ...]) -> None:
+        self._sandbox = sandbox
+        self._places = places
+        self.description = sandbox.description
+        self.self_test = sandbox.self_test
+
+    async def run(self, execution: Execution) -> Report:
+        joined = execution.joined and replace(execution.joined, hidden=self._places)
+        return await self._sandbox.run(replace(execution, joined=joined, hidden=self._places))
+
+    async def close(self) -> None:
+        """Whoever opened it closes it."""
+
+
 class Verifier:
     """One for a process. `sandbox` None: kinds that run code answer `unclear`.
 
@@ -126,6 +143,7 @@ class Verifier:
         trusted_workspace: bool = False,
         calls: Sequence[ToolRecord] = (),
         promise: Promise | None = None,
+        hidden: Sequence[Path] = (),
         keep: Callable[[Snapshot, Verdict], None] | None = None,
     ) -> Verdict:
         """Take `folder`, or an archive of one, in once and judge the copy. For the rest see `Subject`.
@@ -152,6 +170,7 @@ class Verifier:
                 trusted_workspace=trusted_workspace,
                 calls=tuple(calls),
                 promise=promise or Promise(),
+                hidden=tuple(hidden),
             )
             verdict = await self._asked(await self._judged(criteria, subject, taken))
             if keep is not None:
@@ -257,7 +276,7 @@ class Verifier:
         if check.runs_code and (self_test is None or not self_test.green):
             why = self_test.reason if self_test else "there is no sandbox"
             return _Result(criterion=criterion, check=check, problem=f"code cannot be run safely: {why}")
-        sandbox = self._sandbox if check.runs_code and self._sandbox else _NoSandbox()
+        sandbox = _Hiding(self._sandbox, subject.hidden) if check.runs_code and self._sandbox else _NoSandbox()
         tools = CheckTools(
             sandbox=sandbox,
             limits=read_limits(spec.limits)[0],

@@ -1,12 +1,15 @@
 """What must one value of a list or one cell of a table be?"""
 
+import contextlib
+import posixpath
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from earnest.contracts.node import Node
 from earnest.contracts.reader import Reader
@@ -114,6 +117,28 @@ def is_url(text: str) -> bool:
         )
     except ValueError:
         return False
+
+
+def address_key(text: str) -> str:
+    """What two ways of writing one address have in common; any other text as it is.
+
+    Scheme, capitals and a last dot of the host, the usual port, escapes of what needs none, `.` and `..`, an empty
+    query and the fragment make no difference.
+    """
+    if not is_url(text):
+        return text
+    parts = urlsplit(text)
+    host = unicodedata.normalize("NFKC", parts.hostname or "").rstrip(".")
+    with contextlib.suppress(UnicodeError):
+        host = host.encode("idna").decode()
+    port = "" if parts.port in {None, 80, 443} else f":{parts.port}"
+    path = posixpath.normpath("/" + _plainly_escaped(parts.path).lstrip("/"))
+    return f"//{host.lower()}{port}{path}?{_plainly_escaped(parts.query)}"
+
+
+def _plainly_escaped(text: str) -> str:
+    """With each byte escaped that has to be, and no other."""
+    return quote(unquote_to_bytes(text), safe="/?:@!$&'()*+,;=~-._")
 
 
 def _text_fault(rule: ValueRule, text: str) -> str | None:

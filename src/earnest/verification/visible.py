@@ -11,7 +11,16 @@ from typing import Final
 _UNSEEN: Final = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Fillers that are letters or symbols to Unicode and nothing to the eye."""
 _ASCII_CONTROLS: Final = {code: None for code in (*range(32), 127) if chr(code) not in "\n\t"}
-_VARIATIONS: Final = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_IGNORABLE: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""What Unicode calls default ignorable: drawn as nothing, whatever its category."""
+_MARKUP: Final = re.compile(
+    r"<!--(?:[^-]|-(?!->))*+(?:-->|\Z)|\\[hv]?phantom\s*\{[^{}]*+\}?|(?<!!)\[\s*\]\([^()\n]*+\)?|<r(?:t|p|tc)\b[^<>]*+>?[^<]*+",
+    re.I,
+)
+"""Comments, space in place of a formula, links without a text, and what stands above ruby."""
 _WORD: Final = re.compile(r"\w+")
 _NO_SPACES: Final = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
@@ -41,24 +50,29 @@ def without_unseen(text: str) -> str:
     """The text as it is seen: compatible forms made one, and nothing that takes no room."""
     if text.isascii():
         return text.translate(_ASCII_CONTROLS)
-    plain = unicodedata.normalize("NFKC", _VARIATIONS.sub("", text))
+    plain = unicodedata.normalize("NFKC", _IGNORABLE.sub("", text))
     return "".join(
         character
         for character in plain
         if character not in _UNSEEN
-        and (character in "\n\t" or unicodedata.category(character) not in {"Cf", "Cc", "Co"})
+        and (character in "\n\t" or unicodedata.category(character) not in {"Cf", "Cc", "Cn", "Co"})
     )
+
+
+def without_markup(text: str) -> str:
+    """The text without what Markdown, HTML and TeX show nothing of."""
+    return _MARKUP.sub(" ", text)
 
 
 def is_placeholder(text: str) -> bool:
     """True for text that stands where something should: empty, `TODO`, `n/a`, `...`, `<name>`, `lorem ipsum …`."""
-    return _PLACEHOLDER.fullmatch(without_unseen(text).strip()) is not None
+    return _PLACEHOLDER.fullmatch(without_markup(without_unseen(text)).strip()) is not None
 
 
 def words(text: str) -> list[str]:
     """The words in order, in small letters; a character of a script without spaces is a word."""
     found: list[str] = []
-    for word in _WORD.findall(without_unseen(text).casefold()):
+    for word in _WORD.findall(without_markup(without_unseen(text)).casefold()):
         if _NO_SPACES.search(word):
             found.extend(word)
         else:

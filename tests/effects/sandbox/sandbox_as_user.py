@@ -50,7 +50,7 @@ async def main(folder: Path) -> None:
     if isinstance(sandbox, UnavailableSandbox):
         print("SKIP", (await sandbox.self_test()).problem)
         return
-    assert sandbox.description.endswith("user)"), sandbox.description
+    assert ", user, " in sandbox.description, sandbox.description
     test = await sandbox.self_test()
     assert test.green, test
     for name in ("work", "input"):

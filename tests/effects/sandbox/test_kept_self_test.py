@@ -149,9 +149,9 @@ async def test_a_process_takes_up_what_the_last_one_kept_and_attacks_anew_when_a
 ) -> None:
     attacks: list[bool] = []
 
-    async def attack(*_: object) -> tuple[tuple[Probe, ...], str]:
+    async def attack(*_: object) -> tuple[tuple[Probe, ...], str, str]:
         attacks.append(True)
-        return GREEN.probes, ""
+        return GREEN.probes, "", ""
 
     monkeypatch.setattr(selftest, "attack", attack)
     clock = VirtualClock(NOW_MS)

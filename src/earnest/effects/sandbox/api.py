@@ -79,6 +79,8 @@ class Execution:
     With a `program` that runs, in a process of its own, instead of a command. `joined` begins together with this one,
     in a box of its own that shares nothing with this one but two pipes: each reads the other on its descriptor 3 and
     writes to it on 4. They share one processor, because handing over there is ten times as quick.
+
+    `hidden` are files and folders of the host that the system's folders and the interpreter's must not show.
     """
 
     profile: Profile
@@ -93,6 +95,7 @@ class Execution:
     cwd: str = WORK_DIR
     program: Program | None = None
     joined: "Execution | None" = None
+    hidden: tuple[Path, ...] = ()
 
 
 class Status(StrEnum):

@@ -32,6 +32,22 @@ class Host:
     links: tuple[tuple[str, str], ...]
     folders: tuple[str, ...]
 
+    @property
+    def shown(self) -> tuple[Path, ...]:
+        """What every sandbox shows of the host, at its own place."""
+        return (Path("/usr"), *map(Path, self.folders), self.prefix)
+
+    @property
+    def needed(self) -> tuple[Path, ...]:
+        """What of that nothing runs without."""
+        library = Path(os.__file__).parent
+        return (
+            *map(Path, ("/usr/bin", "/usr/lib", "/usr/lib64", *self.folders)),
+            self.interpreter,
+            self.prefix,
+            library,
+        )
+
 
 def read_host() -> Host:
     """Look at the machine; reads a few directory entries."""

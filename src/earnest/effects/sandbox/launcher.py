@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.sandbox import bubblewrap, forker
+from earnest.effects.sandbox import bubblewrap, census, forker
 from earnest.effects.sandbox.bubblewrap import Shape
 from earnest.effects.sandbox.compiled import marshalled
 from earnest.effects.sandbox.host import Host
@@ -64,14 +64,14 @@ class Launcher:
 
     @property
     def mode(self) -> str:
-        """How uids are chosen: part of the sandbox's description."""
-        return "uid per slot" if self._root else "user"
+        """How uids are chosen and limits are kept: part of the sandbox's description."""
+        return ("uid per slot" if self._root else "user") + ", limits by peaks"
 
     async def open(self) -> None:
         """Start the forker. Raises `Unavailable` with the reason, `Refused` for an unknown architecture."""
         data = [
             filter_bytes(self._host.machine),
-            *(bubblewrap.PASSWD, bubblewrap.GROUP, bubblewrap.HOSTS, _compiled("pid1.py"), _compiled("tracing.py")),
+            *(bubblewrap.PASSWD, bubblewrap.GROUP, bubblewrap.HOSTS, _compiled_pid1(), _compiled("tracing.py")),
             filter_bytes(self._host.machine, tracing=True),
         ]
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -265,5 +265,23 @@ class Launcher:
 
 def _compiled(name: str) -> bytes:
     """A program of this folder as the content of a .pyc file, so that a start compiles nothing."""
+    return _as_pyc(_code(name))
+
+
+def _compiled_pid1() -> bytes:
+    """`pid1.py`, and `census.py` that it imports, as the content of one .pyc file."""
+    program = f"""import marshal, sys
+module = sys.modules[{census.__name__!r}] = type(sys)({census.__name__!r})
+exec(marshal.loads({_code("census.py")!r}), vars(module))
+exec(marshal.loads({_code("pid1.py")!r}))
+"""
+    return _as_pyc(marshal.dumps(compile(program, "pid1", "exec", dont_inherit=True)))
+
+
+def _code(name: str) -> bytes:
     path = Path(__file__).with_name(name)
-    return importlib.util.MAGIC_NUMBER + bytes(12) + marshalled(path.stem, path)
+    return marshalled(path.stem, path)
+
+
+def _as_pyc(code: bytes) -> bytes:
+    return importlib.util.MAGIC_NUMBER + bytes(12) + code

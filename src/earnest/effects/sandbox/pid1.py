@@ -17,7 +17,7 @@ measured itself.
 """
 
 # pathlib would cost as much as the rest of the start.
-# ruff: noqa: PTH103, PTH120, PTH123, PTH208, PTH211
+# ruff: noqa: PTH103, PTH120, PTH123, PTH211
 
 import _ctypes
 import _frozen_importlib
@@ -29,6 +29,8 @@ import select
 import stat
 import sys
 import time
+
+from earnest.effects.sandbox.census import Census
 
 TYPE_CHECKING = False  # the module of that name would cost as much again
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ NO_EXIT = 1 << 20  # in place of an exit code: the main process did not end by i
 CHANNEL = 0
 CHUNK_BYTES = 1 << 18
 TICK_MS = 10
+SAMPLE_SHARE = 8  # looking at the processes takes at most one part in this many of the time
 GRACE_MS = 100  # for helpers that end on their own once they see the main process gone
 FOLDER_TICK_MS = 200
 FOLDER_SHARE = 20  # looking at a bound folder takes at most one part in this many of the time
@@ -71,8 +74,6 @@ DESCRIPTORS_MAX = 4096
 LIBRARIES = "/run/earnest"
 LIBRARY = f"{LIBRARIES}/library"
 WALL = 0x40000000  # of what is traced, wait for threads and for children of clone, too
-PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 MEMORY_FOLDERS = ("/tmp", "/dev/shm")  # noqa: S108
 
 
@@ -244,6 +245,8 @@ class Watch:
         self.poll = select.poll()
         self.streams: dict[int, bytearray] = {}
         self.main_ended_ns = 0
+        self.census = Census()
+        self.sample_next_ns = 0
         self.others = 0
         self.folder_start_bytes = 0
         self.folder_next_ns = 0
@@ -258,7 +261,7 @@ class Watch:
         if self.job["folder"]:
             self.folder_start_bytes = folder_bytes()
         pipes = receive_pipes() if self.job["joined"] else ()
-        self.began_ns = self.sampled_ns = time.monotonic_ns()
+        self.began_ns = time.monotonic_ns()
         self.folder_next_ns = self.began_ns + FOLDER_TICK_MS * 1_000_000
         gate = self.gate()
         self.pid = os.fork()
@@ -310,9 +313,10 @@ class Watch:
                 elif descriptor in {self.main, self.signals}:
                     self.hear(descriptor)
             now_ns = time.monotonic_ns()
-            if self.main_ended_ns or now_ns - self.sampled_ns >= TICK_MS * 1_000_000:
-                self.sampled_ns = now_ns
+            if self.main_ended_ns or now_ns >= self.sample_next_ns:
                 self.sample(now_ns)
+                took_ns = time.monotonic_ns() - now_ns
+                self.sample_next_ns = now_ns + max(TICK_MS * 1_000_000, SAMPLE_SHARE * took_ns)
             if self.passed():
                 return
             if self.main_ended_ns and (not self.others or now_ns - self.main_ended_ns > GRACE_MS * 1_000_000):
@@ -334,7 +338,8 @@ class Watch:
         while self.reap(wait=True):
             pass
         self.written()
-        self.weigh(cpu_us=0, memory_bytes=0)
+        self.census.take(self.limit["memory_bytes"])
+        self.weigh(0)
         self.check_disk(time.monotonic_ns(), last=True)
 
     def passed(self) -> bool:
@@ -400,35 +405,20 @@ class Watch:
         self.reap()
         if self.tracer:
             self.tracer.settle()
-        cpu_ticks = resident_pages = count = 0
-        pids = []
-        for name in os.listdir("/proc"):
-            if not name.isdigit() or name == "1":
-                continue
-            fields = process_fields(name)
-            if fields is None or fields[0] in (b"Z", b"X"):
-                continue
-            pids.append(name)
-            count += 1
-            cpu_ticks += sum(map(int, fields[11:15]))
-            resident_pages += int(fields[21])
-        self.others = count - (0 if self.main_ended_ns else 1)
-        memory_bytes = resident_pages * PAGE_BYTES
-        if memory_bytes > self.limit["memory_bytes"]:
-            memory_bytes = sum(map(proportional_bytes, pids))  # shared pages count once
-        self.weigh(cpu_us=cpu_ticks * 1_000_000 // TICKS_PER_S, memory_bytes=memory_bytes)
-        if count > self.limit["processes"]:
+        self.census.take(self.limit["memory_bytes"])
+        self.others = self.census.count - (0 if self.main_ended_ns else 1)
+        self.weigh(self.census.memory_bytes)
+        if self.census.count > self.limit["processes"]:
             self.seen["processes_exceeded"] = 1
         if now_ns - self.began_ns > self.limit["wall_ms"] * 1_000_000 and not self.main_ended_ns:
             self.seen["timed_out"] = 1
         self.check_disk(now_ns)
 
-    def weigh(self, *, cpu_us: int, memory_bytes: int) -> None:
-        """CPU and memory of the living as given, and of the dead as the kernel kept it."""
-        dead = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu_us += int((dead.ru_utime + dead.ru_stime) * 1_000_000)
-        self.seen["cpu_ms"] = max(self.seen["cpu_ms"], cpu_us // 1000)
-        self.seen["memory_peak_bytes"] = max(self.seen["memory_peak_bytes"], memory_bytes, dead.ru_maxrss * 1024)
+    def weigh(self, memory_bytes: int) -> None:
+        """CPU of the living and the dead, and memory: of the living as given, of each of the dead at its peak."""
+        peak_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+        self.seen["cpu_ms"] = max(self.seen["cpu_ms"], self.census.cpu_us // 1000)
+        self.seen["memory_peak_bytes"] = max(self.seen["memory_peak_bytes"], memory_bytes, peak_bytes)
         if self.seen["cpu_ms"] > self.limit["cpu_ms"]:
             self.seen["cpu_exceeded"] = 1
         if self.seen["memory_peak_bytes"] > self.limit["memory_bytes"]:
@@ -527,33 +517,6 @@ def kill_all() -> None:
         os.kill(-1, SIGKILL)
     except ProcessLookupError:
         return
-
-
-def process_fields(pid: str) -> list[bytes] | None:
-    """The fields of /proc/PID/stat from the state on, or None if it is gone."""
-    try:
-        descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
-    except OSError:
-        return None
-    try:
-        return os.read(descriptor, 4096).rpartition(b") ")[2].split()
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-
-
-def proportional_bytes(pid: str) -> int:
-    """PSS of a process; what does not let itself be looked at counts with all that is resident."""
-    try:
-        with open(f"/proc/{pid}/smaps_rollup", "rb") as lines:
-            for line in lines:
-                if line.startswith(b"Pss:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    fields = process_fields(pid)
-    return int(fields[21]) * PAGE_BYTES if fields else 0
 
 
 def folder_bytes() -> int:

@@ -1,9 +1,12 @@
 """Which places of a person's home does nobody get to see, although the home itself is shown?"""
 
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+from earnest.effects.sandbox.host import Host
 
 KEYS: Final = (
     ".age",
@@ -103,6 +106,30 @@ def private_places(home: Path, more: Iterable[Path] = ()) -> tuple[Path, ...]:
         with suppress(OSError, RuntimeError):
             places.add(place.resolve(strict=True))
     return tuple(place for place in sorted(places) if not places.intersection(place.parents))
+
+
+def system_masks(host: Host, places: Iterable[Path]) -> tuple[tuple[Path, bool], ...]:
+    """What of `places` must be hidden in the folders that every sandbox shows: (place, is it a folder).
+
+    What nothing runs without, and what no stranger can get to, is left out.
+    """
+    below: set[Path] = set()
+    for place in places:
+        with suppress(OSError, RuntimeError):
+            found = place.resolve(strict=True)
+            root = next((root for root in host.shown if root in found.parents), None)
+            needed = any(one.is_relative_to(found) for one in host.needed)
+            if root and not needed and _is_open(found, root):
+                below.add(found)
+    return tuple((place, place.is_dir()) for place in sorted(below) if not below.intersection(place.parents))
+
+
+def _is_open(place: Path, root: Path) -> bool:
+    """True if the sandbox's user gets as far as `place`: as root, what everybody may."""
+    folders = [folder for folder in place.parents if root in folder.parents]
+    if os.geteuid() == 0:
+        return all(folder.stat().st_mode & 0o001 for folder in folders)
+    return all(os.access(folder, os.X_OK) for folder in folders)
 
 
 def masks(source: Path, target: Path, places: Iterable[Path]) -> tuple[tuple[Path, bool], ...]:

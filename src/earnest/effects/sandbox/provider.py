@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import os
+import tempfile
 from collections import deque
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import replace
@@ -40,6 +41,7 @@ WAITING: Final = b"+"
 KINDS_MAX: Final = 5  # of boxes that stand ready: plain ones, and one kind for each of the first programs asked for
 
 PLAIN: Final = Shape(disk_bytes=Limits().disk_bytes)
+"""With whatever of the host's own folders is hidden from everybody, the shape of the boxes that stand ready."""
 
 
 async def begin(launcher: Launcher, binary: Path, shape: Shape, program: Program | None = None) -> Box:
@@ -81,6 +83,8 @@ class BubblewrapSandbox:
         self._testing = asyncio.Lock()
         self._tested: SelfTest | None = None
         self._believed_since_ms = 0
+        always = (*settings.masked, Path(tempfile.gettempdir()))  # in the latter: copies of specs and of other work
+        self._plain = replace(PLAIN, masks=private.system_masks(host, always))
         source = "system" if binary.is_relative_to("/usr") else "wheel"
         self._description = f"{launcher.version(binary)} ({source}, {launcher.mode})"
         home = settings.home
@@ -95,7 +99,10 @@ class BubblewrapSandbox:
 
     def keep(self, box: Box) -> None:
         """Have a waiting plain box ready for the next execution that fits it."""
-        self._ready[None].append(box)
+        if self._plain.masks:
+            box.channel.close()
+        else:
+            self._ready[None].append(box)
 
     def recall(self) -> bool:
         """Take up the kept self-test; false if there is none that counts."""
@@ -209,15 +216,20 @@ class BubblewrapSandbox:
         shown = [(home, home)] if home else []
         shown += [(mount.source, Path(mount.target)) for mount in execution.mounts]
         disk_bytes = execution.limits.disk_bytes
-        plain = work is None and not execution.mounts and not execution.network
-        if plain and disk_bytes <= PLAIN.disk_bytes:
-            return PLAIN  # the smaller limit is kept by pid 1
+        hidden_below = self._plain.masks
+        if execution.hidden and (more := private.system_masks(self._host, execution.hidden)):
+            hidden_below = tuple(dict.fromkeys((*hidden_below, *more)))
+        plain = hidden_below == self._plain.masks and work is None and not execution.mounts and not execution.network
+        if plain and disk_bytes <= self._plain.disk_bytes:
+            return self._plain  # the smaller limit is kept by pid 1
         return Shape(
             disk_bytes=disk_bytes,
             work=work,
             mounts=execution.mounts,
             home=home,
-            masks=tuple(dict.fromkeys(mask for pair in shown for mask in private.masks(*pair, hidden))),
+            masks=tuple(
+                dict.fromkeys((*hidden_below, *(mask for pair in shown for mask in private.masks(*pair, hidden))))
+            ),
             network=execution.network,
         )
 
@@ -226,7 +238,7 @@ class BubblewrapSandbox:
         if program not in self._ready and len(self._ready) < KINDS_MAX:
             self._ready[program] = deque()
         ready = self._ready.get(program)
-        while shape is PLAIN and ready:
+        while shape is self._plain and ready:
             box = ready.popleft()
             if not box.ended.done():
                 return box
@@ -272,7 +284,7 @@ class BubblewrapSandbox:
                 continue
             program, boxes = min(self._ready.items(), key=lambda item: len(item[1]))
             try:
-                boxes.append(await begin(self._launcher, self._binary, PLAIN, program))
+                boxes.append(await begin(self._launcher, self._binary, self._plain, program))
             except (EarnestError, TimeoutError):
                 return  # the next execution starts its own and says what is wrong
 

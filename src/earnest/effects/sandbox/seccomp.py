@@ -46,6 +46,7 @@ FORBIDDEN: Final[Calls] = {
     "mount": (165, 40),
     "mount_setattr": (442, 442),
     "move_mount": (429, 429),
+    "migrate_pages": (256, 238),
     "move_pages": (279, 239),
     "name_to_handle_at": (303, 264),
     "nfsservctl": (180, 42),
@@ -76,12 +77,14 @@ FORBIDDEN: Final[Calls] = {
 }
 
 # Refused as if the kernel did not have them, so that programs fall back: clone3 and openat2 hide their flags behind
-# a pointer; memory files and System V objects would hold memory that belongs to no process and to no tmpfs of ours.
+# a pointer; memory files and System V objects would hold memory that belongs to no process and to no tmpfs of ours;
+# contexts of asynchronous I/O are few and the whole machine's.
 ABSENT: Final[Calls] = {
     "clone3": (435, 435),
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
     "io_uring_setup": (425, 425),
+    "io_setup": (206, 0),
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "mq_open": (240, 180),
@@ -100,11 +103,17 @@ CONDITIONAL: Final[Calls] = {
     "fchmodat": (268, 53),
     "fchmodat2": (452, 452),
     "ioctl": (16, 29),
+    "ioprio_set": (251, 30),
     "mknod": (133, None),
     "mknodat": (259, 33),
     "open": (2, None),
     "openat": (257, 56),
     "prlimit64": (302, 261),
+    "sched_setaffinity": (203, 122),
+    "sched_setattr": (314, 274),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "setpriority": (141, 140),
     "socket": (41, 198),
     "socketpair": (53, 199),
     "unshare": (272, 97),
@@ -148,6 +157,8 @@ _NEW_TIME: Final = 0x80  # CLONE_NEWTIME; in clone() these bits are the exit sig
 _SET_ID: Final = 0o6000  # a file that lends its owner's rights would outlive the sandbox in a bound folder
 _CREATE: Final = 0o100  # O_CREAT: without it the mode is not an argument
 _FAMILIES: Final = (1, 2, 10, 16)  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK
+_SCHEDULING: Final = ("sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler")
+_PRIORITIES: Final = (("setpriority", 2), ("ioprio_set", 3))  # PRIO_USER, IOPRIO_WHO_USER: pid 1 has our uid
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 
 # (call, conditions that must all hold, error)
@@ -155,6 +166,12 @@ RULES: Final[tuple[tuple[str, tuple[Condition, ...], int], ...]] = (
     ("unshare", (_bits(0, _NAMESPACES | _NEW_TIME),), errno.EPERM),
     ("clone", (_bits(0, _NAMESPACES),), errno.EPERM),
     ("prlimit64", _other_than(0, 0), errno.EPERM),  # nobody sets the limits of another process, least of pid 1
+    *((call, (_equal(0, 1),), errno.EPERM) for call in _SCHEDULING),  # nor when pid 1 may run
+    *(
+        (call, (_equal(argument, value),), errno.EPERM)
+        for call, everybody in _PRIORITIES
+        for argument, value in ((1, 1), (0, everybody))
+    ),
     ("socket", _other_than(0, *_FAMILIES), errno.EAFNOSUPPORT),
     ("socketpair", _other_than(0, *_FAMILIES), errno.EAFNOSUPPORT),
     ("ioctl", (_equal(1, _TIOCSTI),), errno.EPERM),

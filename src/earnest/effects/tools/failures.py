@@ -127,7 +127,7 @@ _STRERROR: Final = {os.strerror(number): number for number in ENVIRONMENTAL_ERRN
 _PYTHON_ERRNO: Final = re.compile(r"\[Errno (-?\d{1,5})\]")
 _LAST_LINE_CHARACTERS: Final = 1_000
 _READ_ONLY: Final = os.strerror(errno.EROFS)
-_TOLD_PATH: Final = re.compile(r"""(?:^|[\s'"\u2018])(/[^:'"\u2018\u2019]*)(?=[:'"\u2019])""")
+_TOLD_PATH: Final = re.compile(r"""(?:^|[\s'"\u2018])(/[^:'"\u2018\u2019]{0,1024})(?=[:'"\u2019])""")
 """Between quotes, straight or curly, or before a colon."""
 TOLD_BYTES_MAX: Final = 16 * 1024
 """How much of the end of stderr is searched for paths."""

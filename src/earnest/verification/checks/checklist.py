@@ -25,6 +25,8 @@ from earnest.verification.visible import squeezed, telling_words, without_unseen
 WORDS_MIN: Final = 4
 WORDS_MAX: Final = 100
 PROBLEMS_SHOWN_MAX: Final = 5
+SECTION_CHARACTERS_MAX: Final = 400_000
+CLAUSE_CHARACTERS_MAX: Final = 200
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 _HEAD: Final = re.compile(
     r"\s*(?P<mark>(?:(?:#{1,6}|[-*+]|\d{1,9}[.)])\s+|\|\s*)*)(?:\[(?P<box>[ xX])\]\s+)?"
@@ -33,11 +35,23 @@ _HEAD: Final = re.compile(
 _TAG_WITH_ATTRIBUTES: Final = re.compile(r"<[A-Za-z][A-Za-z0-9-]*\s+[^>\s/][^>]*>?")
 _UNSHOWN: Final = re.compile(r"^ {0,3}\[[^\[\]]+\]:\s.*$|!\[[^\[\]]*\]\([^()]*\)")
 """Definitions of links, and the words for pictures. No pattern here looks at a character more than a few times."""
-_LINK: Final = re.compile(r"\[(?P<text>[^\[\]]*)\]\(<?(?P<target>[^()\[<>\s]*)>?[^()\[\n]*\)")
+_LINK: Final = re.compile(r"\[(?P<text>[^\[\]]*)\]\(<?(?P<target>[^()\[<>\s]*+)>?[^()\[\n]*+\)")
 _ADDRESS: Final = re.compile(r"https?://\S+", re.I)
 _CODE: Final = re.compile(r"(?<!`)`(?P<text>[^`\n]+)`(?!`)")
 _TOKEN: Final = re.compile(r"[\w@+./-]+")
 _QUOTED: Final = re.compile(r'"([^"]+)"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»')
+_CLAUSE: Final = re.compile(r"[.,;:!?()\n\u2013\u2014]|\s-\s|\b(?:and|but|und|aber|et|mais|y|pero)\b", re.I)
+_ACTS: Final = "(?:run|done|made|tested|implemented|written|started|finished|completed?|checked|verified|fixed|added)"
+_UNDONE: Final = re.compile(
+    r"(?:(?:this|these|it|that|which|the|tests?|work|task|part|still|so|i|we|has|have|is|are|was|were|been) )*+"
+    rf"(?:not (?:yet )?(?:been )?{_ACTS}|{_ACTS} not yet"
+    rf"|(?:will|shall|to|must|needs to|has to|going to) (?:still )?be {_ACTS}"
+    r"|(?:will|shall) (?:do|run|test|write|finish|fix|add) (?:it|this|that)|pending|to ?do|tbd|wip|work in progress"
+    r"|in progress|coming soon|unfinished|incomplete|not ready|noch nicht \w+|wird (?:noch|später) \w+"
+    r"|steht (?:noch )?aus|pas encore \w+|à faire|todavía no(?: \w+)*|aún no(?: \w+)*|pendiente|por hacer)"
+    r"(?: (?:later|soon|next|tomorrow|today|yet|then|for now|at the moment|by us|by me|in time|this week|next week))*"
+)
+"""A clause that says nothing but that. With an object of its own ("run by cron at five") it tells what work does."""
 _LINE_NUMBER: Final = re.compile(r":\d+(?:-\d+)?$|#L\d+(?:-L?\d+)?$")
 _FILE_LIKE: Final = re.compile(
     r"[\w.@+/ -]+\.(?:c|cfg|cpp|csv|go|h|html|ini|ipynb|java|jpe?g|js|json|log|md|pdf|png|py|rs|sh|sql|svg|toml|ts|tsv"
@@ -130,6 +144,9 @@ def _findings(wanted: _Config, criteria: Mapping[str, str], snapshot: Snapshot) 
         reason = f"{wanted.path} has {len(found) or 'no'} sections {wanted.section!r}, and one is wanted"
         return Findings(passed=False, reason=reason, evidence=evidence)
     (lines,) = found
+    if sum(map(len, lines)) > SECTION_CHARACTERS_MAX:
+        reason = f"the section {wanted.section!r} has more than {SECTION_CHARACTERS_MAX} characters"
+        return Findings(passed=False, reason=reason, evidence=evidence)
     entries = _entries(lines, criteria)
     files = CitedFiles(snapshot, wanted.path)
     problems = [*_tags(lines), *_problems(wanted, criteria, entries, files)]
@@ -181,6 +198,8 @@ def _problems(
         (entry,) = found
         if entry.is_open:
             yield f"{identity} is not ticked"
+        if _puts_off(_prose(entry.text)):
+            yield f"{identity} says that it is not done"
         own = telling_words(_prose(entry.text)) - given
         if len(own) < wanted.words_min:
             yield f"{identity} has {len(own)} telling words of its own, at least {wanted.words_min} wanted"
@@ -188,6 +207,11 @@ def _problems(
         if own and other != identity:
             yield f"{identity} says what {other} says"
         yield from (f"{identity} {fault}" for fault in _citation_faults(wanted.evidence, entry.text, files))
+
+
+def _puts_off(text: str) -> bool:
+    """True if an entry says of itself that what it stands for has not been done."""
+    return any(_UNDONE.fullmatch(" ".join(words(clause[:CLAUSE_CHARACTERS_MAX]))) for clause in _CLAUSE.split(text))
 
 
 def _citation_faults(evidence: _Evidence, text: str, files: CitedFiles) -> Iterator[str]:

@@ -14,7 +14,7 @@ from earnest.verification.citations import CitedFiles
 from earnest.verification.paths import read_entry, read_path
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 from earnest.verification.strict_json import JSON_BYTES_MAX, NotStrictJson, strict_json
-from earnest.verification.values import ValueRule, is_url, read_rule, value_fault
+from earnest.verification.values import ValueRule, address_key, is_url, read_rule, value_fault
 from earnest.verification.visible import squeezed, without_unseen
 
 ITEMS_MAX: Final = 100_000
@@ -192,7 +192,7 @@ def _twins(wanted: _Config, items: Sequence[JsonValue]) -> Iterator[str]:
 
 def _levelled(value: JsonValue) -> JsonValue:
     if isinstance(value, str):
-        return f"text {squeezed(without_unseen(value).casefold())}"
+        return f"text {squeezed(address_key(without_unseen(value)).casefold())}"
     if isinstance(value, Mapping):
         return {key: _levelled(child) for key, child in value.items()}
     if isinstance(value, Sequence):

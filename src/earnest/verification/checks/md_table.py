@@ -15,7 +15,7 @@ from earnest.foundation.canonical import JsonObject
 from earnest.verification.markdown import Row, Table, tables
 from earnest.verification.paths import read_path, read_text
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
-from earnest.verification.values import ValueRule, cell_fault, read_rule
+from earnest.verification.values import ValueRule, address_key, cell_fault, read_rule
 from earnest.verification.visible import squeezed, without_unseen
 
 TABLES_MAX: Final = 1_000
@@ -173,7 +173,7 @@ def _twins(rows: Sequence[Row], *, column: int | None, name: str = "") -> Iterat
     first: dict[str, int] = {}
     for row in rows:
         cells = row.cells if column is None else (row.cells[column],)
-        same = first.setdefault("\0".join(_plain(cell).casefold() for cell in cells), row.line)
+        same = first.setdefault("\0".join(address_key(_plain(cell)).casefold() for cell in cells), row.line)
         if same != row.line:
             yield f"line {row.line} is line {same} again" + (f" in {name!r}" if name else "")
 

@@ -21,7 +21,7 @@ MODULES_MAX: Final = 20
 TESTS_MAX: Final = 10_000
 KILLED_PERCENT: Final = 70
 _MODULE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
-_PYTEST: Final = re.compile(rb"^\s*(?:import|from)\s+pytest\b|^(?:async\s+)?def\s+test", re.M)
+_PYTEST: Final = re.compile(rb"^[ \t]*(?:import|from)[ \t]+pytest\b|^(?:async[ \t]+)?def[ \t]+test", re.M)
 
 
 class UnitTestsCheck:

@@ -25,7 +25,7 @@ _UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 _COMMENT: Final = re.compile(r"<!--|<!\[CDATA\[|^[ \t]*\[(?://|comment|_+)\]:?\s*[#(<]", re.MULTILINE | re.IGNORECASE)
 _HIDING: Final = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d])|<details\b|<template\b|"
-    r"<script\b|<[a-z]+[^<>]{0,300}\s(?:hidden|aria-hidden)\b|color\s*:\s*(?:white|#fff(?:fff)?|transparent)\b|\\phantom\{",
+    r"<script\b|<[a-z][^<>]{0,300}\s(?:hidden|aria-hidden)\b|color\s*:\s*(?:white|#fff(?:fff)?|transparent)\b|\\phantom\{",
     re.IGNORECASE,
 )
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{32,}={0,2}")

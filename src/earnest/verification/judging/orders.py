@@ -140,6 +140,8 @@ def _pattern(pairs: Iterable[tuple[str, str]]) -> re.Pattern[str]:
     def one(first: str, second: str) -> str:
         first, second = folded(first), folded(second)
         edge = r"\b" if first.isascii() else ""
+        if not edge:  # then nothing says where a word ends, and its rest would be tried at each of its letters
+            first, second = first.replace(r"\w*", ""), second.replace(r"\w*", "")
         gap = f".{{0,{NEAR_CHARACTERS}}}?"
         return f"{edge}(?:{first}){edge}{gap}(?:{second})|{edge}(?:{second}){edge}{gap}(?:{first}){edge}"
 

@@ -1,6 +1,6 @@
 """How do files of a test's temporary folder reach the submission, and what it wrote there the test? (Both sides.)
 
-What a call names is shared: a file, a folder with all below it, or the folder in which a path would have to be made.
+What a call names is shared and nothing beside it: a file, a folder with all below it, or a path where one may be made.
 What the submission changes there comes back. Only regular files and folders below /tmp, never through a link.
 """
 
@@ -41,17 +41,10 @@ class Shelf:
         return [sorted(self.folders), sorted(self.files)]
 
     def add(self, path: str) -> None:
-        """Share a path that a call names, if it is one below /tmp: of one that is not there, the folder that is."""
+        """Share a path that a call names, if it is one below /tmp, whether or not it is there yet."""
         path = os.path.normpath(path)
-        if not path.startswith(PREFIX) or "\0" in path:
-            return
-        there = path
-        while not os.path.lexists(there):
-            there = os.path.dirname(there)
-        if os.path.isdir(there) and not os.path.islink(there) and there.startswith(PREFIX):
-            self.folders.add(there)
-        else:
-            self.files.add(path)
+        if path.startswith(PREFIX) and "\0" not in path:
+            (self.folders if os.path.isdir(path) and not os.path.islink(path) else self.files).add(path)
 
     def changes(self) -> list[Node]:
         """What is gone, new or other since last time: [path, content in base64, or None for a folder, or False].
@@ -84,14 +77,17 @@ class Shelf:
             raise Malformed("too many files")
         for change in changes:
             path, content = change
-            self._apply(path, content, anywhere=anywhere)
+            if type(path) is not str or os.path.normpath(path) != path or not path.startswith(PREFIX) or "\0" in path:
+                raise Malformed("a path that is none")
+            if anywhere or self._is_shared(path):
+                self._apply(path, content)
+            elif type(content) is str or not self._leads_on(path):
+                raise Malformed("a path that is not shared")
+            elif content is None:
+                self._apply(path, content)
         self.known = self._look()
 
-    def _apply(self, path: Node, content: Node, *, anywhere: bool) -> None:
-        if type(path) is not str or os.path.normpath(path) != path or not path.startswith(PREFIX) or "\0" in path:
-            raise Malformed("a path that is none")
-        if not anywhere and not self._is_shared(path):
-            raise Malformed("a path that is not shared")
+    def _apply(self, path: str, content: Node) -> None:
         parent = os.path.dirname(path)
         os.makedirs(parent, exist_ok=True)
         if os.path.realpath(parent) != parent:
@@ -113,8 +109,11 @@ class Shelf:
             raise Malformed("no content")
 
     def _is_shared(self, path: str) -> bool:
-        beside = {folder for file in self.files if (folder := os.path.dirname(file)) + "/" != PREFIX}
-        return any(path == place or path.startswith(place + "/") for place in self.folders | self.files | beside)
+        return any(path == place or path.startswith(place + "/") for place in self.folders | self.files)
+
+    def _leads_on(self, path: str) -> bool:
+        """True for a folder on the way to what is shared: it may be made, and stays."""
+        return any(place.startswith(path + "/") for place in self.folders | self.files)
 
     def _look(self) -> State:
         state: State = {}

@@ -11,10 +11,11 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any, Final, NoReturn, Protocol
 
 from earnest.verification.unit_tests import pipe
-from earnest.verification.unit_tests.failures import Failures
+from earnest.verification.unit_tests.failures import FILES, Failures
 from earnest.verification.unit_tests.held import Held
 from earnest.verification.unit_tests.library import Malformed, Node, exception_named
 from earnest.verification.unit_tests.sharing import PREFIX, Shelf
@@ -87,6 +88,7 @@ class Channel:
         self.fault = ""
         self.inseparable = ""
         self.flags: set[str] = set()
+        self.limits: list[str] = []
         self.failures = Failures()
         self._lock = threading.RLock()
         self._incoming = pipe.Incoming(pipe.ANSWER_BYTES_MAX)
@@ -151,9 +153,13 @@ class Channel:
         else:
             self.request("del", number, name)
 
+    def limit(self, why: str) -> None:
+        """The test that runs now needs what the split does not carry: should it fail, nobody is to blame."""
+        self.limits.append(why + line())
+
     def refuse(self, why: str) -> NoReturn:
         """The tests cannot be split from the submission."""
-        self.inseparable = self.inseparable or why
+        self.inseparable = self.inseparable or why + line()
         raise Inseparable(why)
 
     def _message(
@@ -249,6 +255,14 @@ class Channel:
 
     def _write(self, writer: Writer, value: object, depth: int) -> Node:
         return self.meaning.write(writer, value, depth)
+
+
+def line() -> str:
+    """Where in the tests we are."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
+    while frame is not None and frame.f_code.co_filename not in FILES:
+        frame = frame.f_back
+    return "" if frame is None else f" ({os.path.basename(frame.f_code.co_filename)}, line {frame.f_lineno})"  # noqa: PTH119
 
 
 def _print(out: object, err: object) -> None:

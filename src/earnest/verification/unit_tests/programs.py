@@ -51,7 +51,7 @@ Modules = dict[str, tuple[bool, bytes]]
 @functools.cache
 def submission_program() -> Program:
     """Serves the submission."""
-    modules = _own(*BOTH, "streams", "telling", "serving")
+    modules = _own(*BOTH, "streams", "theirs", "telling", "serving")
     return Program(modules=modules, imports=STDLIB, entry=f"{PACKAGE}.serving")
 
 

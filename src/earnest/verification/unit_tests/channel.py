@@ -23,8 +23,10 @@ from earnest.verification.unit_tests.values import Reader, Writer
 
 DEPTH_MAX: Final = 150  # of calls within calls, back and forth
 ANSWER_PARTS: Final = 11
-USING: Final = frozenset({"call", "method", "operate", "member", "await"})
-ENDING: Final = {"operate": frozenset({"__next__", "send", "throw", "close"}), "await": frozenset({""})}
+ASK_PARTS: Final = 12
+USING: Final = frozenset({"call", "call_above", "method", "operate", "member", "await"})
+ITERATING: Final = frozenset({"__next__", "send", "throw", "close"})
+ENDING: Final = {"operate": ITERATING, "call_above": ITERATING, "await": frozenset({""})}
 """Operations that may say that there is no more. From any other it would end a loop of the test, unheard."""
 
 HOSTILE: Final = (
@@ -166,10 +168,7 @@ class Channel:
         self, operation: str, target: int, name: str, arguments: Sequence[object], keywords: dict[str, object]
     ) -> list[Node]:
         writer = Writer(self._write, self._held.numbers, PREFIX)
-        superfluous = self._held.superfluous()
-        changes = self._held.changes(writer)
-        self._held.drop(superfluous)
-        self._dropped += superfluous
+        changes = self._changes(writer)
         nodes = [writer.node(argument) for argument in arguments]
         named = {key: writer.node(value) for key, value in keywords.items()}
         table = writer.finish()
@@ -179,6 +178,14 @@ class Channel:
         self._dropped = []
         self._number += 1
         return [self._number, operation, target, name, nodes, named, table, setting, held]
+
+    def _changes(self, writer: Writer) -> list[Node]:
+        """Of what both sides hold; what need not be held any longer is dropped."""
+        superfluous = self._held.superfluous()
+        changes = self._held.changes(writer)
+        self._held.drop(superfluous)
+        self._dropped += superfluous
+        return changes
 
     def _setting(self, writer: Writer) -> Node:
         """Files, folder and environment, once anything of them was used."""
@@ -204,10 +211,10 @@ class Channel:
     def _await_answer(self, number: int) -> list[Any]:
         while True:
             message: list[Any] = self._incoming.receive()
-            kind = message[1] if len(message) == ANSWER_PARTS else None
-            if kind == "ask":
+            kind = message[1] if len(message) in {ANSWER_PARTS, ASK_PARTS} else None
+            if kind == "ask" and len(message) == ASK_PARTS:
                 self._serve(message)
-            elif kind == "answer" and type(message[0]) is int and message[0] == number:
+            elif kind == "answer" and len(message) == ANSWER_PARTS and type(message[0]) is int and message[0] == number:
                 return message
             else:
                 raise Malformed("an answer out of turn")
@@ -230,28 +237,40 @@ class Channel:
 
     def _serve(self, message: list[Any]) -> None:
         """One request of the submission about what is the test's."""
-        number, _, operation, target, name, arguments, keywords, table, out, err, classes = message
+        number, _, operation, target, name, arguments, keywords, table, changes, out, err, classes = message
         _print(out, err)
         self.meaning.learn(classes)
         if type(operation) is not str or type(name) is not str or type(keywords) is not dict:
             raise Malformed("no request")
-        reader = Reader(table, self.meaning.read)
+        reader = Reader(table, self.meaning.read, self._held.containers)
+        self._held.apply(reader, changes)
+        self._held.hold_answer(reader.containers, table)
+        self._held.agree()
         given = reader.values(arguments)
         named = {key: reader.value(node) for key, node in keywords.items()}
-        writer = Writer(self._write, prefix=PREFIX)
         self._depth += 1
         try:
             if self._depth >= DEPTH_MAX:
                 raise RecursionError("too many calls within calls")  # noqa: TRY301 - told to the submission like any
-            node, succeeded = writer.node(self.meaning.serve(operation, target, name, given, named)), True
+            result, succeeded = self.meaning.serve(operation, target, name, given, named), True
         except (Lost, Malformed):
             raise
         except BaseException as error:
             self.failures.left(error)
-            node, succeeded = self._write(writer, error, 0), False
+            result, succeeded = error, False
         finally:
             self._depth -= 1
-        pipe.send([number, "reply", succeeded, node, writer.finish()])
+        writer = Writer(self._write, self._held.numbers, PREFIX)
+        changes = self._changes(writer)
+        try:
+            node = writer.node(result) if succeeded else self._write(writer, result, 0)
+            handed_over = writer.finish()
+        except (TypeError, Malformed) as error:
+            self.refuse(f"a test hands over {error}")
+        self._held.hold(writer.containers)
+        self._held.agree()
+        dropped, self._dropped = self._dropped, []
+        pipe.send([number, "reply", succeeded, node, handed_over, [dropped, changes]])
 
     def _write(self, writer: Writer, value: object, depth: int) -> Node:
         return self.meaning.write(writer, value, depth)

@@ -35,7 +35,7 @@ STDLIB: Final = (
 """What submissions and tests mostly import."""
 BOTH: Final = ("library", "values", "pipe", "held", "sharing")
 TESTS: Final = (
-    *("failures", "channel", "owned", "claims", "members", "objects", "operations", "ours", "meaning", "stand_in"),
+    *("failures", "channel", "owned", "claims", "members", "operations", "deriving", "objects", "ours", "meaning", "stand_in"),
     "running",
 )
 PYTEST: Final = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging")

@@ -4,8 +4,8 @@ Nothing here is trusted: the submission shares this process and may make it say 
 
 Asked: `[number, operation, target, name, arguments, keywords, table, setting, held]`. Answered: `[number, "answer",
 succeeded, node, table, changes, out, err, classes, files, warnings]`. In between, about what is the test's: `[number,
-"ask", operation, target, name, arguments, keywords, table, out, err, classes]`, replied to by `[number, "reply",
-succeeded, node, table]`.
+"ask", operation, target, name, arguments, keywords, table, changes, out, err, classes]`, replied to by `[number, "reply",
+succeeded, node, table, held]`.
 """
 
 import asyncio
@@ -92,6 +92,8 @@ class Server:
             "del": lambda thing, name, *_: delattr(thing, name),
             "operate": _operate,
             "plain": lambda thing, *_: _plain(thing),
+            "above": lambda thing, name, *_: self._telling.above(thing, name),
+            "call_above": lambda thing, name, given, named: self._telling.above(thing, name)(*given, **named),
             "names": lambda thing, *_: _public_names(thing),
             "member": lambda thing, name, *_: getattr(thing, name),
             "signature": lambda thing, *_: _signature(thing),
@@ -113,19 +115,23 @@ class Server:
     ) -> Any:
         """Have the test's side do something. Raises what it raised."""
         with self._asking:
-            writer = Writer(self._telling.write)
+            writer = Writer(self._telling.write, self._held.numbers)
+            changes = self._held.changes(writer)
             nodes = [writer.node(argument) for argument in arguments]
             named = {key: writer.node(value) for key, value in (keywords or {}).items()}
             self._asked += 1
-            begin: list[Any] = [self._asked, "ask", operation, target, name, nodes, named, writer.finish()]
+            table = writer.finish()
+            begin: list[Any] = [self._asked, "ask", operation, target, name, nodes, named, table, changes]
+            self._held.hold_answer(writer.containers, table)
+            self._held.agree()
             pipe.send([*begin, self._out.drain(), self._err.drain(), self._telling.new_classes()])
             while True:
                 message = self._incoming.receive()
                 if message[1] == "reply":
                     break
                 self._answer(message)
-            _, _, succeeded, node, table = message
-            value = Reader(table, self._telling.read).value(node)
+            _, _, succeeded, node, table, held = message
+            value = self._take_over(table, *held).value(node)
         if not succeeded:
             raise value
         return value
@@ -183,6 +189,8 @@ class Server:
         if operation == "fresh":
             _forget_submission()
             return None
+        if operation == "derive":
+            return self._telling.derive(name, given, named)
         return self._operations[operation](self._telling.objects[target], name, given, named)
 
     def _run(self, awaitable: Any) -> object:

@@ -1,11 +1,12 @@
 """How does the submission's side tell about what is no plain data? Every object that it hands out has a number."""
 
+import abc
 import dataclasses
 import enum
 import importlib
 import inspect
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from earnest.verification.unit_tests.library import (
@@ -43,6 +44,15 @@ FORWARDED: Final = (
 )
 
 
+MADE: Final[dict[str, Callable[..., Any]]] = {
+    "function": lambda function: function,
+    "property": property,
+    "classmethod": classmethod,
+    "staticmethod": staticmethod,
+}
+"""What a function of a test's class is there."""
+
+
 class Telling:
     """The objects that were handed out, and the classes told about since the last message."""
 
@@ -51,6 +61,7 @@ class Telling:
         self.objects: list[Any] = []
         self._numbers: dict[int, int] = {}
         self._described: set[int] = set()
+        self.derived: dict[type, int] = {}
         self._classes: list[Node] = []
 
     def new_classes(self) -> list[Node]:
@@ -92,9 +103,28 @@ class Telling:
                 next((name for base, name in SPECIAL.items() if issubclass(kind, base)), None),
                 doc if type(doc) is str else None,
                 [name for base in kind.__mro__ if ABSTRACT.get(name := f"{base.__module__}.{base.__name__}") is base],
+                self.derived.get(kind),
             ]
         )
         return number
+
+    def derive(self, name: str, given: Sequence[Any], options: dict[str, Any]) -> type:
+        """A class that a test derives: see `deriving`."""
+        token, bases, functions, namespace = given
+        namespace = dict(namespace)
+        for key, is_abstract, how, *parts in functions:
+            if is_abstract:
+                parts = [part and abc.abstractmethod(part) for part in parts]
+            namespace[key] = MADE[how](*parts)
+        made = types.new_class(name, tuple(bases), options, lambda body: body.update(namespace))
+        self.derived[made] = token
+        return made
+
+    def above(self, thing: Any, name: str) -> Any:
+        """An attribute as the submission's own classes have it, past those that tests derived."""
+        order = thing.__mro__ if isinstance(thing, type) else type(thing).__mro__
+        last = max(order.index(kind) for kind in order if kind in self.derived)
+        return getattr(super(order[last], thing), name)
 
     def write(self, writer: Writer, value: Any, depth: int) -> Node:
         """The node of what is no plain data."""

@@ -6,11 +6,12 @@ a run with a fault proves nothing.
 """
 
 import contextlib
-import os
+import os.path
 import sys
 import threading
 import warnings
 from collections.abc import Sequence
+from os import getcwd
 from types import FrameType
 from typing import Any, Final, NoReturn, Protocol
 
@@ -19,6 +20,7 @@ from earnest.verification.unit_tests.failures import FILES, Failures
 from earnest.verification.unit_tests.held import Held
 from earnest.verification.unit_tests.library import Malformed, Node, exception_named
 from earnest.verification.unit_tests.sharing import PREFIX, Shelf
+from earnest.verification.unit_tests.surroundings import SURROUNDINGS
 from earnest.verification.unit_tests.values import Reader, Writer
 
 DEPTH_MAX: Final = 150  # of calls within calls, back and forth
@@ -60,25 +62,6 @@ class Meaning(Protocol):
         """Do what the submission asks for."""
 
 
-class Environment:
-    """Notices when a test changes a variable."""
-
-    def __init__(self) -> None:
-        self._last = self._now()
-
-    def changed(self) -> dict[str, str] | None:
-        """All of it if something is other than last time, without what pytest puts there: that names the test."""
-        now, before = self._now(), self._last
-        self._last = now
-        if now == before:
-            return None
-        return {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
-
-    def _now(self) -> dict[bytes, bytes]:
-        raw: dict[bytes, bytes] = os.environ._data  # type: ignore[attr-defined]  # noqa: SLF001 - decoding it is slow
-        return {name: value for name, value in raw.items() if name[:6] != b"PYTEST"}
-
-
 class Channel:
     """The test's end of the pipe. What happened on the way is for the count."""
 
@@ -100,7 +83,6 @@ class Channel:
         self._dropped: list[int] = []
         self._originals: dict[tuple[int, str], object] = {}
         self._shelf = Shelf()
-        self._environment = Environment()
         self._has_told = False
 
     def request(
@@ -117,6 +99,9 @@ class Channel:
                 raise Lost(self.fault)
             if self._depth >= DEPTH_MAX:
                 raise RecursionError("too many calls within calls")
+            told = SURROUNDINGS.take()
+            if told is not None:
+                self._surround(told)
             message = self._message(operation, target, name, arguments, keywords or {})
             self.calls += operation in USING
             self._depth += 1
@@ -187,21 +172,27 @@ class Channel:
         self._dropped += superfluous
         return changes
 
+    def _surround(self, told: dict[str, object]) -> None:
+        """Tell what the test has set for its whole process."""
+        try:
+            self.request("surround", 0, "", (), told)
+        except (TypeError, Malformed) as error:
+            self.refuse(f"a test sets {', '.join(told)} of its process, which cannot be done for the submission: {error}")
+
     def _setting(self, writer: Writer) -> Node:
-        """Files, folder and environment, once anything of them was used."""
-        folder = os.getcwd()  # noqa: PTH109 - asked at each call
+        """Files and folder, once anything of them was used."""
+        folder = getcwd() if SURROUNDINGS.has_moved else ""
         named = writer.noted | ({folder} if folder.startswith(PREFIX) else set())
         for path in named:
             self._shelf.add(path)
-        environment = self._environment.changed()
-        if not self._has_told and environment is None and not self._shelf.is_used:
+        if not self._has_told and not self._shelf.is_used:
             return None
         self._has_told = True
         try:
             files = self._shelf.changes()
         except Malformed as error:
             self.refuse(f"a test gives it {error}")
-        return [files, self._shelf.shared(), folder if folder.startswith(PREFIX) else None, environment]
+        return [files, self._shelf.shared(), folder if folder.startswith(PREFIX) else None]
 
     def _lose(self, error: Exception) -> NoReturn:
         gone = isinstance(error, pipe.Closed)

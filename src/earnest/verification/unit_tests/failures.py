@@ -20,6 +20,7 @@ FILES: Final[set[str]] = set()
 
 ASSERTING: Final = frozenset({"raises", "warns"})
 
+_open: Final = open  # a test may put something else in its place
 _Block = ast.With | ast.AsyncWith | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -97,7 +98,7 @@ def _steps(trace: TracebackType | None) -> Iterator[TracebackType]:
 
 @functools.cache
 def _tree(path: str) -> ast.Module:
-    with open(path, "rb") as file:  # noqa: PTH123 - no objects are needed
+    with _open(path, "rb") as file:
         return ast.parse(file.read())
 
 

@@ -1,7 +1,6 @@
 """What of the test's may the submission use? What it was given, and only what is open of that."""
 
 import array
-import builtins
 import dataclasses
 import inspect
 import io
@@ -47,7 +46,6 @@ class Ours:
         self._numbers: dict[int, int] = {}
         self._nodes: dict[int, Node] = {}
         self._stdin = sys.stdin
-        self._input = builtins.input
 
     def give(self, value: Any) -> Node:
         """The node of a thing that stays here."""
@@ -103,8 +101,6 @@ class Ours:
         return self._things[number]
 
     def _input_line(self, given: list[Any]) -> object:
-        if builtins.input is not self._input:
-            return builtins.input(*given)
         if sys.stdin is self._stdin:
             return None
         sys.stdout.write(str(given[0]))

@@ -1,7 +1,7 @@
 """How do messages cross the pipe? Each is its length, 4 bytes little endian, and one JSON list in ASCII."""
 
 import json
-import os
+from os import read, write
 from typing import Final, NoReturn
 
 CHUNK_BYTES: Final = 1 << 16
@@ -33,7 +33,7 @@ def send(message: list[object], descriptor: int = WRITES) -> None:
     view = memoryview(len(data).to_bytes(4, "little") + data)
     try:
         while view:
-            view = view[os.write(descriptor, view) :]
+            view = view[write(descriptor, view) :]
     except OSError:
         raise Closed from None
 
@@ -63,7 +63,7 @@ class Incoming:
         if len(self._rest) < size:
             parts, missing = [self._rest], size - len(self._rest)
             while missing > 0:
-                part = os.read(self._descriptor, max(missing, CHUNK_BYTES))
+                part = read(self._descriptor, max(missing, CHUNK_BYTES))
                 if not part:
                     raise Closed
                 parts.append(part)

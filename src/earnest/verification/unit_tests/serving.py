@@ -28,6 +28,7 @@ from earnest.verification.unit_tests.held import Held
 from earnest.verification.unit_tests.library import Node, known_exception, plain_base, plain_view
 from earnest.verification.unit_tests.sharing import Shelf
 from earnest.verification.unit_tests.streams import Input, Output
+from earnest.verification.unit_tests.surrounded import Surrounded
 from earnest.verification.unit_tests.telling import Telling, is_made
 from earnest.verification.unit_tests.values import Reader, Writer
 
@@ -74,6 +75,7 @@ class Server:
         self._telling = Telling(self.ask)
         self._held = Held(self._telling.write)
         self._shelf = Shelf()
+        self._surrounded = Surrounded()
         self._warned: list[Node] = []
         self._asking = threading.RLock()
         self._asked = 0
@@ -170,15 +172,12 @@ class Server:
         return reader
 
     def _set_up(self, setting: Any) -> None:
-        """Files, folder and environment of the test, where they are not what they were."""
+        """Files and folder of the test, where they are not what they were."""
         if setting is None:
             return
-        files, (folders, single), folder, environment = setting
+        files, (folders, single), folder = setting
         self._shelf.folders, self._shelf.files = set(folders), set(single)
         self._shelf.apply(files, anywhere=True)
-        if environment is not None:
-            os.environ.clear()
-            os.environ.update(environment)
         os.chdir(folder or WORK)
 
     def _perform(self, operation: str, target: int, name: str, given: list[Any], named: dict[str, Any]) -> object:
@@ -189,6 +188,8 @@ class Server:
         if operation == "fresh":
             _forget_submission()
             return None
+        if operation == "surround":
+            return self._surrounded.apply(named)
         if operation == "derive":
             return self._telling.derive(name, given, named)
         return self._operations[operation](self._telling.objects[target], name, given, named)

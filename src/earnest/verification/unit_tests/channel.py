@@ -21,10 +21,11 @@ from earnest.verification.unit_tests.held import Held
 from earnest.verification.unit_tests.library import Malformed, Node, exception_named
 from earnest.verification.unit_tests.sharing import PREFIX, Shelf
 from earnest.verification.unit_tests.surroundings import SURROUNDINGS
-from earnest.verification.unit_tests.values import Reader, Writer
+from earnest.verification.unit_tests.values import Reader, Writer, is_scalar
 
 DEPTH_MAX: Final = 150  # of calls within calls, back and forth
 ANSWER_PARTS: Final = 11
+BRIEF_PARTS: Final = 2
 ASK_PARTS: Final = 12
 USING: Final = frozenset({"call", "call_above", "method", "operate", "member", "await"})
 ITERATING: Final = frozenset({"__next__", "send", "throw", "close"})
@@ -102,12 +103,23 @@ class Channel:
             told = SURROUNDINGS.take()
             if told is not None:
                 self._surround(told)
-            message = self._message(operation, target, name, arguments, keywords or {})
+            nodes = self._brief(arguments, keywords)
+            if nodes is not None:
+                self._number += 1
+                message: list[Node] = [self._number, operation, target, name, nodes]
+            else:
+                message = self._message(operation, target, name, arguments, keywords or {})
             self.calls += operation in USING
             self._depth += 1
             try:
                 pipe.send(message)
-                value, succeeded, warned = self._conclude(self._await_answer(self._number))
+                answer = self._await_answer(self._number)
+                if len(answer) == BRIEF_PARTS:
+                    value, succeeded, warned = answer[1], True, ()
+                    if nodes is None:
+                        self._held.agree()
+                else:
+                    value, succeeded, warned = self._conclude(answer)
             except HOSTILE as error:
                 self._lose(error)
             finally:
@@ -148,6 +160,14 @@ class Channel:
         """The tests cannot be split from the submission."""
         self.inseparable = self.inseparable or why + line()
         raise Inseparable(why)
+
+    def _brief(self, arguments: Sequence[object], keywords: dict[str, object] | None) -> list[Node] | None:
+        """The arguments as they are, if they are plain and nothing else is to be said."""
+        if keywords or self._dropped or self._has_told or self._shelf.is_used or SURROUNDINGS.has_moved:
+            return None
+        if not all([is_scalar(each, PREFIX) for each in arguments]) or not self._held.is_quiet:
+            return None
+        return list(arguments)
 
     def _message(
         self, operation: str, target: int, name: str, arguments: Sequence[object], keywords: dict[str, object]
@@ -202,6 +222,10 @@ class Channel:
     def _await_answer(self, number: int) -> list[Any]:
         while True:
             message: list[Any] = self._incoming.receive()
+            if len(message) == BRIEF_PARTS and type(message[0]) is int and message[0] == number:
+                if not is_scalar(message[1]):
+                    raise Malformed("a brief answer that is none")
+                return message
             kind = message[1] if len(message) in {ANSWER_PARTS, ASK_PARTS} else None
             if kind == "ask" and len(message) == ASK_PARTS:
                 self._serve(message)
@@ -210,7 +234,7 @@ class Channel:
             else:
                 raise Malformed("an answer out of turn")
 
-    def _conclude(self, message: list[Any]) -> tuple[Any, bool, list[tuple[str, type[Warning]]]]:
+    def _conclude(self, message: list[Any]) -> tuple[Any, bool, Sequence[tuple[str, type[Warning]]]]:
         """The value or exception, whether it is a value, and warnings."""
         _, _, succeeded, node, table, changes, out, err, classes, files, warned = message
         _print(out, err)

@@ -3,7 +3,8 @@
 Nothing here is trusted: the submission shares this process and may make it say anything. What it says is only data.
 
 Asked: `[number, operation, target, name, arguments, keywords, table, setting, held]`. Answered: `[number, "answer",
-succeeded, node, table, changes, out, err, classes, files, warnings]`. In between, about what is the test's: `[number,
+succeeded, node, table, changes, out, err, classes, files, warnings]`. Where the arguments are plain and nothing else is
+to be said, the first five are all; where the answer is plain and nothing else has happened, `[number, value]`. In between, about what is the test's: `[number,
 "ask", operation, target, name, arguments, keywords, table, changes, out, err, classes]`, replied to by `[number, "reply",
 succeeded, node, table, held]`.
 """
@@ -30,7 +31,7 @@ from earnest.verification.unit_tests.sharing import Shelf
 from earnest.verification.unit_tests.streams import Input, Output
 from earnest.verification.unit_tests.surrounded import Surrounded
 from earnest.verification.unit_tests.telling import Telling, is_made
-from earnest.verification.unit_tests.values import Reader, Writer
+from earnest.verification.unit_tests.values import Reader, Writer, is_scalar
 
 WORK: Final = "/work"
 
@@ -74,6 +75,7 @@ class Server:
         self._incoming = pipe.Incoming(pipe.REQUEST_BYTES_MAX)
         self._telling = Telling(self.ask)
         self._held = Held(self._telling.write)
+        self._plain = Reader([], self._telling.read, self._held.containers)
         self._shelf = Shelf()
         self._surrounded = Surrounded()
         self._warned: list[Node] = []
@@ -140,27 +142,47 @@ class Server:
 
     def _answer(self, message: list[Any]) -> None:
         """Do what one message asks and say what came of it."""
-        number, operation, target, name, arguments, keywords, handed_over, setting, held = message
-        self._set_up(setting)
-        reader = self._take_over(handed_over, *held)
-        writer = Writer(self._telling.write, self._held.numbers)
+        number, operation, target, name, arguments, *rest = message
+        keywords: dict[str, Any] = {}
+        reader = self._plain
+        if rest:
+            keywords, handed_over, setting, held = rest
+            self._set_up(setting)
+            reader = self._take_over(handed_over, *held)
+        writer: Writer | None = None
         try:
             given = reader.values(arguments)
             named = {key: reader.value(node) for key, node in keywords.items()}
             result = self._perform(operation, target, name, given, named)
-            made = operation == "call" and type(result) is self._telling.objects[target] and is_made(result)
-            node, succeeded = self._telling.handle(result) if made else writer.node(result), True
-            writer.finish()
+            if is_scalar(result):
+                node, succeeded = result, True
+            else:
+                writer = Writer(self._telling.write, self._held.numbers)
+                node, succeeded = self._written(writer, operation, target, result), True
         except BaseException as error:
             writer = Writer(self._telling.write, self._held.numbers)
             node, succeeded = self._telling.write_exception(writer, error, 0), False
-        changes = self._held.changes(writer)
+        is_same = self._held.is_same
+        out, err, classes = self._out.drain(), self._err.drain(), self._telling.new_classes()
+        if writer is None and is_same and not (out or err or classes or self._warned or self._shelf.is_used):
+            pipe.send([number, node])
+            return
+        writer = writer or Writer(self._telling.write, self._held.numbers)
+        changes = [] if is_same else self._held.changes(writer)
         files = self._shelf.changes() if self._shelf.is_used else None
         warned, self._warned = self._warned, []
         table = writer.finish()
-        begin: list[Any] = [number, "answer", succeeded, node, table, changes]
+        classes += self._telling.new_classes()
         self._held.hold_answer(writer.containers, table)
-        pipe.send([*begin, self._out.drain(), self._err.drain(), self._telling.new_classes(), files, warned])
+        self._held.agree()
+        pipe.send([number, "answer", succeeded, node, table, changes, out, err, classes, files, warned])
+
+    def _written(self, writer: Writer, operation: str, target: int, result: object) -> Node:
+        """The node of a result; its containers too, so that what cannot be told is an error of the call."""
+        made = operation == "call" and type(result) is self._telling.objects[target] and is_made(result)
+        node = self._telling.handle(result) if made else writer.node(result)
+        writer.finish()
+        return node
 
     def _take_over(self, table: Node, dropped: list[int], changes: Node) -> Reader:
         """Make what is held as the test's side holds it, and hold what it hands over now."""

@@ -18,7 +18,7 @@ from typing import Any, Final, NoReturn, Protocol
 from earnest.verification.unit_tests import pipe
 from earnest.verification.unit_tests.failures import FILES, Failures
 from earnest.verification.unit_tests.held import Held
-from earnest.verification.unit_tests.library import Malformed, Node, exception_named
+from earnest.verification.unit_tests.library import Malformed, Node, exception_named, known_exception
 from earnest.verification.unit_tests.sharing import PREFIX, Shelf
 from earnest.verification.unit_tests.surroundings import SURROUNDINGS
 from earnest.verification.unit_tests.values import Reader, Writer, is_scalar
@@ -100,30 +100,7 @@ class Channel:
                 raise Lost(self.fault)
             if self._depth >= DEPTH_MAX:
                 raise RecursionError("too many calls within calls")
-            told = SURROUNDINGS.take()
-            if told is not None:
-                self._surround(told)
-            nodes = self._brief(arguments, keywords)
-            if nodes is not None:
-                self._number += 1
-                message: list[Node] = [self._number, operation, target, name, nodes]
-            else:
-                message = self._message(operation, target, name, arguments, keywords or {})
-            self.calls += operation in USING
-            self._depth += 1
-            try:
-                pipe.send(message)
-                answer = self._await_answer(self._number)
-                if len(answer) == BRIEF_PARTS:
-                    value, succeeded, warned = answer[1], True, ()
-                    if nodes is None:
-                        self._held.agree()
-                else:
-                    value, succeeded, warned = self._conclude(answer)
-            except HOSTILE as error:
-                self._lose(error)
-            finally:
-                self._depth -= 1
+            value, succeeded, warned = self._exchange(operation, target, name, arguments, keywords)
             if not self._depth:
                 self.failures.returned(succeeded=succeeded)
         for text, category in warned:
@@ -131,12 +108,40 @@ class Channel:
         if succeeded:
             return value
         self.raised += 1
-        if isinstance(value, KeyboardInterrupt) or (
+        if _is_unheard(type(value)) or (
             isinstance(value, StopIteration | StopAsyncIteration | GeneratorExit)
             and name not in ENDING.get(operation, ())
         ):
             raise RuntimeError(f"the submission raised {type(value).__name__}") from value
         raise value
+
+    def _exchange(
+        self, operation: str, target: int, name: str, arguments: Sequence[object], keywords: dict[str, object] | None
+    ) -> tuple[Any, bool, Sequence[tuple[str, type[Warning]]]]:
+        """One message there and one back: the value or exception, whether it is a value, and warnings."""
+        told = SURROUNDINGS.take()
+        if told is not None:
+            self._surround(told)
+        nodes = self._brief(arguments, keywords)
+        if nodes is None:
+            message = self._message(operation, target, name, arguments, keywords or {})
+        else:
+            self._number += 1
+            message = [self._number, operation, target, name, nodes]
+        self.calls += operation in USING
+        self._depth += 1
+        try:
+            pipe.send(message)
+            answer = self._await_answer(self._number)
+            if len(answer) != BRIEF_PARTS:
+                return self._conclude(answer)
+            if nodes is None:
+                self._held.agree()
+            return answer[1], True, ()
+        except HOSTILE as error:
+            self._lose(error)
+        finally:
+            self._depth -= 1
 
     def replace(self, number: int, name: str, value: object) -> None:
         """Set an attribute of a module or class, for the submission too. What was there first is kept."""
@@ -165,7 +170,7 @@ class Channel:
         """The arguments as they are, if they are plain and nothing else is to be said."""
         if keywords or self._dropped or self._has_told or self._shelf.is_used or SURROUNDINGS.has_moved:
             return None
-        if not all([is_scalar(each, PREFIX) for each in arguments]) or not self._held.is_quiet:
+        if not all(is_scalar(each, PREFIX) for each in arguments) or not self._held.is_quiet:
             return None
         return list(arguments)
 
@@ -197,11 +202,13 @@ class Channel:
         try:
             self.request("surround", 0, "", (), told)
         except (TypeError, Malformed) as error:
-            self.refuse(f"a test sets {', '.join(told)} of its process, which cannot be done for the submission: {error}")
+            self.refuse(
+                f"a test sets {', '.join(told)} of its process, which cannot be done for the submission: {error}"
+            )
 
     def _setting(self, writer: Writer) -> Node:
         """Files and folder, once anything of them was used."""
-        folder = getcwd() if SURROUNDINGS.has_moved else ""
+        folder = getcwd() if SURROUNDINGS.has_moved else ""  # noqa: PTH109 - a text
         named = writer.noted | ({folder} if folder.startswith(PREFIX) else set())
         for path in named:
             self._shelf.add(path)
@@ -289,6 +296,13 @@ class Channel:
 
     def _write(self, writer: Writer, value: object, depth: int) -> Node:
         return self.meaning.write(writer, value, depth)
+
+
+def _is_unheard(kind: type) -> bool:
+    """True for an exception of the library that means something to what runs tests, and is no error of a test."""
+    if issubclass(kind, Exception | SystemExit | GeneratorExit):
+        return False
+    return next(base for base in kind.__mro__ if known_exception(base)) is not BaseException
 
 
 def line() -> str:

@@ -67,7 +67,10 @@ def _failed(count: _Counted) -> Judgement | None:
     if failed <= 0:
         return None
     if failed <= count.limited:
-        return None, f"{failed} of {count.run} tests failed, where the split does not carry what they need: {count.limit}"
+        return (
+            None,
+            f"{failed} of {count.run} tests failed, where the split does not carry what they need: {count.limit}",
+        )
     return False, f"{failed} of {count.run} tests failed" + (f"; the first: {count.reason}" if count.reason else "")
 
 

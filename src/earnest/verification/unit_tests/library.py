@@ -145,7 +145,9 @@ def named_tuple(name: Node, fields: Node) -> Any:
 
 
 # As they are now: a test may put something else in their place.
-_Zone, _NamedZone, _Moment = datetime.timezone, zoneinfo.ZoneInfo, datetime.datetime
+_Zone: Any = datetime.timezone
+_NamedZone: Any = zoneinfo.ZoneInfo
+_Moment: Any = datetime.datetime
 
 
 def _write_moment(value: Any) -> Node:
@@ -168,7 +170,7 @@ def _read_moment(kind: Any) -> Callable[..., object]:
     return read
 
 
-def _timezone(offset: int) -> _Zone:
+def _timezone(offset: int) -> Any:
     return _Zone(offset * MICROSECOND) if offset else _Zone.utc
 
 

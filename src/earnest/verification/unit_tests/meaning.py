@@ -62,7 +62,8 @@ class Theirs:
 
     def learn(self, classes: Any) -> None:
         """See `channel.Meaning`. Each: number, name, bases (number, or module and name of an exception), whether it
-        is an exception, operations, methods, fields, plain base, special kind, docstring, abstract classes above it, and of a class that
+        is an exception, operations, methods, fields, plain base, special kind, docstring, abstract classes
+        above it, and of a class that
         a test derived the number that the test's side gave it, which then has the rest already.
         """
         if type(classes) is not list or len(self._classes) + len(classes) > CLASSES_MAX:
@@ -266,7 +267,7 @@ def _handle_class(name: str, above: list[type], namespace: dict[str, object], li
         made = StandInClass(name, (Handle,), namespace)
     for each in abstract:
         if isinstance(each, abc.ABCMeta):
-            each.register(made)
+            each.register(made)  # type: ignore[arg-type]
     return made
 
 

@@ -28,7 +28,7 @@ UNARY: Final[dict[str, Any]] = {
     "__bool__": bool,
     "__str__": lambda thing: _shown(thing, str),
     "__repr__": lambda thing: _shown(thing, repr),
-    "__await__": lambda thing: _finished(thing),
+    "__await__": lambda coroutine: _finished(coroutine),  # noqa: PLW0108 - defined below
 }
 BINARY: Final = FORWARDED | {"__contains__", "__exit__", "__aexit__", "__eq__", "__float__", "__index__", "__int__"}
 OFFERED: Final = tuple((BINARY | UNARY.keys() | {"__call__"}) - {"__eq__", "__repr__", "__str__"})
@@ -179,7 +179,12 @@ def _parameters(function: Any) -> Node:
         return None
     plain = (bool, int, float, str)
     return [
-        [each.name, int(each.kind), each.default is not each.empty, each.default if type(each.default) in plain else None]
+        [
+            each.name,
+            int(each.kind),
+            each.default is not each.empty,
+            each.default if type(each.default) in plain else None,
+        ]
         for each in found
     ]
 

@@ -1,7 +1,7 @@
 """How do messages cross the pipe? Each is its length, 4 bytes little endian, and one JSON list in ASCII."""
 
 import json
-from json.encoder import c_make_encoder, encode_basestring_ascii
+from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined]
 from os import read, write
 from typing import Any, Final, NoReturn
 
@@ -25,7 +25,7 @@ def _no_constant(_: str) -> NoReturn:
     raise ValueError("no number")
 
 
-_scan = json.JSONDecoder(parse_constant=_no_constant).scan_once
+_scan: Any = json.JSONDecoder(parse_constant=_no_constant).scan_once  # type: ignore[attr-defined]
 _encoder: Any = json.JSONEncoder(allow_nan=False, check_circular=False, separators=(",", ":"))
 if c_make_encoder is not None:  # made once, and not for each message
     _parts: Any = c_make_encoder(None, _encoder.default, encode_basestring_ascii, None, ":", ",", False, False, False)

@@ -35,7 +35,20 @@ STDLIB: Final = (
 """What submissions and tests mostly import."""
 BOTH: Final = ("library", "values", "pipe", "held", "sharing")
 TESTS: Final = (
-    *("failures", "surroundings", "channel", "owned", "claims", "members", "operations", "deriving", "objects", "ours", "meaning", "stand_in"),
+    *(
+        "failures",
+        "surroundings",
+        "channel",
+        "owned",
+        "claims",
+        "members",
+        "operations",
+        "deriving",
+        "objects",
+        "ours",
+        "meaning",
+        "stand_in",
+    ),
     "running",
 )
 PYTEST: Final = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging")

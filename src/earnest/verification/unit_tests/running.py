@@ -60,6 +60,7 @@ class Count:
 
     def ended(self, *, bad: bool) -> None:
         """Count a test that ended; `bad` if it failed or was skipped as far as its runner heard."""
+        CLAIMS.between()
         failed, skipped = CHANNEL.failures.take()
         if failed and not bad:
             self.reason = self.reason or "AssertionError"

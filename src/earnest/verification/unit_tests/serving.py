@@ -4,9 +4,9 @@ Nothing here is trusted: the submission shares this process and may make it say 
 
 Asked: `[number, operation, target, name, arguments, keywords, table, setting, held]`. Answered: `[number, "answer",
 succeeded, node, table, changes, out, err, classes, files, warnings]`. Where the arguments are plain and nothing else is
-to be said, the first five are all; where the answer is plain and nothing else has happened, `[number, value]`. In between, about what is the test's: `[number,
-"ask", operation, target, name, arguments, keywords, table, changes, out, err, classes]`, replied to by `[number, "reply",
-succeeded, node, table, held]`.
+to be said, the first five are all; where the answer is plain and nothing else has happened, `[number, value]`. In
+between, about what is the test's: `[number, "ask", operation, target, name, arguments, keywords, table, changes, out,
+err, classes]`, replied to by `[number, "reply", succeeded, node, table, held]`.
 """
 
 import asyncio
@@ -130,12 +130,12 @@ class Server:
             self._held.agree()
             pipe.send([*begin, self._out.drain(), self._err.drain(), self._telling.new_classes()])
             while True:
-                message = self._incoming.receive()
+                message: list[Any] = self._incoming.receive()
                 if message[1] == "reply":
                     break
                 self._answer(message)
-            _, _, succeeded, node, table, held = message
-            value = self._take_over(table, *held).value(node)
+            _, _, succeeded, node, handed_over, held = message
+            value = self._take_over(handed_over, *held).value(node)
         if not succeeded:
             raise value
         return value
@@ -211,7 +211,8 @@ class Server:
             _forget_submission()
             return None
         if operation == "surround":
-            return self._surrounded.apply(named)
+            self._surrounded.apply(named)
+            return None
         if operation == "derive":
             return self._telling.derive(name, given, named)
         return self._operations[operation](self._telling.objects[target], name, given, named)

@@ -4,9 +4,6 @@ What a call names is shared: a file, a folder with all below it, or the folder i
 What the submission changes there comes back. Only regular files and folders below /tmp, never through a link.
 """
 
-# Links must not be followed and modes must be known: os says so, pathlib does not.
-# ruff: noqa: PTH103, PTH106, PTH108, PTH112, PTH114, PTH120, PTH123, PTH208
-
 import base64
 import builtins
 import os as _os

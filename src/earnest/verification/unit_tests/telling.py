@@ -113,9 +113,8 @@ class Telling:
         token, bases, functions, namespace = given
         namespace = dict(namespace)
         for key, is_abstract, how, *parts in functions:
-            if is_abstract:
-                parts = [part and abc.abstractmethod(part) for part in parts]
-            namespace[key] = MADE[how](*parts)
+            abstract = [part and abc.abstractmethod(part) for part in parts] if is_abstract else parts
+            namespace[key] = MADE[how](*abstract)
         made = types.new_class(name, tuple(bases), options, lambda body: body.update(namespace))
         self.derived[made] = token
         return made

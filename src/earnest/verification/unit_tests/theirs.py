@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from earnest.verification.unit_tests.library import Malformed, Node
+from earnest.verification.unit_tests.library import Malformed
 
 Ask = Callable[..., Any]
 """Has the test's side do something: see `serving.Server.ask`."""
@@ -27,7 +27,7 @@ class TheirClass(type):
     def __new__(cls, name: str, bases: tuple[Any, ...], namespace: dict[str, Any]) -> Any:
         """Of a class that the test gave; a class of the submission's own cannot be derived from one."""
         if "_number" not in namespace:
-            bases[0]._ask("derive", bases[0]._number)
+            bases[0]._ask("derive", bases[0]._number)  # noqa: SLF001 - a class of this metaclass
         return super().__new__(cls, name, bases, namespace)
 
     def __getattr__(cls, name: str) -> Any:
@@ -134,10 +134,10 @@ class Loans:
         async def wait(*arguments: object, **keywords: object) -> Any:
             return await call(*arguments, **keywords)
 
-        made = wait if is_async else call
+        made: Any = wait if is_async else call
         made.__name__, made.__qualname__, made.__module__, made.__doc__ = names
         if parameters is not None:
-            made.__signature__ = _signature(parameters)  # type: ignore[attr-defined]
+            made.__signature__ = _signature(parameters)
         return made
 
     def _class(self, values: Callable[[Any], Any], number: int, names: list[Any], traits: list[Any]) -> object:
@@ -159,8 +159,11 @@ class Loans:
 
 def _signature(parameters: list[Any]) -> inspect.Signature:
     """From name, kind, has a default, default, of each parameter."""
-    kinds = {int(each): each for each in inspect._ParameterKind}  # type: ignore[attr-defined]  # noqa: SLF001
+    kinds = {int(each): each for each in inspect._ParameterKind}  # noqa: SLF001
     empty = inspect.Parameter.empty
     return inspect.Signature(
-        [inspect.Parameter(name, kinds[kind], default=default if has else empty) for name, kind, has, default in parameters]
+        [
+            inspect.Parameter(name, kinds[kind], default=default if has else empty)
+            for name, kind, has, default in parameters
+        ]
     )

@@ -6,24 +6,30 @@ a run with a fault proves nothing.
 """
 
 import contextlib
-import os
+import os.path
 import sys
 import threading
 import warnings
 from collections.abc import Sequence
+from os import getcwd
+from types import FrameType
 from typing import Any, Final, NoReturn, Protocol
 
 from earnest.verification.unit_tests import pipe
-from earnest.verification.unit_tests.failures import Failures
+from earnest.verification.unit_tests.failures import FILES, Failures
 from earnest.verification.unit_tests.held import Held
-from earnest.verification.unit_tests.library import Malformed, Node, exception_named
+from earnest.verification.unit_tests.library import Malformed, Node, exception_named, known_exception
 from earnest.verification.unit_tests.sharing import PREFIX, Shelf
-from earnest.verification.unit_tests.values import Reader, Writer
+from earnest.verification.unit_tests.surroundings import SURROUNDINGS
+from earnest.verification.unit_tests.values import Reader, Writer, is_scalar
 
 DEPTH_MAX: Final = 150  # of calls within calls, back and forth
 ANSWER_PARTS: Final = 11
-USING: Final = frozenset({"call", "method", "operate", "member", "await"})
-ENDING: Final = {"operate": frozenset({"__next__", "send", "throw", "close"}), "await": frozenset({""})}
+BRIEF_PARTS: Final = 2
+ASK_PARTS: Final = 12
+USING: Final = frozenset({"call", "call_above", "method", "operate", "member", "await"})
+ITERATING: Final = frozenset({"__next__", "send", "throw", "close"})
+ENDING: Final = {"operate": ITERATING, "call_above": ITERATING, "await": frozenset({""})}
 """Operations that may say that there is no more. From any other it would end a loop of the test, unheard."""
 
 HOSTILE: Final = (
@@ -57,25 +63,6 @@ class Meaning(Protocol):
         """Do what the submission asks for."""
 
 
-class Environment:
-    """Notices when a test changes a variable."""
-
-    def __init__(self) -> None:
-        self._last = self._now()
-
-    def changed(self) -> dict[str, str] | None:
-        """All of it if something is other than last time, without what pytest puts there: that names the test."""
-        now, before = self._now(), self._last
-        self._last = now
-        if now == before:
-            return None
-        return {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
-
-    def _now(self) -> dict[bytes, bytes]:
-        raw: dict[bytes, bytes] = os.environ._data  # type: ignore[attr-defined]  # noqa: SLF001 - decoding it is slow
-        return {name: value for name, value in raw.items() if name[:6] != b"PYTEST"}
-
-
 class Channel:
     """The test's end of the pipe. What happened on the way is for the count."""
 
@@ -87,6 +74,7 @@ class Channel:
         self.fault = ""
         self.inseparable = ""
         self.flags: set[str] = set()
+        self.limits: list[str] = []
         self.failures = Failures()
         self._lock = threading.RLock()
         self._incoming = pipe.Incoming(pipe.ANSWER_BYTES_MAX)
@@ -96,7 +84,6 @@ class Channel:
         self._dropped: list[int] = []
         self._originals: dict[tuple[int, str], object] = {}
         self._shelf = Shelf()
-        self._environment = Environment()
         self._has_told = False
 
     def request(
@@ -113,16 +100,7 @@ class Channel:
                 raise Lost(self.fault)
             if self._depth >= DEPTH_MAX:
                 raise RecursionError("too many calls within calls")
-            message = self._message(operation, target, name, arguments, keywords or {})
-            self.calls += operation in USING
-            self._depth += 1
-            try:
-                pipe.send(message)
-                value, succeeded, warned = self._conclude(self._await_answer(self._number))
-            except HOSTILE as error:
-                self._lose(error)
-            finally:
-                self._depth -= 1
+            value, succeeded, warned = self._exchange(operation, target, name, arguments, keywords)
             if not self._depth:
                 self.failures.returned(succeeded=succeeded)
         for text, category in warned:
@@ -130,12 +108,40 @@ class Channel:
         if succeeded:
             return value
         self.raised += 1
-        if isinstance(value, KeyboardInterrupt) or (
+        if _is_unheard(type(value)) or (
             isinstance(value, StopIteration | StopAsyncIteration | GeneratorExit)
             and name not in ENDING.get(operation, ())
         ):
             raise RuntimeError(f"the submission raised {type(value).__name__}") from value
         raise value
+
+    def _exchange(
+        self, operation: str, target: int, name: str, arguments: Sequence[object], keywords: dict[str, object] | None
+    ) -> tuple[Any, bool, Sequence[tuple[str, type[Warning]]]]:
+        """One message there and one back: the value or exception, whether it is a value, and warnings."""
+        told = SURROUNDINGS.take()
+        if told is not None:
+            self._surround(told)
+        nodes = self._brief(arguments, keywords)
+        if nodes is None:
+            message = self._message(operation, target, name, arguments, keywords or {})
+        else:
+            self._number += 1
+            message = [self._number, operation, target, name, nodes]
+        self.calls += operation in USING
+        self._depth += 1
+        try:
+            pipe.send(message)
+            answer = self._await_answer(self._number)
+            if len(answer) != BRIEF_PARTS:
+                return self._conclude(answer)
+            if nodes is None:
+                self._held.agree()
+            return answer[1], True, ()
+        except HOSTILE as error:
+            self._lose(error)
+        finally:
+            self._depth -= 1
 
     def replace(self, number: int, name: str, value: object) -> None:
         """Set an attribute of a module or class, for the submission too. What was there first is kept."""
@@ -151,19 +157,28 @@ class Channel:
         else:
             self.request("del", number, name)
 
+    def limit(self, why: str) -> None:
+        """The test that runs now needs what the split does not carry: should it fail, nobody is to blame."""
+        self.limits.append(why + line())
+
     def refuse(self, why: str) -> NoReturn:
         """The tests cannot be split from the submission."""
-        self.inseparable = self.inseparable or why
+        self.inseparable = self.inseparable or why + line()
         raise Inseparable(why)
+
+    def _brief(self, arguments: Sequence[object], keywords: dict[str, object] | None) -> list[Node] | None:
+        """The arguments as they are, if they are plain and nothing else is to be said."""
+        if keywords or self._dropped or self._has_told or self._shelf.is_used or SURROUNDINGS.has_moved:
+            return None
+        if not all(is_scalar(each, PREFIX) for each in arguments) or not self._held.is_quiet:
+            return None
+        return list(arguments)
 
     def _message(
         self, operation: str, target: int, name: str, arguments: Sequence[object], keywords: dict[str, object]
     ) -> list[Node]:
         writer = Writer(self._write, self._held.numbers, PREFIX)
-        superfluous = self._held.superfluous()
-        changes = self._held.changes(writer)
-        self._held.drop(superfluous)
-        self._dropped += superfluous
+        changes = self._changes(writer)
         nodes = [writer.node(argument) for argument in arguments]
         named = {key: writer.node(value) for key, value in keywords.items()}
         table = writer.finish()
@@ -174,21 +189,37 @@ class Channel:
         self._number += 1
         return [self._number, operation, target, name, nodes, named, table, setting, held]
 
+    def _changes(self, writer: Writer) -> list[Node]:
+        """Of what both sides hold; what need not be held any longer is dropped."""
+        superfluous = self._held.superfluous()
+        changes = self._held.changes(writer)
+        self._held.drop(superfluous)
+        self._dropped += superfluous
+        return changes
+
+    def _surround(self, told: dict[str, object]) -> None:
+        """Tell what the test has set for its whole process."""
+        try:
+            self.request("surround", 0, "", (), told)
+        except (TypeError, Malformed) as error:
+            self.refuse(
+                f"a test sets {', '.join(told)} of its process, which cannot be done for the submission: {error}"
+            )
+
     def _setting(self, writer: Writer) -> Node:
-        """Files, folder and environment, once anything of them was used."""
-        folder = os.getcwd()  # noqa: PTH109 - asked at each call
+        """Files and folder, once anything of them was used."""
+        folder = getcwd() if SURROUNDINGS.has_moved else ""  # noqa: PTH109 - a text
         named = writer.noted | ({folder} if folder.startswith(PREFIX) else set())
         for path in named:
             self._shelf.add(path)
-        environment = self._environment.changed()
-        if not self._has_told and environment is None and not self._shelf.is_used:
+        if not self._has_told and not self._shelf.is_used:
             return None
         self._has_told = True
         try:
             files = self._shelf.changes()
         except Malformed as error:
             self.refuse(f"a test gives it {error}")
-        return [files, self._shelf.shared(), folder if folder.startswith(PREFIX) else None, environment]
+        return [files, self._shelf.shared(), folder if folder.startswith(PREFIX) else None]
 
     def _lose(self, error: Exception) -> NoReturn:
         gone = isinstance(error, pipe.Closed)
@@ -198,15 +229,19 @@ class Channel:
     def _await_answer(self, number: int) -> list[Any]:
         while True:
             message: list[Any] = self._incoming.receive()
-            kind = message[1] if len(message) == ANSWER_PARTS else None
-            if kind == "ask":
+            if len(message) == BRIEF_PARTS and type(message[0]) is int and message[0] == number:
+                if not is_scalar(message[1]):
+                    raise Malformed("a brief answer that is none")
+                return message
+            kind = message[1] if len(message) in {ANSWER_PARTS, ASK_PARTS} else None
+            if kind == "ask" and len(message) == ASK_PARTS:
                 self._serve(message)
-            elif kind == "answer" and type(message[0]) is int and message[0] == number:
+            elif kind == "answer" and len(message) == ANSWER_PARTS and type(message[0]) is int and message[0] == number:
                 return message
             else:
                 raise Malformed("an answer out of turn")
 
-    def _conclude(self, message: list[Any]) -> tuple[Any, bool, list[tuple[str, type[Warning]]]]:
+    def _conclude(self, message: list[Any]) -> tuple[Any, bool, Sequence[tuple[str, type[Warning]]]]:
         """The value or exception, whether it is a value, and warnings."""
         _, _, succeeded, node, table, changes, out, err, classes, files, warned = message
         _print(out, err)
@@ -224,31 +259,58 @@ class Channel:
 
     def _serve(self, message: list[Any]) -> None:
         """One request of the submission about what is the test's."""
-        number, _, operation, target, name, arguments, keywords, table, out, err, classes = message
+        number, _, operation, target, name, arguments, keywords, table, changes, out, err, classes = message
         _print(out, err)
         self.meaning.learn(classes)
         if type(operation) is not str or type(name) is not str or type(keywords) is not dict:
             raise Malformed("no request")
-        reader = Reader(table, self.meaning.read)
+        reader = Reader(table, self.meaning.read, self._held.containers)
+        self._held.apply(reader, changes)
+        self._held.hold_answer(reader.containers, table)
+        self._held.agree()
         given = reader.values(arguments)
         named = {key: reader.value(node) for key, node in keywords.items()}
-        writer = Writer(self._write, prefix=PREFIX)
         self._depth += 1
         try:
             if self._depth >= DEPTH_MAX:
                 raise RecursionError("too many calls within calls")  # noqa: TRY301 - told to the submission like any
-            node, succeeded = writer.node(self.meaning.serve(operation, target, name, given, named)), True
+            result, succeeded = self.meaning.serve(operation, target, name, given, named), True
         except (Lost, Malformed):
             raise
         except BaseException as error:
             self.failures.left(error)
-            node, succeeded = self._write(writer, error, 0), False
+            result, succeeded = error, False
         finally:
             self._depth -= 1
-        pipe.send([number, "reply", succeeded, node, writer.finish()])
+        writer = Writer(self._write, self._held.numbers, PREFIX)
+        changes = self._changes(writer)
+        try:
+            node = writer.node(result) if succeeded else self._write(writer, result, 0)
+            handed_over = writer.finish()
+        except (TypeError, Malformed) as error:
+            self.refuse(f"a test hands over {error}")
+        self._held.hold(writer.containers)
+        self._held.agree()
+        dropped, self._dropped = self._dropped, []
+        pipe.send([number, "reply", succeeded, node, handed_over, [dropped, changes]])
 
     def _write(self, writer: Writer, value: object, depth: int) -> Node:
         return self.meaning.write(writer, value, depth)
+
+
+def _is_unheard(kind: type) -> bool:
+    """True for an exception of the library that means something to what runs tests, and is no error of a test."""
+    if issubclass(kind, Exception | SystemExit | GeneratorExit):
+        return False
+    return next(base for base in kind.__mro__ if known_exception(base)) is not BaseException
+
+
+def line() -> str:
+    """Where in the tests we are."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
+    while frame is not None and frame.f_code.co_filename not in FILES:
+        frame = frame.f_back
+    return "" if frame is None else f" ({os.path.basename(frame.f_code.co_filename)}, line {frame.f_lineno})"  # noqa: PTH119
 
 
 def _print(out: object, err: object) -> None:

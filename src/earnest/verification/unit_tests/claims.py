@@ -4,8 +4,9 @@ Where a value of ours meets one of the submission, we decide: what came over as 
 that stayed there never equals a value of ours, and its order among our numbers, or a number that it makes of one of
 ours, is flagged. Some questions only the submission can answer: does this hold that, is this object of yours equal to
 that one or less, does it begin with that? Tests may ask them, and a lie about one thing is a bug that they have to
-find. But what says yes to everything is no answer: at the end of the run each object that said yes is asked what it
-must deny, and one that says yes again is flagged.
+find. But what says yes to everything is no answer: each object that said yes is asked what it must deny, and one that
+says yes again is flagged. It is asked after its own test or a later one, as chance has it, among decoys: what it has
+been asked already, whose answer does not count.
 
 =================== =========================================================================
 said yes to         has to deny
@@ -20,6 +21,7 @@ said yes to         has to deny
 
 import decimal
 import fractions
+import random
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -38,7 +40,7 @@ ARITHMETIC: Final = frozenset(
     f"__{side}{name}__"
     for side in ("", "r", "i")
     for name in (
-        *("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "lshift", "rshift", "and"),
+        *("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "lshift", "rshift", "and"),
         *("or", "xor"),
     )
 )
@@ -46,6 +48,8 @@ MAGNITUDES: Final = frozenset({"__abs__", "__neg__", "__pos__", "__round__", "__
 NUMBERS: Final = (int, float, complex, decimal.Decimal, fractions.Fraction)
 CLAIMS_MAX: Final = 500  # that are asked about; a run holds seldom ten
 MET_MAX: Final = 30  # objects of one class to be asked about
+AT_ONCE: Final = 0.5
+DECOY: Final = -1
 ODD: Final = ("\0\0", -(1 << 40), 0.123456789)
 """What an object that holds neither texts nor numbers does not hold."""
 
@@ -59,6 +63,7 @@ class Claims:
     def __init__(self) -> None:
         self._met: dict[type, list[Owned]] = {}
         self._said: list[_Claim] = []
+        self._chance = random.SystemRandom()
         self._open: dict[int, _Claim] = {}
         self._differences: set[int] = set()
 
@@ -83,11 +88,28 @@ class Claims:
         if thing.__number__ in self._open:
             self._claimed(self._open.pop(thing.__number__), is_yes=True)
 
+    def between(self) -> None:
+        """After a test: ask some of those who said yes for what they must deny. Who denies nothing is asked again."""
+        said, self._said = self._said, []  # what is asked below is no claim of a test
+        now = [claim for claim in said if self._chance.random() < AT_ONCE]
+        self._said = [claim for claim in said if not any(claim is each for each in now)] + self._undenied(now)
+
     def settle(self) -> None:
-        """At the end: ask each who said yes for what it must deny."""
+        """At the end: ask all who are left."""
         said, self._said = self._said, []
-        if any(all(map(_says_yes, self._questions(*claim))) for claim in said):
+        if self._undenied(said):
             CHANNEL.flags.add(CONSTANT)
+
+    def _undenied(self, said: list[_Claim]) -> list[_Claim]:
+        """Claims whose objects denied nothing of what they must deny. Which question comes when is left to chance."""
+        questions = [(at, question) for at, claim in enumerate(said) for question in self._questions(*claim)]
+        questions += [(DECOY, claim) for claim in said]
+        self._chance.shuffle(questions)
+        denied: set[int] = set()
+        for at, question in questions:
+            if at not in denied and not _says_yes(question) and at != DECOY:
+                denied.add(at)
+        return [claim for at, claim in enumerate(said) if at not in denied]
 
     def _claimed(self, claim: _Claim, *, is_yes: bool) -> None:
         _, name, other = claim

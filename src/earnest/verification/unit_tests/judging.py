@@ -25,6 +25,8 @@ class _Counted:
     calls: int
     fault: str
     inseparable: str
+    limited: int
+    limit: str
     broken: str
     reason: str
     blame: bool
@@ -64,6 +66,11 @@ def _failed(count: _Counted) -> Judgement | None:
     failed = count.run - count.passed - count.skipped
     if failed <= 0:
         return None
+    if failed <= count.limited:
+        return (
+            None,
+            f"{failed} of {count.run} tests failed, where the split does not carry what they need: {count.limit}",
+        )
     return False, f"{failed} of {count.run} tests failed" + (f"; the first: {count.reason}" if count.reason else "")
 
 
@@ -92,6 +99,8 @@ def _counted(count: JsonObject) -> _Counted:
         calls=_number(count.get("calls")),
         fault=_text(count.get("fault")),
         inseparable=_text(count.get("inseparable")),
+        limited=_number(count.get("limited")),
+        limit=_text(count.get("limit")),
         broken=_text(count.get("broken")),
         reason=_text(count.get("reason")),
         blame=count.get("blame") is True,

@@ -144,28 +144,34 @@ def named_tuple(name: Node, fields: Node) -> Any:
     return _named_kinds[key]
 
 
+# As they are now: a test may put something else in their place.
+_Zone: Any = datetime.timezone
+_NamedZone: Any = zoneinfo.ZoneInfo
+_Moment: Any = datetime.datetime
+
+
 def _write_moment(value: Any) -> Node:
     zone: Any = value.tzinfo
-    if type(zone) is datetime.timezone:
+    if type(zone) is _Zone:
         zone = zone.utcoffset(None) // MICROSECOND
-    elif type(zone) is zoneinfo.ZoneInfo and zone.key:
+    elif type(zone) is _NamedZone and zone.key:
         zone = zone.key
     elif zone is not None:
         return None
-    tag = "dt" if isinstance(value, datetime.datetime) else "tm"
+    tag = "dt" if isinstance(value, _Moment) else "tm"
     return [tag, value.replace(tzinfo=None).isoformat(), value.fold, zone]
 
 
 def _read_moment(kind: Any) -> Callable[..., object]:
     def read(text: str, fold: int, zone: Any) -> object:
-        found = _timezone(zone) if type(zone) is int else zone and zoneinfo.ZoneInfo(zone)
+        found = _timezone(zone) if type(zone) is int else zone and _NamedZone(zone)
         return kind.fromisoformat(text).replace(fold=fold, tzinfo=found)
 
     return read
 
 
-def _timezone(offset: int) -> datetime.timezone:
-    return datetime.timezone(offset * MICROSECOND) if offset else datetime.UTC
+def _timezone(offset: int) -> Any:
+    return _Zone(offset * MICROSECOND) if offset else _Zone.utc
 
 
 def _read_path(name: str, text: str) -> object:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from earnest.verification.unit_tests.channel import CHANNEL
 from earnest.verification.unit_tests.claims import CLAIMS
+from earnest.verification.unit_tests.deriving import PENDING
 from earnest.verification.unit_tests.library import (
     ABSTRACT,
     NAME_CHARACTERS_MAX,
@@ -61,14 +62,20 @@ class Theirs:
 
     def learn(self, classes: Any) -> None:
         """See `channel.Meaning`. Each: number, name, bases (number, or module and name of an exception), whether it
-        is an exception, operations, methods, fields, plain base, special kind, docstring, abstract classes above it.
+        is an exception, operations, methods, fields, plain base, special kind, docstring, abstract classes
+        above it, and of a class that
+        a test derived the number that the test's side gave it, which then has the rest already.
         """
         if type(classes) is not list or len(self._classes) + len(classes) > CLASSES_MAX:
             raise Malformed("too many classes")
         for each in classes:
-            number, name, bases, is_exception, operations, methods, fields, plain, special, doc, likewise = each
+            number, name, bases, is_exception, operations, methods, fields, plain, special, doc, likewise, token = each
             if type(number) is not int or number in self._classes or type(name) is not str:
                 raise Malformed("no class")
+            if token is not None:
+                self._classes[number] = made = PENDING.pop(token)
+                type.__setattr__(made, "__class_id__", number)
+                continue
             _check_names(name, [*operations, *methods, *(fields or [])])
             above = [exception_named(*base) if type(base) is list else self._classes[base] for base in bases]
             namespace: dict[str, object] = {
@@ -260,7 +267,7 @@ def _handle_class(name: str, above: list[type], namespace: dict[str, object], li
         made = StandInClass(name, (Handle,), namespace)
     for each in abstract:
         if isinstance(each, abc.ABCMeta):
-            each.register(made)
+            each.register(made)  # type: ignore[arg-type]
     return made
 
 

@@ -1,11 +1,14 @@
 """What do the tests hold in place of objects and classes of the submission? Stand-ins: each use is a request."""
 
 import inspect
+import types
 from typing import Any, Final, NoReturn
 
 from earnest.verification.unit_tests.channel import CHANNEL
 from earnest.verification.unit_tests.claims import CLAIMS, PREFIXES
+from earnest.verification.unit_tests.deriving import KEPT, derive
 from earnest.verification.unit_tests.members import Member
+from earnest.verification.unit_tests.operations import operate
 from earnest.verification.unit_tests.owned import Owned, is_private
 
 INSEPARABLE: Final = frozenset({"__globals__", "__closure__"})
@@ -21,11 +24,17 @@ class StandInClass(type):
     __class_id__: int
     __test__ = False
 
-    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, object]) -> type:
-        """Only the submission's classes have stand-ins; a test cannot make one from another."""
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, object], **options: object) -> type:
+        """A stand-in, or what a test derives from one."""
         if "__class_id__" not in namespace and any(isinstance(base, StandInClass) for base in bases):
-            CHANNEL.refuse("a test makes a class of its own from a class of the submission")
+            found = {each for base in bases for kind in base.__mro__ for each in vars(kind)}
+            missing = {each: Inherited(each) for each in namespace.keys() - found if isinstance(namespace[each], KEPT)}
+            made: type = derive(cls, name, bases, (namespace, missing), options)
+            return made
         return super().__new__(cls, name, bases, namespace)
+
+    def __init__(cls, *_: object, **__: object) -> None:
+        """Options of a derived class are for the submission's."""
 
     def mro(cls) -> list[type]:
         """With the library's classes that it is one of, though it has nothing of theirs."""
@@ -50,6 +59,8 @@ class StandInClass(type):
         return value
 
     def __setattr__(cls, name: str, value: object) -> None:
+        if "__overridden__" in vars(cls) and (name in vars(cls) or isinstance(value, types.FunctionType)):
+            CHANNEL.refuse(f"a test sets {name} of {cls.__name__}, which it derives from a class of the submission")
         if is_private(name):
             type.__setattr__(cls, name, value)
         elif isinstance(value, Method):
@@ -89,6 +100,10 @@ class Handle(Owned, metaclass=StandInClass):
     __born__: int
     """How many there were when this one was first seen, itself included."""
 
+    def __init__(self, *arguments: object, **keywords: object) -> None:
+        """Asked for by `super()` of a derived class alone; see `StandInClass.__call__`."""
+        above(self, "__init__")(*arguments, **keywords)
+
     def __getattr__(self, name: str) -> object:
         if name in INSEPARABLE:
             CHANNEL.refuse(f"a test looks at {name} of the submission")
@@ -96,6 +111,8 @@ class Handle(Owned, metaclass=StandInClass):
             return signature(self.__number__)
         if is_private(name) and name != "__dict__":
             raise AttributeError(name)
+        if name in type(self).__overridden__:
+            return CHANNEL.request("above", self.__number__, name)
         value = CHANNEL.request("get", self.__number__, name)
         return BoundCall(self, name) if name in PREFIXES and is_handle(value) else value
 
@@ -107,7 +124,7 @@ class Handle(Owned, metaclass=StandInClass):
 
     def __eq__(self, other: object) -> Any:
         if is_handle(other):
-            answer = CHANNEL.request("operate", self.__number__, "__eq__", (other,))
+            answer = operate(self, "__eq__", (other,))
             CLAIMS.heard(self, "__eq__", (other,), answer)
             return answer
         if type(self).__plain__ is not None and isinstance(other, PLAIN):
@@ -123,15 +140,15 @@ class Handle(Owned, metaclass=StandInClass):
         return hash(self.__number__)
 
     def __str__(self) -> str:
-        return text(CHANNEL.request("operate", self.__number__, "__str__"))
+        return text(operate(self, "__str__"))
 
     def __repr__(self) -> str:
         if CHANNEL.fault:
             return f"<{type(self).__name__} of the submission>"
-        return text(CHANNEL.request("operate", self.__number__, "__repr__"))
+        return text(operate(self, "__repr__"))
 
     def __format__(self, spec: str) -> str:
-        return text(CHANNEL.request("operate", self.__number__, "__format__", (spec,)))
+        return text(operate(self, "__format__", (spec,)))
 
     def __dir__(self) -> list[str]:
         return list(CHANNEL.request("operate", self.__number__, "__dir__"))
@@ -181,7 +198,20 @@ class Method:
     def __get__(self, instance: Handle | None, owner: Any) -> object:
         if instance is None:
             return CHANNEL.request("get", owner.__class_id__, self._name)
+        if self._name in type(instance).__overridden__:
+            return above(instance, self._name)
         return BoundCall(instance, self._name)
+
+
+class Inherited:
+    """What a class that a test derives overrides, if it is no method: what `super()` asks the submission's own for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Handle | None, owner: Any) -> object:
+        operation = "above" if self._name in owner.__overridden__ else "get"
+        return CHANNEL.request(operation, owner.__class_id__ if instance is None else instance.__number__, self._name)
 
 
 class Remote:
@@ -204,6 +234,16 @@ class StandInException(type):
 
     __class_id__: int
 
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, object], **options: object) -> type:
+        """A stand-in, or what a test derives from one."""
+        if "__class_id__" in namespace:
+            return super().__new__(cls, name, bases, namespace)
+        made: type = derive(cls, name, bases, (namespace, {}), options)
+        return made
+
+    def __init__(cls, *_: object, **__: object) -> None:
+        """As of `StandInClass`."""
+
     def __call__(cls, *arguments: object, **keywords: object) -> object:
         """An exception of the submission, not raised."""
         return CHANNEL.request("call", cls.__class_id__, "", arguments, keywords)
@@ -212,6 +252,15 @@ class StandInException(type):
         if is_private(name):
             raise AttributeError(name)
         return CHANNEL.request("get", cls.__class_id__, name)
+
+
+def above(instance: Handle, name: str) -> Any:
+    """A method of an object of a test's derived class, as the submission's own class has it."""
+
+    def call(*arguments: object, **keywords: object) -> object:
+        return CHANNEL.request("call_above", instance.__number__, name, arguments, keywords)
+
+    return call
 
 
 def is_handle(value: object) -> bool:

@@ -16,6 +16,8 @@ class Owned:
 
     __slots__ = ()
     __number__: int
+    __overridden__: frozenset[str] = frozenset()
+    """What classes of tests that were derived from this one define."""
 
 
 def is_private(name: str) -> bool:

@@ -1,10 +1,12 @@
 """How do messages cross the pipe? Each is its length, 4 bytes little endian, and one JSON list in ASCII."""
 
 import json
-import os
-from typing import Final, NoReturn
+from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined]
+from os import read, write
+from typing import Any, Final, NoReturn
 
 CHUNK_BYTES: Final = 1 << 16
+HEAD: Final = 4
 READS: Final = 3
 WRITES: Final = 4
 REQUEST_BYTES_MAX: Final = 64 << 20
@@ -23,17 +25,24 @@ def _no_constant(_: str) -> NoReturn:
     raise ValueError("no number")
 
 
-_decode = json.JSONDecoder(parse_constant=_no_constant).decode
-_encode = json.JSONEncoder(allow_nan=False, check_circular=False, separators=(",", ":")).encode
+_scan: Any = json.JSONDecoder(parse_constant=_no_constant).scan_once  # type: ignore[attr-defined]
+_encoder: Any = json.JSONEncoder(allow_nan=False, check_circular=False, separators=(",", ":"))
+if c_make_encoder is not None:  # made once, and not for each message
+    _parts: Any = c_make_encoder(None, _encoder.default, encode_basestring_ascii, None, ":", ",", False, False, False)
+else:
+
+    def _parts(message: object, _: int) -> Any:
+        return (_encoder.encode(message),)
 
 
 def send(message: list[object], descriptor: int = WRITES) -> None:
     """All of it. Raises `Closed` if nobody reads."""
-    data = _encode(message).encode("ascii")
-    view = memoryview(len(data).to_bytes(4, "little") + data)
+    data = "".join(_parts(message, 0)).encode("ascii")
+    frame = len(data).to_bytes(4, "little") + data
     try:
-        while view:
-            view = view[os.write(descriptor, view) :]
+        written = write(descriptor, frame)
+        while written < len(frame):
+            written += write(descriptor, memoryview(frame)[written:])
     except OSError:
         raise Closed from None
 
@@ -48,26 +57,33 @@ class Incoming:
 
     def receive(self) -> list[object]:
         """The next message. Raises `Closed` or `BadMessage`."""
-        size = int.from_bytes(self._take(4), "little")
+        data = self._rest or self._more()
+        while len(data) < HEAD:
+            data += self._more()
+        size = int.from_bytes(data[:HEAD], "little")
         if size > self._bytes_max:
             raise BadMessage(f"a message of {size} bytes")
+        end = size + HEAD
+        if len(data) < end:
+            parts, missing = [data], end - len(data)
+            while missing > 0:
+                parts.append(self._more(missing))
+                missing -= len(parts[-1])
+            data = b"".join(parts)
+        self._rest = data[end:]
         try:
-            message: object = _decode(str(self._take(size), "ascii"))
-        except (ValueError, RecursionError) as error:
+            text = str(data[HEAD:end], "ascii")
+            message, last = _scan(text, 0)
+        except (ValueError, RecursionError, StopIteration) as error:
             raise BadMessage(type(error).__name__) from None
+        if last != len(text):
+            raise BadMessage("more than a message")
         if type(message) is not list:
             raise BadMessage("no list")
         return message
 
-    def _take(self, size: int) -> bytes:
-        if len(self._rest) < size:
-            parts, missing = [self._rest], size - len(self._rest)
-            while missing > 0:
-                part = os.read(self._descriptor, max(missing, CHUNK_BYTES))
-                if not part:
-                    raise Closed
-                parts.append(part)
-                missing -= len(part)
-            self._rest = b"".join(parts)
-        taken, self._rest = self._rest[:size], self._rest[size:]
-        return taken
+    def _more(self, missing: int = 0) -> bytes:
+        part = read(self._descriptor, max(missing, CHUNK_BYTES))
+        if not part:
+            raise Closed
+        return part

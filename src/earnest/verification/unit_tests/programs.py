@@ -35,7 +35,20 @@ STDLIB: Final = (
 """What submissions and tests mostly import."""
 BOTH: Final = ("library", "values", "pipe", "held", "sharing")
 TESTS: Final = (
-    *("failures", "channel", "owned", "claims", "members", "objects", "operations", "ours", "meaning", "stand_in"),
+    *(
+        "failures",
+        "surroundings",
+        "channel",
+        "owned",
+        "claims",
+        "members",
+        "operations",
+        "deriving",
+        "objects",
+        "ours",
+        "meaning",
+        "stand_in",
+    ),
     "running",
 )
 PYTEST: Final = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging")
@@ -51,7 +64,7 @@ Modules = dict[str, tuple[bool, bytes]]
 @functools.cache
 def submission_program() -> Program:
     """Serves the submission."""
-    modules = _own(*BOTH, "streams", "telling", "serving")
+    modules = _own(*BOTH, "streams", "surrounded", "theirs", "telling", "serving")
     return Program(modules=modules, imports=STDLIB, entry=f"{PACKAGE}.serving")
 
 

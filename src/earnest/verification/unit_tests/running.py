@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from earnest.verification.unit_tests.channel import CHANNEL, Lost
 from earnest.verification.unit_tests.claims import CLAIMS
+from earnest.verification.unit_tests.failures import FILES
 from earnest.verification.unit_tests.ours import OPEN_MODULES
 from earnest.verification.unit_tests.stand_in import separate
 
@@ -37,7 +38,8 @@ class Count:
     """What happened to the tests.
 
     `reason` tells of the first failure by its kind, `broken` why tests could not be read and `blame` whether the
-    submission is to blame for that.
+    submission is to blame for that. `limited` are tests that did not pass and needed what the split does not carry:
+    the first is `limit`.
     """
 
     run: int = 0
@@ -51,16 +53,24 @@ class Count:
     calls: int = 0
     fault: str = ""
     inseparable: str = ""
+    limited: int = 0
+    limit: str = ""
     flags: list[str] = field(default_factory=list)
     finished: bool = False
 
     def ended(self, *, bad: bool) -> None:
         """Count a test that ended; `bad` if it failed or was skipped as far as its runner heard."""
+        CLAIMS.between()
         failed, skipped = CHANNEL.failures.take()
         if failed and not bad:
             self.reason = self.reason or "AssertionError"
         self.skipped += skipped and not (bad or failed)
-        self.passed += not (bad or failed or skipped)
+        is_passed = not (bad or failed or skipped)
+        self.passed += is_passed
+        if CHANNEL.limits and not is_passed:
+            self.limited += 1
+            self.limit = self.limit or CHANNEL.limits[0]
+        CHANNEL.limits.clear()
 
     def failed(self, error: BaseException | type | None) -> None:
         """Keep the kind of the first failure."""
@@ -76,6 +86,7 @@ def main(arguments: list[str]) -> int:
     sys.argv = ["tests"]
     random.seed(job["seed"])
     count = Count()
+    FILES.update(f"{WORK}/{name}" for name in job["tests"])
     paths = [f"{WORK}/{name}" for name in job["tests"] if _is_test(name)]
     folders = list(dict.fromkeys(os.path.dirname(path) for path in paths))
     if job["shared"]:

@@ -3,9 +3,10 @@
 Nothing here is trusted: the submission shares this process and may make it say anything. What it says is only data.
 
 Asked: `[number, operation, target, name, arguments, keywords, table, setting, held]`. Answered: `[number, "answer",
-succeeded, node, table, changes, out, err, classes, files, warnings]`. In between, about what is the test's: `[number,
-"ask", operation, target, name, arguments, keywords, table, out, err, classes]`, replied to by `[number, "reply",
-succeeded, node, table]`.
+succeeded, node, table, changes, out, err, classes, files, warnings]`. Where the arguments are plain and nothing else is
+to be said, the first five are all; where the answer is plain and nothing else has happened, `[number, value]`. In
+between, about what is the test's: `[number, "ask", operation, target, name, arguments, keywords, table, changes, out,
+err, classes]`, replied to by `[number, "reply", succeeded, node, table, held]`.
 """
 
 import builtins
@@ -27,8 +28,9 @@ from earnest.verification.unit_tests.held import Held
 from earnest.verification.unit_tests.library import Node, known_exception, plain_base, plain_view
 from earnest.verification.unit_tests.sharing import Shelf
 from earnest.verification.unit_tests.streams import Input, Output
+from earnest.verification.unit_tests.surrounded import Surrounded
 from earnest.verification.unit_tests.telling import Telling, is_made
-from earnest.verification.unit_tests.values import Reader, Writer
+from earnest.verification.unit_tests.values import Reader, Writer, is_scalar
 
 WORK: Final = "/work"
 
@@ -72,7 +74,9 @@ class Server:
         self._incoming = pipe.Incoming(pipe.REQUEST_BYTES_MAX)
         self._telling = Telling(self.ask)
         self._held = Held(self._telling.write)
+        self._plain = Reader([], self._telling.read, self._held.containers)
         self._shelf = Shelf()
+        self._surrounded = Surrounded()
         self._warned: list[Node] = []
         self._asking = threading.RLock()
         self._asked = 0
@@ -91,6 +95,8 @@ class Server:
             "del": lambda thing, name, *_: delattr(thing, name),
             "operate": _operate,
             "plain": lambda thing, *_: _plain(thing),
+            "above": lambda thing, name, *_: self._telling.above(thing, name),
+            "call_above": lambda thing, name, given, named: self._telling.above(thing, name)(*given, **named),
             "names": lambda thing, *_: _public_names(thing),
             "member": lambda thing, name, *_: getattr(thing, name),
             "signature": lambda thing, *_: _signature(thing),
@@ -112,46 +118,70 @@ class Server:
     ) -> Any:
         """Have the test's side do something. Raises what it raised."""
         with self._asking:
-            writer = Writer(self._telling.write)
+            writer = Writer(self._telling.write, self._held.numbers)
+            changes = self._held.changes(writer)
             nodes = [writer.node(argument) for argument in arguments]
             named = {key: writer.node(value) for key, value in (keywords or {}).items()}
             self._asked += 1
-            begin: list[Any] = [self._asked, "ask", operation, target, name, nodes, named, writer.finish()]
+            table = writer.finish()
+            begin: list[Any] = [self._asked, "ask", operation, target, name, nodes, named, table, changes]
+            self._held.hold_answer(writer.containers, table)
+            self._held.agree()
             pipe.send([*begin, self._out.drain(), self._err.drain(), self._telling.new_classes()])
             while True:
-                message = self._incoming.receive()
+                message: list[Any] = self._incoming.receive()
                 if message[1] == "reply":
                     break
                 self._answer(message)
-            _, _, succeeded, node, table = message
-            value = Reader(table, self._telling.read).value(node)
+            _, _, succeeded, node, handed_over, held = message
+            value = self._take_over(handed_over, *held).value(node)
         if not succeeded:
             raise value
         return value
 
     def _answer(self, message: list[Any]) -> None:
         """Do what one message asks and say what came of it."""
-        number, operation, target, name, arguments, keywords, handed_over, setting, held = message
-        self._set_up(setting)
-        reader = self._take_over(handed_over, *held)
-        writer = Writer(self._telling.write, self._held.numbers)
+        number, operation, target, name, arguments, *rest = message
+        keywords: dict[str, Any] = {}
+        reader = self._plain
+        if rest:
+            keywords, handed_over, setting, held = rest
+            self._set_up(setting)
+            reader = self._take_over(handed_over, *held)
+        writer: Writer | None = None
         try:
             given = reader.values(arguments)
             named = {key: reader.value(node) for key, node in keywords.items()}
             result = self._perform(operation, target, name, given, named)
-            made = operation == "call" and type(result) is self._telling.objects[target] and is_made(result)
-            node, succeeded = self._telling.handle(result) if made else writer.node(result), True
-            writer.finish()
+            if is_scalar(result):
+                node, succeeded = result, True
+            else:
+                writer = Writer(self._telling.write, self._held.numbers)
+                node, succeeded = self._written(writer, operation, target, result), True
         except BaseException as error:
             writer = Writer(self._telling.write, self._held.numbers)
             node, succeeded = self._telling.write_exception(writer, error, 0), False
-        changes = self._held.changes(writer)
+        is_same = self._held.is_same
+        out, err, classes = self._out.drain(), self._err.drain(), self._telling.new_classes()
+        if writer is None and is_same and not (out or err or classes or self._warned or self._shelf.is_used):
+            pipe.send([number, node])
+            return
+        writer = writer or Writer(self._telling.write, self._held.numbers)
+        changes = [] if is_same else self._held.changes(writer)
         files = self._shelf.changes() if self._shelf.is_used else None
         warned, self._warned = self._warned, []
         table = writer.finish()
-        begin: list[Any] = [number, "answer", succeeded, node, table, changes]
+        classes += self._telling.new_classes()
         self._held.hold_answer(writer.containers, table)
-        pipe.send([*begin, self._out.drain(), self._err.drain(), self._telling.new_classes(), files, warned])
+        self._held.agree()
+        pipe.send([number, "answer", succeeded, node, table, changes, out, err, classes, files, warned])
+
+    def _written(self, writer: Writer, operation: str, target: int, result: object) -> Node:
+        """The node of a result; its containers too, so that what cannot be told is an error of the call."""
+        made = operation == "call" and type(result) is self._telling.objects[target] and is_made(result)
+        node = self._telling.handle(result) if made else writer.node(result)
+        writer.finish()
+        return node
 
     def _take_over(self, table: Node, dropped: list[int], changes: Node) -> Reader:
         """Make what is held as the test's side holds it, and hold what it hands over now."""
@@ -163,15 +193,12 @@ class Server:
         return reader
 
     def _set_up(self, setting: Any) -> None:
-        """Files, folder and environment of the test, where they are not what they were."""
+        """Files and folder of the test, where they are not what they were."""
         if setting is None:
             return
-        files, (folders, single), folder, environment = setting
+        files, (folders, single), folder = setting
         self._shelf.folders, self._shelf.files = set(folders), set(single)
         self._shelf.apply(files, anywhere=True)
-        if environment is not None:
-            os.environ.clear()
-            os.environ.update(environment)
         os.chdir(folder or WORK)
 
     def _perform(self, operation: str, target: int, name: str, given: list[Any], named: dict[str, Any]) -> object:
@@ -182,6 +209,11 @@ class Server:
         if operation == "fresh":
             _forget_submission()
             return None
+        if operation == "surround":
+            self._surrounded.apply(named)
+            return None
+        if operation == "derive":
+            return self._telling.derive(name, given, named)
         return self._operations[operation](self._telling.objects[target], name, given, named)
 
     def _run(self, awaitable: Any) -> object:

@@ -12,6 +12,7 @@ from earnest.verification.unit_tests.library import Malformed
 from earnest.verification.unit_tests.meaning import StandIn, Theirs
 from earnest.verification.unit_tests.objects import note_name
 from earnest.verification.unit_tests.owned import is_private
+from earnest.verification.unit_tests.surroundings import SURROUNDINGS
 
 HIDES_BUILTIN: Final = "a test takes all names of the submission, and one of them hides a builtin"
 
@@ -99,6 +100,7 @@ class Finder:
 def separate(names: Sequence[str]) -> Finder:
     """Put stand-ins in place of these modules."""
     CHANNEL.meaning = Theirs()
+    SURROUNDINGS.watch()
     finder = Finder(names)
     sys.meta_path.insert(0, finder)
     return finder

@@ -17,10 +17,10 @@ class Output(io.TextIOWrapper):
 
     def drain(self) -> str:
         """What was written since last time."""
+        if not self._kept.tell():  # nothing waits above it: see write_through
+            return ""
         self.flush()
         data = self._kept.getvalue()
-        if not data:
-            return ""
         self._kept.seek(0)
         self._kept.truncate()
         if len(data) > KEPT_BYTES_MAX:

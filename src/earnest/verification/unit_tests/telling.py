@@ -1,5 +1,6 @@
 """How does the submission's side tell about what is no plain data? Every object that it hands out has a number."""
 
+import abc
 import dataclasses
 import enum
 import importlib
@@ -18,10 +19,10 @@ from earnest.verification.unit_tests.library import (
     plain_base,
     plain_view,
 )
+from earnest.verification.unit_tests.theirs import Ask, Loans
 from earnest.verification.unit_tests.values import Reader, Writer
 
 CAUSES_MAX: Final = 5
-THEIRS: Final = "_theirs_number"
 BY_VALUE: Final = (str, int, float, bytes, tuple, frozenset)  # classes of these arrive as what they are made of
 PLAIN_VIEWS: Final[tuple[type, ...]] = (list, dict, set, *BY_VALUE, type({}.keys()), type({}.items()))
 SPECIAL: Final[dict[type, str]] = {
@@ -43,58 +44,24 @@ FORWARDED: Final = (
 )
 
 
-Ask = Callable[..., Any]
-"""Has the test's side do something: see `serving.Server.ask`."""
-
-
-class Theirs:
-    """Something of the test in the submission's hands: what it may do, the test's side decides."""
-
-    def __init__(self, ask: Ask, number: int, name: str, doc: str) -> None:
-        vars(self).update(_ask=ask, _number=number, __name__=name, __qualname__=name, __doc__=doc)
-
-    def __call__(self, *arguments: object, **keywords: object) -> Any:
-        """Call the test's function."""
-        return vars(self)["_ask"]("call", vars(self)["_number"], "", arguments, keywords)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return vars(self)["_ask"]("get", vars(self)["_number"], name)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name.startswith("_"):
-            vars(self)[name] = value
-        else:
-            vars(self)["_ask"]("set", vars(self)["_number"], name, (value,))
-
-    def __hash__(self) -> int:
-        return hash(vars(self)["_number"])
-
-
-def _operation(name: str) -> Any:
-    def operation(self: Theirs, *arguments: object) -> Any:
-        return vars(self)["_ask"]("operate", vars(self)["_number"], name, arguments)
-
-    return operation
-
-
-for _name in (
-    *("__add__", "__bool__", "__contains__", "__delitem__", "__enter__", "__eq__", "__exit__", "__float__", "__ge__"),
-    *("__getitem__", "__gt__", "__index__", "__int__", "__iter__", "__le__", "__len__", "__lt__", "__mul__"),
-    *("__next__", "__radd__", "__repr__", "__rmul__", "__setitem__", "__str__", "__sub__"),
-):
-    setattr(Theirs, _name, _operation(_name))
+MADE: Final[dict[str, Callable[..., Any]]] = {
+    "function": lambda function: function,
+    "property": property,
+    "classmethod": classmethod,
+    "staticmethod": staticmethod,
+}
+"""What a function of a test's class is there."""
 
 
 class Telling:
     """The objects that were handed out, and the classes told about since the last message."""
 
     def __init__(self, ask: Ask) -> None:
-        self._ask = ask
+        self._loans = Loans(ask)
         self.objects: list[Any] = []
         self._numbers: dict[int, int] = {}
         self._described: set[int] = set()
+        self.derived: dict[type, int] = {}
         self._classes: list[Node] = []
 
     def new_classes(self) -> list[Node]:
@@ -136,14 +103,33 @@ class Telling:
                 next((name for base, name in SPECIAL.items() if issubclass(kind, base)), None),
                 doc if type(doc) is str else None,
                 [name for base in kind.__mro__ if ABSTRACT.get(name := f"{base.__module__}.{base.__name__}") is base],
+                self.derived.get(kind),
             ]
         )
         return number
 
+    def derive(self, name: str, given: Sequence[Any], options: dict[str, Any]) -> type:
+        """A class that a test derives: see `deriving`."""
+        token, bases, functions, namespace = given
+        namespace = dict(namespace)
+        for key, is_abstract, how, *parts in functions:
+            abstract = [part and abc.abstractmethod(part) for part in parts] if is_abstract else parts
+            namespace[key] = MADE[how](*abstract)
+        made = types.new_class(name, tuple(bases), options, lambda body: body.update(namespace))
+        self.derived[made] = token
+        return made
+
+    def above(self, thing: Any, name: str) -> Any:
+        """An attribute as the submission's own classes have it, past those that tests derived."""
+        order = thing.__mro__ if isinstance(thing, type) else type(thing).__mro__
+        last = max(order.index(kind) for kind in order if kind in self.derived)
+        return getattr(super(order[last], thing), name)
+
     def write(self, writer: Writer, value: Any, depth: int) -> Node:
         """The node of what is no plain data."""
-        if type(value) is Theirs:
-            return ["o", vars(value)["_number"]]
+        lent = self._loans.number(value)
+        if lent is not None:
+            return ["o", lent]
         if isinstance(value, BaseException):
             return self.write_exception(writer, value, depth)
         if isinstance(value, type):
@@ -158,8 +144,9 @@ class Telling:
 
     def write_exception(self, writer: Writer, error: BaseException, depth: int) -> Node:
         """An exception with what can be told of it."""
-        if THEIRS in vars(error):
-            return ["o", vars(error)[THEIRS]]
+        lent = self._loans.number(error)
+        if lent is not None:
+            return ["o", lent]
         kind = type(error)
         known = known_exception(kind)
         cause = error.__cause__ if depth < CAUSES_MAX else None
@@ -182,14 +169,13 @@ class Telling:
                 return self.objects[node[1]]
             case "m":
                 return getattr(self.objects[node[1]], node[2])
-            case "o":
-                return Theirs(self._ask, *node[1:4])
+            case "o" | "f" | "k":
+                return self._loans.read(reader.value, node)
             case "K" | "L":
                 return getattr(importlib.import_module(node[1]), node[2])
             case "X":
                 error = exception_of(exception_named(*node[1]), reader.value(node[2]))
-                vars(error)[THEIRS] = node[3]
-                return error
+                return self._loans.keep(node[3], error)
         raise Malformed("an unknown tag")
 
     def _write_member(self, writer: Writer, member: enum.Enum, depth: int) -> Node:

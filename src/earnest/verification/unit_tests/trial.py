@@ -1,5 +1,6 @@
 """One run of tests against one submission: which executions are that, and what did they count?"""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -54,7 +55,7 @@ async def run_trial(plan: Plan, work: Path | Mapping[str, bytes], tools: CheckTo
         "runner": plan.runner,
         "shared": plan.shared,
         "result": result,
-        "seed": tools.seed,
+        "seed": _secret(tools.seed, plan.files),
     }
     tests = Execution(
         profile=Profile.VERIFY,
@@ -70,7 +71,7 @@ async def run_trial(plan: Plan, work: Path | Mapping[str, bytes], tools: CheckTo
     report = await tools.sandbox.run(
         Execution(
             profile=Profile.VERIFY,
-            argv=(str(tools.seed),),
+            argv=(str(_secret(tools.seed, {})),),
             work=work,
             limits=tools.limits,
             program=submission_program(),
@@ -96,6 +97,14 @@ def _tests_limits(limits: Limits) -> Limits:
         file_bytes=max(limits.file_bytes, Limits().file_bytes),
         disk_bytes=max(limits.disk_bytes, Limits().disk_bytes),
     )
+
+
+def _secret(seed: int, files: Mapping[str, bytes]) -> int:
+    """Where chance begins: nothing that who does not have these files can find out."""
+    digest = hashlib.sha256(str(seed).encode())
+    for name in sorted(files):
+        digest.update(hashlib.sha256(name.encode()).digest() + hashlib.sha256(files[name]).digest())
+    return int.from_bytes(digest.digest()[:8], "big")
 
 
 def _together(tests: Mapping[str, bytes], work: Path | Mapping[str, bytes]) -> dict[str, bytes]:

@@ -16,6 +16,7 @@ from typing import Any, Final
 from earnest.verification.unit_tests.library import (
     CONTAINERS,
     EMPTY,
+    INTEGER_BITS,
     MAPPINGS,
     READERS,
     TYPE_NAMES,
@@ -29,6 +30,20 @@ from earnest.verification.unit_tests.library import (
 DEPTH_MAX: Final = 100  # of tuples in tuples; lists and dicts may nest as deep as they like
 
 Opaque = Callable[["Writer", object, int], Node]
+
+
+SCALARS: Final = frozenset({type(None), bool, int, float, str})
+"""What stands for itself in a message, if it is in bounds."""
+
+
+def is_scalar(value: Any, prefix: str = "\0") -> bool:
+    """True for a value that is its own node, and names no path to be noted."""
+    kind = type(value)
+    if kind is str:
+        return not value.startswith(prefix)
+    if kind is int:
+        return bool(value.bit_length() <= INTEGER_BITS)
+    return kind in SCALARS and (kind is not float or math.isfinite(value))
 
 
 class Writer:

@@ -24,6 +24,7 @@ GOOD = {
     "blame": False,
     "finished": True,
     "flags": [],
+    "skips": [],
 }
 DONE = Report(status=Status.DONE, exit_code=0)
 PLAN = Plan(modules=("solution",), tests=("test_it.py",), min_tests=3)

@@ -1,10 +1,16 @@
 """Tests as people publish them: marks, fixtures, both runners, packages, data, and skips that they hold themselves."""
 
+from collections.abc import Mapping
+
 import pytest
 
+from earnest.foundation.canonical import JsonObject
 from earnest.verification.verdict import Answer, Verdict
 
 from .trials import Trial, judge_all
+
+Cases = Mapping[str, tuple[str, JsonObject, Mapping[str, str]]]
+"""By name: the tests, the config, and files beside them."""
 
 SOLUTION = """
 def double(n): return 2 * n
@@ -107,7 +113,7 @@ def test_double(): assert solution.double(1) == 2
 """
 BESIDE = {"conftest.py": CONFTEST, "data.json": "[1, 5]"}
 PACKAGE = {"checks/__init__.py": "", "checks/helper.py": "FOUR = 4\n", "checks/test_more.py": PACKAGED}
-VERIFIED = {
+VERIFIED: Cases = {
     "pytest with all that belongs to it": (PYTEST, {}, BESIDE),
     "unittest though pytest is imported": (MARKED, {"runner": "unittest"}, {}),
     "a package of tests, unittest": (MARKED, {"runner": "unittest"}, PACKAGE),
@@ -115,17 +121,17 @@ VERIFIED = {
     "skips that the tests hold": (HELD, {}, {}),
     "a skip that the submission causes and the config allows": (CAUSED, {"skips": 1}, {}),
 }
-UNCLEAR = {
+UNCLEAR: Cases = {
     "a skip that the submission causes": (CAUSED, {}, {}),
     "a skip that it causes through a fixture": (BEHIND_A_FIXTURE, {}, {}),
     "a skip that it causes by a constant": (MARKED_BY_IT, {}, {}),
     "more skips than allowed": (SKIPPED, {"skips": 0}, {}),
     "skips do not count as tests": (SKIPPED, {"min_tests": 2}, {}),
 }
-REFUSED = {"a failure beside a skip": (SKIPPED_AND_FAILED, {}, {})}
+REFUSED: Cases = {"a failure beside a skip": (SKIPPED_AND_FAILED, {}, {})}
 TRIALS = [
     Trial(name=name, solution=SOLUTION, tests=tests, config=config, hidden=beside)
-    for name, (tests, config, beside) in (VERIFIED | UNCLEAR | REFUSED).items()
+    for name, (tests, config, beside) in {**VERIFIED, **UNCLEAR, **REFUSED}.items()
 ]
 
 

@@ -1,7 +1,7 @@
 """When is work verified? The fail-closed rule, in the only function that can answer so."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from earnest.contracts.criterion import Criterion
@@ -41,6 +41,8 @@ def conclude(measured: Measured) -> CriterionVerdict:
     findings = measured.findings
     if findings is None:
         return _unclear(measured, measured.problem or "the check gave no findings", measured.problem_cause)
+    if findings.cannot_run:
+        return replace(_unclear(measured, findings.reason), cannot_run=True)
     objection = (
         _against_the_setting(measured)
         or _against_the_executions(measured, findings)

@@ -131,7 +131,8 @@ class Findings:
     tell. `reason` is one line for people and shows nothing that the submission must not see. `reports` are *all*
     executions that took place. `evidence` names what was looked at. `contradiction`: an assertion was measured to be
     false. `flags`: what a person should look at. `measured`: numbers, words and truth values by name, with which
-    assertions of the submission are compared. `review`: the question that waits for a person.
+    assertions of the submission are compared. `review`: the question that waits for a person. `cannot_run`: the check
+    itself could not be run, whatever the work is like, and will not be by another attempt.
     """
 
     passed: bool | None
@@ -142,6 +143,7 @@ class Findings:
     contradiction: bool = False
     measured: Mapping[str, bool | int | float | str] = field(default_factory=dict)
     review: Review | None = None
+    cannot_run: bool = False
 
 
 class Check(Protocol):

@@ -27,6 +27,14 @@ class ConfigFault(NamedTuple):
     message: str
 
 
+class Weakness(NamedTuple):
+    """What somebody should know about a config; `is_grave`: worthless work could pass, so that it is refused."""
+
+    path: str
+    message: str
+    is_grave: bool = True
+
+
 def faults_of(config: JsonObject, read: Callable[[Reader, Node], object]) -> list[ConfigFault]:
     """What `read` finds wrong in a config, for a check that reads its own with a `Reader`."""
     reader = Reader()
@@ -177,12 +185,12 @@ class Check(Protocol):
 class LintedCheck(Protocol):
     """What a check has too that can tell when its config proves nothing, though it has no fault."""
 
-    def lint_faults(self, config: JsonObject, base_folder: Path | None, /) -> Sequence[ConfigFault]:
+    def lint_faults(self, config: JsonObject, base_folder: Path | None, /) -> Sequence[Weakness]:
         """Why worthless work could pass. Called with a config without faults, before anything is posted."""
         ...
 
 
-def lint_faults(check: object, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
+def lint_faults(check: object, config: JsonObject, base_folder: Path | None) -> Sequence[Weakness]:
     """What the check says about its own config, if it says anything."""
     return check.lint_faults(config, base_folder) if isinstance(check, LintedCheck) else ()
 

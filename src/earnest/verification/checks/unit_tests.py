@@ -10,7 +10,7 @@ from earnest.contracts.reader import Reader
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.verification.paths import path_fault, read_beside, read_entry
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
+from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, Weakness, faults_of
 from earnest.verification.unit_tests.judging import judge
 from earnest.verification.unit_tests.linting import complaints
 from earnest.verification.unit_tests.mutants import judge_own_tests
@@ -34,13 +34,13 @@ class UnitTestsCheck:
         """See `Check`."""
         return faults_of(config, lambda reader, node: _read(reader, node, base_folder))
 
-    def lint_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
+    def lint_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[Weakness]:
         """See `LintedCheck`."""
         wanted = _read(Reader(), node_of(config), None)
         if wanted.in_work or base_folder is None:
             return ()
         files = {name: read_beside(base_folder, name) for name in wanted.tests}
-        return [ConfigFault("tests", text) for text in complaints(files, wanted.modules, wanted.min_tests)]
+        return list(complaints(files, wanted.modules, wanted.min_tests))
 
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
         """See `Check`. Every run has a pair of sandboxes of its own."""

@@ -46,6 +46,7 @@ def judge(plan: Plan, trial: Trial, reports: tuple[Report, ...]) -> Findings:
     return Findings(
         passed=passed,
         reason=reason or (_told(count) if count else ""),
+        cannot_run=bool(count and count.inseparable and not count.fault),
         reports=reports,
         evidence=plan.tests,
         flags=count.flags if count and passed is True else (),
@@ -58,7 +59,8 @@ def _unreadable(plan: Plan, count: _Counted) -> Judgement | None:
     if count.inseparable:
         return None, f"{WHY_SPLIT}{count.inseparable}; isolation: shared runs them together"
     if count.broken:
-        return (False if count.blame or plan.shared else None), f"the tests could not be read: {count.broken}"
+        blamed = count.blame or plan.shared or plan.in_work
+        return (False if blamed else None), f"the tests could not be read: {count.broken}"
     return None
 
 

@@ -30,6 +30,8 @@ SUBMISSION: Final = "/work/submission"
 TEMPORARY: Final = "/tmp/tests"  # noqa: S108 - in memory, of this run alone
 RECURSION: Final = 3_000  # 150 calls within calls; `mock.call` is unwrapped as often when pytest looks at it
 REASON_CHARACTERS_MAX: Final = 300
+SUBMITTED: Final[set[str]] = set()
+"""The outermost packages of the modules that the submission should hold."""
 
 
 @dataclass(slots=True)
@@ -88,6 +90,7 @@ def main(arguments: list[str]) -> int:
         before = _nothing
     else:
         before = separate(job["modules"]).forget
+        SUBMITTED.update(name.partition(".")[0] for name in job["modules"])
         OPEN_MODULES.update(_place(f"{WORK}/{name}")[1] for name in job["tests"])
         sys.path[:0] = folders
     os.makedirs(TEMPORARY, exist_ok=True)
@@ -273,7 +276,8 @@ def _is_test(name: str) -> bool:
 
 def _broken(count: Count, error: BaseException) -> None:
     """Tests that cannot be read. An error of the submission, or a name that it lacks, is its fault."""
-    count.blame = CHANNEL.raised > 0 or bool(CHANNEL.fault)
+    lacks = isinstance(error, ImportError) and (error.name or "").partition(".")[0] in SUBMITTED
+    count.blame = CHANNEL.raised > 0 or bool(CHANNEL.fault) or lacks
     text = f"{_kind(error)}: {error}" if count.blame else _kind(error)
     count.broken = re.sub(r"\s+", " ", text)[:REASON_CHARACTERS_MAX]
 

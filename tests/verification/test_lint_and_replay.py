@@ -183,7 +183,7 @@ async def test_a_kept_verdict_says_what_was_judged_by_what_and_where(bench: Benc
     record = json.loads((bench.folder / "verdicts" / f"{first.id}.json").read_bytes())
     assert record["snapshot"] == first.verdict.snapshot
     assert record["sandbox"] == "scripted"
-    assert record["check_versions"] == {"json_list": 1, "stdout": 1}
+    assert record["check_versions"] == {"json_list": 2, "stdout": 1}
     assert record["limits"]["C2"]["wall_ms"] == 10_000
     assert record["criteria_digest"].startswith("sha256:")
     assert isinstance(record["seed"], int)

@@ -106,7 +106,7 @@ async def test_every_item_of_a_list_is_looked_at(tmp_path: Path, change: dict[st
     [
         (b"[]", "0 items, at least 2 wanted"),
         (json.dumps(SOURCES * 2).encode(), "4 items, at most 3 wanted"),
-        (json.dumps([SOURCES[0]] * 2).encode(), "item 2 is item 1 again"),
+        (json.dumps([SOURCES[0]] * 2).encode(), "1 different items, at least 2 wanted"),
         (json.dumps([SOURCES[0], []]).encode(), "item 2 is no object"),
         (json.dumps({"items": SOURCES}).encode(), "it is no list"),
         (b'[{"title": "x", "title": "y"}]', "is there twice"),
@@ -129,14 +129,47 @@ async def test_a_list_of_plain_values_may_stand_within(tmp_path: Path) -> None:
     assert (await answer(tmp_path / "1", JSON_LIST, config, files))[0] is Answer.VERIFIED
     files = {"s.json": b'{"found": {"primes": [2, 3, 1]}}'}
     assert (await answer(tmp_path / "2", JSON_LIST, config, files))[0] is Answer.NOT_VERIFIED
-    files = {"s.json": b'{"found": {"primes": [2, 3, 3]}}'}
-    assert "item 3 is item 2 again" in (await answer(tmp_path / "3", JSON_LIST, config, files))[1]
 
 
-@pytest.mark.parametrize(("text", "expected"), [(b"[3, 3.0]", "not_verified"), (b'[1, "1", true]', "verified")])
-async def test_one_number_in_two_forms_is_one_item(tmp_path: Path, text: bytes, expected: str) -> None:
-    found, _ = await answer(tmp_path, JSON_LIST, {"path": "s.json", "items_min": 2}, {"s.json": text})
-    assert found == expected
+@pytest.mark.parametrize(
+    ("text", "change", "expected"),
+    [
+        (b"[3, 5, 3]", {}, "verified"),
+        (b"[true, true, false]", {}, "verified"),
+        (b'["2026-11-21", "2026-11-21", "2026-11-22"]', {}, "verified"),
+        (b'["yes", "no", "yes"]', {"items_min": 2}, "verified"),
+        (b'["yes", "no", "Yes "]', {}, "not_verified"),
+        (b'["yes", "no", "Yes "]', {"repeats": "allowed"}, "verified"),
+        (b'[{"a": 3}, {"a": 3.0}, {"a": 4}]', {}, "not_verified"),
+        (b"[[1, 2], [1, 2], [3]]", {}, "not_verified"),
+        (b"[3, 5, 3.0]", {"repeats": "refused"}, "not_verified"),
+        (b'[1, "1", true]', {"repeats": "refused"}, "verified"),
+    ],
+)
+async def test_repeated_values_are_data_and_padding_gains_nothing(
+    tmp_path: Path, text: bytes, change: JsonObject, expected: str
+) -> None:
+    config: JsonObject = {"path": "s.json", "items_min": 3, **change}
+    found, reason = await answer(tmp_path, JSON_LIST, config, {"s.json": text})
+    assert found == expected, reason
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"rows_min": 2}, "verified"),
+        ({"rows_min": 3}, "not_verified"),
+        ({"rows_min": 3, "repeats": "allowed"}, "verified"),
+        ({"rows_min": 2, "repeats": "refused"}, "not_verified"),
+        ({"rows_min": 2, "unique": ["Vote"]}, "not_verified"),
+    ],
+)
+async def test_equal_rows_count_once_unless_the_config_says_otherwise(
+    tmp_path: Path, change: JsonObject, expected: str
+) -> None:
+    votes = b"| Vote |\n|---|\n| 3 |\n| 5 |\n| *3* |\n"
+    found, reason = await answer(tmp_path, MD_TABLE, {"path": "v.md", "columns": ["Vote"], **change}, {"v.md": votes})
+    assert found == expected, reason
 
 
 @pytest.mark.parametrize("before", ["1. ```\n   code\n   ```\n", "- ```\n  code\n\nWords.\n", "<pre>x\ny</pre>\n"])

@@ -12,7 +12,7 @@ from earnest.effects.sandbox.available import open_sandbox
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
-from earnest.verification.verdict import Answer, Verdict
+from earnest.verification.verdict import Answer, Cause, Verdict
 
 HONEST = b"import sys\nprint(sum(int(c) for c in sys.argv[1] if c.isdigit()))\n"
 STDOUT: JsonObject = {
@@ -92,3 +92,61 @@ async def test_a_command_cannot_change_what_was_handed_in(sandbox: Sandbox, tmp_
     verdict = await judged(sandbox, tmp_path, config, {"a": b"worse"}, kind="command", trusted=True)
     assert verdict.answer is Answer.VERIFIED, verdict.criteria[0].reason
     assert (tmp_path / "submission" / "a").read_bytes() == b"worse"
+
+
+@pytest.mark.parametrize(
+    ("kind", "config"),
+    [
+        ("command", {"command": "no-such-program --all"}),
+        ("command", {"command": ["no-such-program"]}),
+        ("command", {"command": "/opt/none/checker work.txt"}),
+        ("stdout", {"program": ["no-such-program"], "cases": [{"expected": "3\n"}]}),
+    ],
+)
+async def test_a_program_that_the_sandbox_lacks_is_not_the_works_fault(
+    sandbox: Sandbox, tmp_path: Path, kind: str, config: JsonObject
+) -> None:
+    verdict = await judged(sandbox, tmp_path, config, {"work.txt": b""}, kind=kind, trusted=True)
+    (criterion,) = verdict.criteria
+    assert (criterion.answer, criterion.cause, criterion.cannot_run) == (Answer.UNCLEAR, Cause.VERIFIER, True)
+    assert "no program of the sandbox" in criterion.reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "config"),
+    [
+        ("command", {"command": "./run.sh"}),
+        ("command", {"command": ["./run.sh"]}),
+        ("command", {"command": "sh work.sh"}),
+        ("stdout", {"program": ["./run.sh"], "cases": [{"expected": "3\n"}]}),
+        ("stdout", {"program": ["sh", "work.sh"], "cases": [{"expected": "3\n"}]}),
+    ],
+)
+async def test_a_program_that_the_work_should_hold_or_an_exit_code_of_its_own_is_its_fault(
+    sandbox: Sandbox, tmp_path: Path, kind: str, config: JsonObject
+) -> None:
+    work = {"work.sh": b"echo sh: 1: sh: not found >&2; exit 127"}
+    verdict = await judged(sandbox, tmp_path, config, work, kind=kind, trusted=True)
+    assert verdict.answer is Answer.NOT_VERIFIED, verdict.criteria[0].reason
+
+
+async def test_what_only_waited_is_tried_again_alone_and_then_unclear(sandbox: Sandbox, tmp_path: Path) -> None:
+    work = {"digits.py": b"import time; time.sleep(60)"}
+    verdict = await judged(sandbox, tmp_path, STDOUT, work, limits={"wall_s": 1})
+    (criterion,) = verdict.criteria
+    assert (criterion.answer, criterion.cause) == (Answer.UNCLEAR, Cause.VERIFIER)
+    assert "on a processor: it waited, or the machine was busy" in criterion.reason
+    assert "tried again alone" in criterion.reason
+
+
+async def test_a_loop_that_uses_up_its_time_on_a_processor_has_failed(sandbox: Sandbox, tmp_path: Path) -> None:
+    work = {"digits.py": b"while True: pass"}
+    verdict = await judged(sandbox, tmp_path, STDOUT, work, limits={"wall_s": 60, "cpu_s": 1})
+    assert verdict.answer is Answer.NOT_VERIFIED, verdict.criteria[0].reason
+
+
+async def test_a_command_of_ones_own_that_takes_too_long_cannot_run(sandbox: Sandbox, tmp_path: Path) -> None:
+    config: JsonObject = {"command": "while true; do :; done"}
+    verdict = await judged(sandbox, tmp_path, config, {}, kind="command", trusted=True, limits={"wall_s": 1})
+    (criterion,) = verdict.criteria
+    assert (criterion.answer, criterion.cause, criterion.cannot_run) == (Answer.UNCLEAR, Cause.VERIFIER, True)

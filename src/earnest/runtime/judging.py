@@ -143,8 +143,9 @@ def _config_complaints(pairs: Sequence[tuple[Criterion, Check | None]], base_fol
     """What kinds say about their own configs."""
     for criterion, check in pairs:
         if criterion.check is not None and check is not None:
-            for path, message in lint_faults(check, criterion.check.config, base_folder):
-                yield Complaint(criterion=criterion.id, message=message, line=criterion.check.line_of(path))
+            for path, message, is_grave in lint_faults(check, criterion.check.config, base_folder):
+                line = criterion.check.line_of(path)
+                yield Complaint(criterion=criterion.id, message=message, line=line, is_grave=is_grave)
 
 
 def _check(registry: Registry, criterion: Criterion) -> Check | None:

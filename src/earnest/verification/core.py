@@ -1,13 +1,17 @@
 """When is work verified? The fail-closed rule, in the only function that can answer so."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from earnest.contracts.criterion import Criterion
 from earnest.effects.sandbox.api import Report, SelfTest, Status
 from earnest.effects.tools.record import ToolRecord
 from earnest.verification.plugin import Findings
 from earnest.verification.verdict import Answer, Cause, CriterionVerdict, FailureClass
+
+WAITED_SHARE: Final = 2
+"""Less than one part in so many of the wall time on a processor: it waited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +41,8 @@ def conclude(measured: Measured) -> CriterionVerdict:
     findings = measured.findings
     if findings is None:
         return _unclear(measured, measured.problem or "the check gave no findings", measured.problem_cause)
+    if findings.cannot_run:
+        return replace(_unclear(measured, findings.reason), cannot_run=True)
     objection = (
         _against_the_setting(measured)
         or _against_the_executions(measured, findings)
@@ -68,6 +74,11 @@ def failure_class(calls: Sequence[ToolRecord]) -> FailureClass:
     return FailureClass.ENVIRONMENTAL if failures[-1:] == [FailureClass.ENVIRONMENTAL] else FailureClass.LOGICAL
 
 
+def has_waited(report: Report) -> bool:
+    """True if nothing but wall time ran out, and most of it without a processor: that may not be the work's fault."""
+    return report.broken_limit == "wall time" and WAITED_SHARE * report.cpu_ms < report.wall_ms and not report.leftovers
+
+
 def _against_the_setting(measured: Measured) -> CriterionVerdict | None:
     if not measured.snapshot_intact:
         return _unclear(measured, "what was handed in changed while it was judged")
@@ -81,8 +92,15 @@ def _against_the_setting(measured: Measured) -> CriterionVerdict | None:
 
 
 def _against_the_executions(measured: Measured, findings: Findings) -> CriterionVerdict | None:
-    if broken := _first_broken_limit(findings.reports):
-        return _not_verified(measured, f"it passed the limit of {broken}")
+    broken = [report for report in findings.reports if report.broken_limit]
+    if broken and all(map(has_waited, broken)):
+        took = f"{broken[0].wall_ms / 1000:.1f} s, of which {broken[0].cpu_ms / 1000:.1f} s on a processor"
+        return _unclear(
+            measured,
+            f"it passed the limit of wall time in {took}: it waited, or the machine was busy; {findings.reason}",
+        )
+    if broken:
+        return _not_verified(measured, f"it passed the limit of {broken[0].broken_limit}")
     for report in findings.reports:
         if report.status is not Status.DONE:
             return _unclear(measured, f"an execution was {report.status}: {report.reason or 'no reason given'}")
@@ -106,10 +124,6 @@ def _against_the_result(measured: Measured, findings: Findings) -> CriterionVerd
     if measured.runs_code and not findings.reports:
         return _unclear(measured, "the check ran nothing")
     return None
-
-
-def _first_broken_limit(reports: Sequence[Report]) -> str | None:
-    return next((report.broken_limit for report in reports if report.broken_limit), None)
 
 
 def _not_verified(measured: Measured, reason: str, *, contradiction: bool = False) -> CriterionVerdict:

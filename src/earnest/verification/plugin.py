@@ -27,6 +27,14 @@ class ConfigFault(NamedTuple):
     message: str
 
 
+class Weakness(NamedTuple):
+    """What somebody should know about a config; `is_grave`: worthless work could pass, so that it is refused."""
+
+    path: str
+    message: str
+    is_grave: bool = True
+
+
 def faults_of(config: JsonObject, read: Callable[[Reader, Node], object]) -> list[ConfigFault]:
     """What `read` finds wrong in a config, for a check that reads its own with a `Reader`."""
     reader = Reader()
@@ -132,7 +140,8 @@ class Findings:
     tell. `reason` is one line for people and shows nothing that the submission must not see. `reports` are *all*
     executions that took place. `evidence` names what was looked at. `contradiction`: an assertion was measured to be
     false. `flags`: what a person should look at. `measured`: numbers, words and truth values by name, with which
-    assertions of the submission are compared. `review`: the question that waits for a person.
+    assertions of the submission are compared. `review`: the question that waits for a person. `cannot_run`: the check
+    itself could not be run, whatever the work is like, and will not be by another attempt.
     """
 
     passed: bool | None
@@ -143,6 +152,7 @@ class Findings:
     contradiction: bool = False
     measured: Mapping[str, bool | int | float | str] = field(default_factory=dict)
     review: Review | None = None
+    cannot_run: bool = False
 
 
 class Check(Protocol):
@@ -176,12 +186,12 @@ class Check(Protocol):
 class LintedCheck(Protocol):
     """What a check has too that can tell when its config proves nothing, though it has no fault."""
 
-    def lint_faults(self, config: JsonObject, base_folder: Path | None, /) -> Sequence[ConfigFault]:
+    def lint_faults(self, config: JsonObject, base_folder: Path | None, /) -> Sequence[Weakness]:
         """Why worthless work could pass. Called with a config without faults, before anything is posted."""
         ...
 
 
-def lint_faults(check: object, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
+def lint_faults(check: object, config: JsonObject, base_folder: Path | None) -> Sequence[Weakness]:
     """What the check says about its own config, if it says anything."""
     return check.lint_faults(config, base_folder) if isinstance(check, LintedCheck) else ()
 

@@ -39,6 +39,14 @@ class Type(StrEnum):
     DATE = "date"
 
 
+class Repeats(StrEnum):
+    """What equal items are: counted once towards a minimum, counted each time, or a fault."""
+
+    ONCE = "once"
+    ALLOWED = "allowed"
+    REFUSED = "refused"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueRule:
     """`low` and `high` bound a number, and the visible characters of a text. A placeholder counts as no value."""

@@ -30,7 +30,8 @@ class Cause(StrEnum):
 class CriterionVerdict:
     """`cause` stands with unclear, `failure_class` with not_verified. `check` is `kind/version`, empty if none ran.
 
-    `contradiction`: an assertion about it was measured to be false.
+    `contradiction`: an assertion about it was measured to be false. `cannot_run`: its check could not be run, and no
+    other attempt at the work changes that.
     """
 
     id: str
@@ -42,6 +43,7 @@ class CriterionVerdict:
     check: str = ""
     required: bool = True
     contradiction: bool = False
+    cannot_run: bool = False
 
 
 def not_verified(identity: str, reason: str, failure_class: FailureClass | None) -> CriterionVerdict:

@@ -24,6 +24,7 @@ GOOD = {
     "blame": False,
     "finished": True,
     "flags": [],
+    "skips": [],
 }
 DONE = Report(status=Status.DONE, exit_code=0)
 PLAN = Plan(modules=("solution",), tests=("test_it.py",), min_tests=3)
@@ -121,4 +122,41 @@ def test_a_faulty_config_is_named(config: JsonObject, path: str) -> None:
 def test_lint_names_tests_that_prove_nothing(tests: str, said: str) -> None:
     text = b"import solution\nfrom solution import A, f\n" + tests.encode()
     found = list(complaints({"t.py": text, "data.json": b"{"}, ("solution",), 1))
-    assert (said in found[0]) if said else not found, found
+    assert (said in found[0].message) if said else not found, found
+
+
+@pytest.mark.parametrize(
+    ("tests", "is_grave"),
+    [
+        ("def test(): f(1)\n", True),
+        ("def test(): assert A(1) == A(1)\n", True),
+        ("def test(): A(1)\ndef test_2(): assert f(1) == 1\n", False),
+        ("def test():\n    assert A(1) == A(1)\n    assert A(1).x == 1\n", False),
+        ("def test(): assert A(1) == A(1)\ndef test_2(): assert f(1) == 1\n", False),
+    ],
+)
+def test_lint_refuses_only_where_no_test_decides(tests: str, is_grave: bool) -> None:
+    text = b"import solution\nfrom solution import A, f\n" + tests.encode()
+    found = list(complaints({"t.py": text}, ("solution",), 1))
+    assert any(weakness.is_grave for weakness in found) is is_grave, found
+
+
+@pytest.mark.parametrize(
+    ("body", "is_named"),
+    [
+        ("assert f(x) == sorted(x)", True),
+        ("self.assertEqual(f(x), sorted(x))", True),
+        ("self.assertEqual(sorted(x), f(x))", True),
+        ("y = f(x)\n    assert y == [n for n in x if n]", True),
+        ("y = f(x)\n    with a:\n        assert y[0] == x[0]", True),
+        ("wanted = sorted(x)\n    assert f(x) == wanted", False),
+        ("f(x)\n    assert x == [1, 2]", False),
+        ("assert f(list(x)) == sorted(x)", False),
+        ("assert f(x) == [1, 2]", False),
+        ("assert f(x) == len(x)", False),
+    ],
+)
+def test_lint_names_expectations_made_after_the_call_from_what_it_was_given(body: str, is_named: bool) -> None:
+    text = f"from solution import f\ndef test(self):\n    x = [2, 1]\n    {body}\n".encode()
+    found = [weakness.message for weakness in complaints({"t.py": text}, ("solution",), 1)]
+    assert any("after the call" in message for message in found) is is_named, found

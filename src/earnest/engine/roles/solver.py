@@ -72,6 +72,8 @@ class SolverRole(Participant[SolverState]):
         if state.trajectory.end is not None:
             return None
         state.seen.note(envelope.payload)
+        if ending := _ending(envelope.payload, state.seen):
+            return self._halt(run, state, envelope, *ending)
         match envelope.payload:
             case TaskSpec() as spec:
                 state.spec, state.started_ms = spec, envelope.at_ms
@@ -83,11 +85,6 @@ class SolverRole(Participant[SolverState]):
                 state.rules = preferring(recollections)
             case ReplanRequest() | OutcomeSummary():
                 return self._decide(run, state, envelope)
-            case PlanningFailed(reasons=reasons, exhausted=exhausted):
-                cause = Cause.EXHAUSTED if exhausted else Cause.PLANNING
-                return self._halt(run, state, envelope, cause, "; ".join(reasons))
-            case StopRequested(cause=cause, detail=detail):
-                return self._halt(run, state, envelope, cause, detail)
         return None
 
     def _decide(self, run: Run, state: SolverState, envelope: Envelope) -> Work | None:
@@ -145,6 +142,20 @@ async def _part(run: Run, last_words: LastWords, seen: Seen, result: FinalResult
     finally:
         usage = usage_of((*seen.answers, *model.answers), seen.sequences)
         run.post.send(Role.R7, "final", replace(result, usage=usage), cause)
+
+
+def _ending(payload: object, seen: Seen) -> tuple[Cause, str] | None:
+    """What ends a run whatever its rounds were like, and why; a check that cannot run blames nobody."""
+    match payload:
+        case PlanningFailed(reasons=reasons, exhausted=exhausted):
+            return (Cause.EXHAUSTED if exhausted else Cause.PLANNING), "; ".join(reasons)
+        case StopRequested(cause=cause, detail=detail):
+            return cause, detail
+        case ReplanRequest() | OutcomeSummary():
+            verdicts = (*(each for one in seen.outcomes.values() for each in one.verdicts), *seen.task_verdicts)
+            stuck = (verdict.reason for verdict in verdicts if verdict.required and verdict.cannot_run)
+            return next(((Cause.UNCLEAR, reason) for reason in stuck), None)
+    return None
 
 
 def _directive(current: Round, seen: Seen) -> PlanDirective:

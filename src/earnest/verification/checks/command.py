@@ -14,6 +14,7 @@ from earnest.contracts.reader import Reader
 from earnest.effects.sandbox.api import Execution, Profile, Report
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.text import head_tail
+from earnest.verification.missing import SHELL, missing_program
 from earnest.verification.patterns import PATTERN_CHARACTERS_MAX, is_found, pattern_fault
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 
@@ -54,6 +55,8 @@ class CommandCheck:
                 limits=tools.limits,
             )
         )
+        if cannot := await _cannot_run(wanted, report, subject, tools):
+            return Findings(passed=None, cannot_run=True, reason=cannot, reports=(report,))
         problem = _problem(wanted, report)
         evidence = (f"command: exit code {report.exit_code}",)
         if problem:
@@ -87,7 +90,7 @@ def _read(reader: Reader, node: Node) -> _Config:
 def _argv(reader: Reader, node: Node | None) -> tuple[str, ...]:
     """A list is run as it is, a text by the shell."""
     if node is not None and isinstance(node.value, str):
-        return ("/bin/sh", "-c", reader.text(node, at_most=COMMAND_CHARACTERS_MAX))
+        return (*SHELL, reader.text(node, at_most=COMMAND_CHARACTERS_MAX))
     return reader.texts(node, at_least=1, at_most=ARGUMENTS_MAX, characters_max=COMMAND_CHARACTERS_MAX)
 
 
@@ -97,6 +100,14 @@ def _pattern(reader: Reader, node: Node) -> str:
     if fault:
         reader.fault(node, fault)
     return pattern
+
+
+async def _cannot_run(wanted: _Config, report: Report, subject: Subject, tools: CheckTools) -> str:
+    """Why the command itself could not be run to its end; empty if it could. A stranger's time is its own."""
+    if subject.trusted_workspace and report.broken_limit == "wall time" and not report.leftovers:
+        return f"the check cannot run: its command did not end within {report.wall_ms / 1000:.1f} s"
+    missing = report.exit_code != wanted.exit_code and await missing_program(wanted.argv, report, tools.sandbox)
+    return f"the check cannot run: {missing!r} is no program of the sandbox" if missing else ""
 
 
 def _problem(wanted: _Config, report: Report) -> str | None:

@@ -14,13 +14,14 @@ from earnest.verification.citations import CitedFiles
 from earnest.verification.paths import read_entry, read_path
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 from earnest.verification.strict_json import JSON_BYTES_MAX, NotStrictJson, strict_json
-from earnest.verification.values import ValueRule, address_key, is_url, read_rule, value_fault
+from earnest.verification.values import Repeats, Type, ValueRule, address_key, is_url, read_rule, value_fault
 from earnest.verification.visible import squeezed, without_unseen
 
 ITEMS_MAX: Final = 100_000
 KEYS_MAX: Final = 100
 KEY_CHARACTERS_MAX: Final = 200
 PROBLEMS_SHOWN_MAX: Final = 5
+_DATE: Final = ValueRule(type=Type.DATE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,7 @@ class _Config:
     item: ValueRule | None
     keys: Mapping[str, ValueRule]
     other_keys: bool
+    repeats: Repeats
     unique: tuple[str, ...]
     citation: _Citation | None
 
@@ -49,7 +51,7 @@ class JsonListCheck:
     """See docs/checks/json_list.md. Looks at the snapshot only; runs nothing."""
 
     kind = "json_list"
-    version = 1
+    version = 2
     runs_code = False
 
     def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
@@ -65,7 +67,7 @@ def _read(reader: Reader, node: Node) -> _Config:
     entries = reader.mapping(
         node,
         required=("path",),
-        optional=("at", "items_min", "items_max", "item", "keys", "other_keys", "unique", "citation"),
+        optional=("at", "items_min", "items_max", "item", "keys", "other_keys", "repeats", "unique", "citation"),
     )
     low = reader.integer(entries.get("items_min"), low=1, high=ITEMS_MAX, default=1)
     keys = reader.names(entries.get("keys"))
@@ -83,6 +85,7 @@ def _read(reader: Reader, node: Node) -> _Config:
         item=read_rule(reader, entries["item"]) if "item" in entries else None,
         keys={name: read_rule(reader, child) for name, child in keys.items()},
         other_keys=reader.boolean(entries.get("other_keys"), default=True),
+        repeats=Repeats(reader.choice(entries.get("repeats"), list(Repeats), default=Repeats.ONCE)),
         unique=reader.texts(entries.get("unique"), at_most=KEYS_MAX, characters_max=KEY_CHARACTERS_MAX),
         citation=_citation(reader, citation) if citation is not None else None,
     )
@@ -103,7 +106,7 @@ def _findings(wanted: _Config, snapshot: Snapshot) -> Findings:
         items = _items(wanted, snapshot)
     except NotStrictJson as problem:
         return Findings(passed=False, reason=f"{wanted.path}: {problem}", evidence=(wanted.path,))
-    problems = [*_count_problems(wanted, len(items)), *_item_problems(wanted, items, snapshot), *_twins(wanted, items)]
+    problems = [*_count_problems(wanted, items), *_item_problems(wanted, items, snapshot), *_twins(wanted, items)]
     if problems:
         more = f"; and {len(problems) - PROBLEMS_SHOWN_MAX} more" if len(problems) > PROBLEMS_SHOWN_MAX else ""
         reason = f"{wanted.path}: {'; '.join(problems[:PROBLEMS_SHOWN_MAX])}{more}"
@@ -128,11 +131,20 @@ def _items(wanted: _Config, snapshot: Snapshot) -> Sequence[JsonValue]:
     return value
 
 
-def _count_problems(wanted: _Config, count: int) -> Iterator[str]:
+def _count_problems(wanted: _Config, items: Sequence[JsonValue]) -> Iterator[str]:
+    """Padding gains nothing: towards the minimum equal texts and objects count once, unless told otherwise."""
+    seen = {canonical_bytes(_levelled(item)) for item in items if not _counts_each_time(item)}
+    different = len(seen) + sum(map(_counts_each_time, items))
+    count = len(items) if wanted.repeats is Repeats.ALLOWED else different
     if count < wanted.items_min:
-        yield f"{count} items, at least {wanted.items_min} wanted"
-    if count > wanted.items_max:
-        yield f"{count} items, at most {wanted.items_max} wanted"
+        yield f"{count} {'different ' if count < len(items) else ''}items, at least {wanted.items_min} wanted"
+    if len(items) > wanted.items_max:
+        yield f"{len(items)} items, at most {wanted.items_max} wanted"
+
+
+def _counts_each_time(item: JsonValue) -> bool:
+    """True for numbers, truth values and dates: that two are equal says nothing."""
+    return isinstance(item, bool | int | float) or (isinstance(item, str) and value_fault(_DATE, item) is None)
 
 
 def _item_problems(wanted: _Config, items: Sequence[JsonValue], snapshot: Snapshot) -> Iterator[str]:
@@ -176,8 +188,8 @@ def _citation_fault(citation: _Citation, item: Mapping[str, JsonValue], files: C
 
 
 def _twins(wanted: _Config, items: Sequence[JsonValue]) -> Iterator[str]:
-    """Items that are the same throughout, or in a key that must differ. Case and unseen characters do not count."""
-    for key in (None, *wanted.unique):
+    """Items that are the same in what must differ. Case and unseen characters make no difference."""
+    for key in (*([None] if wanted.repeats is Repeats.REFUSED else []), *wanted.unique):
         first: dict[bytes, int] = {}
         for number, item in enumerate(items, start=1):
             if key is not None and not (isinstance(item, Mapping) and key in item):

@@ -15,7 +15,7 @@ from earnest.foundation.canonical import JsonObject
 from earnest.verification.markdown import Row, Table, tables
 from earnest.verification.paths import read_path, read_text
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
-from earnest.verification.values import ValueRule, address_key, cell_fault, read_rule
+from earnest.verification.values import Repeats, ValueRule, address_key, cell_fault, read_rule
 from earnest.verification.visible import squeezed, without_unseen
 
 TABLES_MAX: Final = 1_000
@@ -38,6 +38,7 @@ class _Config:
     other_columns: bool
     rows_min: int
     rows_max: int
+    repeats: Repeats
     unique: tuple[str, ...]
 
 
@@ -45,7 +46,7 @@ class MdTableCheck:
     """See docs/checks/md_table.md. Looks at the snapshot only; runs nothing."""
 
     kind = "md_table"
-    version = 1
+    version = 2
     runs_code = False
 
     def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
@@ -61,7 +62,7 @@ def _read(reader: Reader, node: Node) -> _Config:
     entries = reader.mapping(
         node,
         required=("path", "columns"),
-        optional=("heading", "index", "other_columns", "rows_min", "rows_max", "unique"),
+        optional=("heading", "index", "other_columns", "rows_min", "rows_max", "repeats", "unique"),
     )
     columns = _columns(reader, entries.get("columns"))
     low = reader.integer(entries.get("rows_min"), low=1, high=ROWS_MAX, default=1)
@@ -78,6 +79,7 @@ def _read(reader: Reader, node: Node) -> _Config:
         other_columns=reader.boolean(entries.get("other_columns"), default=False),
         rows_min=low,
         rows_max=reader.integer(entries.get("rows_max"), low=low, high=ROWS_MAX, default=ROWS_MAX),
+        repeats=Repeats(reader.choice(entries.get("repeats"), list(Repeats), default=Repeats.ONCE)),
         unique=unique,
     )
 
@@ -145,8 +147,10 @@ def _column_problems(wanted: _Config, table: Table) -> list[str]:
 
 def _row_problems(wanted: _Config, table: Table) -> Iterator[str]:
     """Every cell is looked at. A row with another number of cells than the header is not guessed at."""
-    if len(table.rows) < wanted.rows_min:
-        yield f"{len(table.rows)} rows, at least {wanted.rows_min} wanted"
+    again = list(_twins(table.rows, column=None))
+    count = len(table.rows) - (0 if wanted.repeats is Repeats.ALLOWED else len(again))
+    if count < wanted.rows_min:
+        yield f"{count} {'different ' if count < len(table.rows) else ''}rows, at least {wanted.rows_min} wanted"
     if len(table.rows) > wanted.rows_max:
         yield f"{len(table.rows)} rows, at most {wanted.rows_max} wanted"
     place = {_plain(cell): at for at, cell in enumerate(table.header.cells)}
@@ -158,7 +162,8 @@ def _row_problems(wanted: _Config, table: Table) -> Iterator[str]:
         for name, rule in wanted.columns.items():
             if fault := _cell_problem(rule, row.cells[place[name]]):
                 yield f"line {row.line}: {name} {fault}"
-    yield from _twins(whole, column=None)
+    if wanted.repeats is Repeats.REFUSED:
+        yield from again
     for name in wanted.unique:
         yield from _twins(whole, column=place[name], name=name)
 

@@ -13,6 +13,7 @@ from earnest.contracts.reader import Reader
 from earnest.effects.sandbox.api import Execution, Profile, Report
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
+from earnest.verification.missing import missing_program
 from earnest.verification.paths import path_fault, read_beside
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 
@@ -66,6 +67,9 @@ class StdoutCheck:
                 )
             )
             reports.append(report)
+            if missing := await missing_program(wanted.program, report, tools.sandbox):
+                reason = f"the check cannot run: {missing!r} is no program of the sandbox"
+                return Findings(passed=None, cannot_run=True, reason=reason, reports=tuple(reports))
             problem = _problem(report, expected, trim=wanted.trim_final_newline)
             if problem:
                 reason = f"case {at} of {len(wanted.cases)}: {problem}"

@@ -1,7 +1,7 @@
 """Check kind `unit_tests`: do hidden tests pass, with the submission behind a plain-data pipe?"""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,38 +10,37 @@ from earnest.contracts.reader import Reader
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.verification.paths import path_fault, read_beside, read_entry
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
+from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, Weakness, faults_of
 from earnest.verification.unit_tests.judging import judge
 from earnest.verification.unit_tests.linting import complaints
 from earnest.verification.unit_tests.mutants import judge_own_tests
 from earnest.verification.unit_tests.trial import Plan, run_trial
 
-FILES_MAX: Final = 100
+FILES_MAX: Final = 1_000
 MODULES_MAX: Final = 20
 TESTS_MAX: Final = 10_000
 KILLED_PERCENT: Final = 70
 _MODULE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
-_PYTEST: Final = re.compile(rb"^[ \t]*(?:import|from)[ \t]+pytest\b|^(?:async[ \t]+)?def[ \t]+test", re.M)
 
 
 class UnitTestsCheck:
     """See docs/checks/unit_tests.md."""
 
     kind = "unit_tests"
-    version = 1
+    version = 2
     runs_code = True
 
     def config_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
         """See `Check`."""
         return faults_of(config, lambda reader, node: _read(reader, node, base_folder))
 
-    def lint_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
+    def lint_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[Weakness]:
         """See `LintedCheck`."""
         wanted = _read(Reader(), node_of(config), None)
         if wanted.in_work or base_folder is None:
             return ()
         files = {name: read_beside(base_folder, name) for name in wanted.tests}
-        return [ConfigFault("tests", text) for text in complaints(files, wanted.modules, wanted.min_tests)]
+        return list(complaints(files, wanted.modules, wanted.min_tests))
 
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
         """See `Check`. Every run has a pair of sandboxes of its own."""
@@ -52,22 +51,16 @@ class UnitTestsCheck:
             if missing is not None:
                 return Findings(passed=False, reason=f"the submission brought no {missing}")
             sources = {path: read_entry(subject.snapshot, entry) for path, entry in files.items()}
-            return await judge_own_tests(_with_tests(wanted, sources), sources, tools, wanted.killed_percent)
-        plan = _with_tests(wanted, {name: read_beside(subject.base_folder, name) for name in wanted.tests})
+            return await judge_own_tests(
+                wanted.with_files({name: sources[name] for name in wanted.tests}), sources, tools, wanted.killed_percent
+            )
+        plan = wanted.with_files({name: read_beside(subject.base_folder, name) for name in wanted.tests})
         trial = await run_trial(plan, subject.snapshot.folder, tools)
         return judge(plan, trial, trial.reports)
 
 
-def _with_tests(plan: Plan, contents: Mapping[str, bytes]) -> Plan:
-    """The plan with the content of its tests, and a runner that fits it."""
-    files = {name: contents[name] for name in plan.tests}
-    python = b"\n".join(content for name, content in files.items() if name.endswith(".py"))
-    runner = plan.runner or ("pytest" if _PYTEST.search(python) else "unittest")
-    return plan.with_files(files, runner)
-
-
 def _read(reader: Reader, node: Node, base_folder: Path | None) -> Plan:
-    optional = ("module", "modules", "tests", "tests_in_work", "min_tests", "runner", "isolation")
+    optional = ("module", "modules", "tests", "tests_in_work", "min_tests", "skips", "runner", "isolation")
     entries = reader.mapping(node, required=(), optional=(*optional, "killed_percent"))
     if ("module" in entries) == ("modules" in entries):
         reader.fault(node, "give exactly one of module and modules")
@@ -85,6 +78,7 @@ def _read(reader: Reader, node: Node, base_folder: Path | None) -> Plan:
         tests=_tests(reader, entries.get("tests", entries.get("tests_in_work")), None if in_work else base_folder),
         in_work=in_work,
         min_tests=reader.integer(entries.get("min_tests"), low=1, high=TESTS_MAX, default=1),
+        skips=reader.integer(entries["skips"], low=0, high=TESTS_MAX, default=0) if "skips" in entries else None,
         runner=runner,
         shared=isolation == "shared",
         killed_percent=reader.integer(entries.get("killed_percent"), low=1, high=100, default=KILLED_PERCENT),

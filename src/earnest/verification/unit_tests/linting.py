@@ -4,34 +4,47 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from earnest.verification.plugin import Weakness
+from earnest.verification.unit_tests.expecting import late_expectation
+
 EQUALITIES: Final = frozenset({"assertEqual", "assertEquals", "assertNotEqual", "assertListEqual", "assertTupleEqual"})
 ASSERTING: Final = frozenset({"raises", "warns", "fail", "deprecated_call"})
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def complaints(files: Mapping[str, bytes], modules: Sequence[str], min_tests: int) -> Iterator[str]:
-    """One sentence for each; a file that is no Python is one."""
-    count = 0
+def complaints(files: Mapping[str, bytes], modules: Sequence[str], min_tests: int) -> Iterator[Weakness]:
+    """One sentence for each. Grave is a file that is no Python, and too few tests of which the submission cannot make
+    each pass: that a test proves nothing is named, and harms nobody where others decide."""
+    count = weak = 0
     for name, content in files.items():
         if not name.endswith(".py"):
             continue
         try:
             tree = ast.parse(content)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            yield f"{name} is no Python"
+            yield Weakness("tests", f"{name} is no Python")
             return
         tests = [node for node in ast.walk(tree) if isinstance(node, _Function) and node.name.startswith("test")]
         count += sum(min_tests if _is_multiplied(test) else 1 for test in tests)
         own = {node.name for node in ast.walk(tree) if isinstance(node, _Function)} - {test.name for test in tests}
         theirs = _Theirs(tree, modules)
         for test in tests:
+            after = 0
             if not any(_asserts(node, own) for node in ast.walk(test)):
-                yield f"{name}: {test.name} asserts nothing"
-            elif any(theirs.is_compared(node) for node in ast.walk(test)):
-                yield f"{name}: {test.name} compares two objects of the submission, which proves nothing"
+                why = "asserts nothing"
+            elif theirs.decides_nothing(test):
+                why = "compares two objects of the submission, which proves nothing"
+            elif after := late_expectation(test, theirs.names):
+                why = f"makes what it expects in line {after} after the call, from what the submission was given"
+            else:
+                continue
+            weak += not after
+            yield Weakness("tests", f"{name}: {test.name} {why}", is_grave=False)
     if count < min_tests:
-        yield f"there are {count} tests, and at least {min_tests} must run"
+        yield Weakness("tests", f"there are {count} tests, and at least {min_tests} must run")
+    elif weak and weak >= count:
+        yield Weakness("tests", "none of the tests decides anything")
 
 
 class _Theirs:
@@ -45,6 +58,17 @@ class _Theirs:
                 self._names |= {alias.asname or alias.name for alias in node.names}
             elif isinstance(node, ast.Import):
                 self._modules |= {alias.asname for alias in node.names if alias.name in modules and alias.asname}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Of its modules and of what is imported from them."""
+        return frozenset(self._names | self._modules)
+
+    def decides_nothing(self, test: _Function) -> bool:
+        """True if all that it compares are objects of the submission with each other."""
+        compared = [node for node in ast.walk(test) if _compares(node)]
+        asserted = [node for node in ast.walk(test) if _asserts(node, set())]
+        return bool(compared) and len(compared) >= len(asserted) and all(map(self.is_compared, compared))
 
     def is_compared(self, node: ast.AST) -> bool:
         """True for `A(1) == A(1)` and `assertEqual(A(1), A(1))`."""
@@ -63,6 +87,13 @@ class _Theirs:
         if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
             return function.value.id in self._modules and function.attr[:1].isupper()
         return isinstance(function, ast.Name) and function.id in self._names and function.id[:1].isupper()
+
+
+def _compares(node: ast.AST) -> bool:
+    """True for `==`, `!=` and the methods that mean them."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Attribute) and node.func.attr in EQUALITIES
+    return isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)
 
 
 def _is_multiplied(test: _Function) -> bool:

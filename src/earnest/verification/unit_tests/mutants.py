@@ -55,7 +55,16 @@ async def judge_own_tests(plan: Plan, sources: Mapping[str, bytes], tools: Check
         findings = judge(plan, trial, tuple(reports))
         if findings.passed is not True or findings.flags:
             reason = f"the submission's own tests on {what}: {findings.reason}"
-            return Findings(passed=findings.passed, reason=reason, reports=tuple(reports), flags=findings.flags)
+            ran = all(report.status is Status.DONE for report in trial.reports)
+            blamed = ran and not findings.cannot_run and not findings.flags  # tests of its own that decide nothing
+            passed = False if blamed else findings.passed
+            return Findings(
+                passed=passed,
+                cannot_run=findings.cannot_run,
+                reason=reason,
+                reports=tuple(reports),
+                flags=findings.flags,
+            )
     killed = tried = 0
     for mutant in spread(list(mutants(tree)), MUTANTS_MAX):
         trial = await run_trial(plan, work | {place: ast.unparse(mutant).encode()}, tools)

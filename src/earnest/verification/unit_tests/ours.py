@@ -126,7 +126,7 @@ def _look(thing: Any, operation: str, name: str, given: list[Any]) -> object:
 
 def _note_limit(thing: Any, operation: str, name: str) -> None:
     """What a test would let the submission do, and the split does not."""
-    hidden = isinstance(thing, mock.NonCallableMock | unittest.TestCase)
+    hidden = _is_mock(thing) or isinstance(thing, unittest.TestCase)
     if operation == "set" and isinstance(thing, type):
         CHANNEL.limit(f"the submission sets {name} of the test's class {thing.__name__}")
     elif operation == "get" and not hidden and hasattr(thing, name):

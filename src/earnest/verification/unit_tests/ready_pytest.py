@@ -8,15 +8,16 @@ import pytest
 from _pytest.config import default_plugins
 
 OPTIONS: Final = (
-    *("-q", "--strict-markers", "--tb=short", "--color=no", "--import-mode=prepend", "-c", "/dev/null"),
-    *("-p", "no:cacheprovider", "-p", "no:debugging", "-p", "no:doctest", "-p", "no:faulthandler", "-p", "no:junitxml"),
-    *("-p", "no:legacypath", "-p", "no:pastebin", "-p", "no:setuponly", "-p", "no:setupplan", "-p", "no:stepwise"),
+    *("-q", "--tb=short", "--color=no", "--import-mode=prepend", "-c", "/dev/null"),
+    *("-p", "no:cacheprovider", "-p", "no:doctest", "-p", "no:faulthandler", "-p", "no:pastebin"),
+    *("-p", "no:setuponly", "-p", "no:setupplan", "-p", "no:stepwise"),
     *("-p", "no:threadexception", "-p", "no:unraisableexception"),
 )
-"""No configuration, no plug-in, no cache, and nothing that only costs time where nobody looks."""
+"""No configuration, no plug-in, no cache, and nothing that only costs time where nobody looks. What stays has fixtures,
+or options that others read: the plug-in for debuggers is asked by every `TestCase`."""
 
-for _name in default_plugins:
-    importlib.import_module(f"_pytest.{_name}")
+for _name in (*(f"_pytest.{plugin}" for plugin in default_plugins), "pdb"):
+    importlib.import_module(_name)
 
 
 def run(folder: str, temporary: str, paths: list[str], counter: object) -> int:

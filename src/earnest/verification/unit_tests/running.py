@@ -6,7 +6,7 @@ test. Nothing that a test prints is read; a run that does not come to its end le
 """
 
 # Names and arguments are those that unittest and pytest call; paths are those of the sandbox, and need no objects.
-# ruff: noqa: ARG002, N802, N815, PTH103, PTH119, PTH120, PTH123
+# ruff: noqa: ARG002, N802, N815, PTH103, PTH113, PTH119, PTH123
 
 import contextlib
 import importlib.util
@@ -16,7 +16,7 @@ import random
 import re
 import sys
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
@@ -31,20 +31,24 @@ SUBMISSION: Final = "/work/submission"
 TEMPORARY: Final = "/tmp/tests"  # noqa: S108 - in memory, of this run alone
 RECURSION: Final = 3_000  # 150 calls within calls; `mock.call` is unwrapped as often when pytest looks at it
 REASON_CHARACTERS_MAX: Final = 300
+SUBMITTED: Final[set[str]] = set()
+"""The outermost packages of the modules that the submission should hold."""
 
 
 @dataclass(slots=True)
 class Count:
     """What happened to the tests.
 
-    `reason` tells of the first failure by its kind, `broken` why tests could not be read and `blame` whether the
-    submission is to blame for that. `limited` are tests that did not pass and needed what the split does not carry:
-    the first is `limit`.
+    `skips` names the functions that were skipped or expected to fail; a name is empty where there is none, or it was
+    not the tests' doing. `reason` tells of the first failure by its kind, `broken` why tests could not be read and
+    `blame` whether the submission is to blame for that. `limited` are tests that did not pass and needed what the split
+    does not carry: the first is `limit`.
     """
 
     run: int = 0
     passed: int = 0
     skipped: int = 0
+    skips: list[str] = field(default_factory=list)
     collected: int = 0
     deselected: int = 0
     broken: str = ""
@@ -58,14 +62,16 @@ class Count:
     flags: list[str] = field(default_factory=list)
     finished: bool = False
 
-    def ended(self, *, bad: bool) -> None:
-        """Count a test that ended; `bad` if it failed or was skipped as far as its runner heard."""
+    def ended(self, *, bad: bool, skips: Sequence[str]) -> None:
+        """Count a test that ended; `bad` and the names of `skips` as far as its runner heard."""
         CLAIMS.between()
-        failed, skipped = CHANNEL.failures.take()
+        failed, swallowed = CHANNEL.failures.take()
         if failed and not bad:
             self.reason = self.reason or "AssertionError"
-        self.skipped += skipped and not (bad or failed)
-        is_passed = not (bad or failed or skipped)
+        names = [*skips, *([""] if swallowed else [])]
+        self.skips += names
+        self.skipped += bool(names) and not (bad or failed)
+        is_passed = not (bad or failed or names)
         self.passed += is_passed
         if CHANNEL.limits and not is_passed:
             self.limited += 1
@@ -88,14 +94,15 @@ def main(arguments: list[str]) -> int:
     count = Count()
     FILES.update(f"{WORK}/{name}" for name in job["tests"])
     paths = [f"{WORK}/{name}" for name in job["tests"] if _is_test(name)]
-    folders = list(dict.fromkeys(os.path.dirname(path) for path in paths))
+    folders = list(dict.fromkeys(_place(path)[0] for path in paths))
     if job["shared"]:
         sys.path[:0] = [SUBMISSION]
         sys.path += folders
         before = _nothing
     else:
         before = separate(job["modules"]).forget
-        OPEN_MODULES.update(os.path.basename(path).removesuffix(".py") for path in job["tests"])
+        SUBMITTED.update(name.partition(".")[0] for name in job["modules"])
+        OPEN_MODULES.update(_place(f"{WORK}/{name}")[1] for name in job["tests"])
         sys.path[:0] = folders
     os.makedirs(TEMPORARY, exist_ok=True)
     try:
@@ -143,17 +150,18 @@ class Result(unittest.TestResult):
         super().__init__()
         self._count = count
         self._bad = False
+        self._skips: list[str] = []
 
     def startTest(self, test: unittest.TestCase) -> None:
         """See `unittest.TestResult`."""
         super().startTest(test)
-        self._bad = False
+        self._bad, self._skips = False, []
         self._count.run += 1
 
     def stopTest(self, test: unittest.TestCase) -> None:
         """See `unittest.TestResult`."""
         super().stopTest(test)
-        self._count.ended(bad=self._bad)
+        self._count.ended(bad=self._bad, skips=self._skips)
 
     def addError(self, test: unittest.TestCase, err: Any) -> None:
         """Also for what goes wrong around tests."""
@@ -170,17 +178,19 @@ class Result(unittest.TestResult):
             self.addError(test, err)
 
     def addSkip(self, test: unittest.TestCase, reason: str) -> None:
-        """A skipped test proves nothing."""
-        self._bad = True
-        self._count.skipped += 1
+        """A skipped test proves nothing; a subtest is part of its test."""
+        if hasattr(test, "_testMethodName") or hasattr(test, "test_case"):
+            self._skips.append(getattr(getattr(test, "test_case", test), "_testMethodName", ""))
+        else:  # what stands around the tests of a class or file
+            self._count.skips.append("")
 
     def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:
         """Nor does one that is expected to fail."""
         self.addSkip(test, "")
 
     def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
-        """Nor one that was."""
-        self.addSkip(test, "")
+        """Nor one that was, and should have."""
+        self._skips.append("")
 
 
 def run_pytest(paths: list[str], count: Count, before: Callable[[], None]) -> None:
@@ -198,6 +208,7 @@ class Counter:
         self._count = count
         self._before = before
         self._bad = False
+        self._skips: list[str] = []
 
     def pytest_collectstart(self, collector: Any) -> None:
         """Before a file of tests is imported."""
@@ -219,7 +230,7 @@ class Counter:
     def pytest_collectreport(self, report: Any) -> None:
         """A file that cannot be imported, or skips itself."""
         if report.outcome == "skipped":
-            self._count.skipped += 1
+            self._count.skips.append("")
         elif report.outcome != "passed" and not self._count.broken:
             self._count.broken = "the tests cannot be read"
 
@@ -233,24 +244,34 @@ class Counter:
 
     def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
         """A test begins."""
-        self._bad = False
+        self._bad, self._skips = False, []
         self._count.run += 1
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """One of the three parts of a test has ended."""
         if report.outcome == "skipped" or hasattr(report, "wasxfail"):
-            self._count.skipped += 1
-            self._bad = True
+            self._skips.append(report.nodeid.partition("[")[0].rpartition("::")[2])
         elif report.outcome != "passed":
             self._bad = True
 
     def pytest_runtest_logfinish(self, nodeid: str, location: Any) -> None:
         """A test has ended."""
-        self._count.ended(bad=self._bad)
+        self._count.ended(bad=self._bad, skips=self._skips)
+
+
+def _place(path: str) -> tuple[str, str]:
+    """The folder from which a file is imported, and the name of its module there: as pytest does."""
+    folder, name = os.path.split(path.removesuffix(".py"))
+    while os.path.isfile(f"{folder}/__init__.py"):
+        folder, package = os.path.split(folder)
+        name = f"{package}.{name}"
+    return folder, name
 
 
 def _imported(path: str) -> Any:
-    name = os.path.basename(path).removesuffix(".py")
+    name = _place(path)[1]
+    if "." in name:
+        return importlib.import_module(name)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -266,7 +287,8 @@ def _is_test(name: str) -> bool:
 
 def _broken(count: Count, error: BaseException) -> None:
     """Tests that cannot be read. An error of the submission, or a name that it lacks, is its fault."""
-    count.blame = CHANNEL.raised > 0 or bool(CHANNEL.fault)
+    lacks = isinstance(error, ImportError) and (error.name or "").partition(".")[0] in SUBMITTED
+    count.blame = CHANNEL.raised > 0 or bool(CHANNEL.fault) or lacks
     text = f"{_kind(error)}: {error}" if count.blame else _kind(error)
     count.broken = re.sub(r"\s+", " ", text)[:REASON_CHARACTERS_MAX]
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,25 +18,35 @@ from earnest.verification.unit_tests.programs import submission_program, tests_p
 TESTS_WALL_MS: Final = 2_000  # beyond that of the submission, so that who hangs is found out first
 TESTS_MEMORY_BYTES: Final = 512 * MIB
 TESTS_CPU_MS: Final = 10_000
+_IMPORTS_PYTEST: Final = re.compile(rb"^[ \t]*(?:from[ \t]+|import[ \t][\w \t.,]*?\b)pytest\b", re.M)
+_TEST_FUNCTION: Final = re.compile(rb"^(?:async[ \t]+)?def[ \t]+test", re.M)
 SUBMISSION: Final = "submission"  # where it stands if it shares the tests' sandbox
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a config asks for. `files` are the tests' contents by name; `runner` is empty until they are known."""
+    """What a config asks for. `files` are the tests' contents by name; `runner` is empty until they are known.
+
+    `skips`: so many tests may be skipped; None: those that are, as they are written. `needs_pytest`: a file imports it.
+    """
 
     modules: tuple[str, ...]
     tests: tuple[str, ...]
     in_work: bool = False
     min_tests: int = 1
+    skips: int | None = None
     runner: str = ""
+    needs_pytest: bool = False
     shared: bool = False
     killed_percent: int = 0
     files: Mapping[str, bytes] = field(default_factory=dict)
 
-    def with_files(self, files: Mapping[str, bytes], runner: str) -> "Plan":
-        """The plan, ready to be run."""
-        return replace(self, files=files, runner=runner)
+    def with_files(self, files: Mapping[str, bytes]) -> "Plan":
+        """The plan, ready to be run, with a runner that fits its tests."""
+        python = b"\n".join(content for name, content in files.items() if name.endswith(".py"))
+        imports = _IMPORTS_PYTEST.search(python) is not None
+        runner = self.runner or ("pytest" if imports or _TEST_FUNCTION.search(python) else "unittest")
+        return replace(self, files=files, runner=runner, needs_pytest=imports or runner == "pytest")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +74,7 @@ async def run_trial(plan: Plan, work: Path | Mapping[str, bytes], tools: CheckTo
         work=_together(plan.files, work) if plan.shared else dict(plan.files),
         limits=tools.limits if plan.shared else _tests_limits(tools.limits),
         artifacts=(result,),
-        program=tests_program(plan.runner),
+        program=tests_program("pytest" if plan.needs_pytest else "unittest"),
     )
     if plan.shared:
         report = await tools.sandbox.run(tests)

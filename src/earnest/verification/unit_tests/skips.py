@@ -1,0 +1,180 @@
+"""Skips that tests hold as they are written: nothing that the submission answers decides about them.
+
+A mark without a condition is one; so is a mark, `skipTest` or `pytest.skip` whose conditions name nothing that comes
+from the submission, as far as names tell. Names of functions (`f.__name__`) are no answers.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+MARKS: Final = frozenset({"skip", "skipIf", "skipUnless", "skipif", "xfail", "expectedFailure"})
+CALLS: Final = frozenset({"skip", "skipTest", "SkipTest", "importorskip", "xfail"})
+FILLING: Final = frozenset({"append", "appendleft", "extend", "insert", "add", "update", "setdefault"})
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Scope = _Function | ast.ClassDef
+
+
+def held_skips(files: Mapping[str, bytes], modules: Sequence[str]) -> frozenset[str]:
+    """The names of the test functions that may be skipped; no file that cannot be read holds any."""
+    trees = {name: tree for name, content in files.items() if name.endswith(".py") and (tree := _parsed(content))}
+    stems = {name: name.removesuffix(".py").rpartition("/")[2] for name in trees}
+    theirs = set(modules)
+    while True:  # a file that imports what comes from the submission hands it on
+        more = {stems[name] for name, tree in trees.items() if _mentions_module(tree, theirs)} - theirs
+        if not more:
+            break
+        theirs |= more
+    held: set[str] = set()
+    caused: set[str] = set()
+    for tree in trees.values():
+        tainted = _tainted(tree, theirs)
+        for function, conditions in _skips(tree):
+            (caused if any(_names(each) & tainted for each in conditions) else held).add(function)
+    return frozenset(held - caused)
+
+
+def _parsed(content: bytes) -> ast.Module | None:
+    try:
+        return ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The name that each import binds, and the module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.asname or alias.name.partition(".")[0], alias.name
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                yield alias.asname or alias.name, f"{node.module or ''}.{alias.name}".strip(".")
+
+
+def _is_theirs(module: str, theirs: set[str]) -> bool:
+    return any(module == own or module.startswith(own + ".") for own in theirs)
+
+
+def _mentions_module(tree: ast.Module, theirs: set[str]) -> bool:
+    return any(_is_theirs(module, theirs) for _, module in _imports(tree))
+
+
+def _tainted(tree: ast.Module, theirs: set[str]) -> set[str]:
+    """The names of a file that may hold what comes from the submission; `self` is always one."""
+    tainted = {"self", "cls", "*"} | {name for name, module in _imports(tree) if _is_theirs(module, theirs)}
+    bindings = [(set(targets), _names_of(sources)) for targets, sources in _bindings(tree)]
+    while grown := {name for targets, sources in bindings if sources & tainted for name in targets} - tainted:
+        tainted |= grown
+    return tainted
+
+
+def _bindings(tree: ast.Module) -> Iterator[tuple[Iterable[str], Sequence[ast.AST]]]:
+    """Names, and what their values are made from. A function is made from its body, as are fixtures by its name."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                yield _names_of(targets), [value]
+            case ast.AnnAssign() | ast.AugAssign() | ast.NamedExpr():
+                yield _names(node.target), [node.value] if node.value else []
+            case ast.For() | ast.AsyncFor() | ast.comprehension():
+                yield _names(node.target), [node.iter]
+            case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
+                yield _names(target), [value]
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield [node.name], list(node.body)
+                made = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+                yield made, list(node.decorator_list)
+            case ast.ClassDef():
+                yield [node.name], [*node.body, *node.bases]
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=holder), attr=how), args=arguments) if how in FILLING:
+                yield [holder], list(arguments)
+            case _:
+                pass
+
+
+def _names_of(nodes: Iterable[ast.AST]) -> set[str]:
+    return {name for node in nodes for name in _names(node)}
+
+
+def _names(node: ast.AST) -> set[str]:
+    """All names in it, but for those of which only `__name__` is asked."""
+    if isinstance(node, ast.Attribute) and node.attr == "__name__":
+        return set()
+    here = {node.id} if isinstance(node, ast.Name) else set()
+    return here | _names_of(ast.iter_child_nodes(node))
+
+
+def _skips(tree: ast.Module) -> Iterator[tuple[str, Sequence[ast.AST]]]:
+    """The tests that each skip is about, and what decides about it."""
+    everywhere = [function.name for function in ast.walk(tree) if isinstance(function, _Function)]
+    for node in ast.walk(tree):
+        if isinstance(node, _Scope):
+            about = [each.name for each in ast.walk(node) if isinstance(each, _Function)]
+            for decorator in node.decorator_list:
+                mark = _mark(decorator)
+                yield from ((name, [mark]) for name in about if mark is not None)
+        elif isinstance(node, ast.Assign) and "pytestmark" in _names_of(node.targets):
+            yield from ((name, [node.value]) for name in everywhere if _has_mark(node.value))
+    yield from _raised(tree, [])
+
+
+def _mark(decorator: ast.AST) -> ast.AST | None:
+    """The decorator, if it or one in it (of a parameter) skips; of a parameter only the mark decides."""
+    return next((each for each in ast.walk(decorator) if _is_mark(each)), None)
+
+
+def _has_mark(node: ast.AST) -> bool:
+    return any(map(_is_mark, ast.walk(node)))
+
+
+def _is_mark(node: ast.AST) -> bool:
+    called = node.func if isinstance(node, ast.Call) else node
+    return isinstance(called, ast.Attribute | ast.Name) and _last(called) in MARKS
+
+
+def _last(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _raised(node: ast.AST, around: list[ast.AST]) -> Iterator[tuple[str, list[ast.AST]]]:
+    """Each `skip(…)` in a function, with the headers of all that stands around it, and what ran before it there."""
+    if isinstance(node, ast.Call) and _last(node.func) in CALLS:
+        functions = [each for each in around if isinstance(each, _Function)]
+        if functions:
+            yield (
+                functions[0].name,
+                [part for outer, inner in pairwise([*around, node]) for part in _header(outer, inner)],
+            )
+    for child in ast.iter_child_nodes(node):
+        yield from _raised(child, [*around, node])
+
+
+def _header(outer: ast.AST, inner: ast.AST) -> list[ast.AST]:
+    """What decides whether `inner`, a part of `outer`, is reached."""
+    match outer:
+        case ast.If() | ast.While() | ast.IfExp():
+            return [outer.test]
+        case ast.For() | ast.AsyncFor():
+            return [outer.iter]
+        case ast.Match():
+            return [outer.subject]
+        case ast.Try() | ast.With() | ast.AsyncWith() | ast.BoolOp():
+            return [part for part in ast.iter_child_nodes(outer) if part is not inner]
+        case ast.ExceptHandler() | ast.FunctionDef() | ast.AsyncFunctionDef() if not isinstance(inner, ast.arguments):
+            return _returns(outer, inner)
+        case _:
+            return []
+
+
+def _returns(outer: ast.AST, inner: ast.AST) -> list[ast.AST]:
+    """What stands before it and can leave early: a skip after `if done: return` is decided there."""
+    before: list[ast.AST] = []
+    for part in getattr(outer, "body", []):
+        if part is inner:
+            break
+        if any(isinstance(each, ast.Return | ast.Raise) for each in ast.walk(part)):
+            before.append(part)
+    return before

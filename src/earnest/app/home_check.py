@@ -91,7 +91,7 @@ async def look(check: Callable[[Path], Awaitable[tuple[str, ...]]], home: Path) 
         if refusal.code in _NOT_YET:
             return True, "not written yet"
         faults = (str(refusal),)
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         faults = (f"{error or type(error).__name__}",)
     more = f"; and {len(faults) - TOLD_MAX} more" if len(faults) > TOLD_MAX else ""
     return not faults, "; ".join(faults[:TOLD_MAX]) + more or "read from end to end"

@@ -1,6 +1,5 @@
 """Whether the journal and the auditor's log are what they were, each held against what the other knows of it."""
 
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Final, NamedTuple
 from earnest.audit.event import GENESIS, LINE_BYTES_MAX, LogPosition, decode_line
 from earnest.audit.log import heads_in, read_lines
 from earnest.audit.snapshot import SNAPSHOT_NAME, altered_snapshot, kept_end, kept_statistics
+from earnest.effects.storage.driver import DATABASE_ERROR
 from earnest.effects.storage.reader import Reader, ReadPool
 from earnest.effects.storage.wal import wal_faults
 from earnest.foundation.errors import EarnestError, Refused
@@ -61,7 +61,7 @@ def check_journal(books: Path, audit_log: Path) -> JournalReport:
             return report_of(found, pool.read_sync(lambda reader: verify_journal(reader, heads)))
         finally:
             pool.close()
-    except (EarnestError, sqlite3.Error) as error:
+    except (EarnestError, DATABASE_ERROR) as error:
         code = error.code if isinstance(error, Refused) else ""
         is_empty = books.is_file() and books.stat().st_size == 0
         if (code == "no_database" and not heads) or (code in PASSING and not is_empty):
@@ -119,7 +119,7 @@ def _known(log: Path, books: Path) -> Iterator[Known]:
             yield from pool.read_sync(_witnesses)
         finally:
             pool.close()
-    except (EarnestError, sqlite3.Error):
+    except (EarnestError, DATABASE_ERROR):
         return  # `earnest journal verify` says why
 
 

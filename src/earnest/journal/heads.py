@@ -52,7 +52,7 @@ def fact_of(seal: Seal, at_ms: int, witness: Witness | None = None) -> Fact:
         "subtrees": [subtree.hex() for subtree in seal.subtrees],
     }
     if witness is not None:
-        body["audit"] = {"head": witness.head, "lines": witness.lines}
+        body = {**body, "audit": {"head": witness.head, "lines": witness.lines}}
     return Fact(kind=SEALED, subject=SUBJECT, at_ms=at_ms, body=body)
 
 

@@ -138,10 +138,12 @@ class _Walk:
                 counts[0] += 1
                 yield node
         found = (counts[BRANCH], counts[LEAF], counts[OVERFLOW], counts[0])
-        if found != (tree.branches, tree.leaves, tree.overflows, tree.entries) or (tree.root == NONE) != (not tree.depth):
+        if found != (tree.branches, tree.leaves, tree.overflows, tree.entries) or (tree.root == NONE) != (
+            not tree.depth
+        ):
             raise ValueError("a tree does not have the pages and entries that its meta page counts")
 
-    def _below(  # noqa: PLR0913
+    def _below(  # noqa: PLR0917
         self, page: int, depth: int, counts: Counter[int], ordered: Callable[[bytes], Any], low: Any, high: Any
     ) -> Iterator[Node]:
         """The leaves below a page, whose keys are from `low` and below `high`; None: no bound."""

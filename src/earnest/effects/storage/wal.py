@@ -48,17 +48,17 @@ def _faults(wal: Path, index: Path) -> tuple[str, ...]:
     order = ">" if magic & 1 else "<"
     if magic & ~1 != MAGIC or _sums(data[: HEAD.size - 8], order, Sums(0, 0)) != tuple(sums):
         return (f"{wal}: its header is damaged: nothing of it is read",)
-    last, frames, running = 0, 0, Sums(*sums)
-    for at in range(HEAD.size, len(data) - FRAME.size - page_bytes + 1, FRAME.size + page_bytes):
+    last, running = 0, Sums(*sums)
+    places = range(HEAD.size, len(data) - FRAME.size - page_bytes + 1, FRAME.size + page_bytes)
+    for frame, at in enumerate(places, start=1):
         *words, is_salt_1, is_salt_2, one, other = FRAME.unpack_from(data, at)
         if is_salt_1 != salt_1 and is_salt_2 != salt_2:
             break  # of an earlier round through the file
-        frames += 1
         framed = data[at : at + 8] + data[at + FRAME.size : at + FRAME.size + page_bytes]
         running = _sums(framed, order, running)
         if (is_salt_1, is_salt_2) != (salt_1, salt_2) or running != (one, other):
-            return (f"{wal}: frame {frames} is damaged: neither it nor what was written after it is read",)
-        last = frames if words[1] else last
+            return (f"{wal}: frame {frame} is damaged: neither it nor what was written after it is read",)
+        last = frame if words[1] else last
     if salts == (salt_1, salt_2) and last < expected:
         return (f"{wal} ends with frame {last}: {expected} were written",)
     return ()
@@ -72,7 +72,7 @@ def _index_of(data: bytes) -> tuple[int, tuple[int, int]]:
     if _sums(data[: INDEX.size - 8], "=", Sums(0, 0)) != fields[-2:]:
         return 0, (0, 0)
     # The salts stand there as they stand in the log, byte for byte.
-    return fields[6], struct.unpack_from(">2I", data, 32)  # type: ignore[return-value]
+    return fields[6], struct.unpack_from(">2I", data, 32)
 
 
 def _sums(data: bytes, order: str, start: Sums) -> Sums:

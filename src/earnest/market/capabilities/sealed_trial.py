@@ -33,7 +33,7 @@ def seal_trial(transaction: Transaction, sealed: SealedTrial) -> None:
 
 
 def opened_trial(reader: Reader, trial: Trial) -> Trial:
-    """The test job with its secret, which stays here. Raises `Broken` if it is gone, or is not what was committed to."""
+    """The test job with its secret, which stays here. Raises `Broken` if that is not what was committed to."""
     sealed = _ROWS.get(reader, trial.id)
     if sealed is None:
         raise Broken(f"what {trial.id} had committed to is gone")

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from earnest.app import places
-from earnest.audit.journal_check import check_journal
-from earnest.audit.log import verify_log
+from earnest.audit.journal_check import check_audit_log, check_journal
 from earnest.effects.storage.facts import StoredFact
 from earnest.effects.storage.reader import ReadPool
 from earnest.engine.facts import FINISHED, INTENT, MESSAGES, OUTCOME, STARTED
@@ -154,11 +153,9 @@ class World:
 
     def faults(self) -> list[str]:
         """What is wrong with the journal or with the auditor's log."""
-        with closing(ReadPool.open_reader(places.books(self.home))) as books:
-            journal = check_journal(books, places.audit_log(self.home))
-        found = [f"journal: {finding.what} {finding.detail}" for finding in journal.findings]
-        log = verify_log(places.audit_log(self.home))
-        return found if log.broken_line is None else [*found, f"audit log: {log}"]
+        books, log = places.books(self.home), places.audit_log(self.home)
+        found = [f"journal: {finding.what} {finding.detail}" for finding in check_journal(books, log).findings]
+        return [*found, *check_audit_log(log, books).findings]
 
 
 def _timeless(result: Any) -> dict[str, object]:

@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from earnest.app import places
+from earnest.app.home_check import DEEP, look
 from earnest.app.judges import JudgeSettings
 from earnest.app.mcp import described
 from earnest.app.model_settings import ModelSettings
@@ -26,6 +27,7 @@ from earnest.foundation.errors import EarnestError
 from earnest.verification.registry import Registry
 
 PACKAGES: Final = ("earnest", "sqlalchemy", "lmdb", "pydantic", "typer")
+AUDIT: Final = "audit log"
 FREE_BYTES_MIN: Final = 256 * 1024 * 1024
 HELLO: Final = Message(role=Role.USER, text="Answer with the word yes.")
 HELLO_LIMITS: Final = CompletionLimits(silence_ms=60_000, deadline_ms=60_000, answer_tokens=256, attempts=1)
@@ -40,12 +42,18 @@ class Finding:
     detail: str
 
 
-async def examine(settings: Settings, *, online: bool = False, only_sandbox: bool = False) -> tuple[Finding, ...]:
-    """Look at everything; the sandbox is really attacked. Only `online` is every model asked for a word."""
+async def examine(
+    settings: Settings, *, online: bool = False, only_sandbox: bool = False, deep: bool = False
+) -> tuple[Finding, ...]:
+    """Look at everything; the sandbox is really attacked. Only `online` is every model asked for a word.
+
+    `deep` reads all that lies in the data directory, else only the audit log.
+    """
     if only_sandbox:
         with contextlib.suppress(OSError):  # told with the result
             settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         return (await _sandbox(settings),)
+    kept = [await _read(name, settings) for name in DEEP if deep or name == AUDIT]  # before anything opens the books
     versions = ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
     return (
         Finding(name="python", well=True, detail=f"{platform.python_version()} on {platform.platform()}"),
@@ -59,7 +67,13 @@ async def examine(settings: Settings, *, online: bool = False, only_sandbox: boo
         _mcp(settings),
         _home(settings),
         _books(settings),
+        *kept,
     )
+
+
+async def _read(name: str, settings: Settings) -> Finding:
+    well, detail = await look(DEEP[name], settings.home)
+    return Finding(name=name, well=well, detail=detail)
 
 
 async def _sandbox(settings: Settings) -> Finding:

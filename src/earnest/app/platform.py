@@ -30,6 +30,7 @@ from earnest.engine.ports import Clarifier
 from earnest.engine.run import RunLimits
 from earnest.engine.senders import SENDERS
 from earnest.foundation.canonical import JsonObject
+from earnest.journal.heads import Witness
 from earnest.journal.service import Sealer
 from earnest.memory.dreamer import Dreamer
 from earnest.memory.service import Memory, open_memory
@@ -86,7 +87,7 @@ async def open_platform(
         _trace(stack, bus)
         sandbox = await open_sandbox_in(stack, settings, clock)
         memory = await _open_memory(stack, settings, database)
-        keep_sealing(stack, database, bus, clock)
+        keep_sealing(stack, database, bus, clock, auditor)
         await Edits(home=settings.home, runs=settings.home / RUNS_FOLDER, database=database, clock=clock).recover()
         recall, toolbox = MemoryRecall(memory, clock), toolbox_for(settings, clock)
         stack.push_async_callback(toolbox.close)
@@ -171,9 +172,16 @@ def _trace(stack: contextlib.AsyncExitStack, bus: Bus) -> None:
         bus.tap("tracing", tracing.see)
 
 
-def keep_sealing(stack: contextlib.AsyncExitStack, database: Database, bus: Bus, clock: Clock) -> None:
-    """Seal facts as they come, and tell the auditor of each head."""
-    sealer = Sealer(database, clock, announcing(bus, clock))
+def keep_sealing(
+    stack: contextlib.AsyncExitStack, database: Database, bus: Bus, clock: Clock, auditor: Auditor
+) -> None:
+    """Seal facts as they come, tell the auditor of each head, and hold in each where its log ended."""
+
+    def witness() -> Witness | None:
+        end = auditor.durable()
+        return Witness(lines=end.lines, head=end.head) if end else None
+
+    sealer = Sealer(database, clock, announcing(bus, clock), witness)
     sealer.start()
     stack.push_async_callback(sealer.close)
 

@@ -32,12 +32,20 @@ def open_key_store(home: Path, database: Database, clock: Clock, chance: Chance)
         if known or has_keys:
             raise _damaged(f"{path} is missing, and the books hold keys that it made: put it back from a backup")
         _make(path, chance.secret())
-    hashing = read_key_store(home)
-    fingerprint = hashing.digest("fingerprint", FORMAT)
     if known is None:
+        fingerprint = _fingerprint(read_key_store(home))
         made = Fact(kind=MADE, subject="keys", at_ms=clock.now_ms(), body={"fingerprint": fingerprint})
         database.write_sync(lambda transaction: transaction.record(made))
-    elif known != fingerprint:
+    return database.read_sync(lambda reader: check_key_store(home, reader))
+
+
+def check_key_store(home: Path, reader: Reader) -> KeyedHash:
+    """The secret, if it is the one by which the keys in the books were made. Raises as `open_key_store` does."""
+    path, known = places.key_store(home), _known_fingerprint(reader)
+    if known and not path.exists():
+        raise _damaged(f"{path} is missing, and the books hold keys that it made: put it back from a backup")
+    hashing = read_key_store(home)
+    if known != _fingerprint(hashing):
         raise _damaged(f"{path} holds another secret than the one by which the keys in the books were made")
     return hashing
 
@@ -58,6 +66,10 @@ def read_key_store(home: Path) -> KeyedHash:
         return KeyedHash(_secret(path, os.read(descriptor, BYTES_MAX)))
     finally:
         os.close(descriptor)
+
+
+def _fingerprint(hashing: KeyedHash) -> str:
+    return hashing.digest("fingerprint", FORMAT)
 
 
 def _secret(path: Path, data: bytes) -> bytes:

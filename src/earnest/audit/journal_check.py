@@ -1,16 +1,148 @@
-"""Do the journal and the auditor's own record of it agree?"""
+"""Whether the journal and the auditor's log are what they were, each held against what the other knows of it."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, NamedTuple
 
-from earnest.audit.log import heads_in
-from earnest.effects.storage.reader import ReadPool
-from earnest.journal.heads import Head
-from earnest.journal.verify import JournalReport, verify_journal
+from earnest.audit.event import GENESIS, LINE_BYTES_MAX, LogPosition, decode_line
+from earnest.audit.log import heads_in, read_lines
+from earnest.audit.snapshot import SNAPSHOT_NAME, altered_snapshot, kept_end, kept_statistics
+from earnest.effects.storage.driver import DATABASE_ERROR
+from earnest.effects.storage.reader import Reader, ReadPool
+from earnest.effects.storage.wal import wal_faults
+from earnest.foundation.errors import EarnestError, Refused
+from earnest.journal.heads import SEALED, Head, Witness, witness_in
+from earnest.journal.verify import Finding, JournalReport, What, report_of, verify_journal
+
+FINDINGS_MAX: Final = 100
+PASSING: Final = frozenset({"database_too_new", "database_too_old"})
+"""Refusals that are about the program, not the file."""
 
 
-def check_journal(books: ReadPool, audit_log: Path) -> JournalReport:
-    """Recompute the whole journal and hold it against every head that the auditor has seen."""
-    heads = (
-        [Head(size=size, root=bytes.fromhex(root)) for size, root in heads_in(audit_log)] if audit_log.exists() else []
-    )
-    return books.read_sync(lambda reader: verify_journal(reader, heads))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditCheck:
+    """What reading a whole log showed: `findings` say what is wrong, with the line; at most `FINDINGS_MAX`.
+
+    `torn_bytes` of an unfinished last line, and lines after the last that is `vouched` for elsewhere, are no findings.
+    """
+
+    end: LogPosition
+    vouched: int
+    torn_bytes: int
+    findings: tuple[str, ...]
+
+    @property
+    def intact(self) -> bool:
+        """True if nothing is wrong with what can be verified."""
+        return not self.findings
+
+
+class Known(NamedTuple):
+    """A line that somebody else knows, and who."""
+
+    lines: int
+    head: str
+    by: str
+
+
+def check_journal(books: Path, audit_log: Path) -> JournalReport:
+    """Recompute the whole journal and hold it against every head that the auditor has seen.
+
+    Books that are gone, empty or unreadable where a log knows of them are a finding. Raises `Refused`: `no_database`
+    where nothing knows of any, `database_too_new`, `database_too_old`.
+    """
+    heads = [Head(size=size, root=bytes.fromhex(root)) for size, root in _heads(audit_log)]
+    faults = wal_faults(books)  # before anything opens them
+    found = [Finding(what=What.DAMAGED, first_seq=0, last_seq=0, detail=fault) for fault in faults]
+    try:
+        pool = ReadPool.open_reader(books)
+        try:
+            return report_of(found, pool.read_sync(lambda reader: verify_journal(reader, heads)))
+        finally:
+            pool.close()
+    except (EarnestError, DATABASE_ERROR) as error:
+        code = error.code if isinstance(error, Refused) else ""
+        is_empty = books.is_file() and books.stat().st_size == 0
+        if (code == "no_database" and not heads) or (code in PASSING and not is_empty):
+            raise
+        found.append(Finding(what=What.DAMAGED, first_seq=0, last_seq=0, detail=f"{books}: {error}"))
+        return report_of(found, verify_journal(None, heads))
+
+
+def check_audit_log(log: Path, books: Path) -> AuditCheck:
+    """Read the whole log and hold it against what the journal and the kept statistics know of it.
+
+    Raises `Refused("audit_log_missing")` where nothing knows of any.
+    """
+    known = sorted(_known(log, books))
+    if not log.is_file():
+        if not known:
+            raise Refused("audit_log_missing", f"there is no audit log at {log}")
+        last = known[-1]
+        return AuditCheck(end=LogPosition(), vouched=0, torn_bytes=0, findings=(f"{log} is gone: {last.by}",))
+    broken = kept_statistics(log).broken
+    findings = [f"{log} was found broken when it was read before: {broken}"] if broken else []
+    end, vouched, waiting = LogPosition(), 0, (one for one in known if one.lines)
+    one = next(waiting, None)
+    for line in read_lines(log):
+        end = line.end
+        if line.fault and len(findings) < FINDINGS_MAX:
+            findings.append(f"{log} line {line.lines}: {line.fault}")
+        while one is not None and one.lines == end.lines:
+            if one.head == end.head:
+                vouched = one.lines
+            elif len(findings) < FINDINGS_MAX:
+                findings.append(f"{log} line {one.lines} is not the one that was there: {one.by}")
+            one = next(waiting, None)
+    if one is not None or (known and not end.lines):
+        findings.append(f"{log} ends with line {end.lines}, lines after it were cut off: {known[-1].by}")
+    torn_bytes, fault = _torn(log, end)
+    findings += [fault] if fault else []
+    if not findings and altered_snapshot(log):
+        findings.append(f"{log.with_name(SNAPSHOT_NAME)} is not what the log adds up to: delete it, it is made anew")
+    return AuditCheck(end=end, vouched=vouched, torn_bytes=torn_bytes, findings=tuple(findings[:FINDINGS_MAX]))
+
+
+def _heads(audit_log: Path) -> Iterator[tuple[int, str]]:
+    return heads_in(audit_log) if audit_log.is_file() else iter(())
+
+
+def _known(log: Path, books: Path) -> Iterator[Known]:
+    """The lines that the journal and the kept statistics know; books that cannot be read know none."""
+    end = kept_end(log)
+    if end is not None and end.lines:
+        yield Known(end.lines, end.head, f"{log.with_name(SNAPSHOT_NAME)} counts {end.lines} lines")
+    try:
+        pool = ReadPool.open_reader(books)
+        try:
+            yield from pool.read_sync(_witnesses)
+        finally:
+            pool.close()
+    except (EarnestError, DATABASE_ERROR):
+        return  # `earnest journal verify` says why
+
+
+def _witnesses(reader: Reader) -> list[Known]:
+    found: list[Known] = []
+    for fact in reader.facts(kind=SEALED):
+        if not fact.is_intact:
+            continue
+        witness = witness_in(fact.body) or Witness(lines=0, head=GENESIS)
+        what = f"had {witness.lines} lines" if witness.lines else "was told of a head of the journal"
+        found.append(Known(witness.lines, witness.head, f"fact {fact.seq} holds that it {what}"))
+    return found
+
+
+def _torn(log: Path, end: LogPosition) -> tuple[int, str]:
+    """How much of an unfinished line there is after the last, and what is wrong with it, if something is."""
+    with log.open("rb") as file:
+        file.seek(end.offset_bytes)
+        rest = file.read(LINE_BYTES_MAX)
+    if len(rest) >= LINE_BYTES_MAX:
+        return len(rest), f"{log} line {end.lines + 1} is longer than any line"
+    try:
+        decode_line(rest[:-1])
+    except ValueError:
+        return len(rest), ""
+    return len(rest), f"{log} line {end.lines + 1}: its end was changed"

@@ -82,6 +82,32 @@ def keep_snapshot(log_path: Path, snapshot: Snapshot) -> None:
         _log.warning("audit statistics were not kept: %s", error)
 
 
+def kept_end(log_path: Path) -> LogPosition | None:
+    """The line that the kept statistics reached; None if there are none."""
+    return _load(log_path).end if log_path.with_name(SNAPSHOT_NAME).exists() else None
+
+
+def kept_statistics(log_path: Path) -> Statistics:
+    """The statistics that were kept; empty ones if there are none."""
+    return _load(log_path).statistics
+
+
+def altered_snapshot(log_path: Path) -> bool:
+    """True if there are kept statistics, and they are not those of the lines that they count. Reads all of them."""
+    path = log_path.with_name(SNAPSHOT_NAME)
+    if not path.exists():
+        return False
+    kept, anew = _load(log_path), Statistics()
+    if not kept.end.lines:
+        return bool(path.stat().st_size)
+    for line in read_lines(log_path):
+        if line.lines > kept.end.lines:
+            break
+        if line.event is not None:
+            fold(anew, line.event)
+    return anew != kept.statistics
+
+
 def _load(log_path: Path) -> Snapshot:
     """What was kept, or nothing if it cannot be read: it is only a short cut."""
     path = log_path.with_name(SNAPSHOT_NAME)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from earnest.audit.boundary import ROOT_KINDS, violation_of
-from earnest.audit.event import LogEvent, Note, Scalar, plain
+from earnest.audit.event import LogEvent, LogPosition, Note, Scalar, plain
 from earnest.audit.fields import select_fields
 from earnest.audit.log import AuditLog
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
@@ -59,6 +59,11 @@ class Auditor:
         """A report on demand. The window goes on."""
         self._keep()
         return self._report(Trigger.ON_DEMAND)
+
+    def durable(self) -> LogPosition | None:
+        """Where the log ends, all of it on the disk; None if it is empty or the disk does not take it."""
+        end = self._log.end
+        return end if end.lines and self._sync() else None
 
     async def watch(self) -> None:
         """Bring the log to the disk and report, each in its period, until cancelled."""
@@ -164,11 +169,13 @@ class Auditor:
             keep_snapshot(self._log.path, Snapshot(end=self._log.end, statistics=self._statistics))
             self._kept = self._log.end
 
-    def _sync(self) -> None:
+    def _sync(self) -> bool:
         try:
             self._log.sync()
         except Unavailable as error:
             _log.warning("%s", error)
+            return False
+        return True
 
     def _report(self, trigger: Trigger) -> AuditReport:
         return report_of(

@@ -20,6 +20,14 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Witness:
+    """The audit log had so many lines on the disk, the last with this hash, when the journal was sealed."""
+
+    lines: int
+    head: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Seal:
     """A head with the perfect subtrees that it was made of, so that the tree can grow on from it."""
 
@@ -36,14 +44,24 @@ def seal_of(frontier: Frontier) -> Seal:
     return Seal(head=Head(size=frontier.size, root=frontier.root()), subtrees=frontier.roots)
 
 
-def fact_of(seal: Seal, at_ms: int) -> Fact:
+def fact_of(seal: Seal, at_ms: int, witness: Witness | None = None) -> Fact:
     """The fact `journal.sealed`: its number is one more than the size of its head. Hashes are hexadecimal."""
     body: JsonObject = {
         "root": seal.head.root.hex(),
         "size": seal.head.size,
         "subtrees": [subtree.hex() for subtree in seal.subtrees],
     }
+    if witness is not None:
+        body = {**body, "audit": {"head": witness.head, "lines": witness.lines}}
     return Fact(kind=SEALED, subject=SUBJECT, at_ms=at_ms, body=body)
+
+
+def witness_in(body: JsonObject) -> Witness | None:
+    """What such a fact says of the audit log; None if it says nothing."""
+    match body.get("audit"):
+        case {"head": str(head), "lines": int(lines)}:
+            return Witness(lines=lines, head=head)
+    return None
 
 
 def seal_in(body: JsonObject) -> Seal:

@@ -10,7 +10,7 @@ from earnest.effects.storage.database import Database
 from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.errors import Broken, Unavailable
-from earnest.journal.heads import SEALED, Head, Seal, fact_of, seal_in, seal_of
+from earnest.journal.heads import SEALED, Head, Seal, Witness, fact_of, seal_in, seal_of
 from earnest.journal.merkle import Frontier
 
 LOOK_MS: Final = 1_000
@@ -30,11 +30,21 @@ class Sealer:
     nothing is written silently; and there is no endless loop, because a head alone is nothing new to seal.
     """
 
-    def __init__(self, database: Database, clock: Clock, tell: Callable[[Head], None] = lambda _: None) -> None:
-        """`tell` hears of every new head, once it is durable, in the event loop that sealed it."""
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        tell: Callable[[Head], None] = lambda _: None,
+        witness: Callable[[], Witness | None] = lambda: None,
+    ) -> None:
+        """`tell` hears of every new head, once it is durable, in the event loop that sealed it.
+
+        `witness` says what is durable of the audit log, which each head vouches for as that log does for the heads.
+        """
         self._database = database
         self._clock = clock
         self._tell = tell
+        self._witness = witness
         self._sealed: Frontier | None = None
         self._sealing = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
@@ -63,10 +73,11 @@ class Sealer:
             # Most of the hashing is done outside the transaction, where nobody waits for it.
             sealed = self._sealed or Frontier()
             grown = await self._database.read(lambda reader: _grow(reader, sealed))
+            witness = self._witness()
 
             def record(transaction: Transaction) -> Seal:
                 seal = seal_of(_grow(transaction, grown))
-                if transaction.record(fact_of(seal, self._clock.now_ms())) != seal.head.size + 1:
+                if transaction.record(fact_of(seal, self._clock.now_ms(), witness)) != seal.head.size + 1:
                     raise Broken("the facts have gaps: the journal must be verified")
                 return seal
 

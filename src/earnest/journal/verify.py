@@ -72,12 +72,20 @@ class JournalReport:
         return not self.findings
 
 
-def verify_journal(reader: Reader, heads_from_elsewhere: Iterable[Head] = ()) -> JournalReport:
+def report_of(first: list[Finding], rest: JournalReport) -> JournalReport:
+    """The same report with findings before its own."""
+    return replace(rest, findings=(*first, *rest.findings))
+
+
+def verify_journal(reader: Reader | None, heads_from_elsewhere: Iterable[Head] = ()) -> JournalReport:
     """Recompute every leaf, every head and every given head in one pass, in memory that does not grow with the facts.
 
-    A head from elsewhere is one that was noted where whoever can write to the database cannot.
+    A head from elsewhere is one that was noted where whoever can write to the database cannot. No reader: no facts.
     """
     walk = _Walk(heads_from_elsewhere)
+    if reader is None:
+        walk.end()
+        return walk.report()
     try:
         for problem in reader.faults():
             walk.find(What.DAMAGED, 0, 0, problem)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from earnest.effects.kv.api import KeyValue, Reading, Writing
-from earnest.effects.kv.lmdb import LmdbKeyValue
-from earnest.foundation.errors import Refused, Unavailable
+from earnest.effects.kv.lmdb import REMEDY, LmdbKeyValue
+from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.memory import store
 from earnest.memory.consolidation import CLUSTER_MAX, Cluster, Revision
 from earnest.memory.megram import RECALL_MAX, Forgotten, Level, Megram, Tag
@@ -28,6 +28,8 @@ RULES_MAX: Final = 5
 USED_MAX: Final = 64
 ENTRIES_MAX: Final = 1_000
 
+NOT_OURS: Final = (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError)
+"""What reading a record raises that memory did not write."""
 _NOTHING_LOST: Final = 2**63
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
@@ -39,24 +41,31 @@ class MemoryReader:
     def __init__(self, kv: KeyValue) -> None:
         self._kv = kv
 
+    def _look(self, look: Callable[[Reading], _Result]) -> _Result:
+        """What `look` answers. Raises `Broken` if it finds what memory has not written."""
+        try:
+            return self._kv.read(look)
+        except (Broken, *NOT_OURS) as error:
+            raise damaged(error) from error
+
     def query_mk(self, space: str, entity: str, now_ms: int) -> Potentials:
         """What events and knowledge under a pair of tags say, at any number of them. Renews nothing."""
-        return self._kv.read(lambda tx: store.query_mk(tx, space, entity, now_ms))
+        return self._look(lambda tx: store.query_mk(tx, space, entity, now_ms))
 
     def recent(self, space: str, entity: str, limit: int = RECALL_MAX) -> tuple[Megram, ...]:
         """The newest events and knowledge of a pair, newest first, at most RECALL_MAX.
 
         Looking is not a recall: tell `recalled` which of them went into a plan.
         """
-        return self._kv.read(lambda tx: store.recent(tx, space, entity, min(limit, RECALL_MAX)))
+        return self._look(lambda tx: store.recent(tx, space, entity, min(limit, RECALL_MAX)))
 
     def query_c(self, space: str, entity: str) -> tuple[Megram, ...]:
         """The rules of a pair, newest first, at most RULES_MAX. To answer with one is a recall: tell `recalled`."""
-        return self._kv.read(lambda tx: store.query_c(tx, space, entity, RULES_MAX))
+        return self._look(lambda tx: store.query_c(tx, space, entity, RULES_MAX))
 
     def used(self, tool: str) -> tuple[Megram, ...]:
         """The newest events and knowledge about a tool, whatever it was used on, newest first, at most USED_MAX."""
-        return self._kv.read(lambda tx: store.used(tx, tool, USED_MAX))
+        return self._look(lambda tx: store.used(tx, tool, USED_MAX))
 
     def cluster(self, tag: Tag, now_ms: int) -> Cluster | None:
         """The newest events of a pair and what is said of it, in one view; None if it has no events."""
@@ -72,15 +81,15 @@ class MemoryReader:
                 rules=store.query_c(tx, tag.space, tag.entity, RULES_MAX),
             )
 
-        return self._kv.read(look)
+        return self._look(look)
 
     def stirred(self, limit: int) -> tuple[store.Stirred, ...]:
         """Pairs to which something was added since they were `settled`."""
-        return self._kv.read(lambda tx: store.stirred(tx, limit))
+        return self._look(lambda tx: store.stirred(tx, limit))
 
     def get(self, megram_id: str) -> Megram | None:
         """The Megram with this id."""
-        return self._kv.read(lambda tx: store.get(tx, megram_id))
+        return self._look(lambda tx: store.get(tx, megram_id))
 
     def entries(
         self,
@@ -98,17 +107,17 @@ class MemoryReader:
         if entity is not None and space is None:
             raise Refused("entries_filter", "an entity is looked for within a space")
         bounded = min(limit, ENTRIES_MAX)
-        return self._kv.read(
+        return self._look(
             lambda tx: store.entries(tx, space=space, entity=entity, level=level, after=after, limit=bounded)
         )
 
     def counts(self) -> dict[Level, int]:
         """How many Megrams each level has."""
-        return self._kv.read(store.counts)
+        return self._look(store.counts)
 
     def applied_seq(self) -> int:
         """The last fact up to which every change that was handed in has been kept; 0 at the beginning."""
-        return self._kv.read(store.applied_seq)
+        return self._look(store.applied_seq)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +249,7 @@ class Memory(MemoryReader):
         try:
             await asyncio.to_thread(self._kv.write, partial(_apply_all, batch=batch, lost_seq=self._first_lost_seq))
         except Exception as error:  # memory never stops a run: what is lost is counted, and healed from facts
-            self._lose(batch, error)
+            self._lose(batch, damaged(error) if isinstance(error, (Broken, *NOT_OURS)) else error)
             return
         for change in batch:
             if change.answered is not None and not change.answered.done():
@@ -258,6 +267,13 @@ class Memory(MemoryReader):
                     _log.warning("memory: %d changes dropped so far: %s", self._dropped, error)
             if change.fact_seq is not None:
                 self._first_lost_seq = min(change.fact_seq, self._first_lost_seq)
+
+
+def damaged(error: Exception) -> Broken:
+    """What is to be said of a record that memory did not write."""
+    if isinstance(error, Broken) and REMEDY in str(error):
+        return error
+    return Broken(f"memory is damaged ({error or type(error).__name__}): {REMEDY}")
 
 
 def _apply_all(tx: Writing, batch: Sequence[_Change], lost_seq: int) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from earnest.effects.kv.api import Reading, Writing
+from earnest.effects.kv.lmdb import REMEDY
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.instants import EPOCH, rfc3339
 from earnest.memory import keys
@@ -33,7 +34,7 @@ def check_format(tx: Reading) -> None:
     """Raises `Refused("memory_format")` if another version wrote this store."""
     found = tx.get(keys.FORMAT)
     if found not in (None, FORMAT):
-        raise Refused("memory_format", f"memory has the format {found!r}, this version reads {FORMAT!r}")
+        raise Refused("memory_format", f"memory has the format {found!r}, this version reads {FORMAT!r}: {REMEDY}")
 
 
 def ensure_format(tx: Writing) -> None:
@@ -144,6 +145,17 @@ def stirred(tx: Reading, limit: int) -> tuple[Stirred, ...]:
         space, entity, _ = json.loads(by)
         found.append(Stirred(tag=Tag(space=space, entity=entity), key=key, by=by))
     return tuple(found)
+
+
+def check_stirred(tx: Reading) -> None:
+    """Raises `Broken` unless each pair that waits for the dreamer stands under its own key."""
+    for key, by in tx.scan(keys.STIRRED):
+        try:
+            space, entity, megram_id = json.loads(by)
+        except (ValueError, TypeError):
+            space, entity, megram_id = None, None, None
+        if not isinstance(megram_id, str) or keys.stirred(str(space), str(entity)) != key:
+            raise Broken(f"memory holds a pair to look at that it did not write: {key!r}")
 
 
 def settled(tx: Writing, pairs: Iterable[Stirred]) -> None:
@@ -283,13 +295,17 @@ def _encoded(megram: Megram) -> bytes:
     return json.dumps(encode_megram(megram), ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _decoded(tx: Reading, data: bytes) -> Megram:
-    """A record with its last recall, which stands apart so that records never change."""
+def record_of(data: bytes) -> Megram:
+    """A record as it was made, without its recall. Raises `Broken` for what memory did not write."""
     try:
-        fields = json.loads(data)
+        return decode_megram(json.loads(data))
     except ValueError as error:
         raise Broken(f"memory holds a record that it did not write: {error}") from error
-    megram = decode_megram(fields)
+
+
+def _decoded(tx: Reading, data: bytes) -> Megram:
+    """A record with its last recall, which stands apart so that records never change."""
+    megram = record_of(data)
     recalled_at = tx.get(keys.recall(megram.id))
     return megram if recalled_at is None else replace(megram, last_recalled_at_ms=_instant_ms(recalled_at))
 

@@ -16,9 +16,13 @@ from earnest.effects.clock import Clock
 from earnest.effects.storage.database import Database
 from earnest.effects.storage.facts import StoredFact
 from earnest.effects.storage.reader import Reader
+from earnest.effects.storage.replies import altered_replies
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.errors import Broken
 from earnest.foundation.facts import Fact
+from earnest.market.capabilities.sealed_trial import opened_trial
+from earnest.market.reviews.sealed import opened
+from earnest.market.service import REVIEWS, TRIALS
 from earnest.runtime.books import PROJECTIONS, TABLES
 
 FACTS_AT_ONCE: Final = 2_000
@@ -78,7 +82,23 @@ def _compared(kept: Reader, rebuilt: Reader, facts: int) -> Recomputed:
             rows += 1
             if is_ != should_be and len(differences) < DIFFERENCES_MAX:
                 differences.append(_difference(table, key, is_, should_be))
+    differences += islice(_beside(kept), DIFFERENCES_MAX - len(differences))
     return Recomputed(facts=facts, rows=rows, differences=tuple(differences))
+
+
+def _beside(kept: Reader) -> Iterator[str]:
+    """What no fact holds, and only a commitment or a digest vouches for."""
+    yield from (f"replies {reply_id}: it is not the answer that was given" for reply_id in altered_replies(kept))
+    sealed: tuple[tuple[Iterator[Any], Callable[[Reader, Any], object]], ...] = (
+        (TRIALS.where(kept, "state = 'running'"), opened_trial),
+        (REVIEWS.where(kept, "published_at_ms IS NULL"), opened),
+    )
+    for rows, look in sealed:
+        for row in rows:
+            try:
+                look(kept, row)
+            except (Broken, ValueError) as error:
+                yield str(error)
 
 
 def _pairs(kept: Reader, rebuilt: Reader, table: str, key: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:

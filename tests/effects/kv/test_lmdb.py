@@ -126,10 +126,8 @@ def test_a_store_that_was_cut_short_is_said_to_be_damaged(tmp_path: Path, readon
     kv.close()
     data = tmp_path / "kv" / "data.mdb"
     data.write_bytes(data.read_bytes()[:8_192])
-    kv = LmdbKeyValue(tmp_path / "kv", readonly=readonly)
-    with pytest.raises(Broken, match=r"is damaged .* move the folder away"):
-        kv.read(lambda tx: list(tx.scan(b"")))
-    kv.close()
+    with pytest.raises(Broken, match=r"is damaged .*: `earnest memory rebuild`"):
+        LmdbKeyValue(tmp_path / "kv", readonly=readonly)
 
 
 def test_an_empty_file_holds_no_store_to_read(tmp_path: Path) -> None:

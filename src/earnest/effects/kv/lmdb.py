@@ -3,7 +3,7 @@
 import fcntl
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Final, TypeVar
@@ -11,11 +11,17 @@ from typing import Final, TypeVar
 import lmdb
 
 from earnest.effects.kv.api import KEY_BYTES_MAX, Reading, Writing
+from earnest.effects.kv.lmdb_pages import check_pages
 from earnest.foundation.errors import Broken, Refused, Unavailable
 
 MAP_BYTES_FIRST: Final = 16 * 1024 * 1024
 MAP_BYTES_MAX: Final = 64 * 1024 * 1024 * 1024
 """Bounds of the address space taken. The file itself is only as large as what it holds."""
+
+DATA: Final = "data.mdb"
+STAMP: Final = "sound"
+REMEDY: Final = "`earnest memory rebuild` makes it anew from the facts"
+READ_ALWAYS_BYTES: Final = 16 * 1024 * 1024
 
 _Result = TypeVar("_Result")
 
@@ -42,15 +48,11 @@ class LmdbKeyValue:
                     self._lock_fd = _writer_lock(path)
                 else:
                     _ensure_there(path)
+                _ensure_sound(path, readonly=readonly)
                 self._environment = lmdb.open(
                     str(path), map_size=map_bytes, readonly=readonly, create=not readonly, metasync=False, mode=0o600
                 )
-                try:
-                    self._environment.reader_check()
-                    self._make_whole(readonly=readonly)
-                except BaseException:
-                    self._environment.close()
-                    raise
+                self._environment.reader_check()
         except BaseException:
             self._unlock()
             raise
@@ -86,31 +88,9 @@ class LmdbKeyValue:
             if not self._closed:
                 self._closed = True
                 self._environment.close()
+                if self._lock_fd >= 0:
+                    _stamp(self._path)
                 self._unlock()
-
-    def _make_whole(self, *, readonly: bool) -> None:
-        """Put zeros in the place of pages that the file has lost, for LMDB to find the damage when it comes to one.
-
-        Whoever touches a page beyond the end of the file is killed (SIGBUS). A file may be short without harm: pages
-        that were freed in the transaction that took them are never written.
-        """
-        pages = int(self._environment.info()["last_pgno"]) + 1
-        whole_bytes = pages * int(self._environment.stat()["psize"])
-        if whole_bytes > MAP_BYTES_MAX:
-            raise lmdb.CorruptedError(f"it claims to have {whole_bytes} bytes")
-        data = self._path / "data.mdb"
-        if data.stat().st_size >= whole_bytes:
-            return
-        try:
-            lock_fd = _writer_lock(self._path) if readonly else -1
-        except Refused:
-            return  # the process that writes it has made it whole
-        try:
-            if data.stat().st_size < whole_bytes:
-                os.truncate(data, whole_bytes)
-        finally:
-            if lock_fd >= 0:
-                os.close(lock_fd)
 
     def _begin_reading(self) -> lmdb.Transaction:
         try:
@@ -181,9 +161,59 @@ def _checked(key: bytes) -> bytes:
 
 
 def _ensure_there(path: Path) -> None:
-    data = path / "data.mdb"
+    data = path / DATA
     if not data.is_file() or data.stat().st_size == 0:
         raise Refused("memory_missing", f"there is no memory in {path} yet")
+
+
+def _ensure_sound(path: Path, *, readonly: bool) -> None:
+    """Whoever maps a damaged file may be killed for it: read it first. Raises `lmdb.CorruptedError`.
+
+    Beside a writing process a reader sees pages of two moments, and trusts that process, which has looked. A large
+    file is read again only if it is not the one that was last looked at.
+    """
+    data = path / DATA
+    if not data.exists() or data.stat().st_size == 0:
+        return
+    if data.stat().st_size > READ_ALWAYS_BYTES and _stamp_of(path) == _stamped(path):
+        return
+    try:
+        check_pages(data, MAP_BYTES_MAX)
+    except ValueError as error:
+        if readonly and not _is_at_rest(path):
+            return
+        try:
+            check_pages(data, MAP_BYTES_MAX)  # unless a writer has just ended, it is damaged still
+        except ValueError:
+            raise lmdb.CorruptedError(str(error)) from None
+    if not readonly:
+        _stamp(path)
+
+
+def _is_at_rest(path: Path) -> bool:
+    try:
+        os.close(_writer_lock(path))
+    except Refused:
+        return False
+    return True
+
+
+def _stamp_of(path: Path) -> str:
+    found = (path / DATA).stat()
+    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+
+
+def _stamped(path: Path) -> str:
+    try:
+        return (path / STAMP).read_text()
+    except OSError:
+        return ""
+
+
+def _stamp(path: Path) -> None:
+    """Note which file is sound, so that a large one need not be read at the next start."""
+    with suppress(OSError):
+        (path / STAMP).write_text(_stamp_of(path))
 
 
 def _writer_lock(path: Path) -> int:
@@ -207,7 +237,6 @@ def _translated_errors(path: Path) -> Iterator[None]:
     except (OSError, lmdb.DiskError, lmdb.LockError, lmdb.MemoryError, lmdb.ReadersFullError) as error:
         raise Unavailable(f"memory in {path}: {error}") from error
     except (lmdb.CorruptedError, lmdb.InvalidError, lmdb.PageNotFoundError) as error:
-        remedy = "move the folder away, and the next start makes it anew from the facts"
-        raise Broken(f"memory in {path} is damaged ({error}): {remedy}") from error
+        raise Broken(f"memory in {path} is damaged ({error}): {REMEDY}") from error
     except lmdb.Error as error:
         raise Broken(f"memory in {path}: {error}") from error

@@ -14,6 +14,8 @@ BUSY_TIMEOUT_MS: Final = 5_000
 CACHE_KB: Final = 16 * 1024
 WAL_SIZE_BYTES: Final = 64 * 1024 * 1024
 STATEMENTS_CACHED: Final = 256
+DATABASE_ERROR: Final = sqlite3.Error
+"""What reading a damaged database may raise."""
 SQLITE_VERSION: Final = sqlite3.sqlite_version
 SQLITE_VERSION_MIN: Final = (3, 37, 0)
 """The first with STRICT tables."""

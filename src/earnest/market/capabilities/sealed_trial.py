@@ -7,6 +7,7 @@ fact holds the commitment. `earnest recompute` leaves this table as it is.
 from dataclasses import dataclass
 from typing import Final
 
+from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.rows import Rows
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.errors import Broken
@@ -31,13 +32,16 @@ def seal_trial(transaction: Transaction, sealed: SealedTrial) -> None:
     _ROWS.add(transaction, sealed)
 
 
-def unseal_trial(transaction: Transaction, trial: Trial) -> Trial:
-    """The test job with its secret, which lies here no longer.
-
-    Raises `Broken` if it is gone, or is not what was committed to.
-    """
-    sealed = _ROWS.get(transaction, trial.id)
+def opened_trial(reader: Reader, trial: Trial) -> Trial:
+    """The test job with its secret, which stays here. Raises `Broken` if that is not what was committed to."""
+    sealed = _ROWS.get(reader, trial.id)
     if sealed is None:
         raise Broken(f"what {trial.id} had committed to is gone")
-    transaction.execute("DELETE FROM sealed_trials WHERE id = ?", (trial.id,))
     return unsealed(trial, sealed.seed, sealed.salt)
+
+
+def unseal_trial(transaction: Transaction, trial: Trial) -> Trial:
+    """The test job with its secret, which lies here no longer. Raises as `opened_trial` does."""
+    found = opened_trial(transaction, trial)
+    transaction.execute("DELETE FROM sealed_trials WHERE id = ?", (trial.id,))
+    return found

@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
+from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.rows import Rows
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, canonical_text
@@ -33,10 +34,20 @@ def seal(transaction: Transaction, review_id: str, review: JsonObject, salt: str
     _ROWS.add(transaction, SealedReview(id=review_id, content=canonical_text(review), salt=salt))
 
 
-def unseal(transaction: Transaction, row: ReviewRow) -> tuple[Opinion, str]:
-    """What a review says, and its salt; they lie here no longer. Raises `Broken` if it is not what was committed to."""
-    sealed = _ROWS.get(transaction, row.id)
-    if sealed is None or commitment_of(review := json.loads(sealed.content), sealed.salt) != row.commitment:
+def opened(reader: Reader, row: ReviewRow) -> tuple[Opinion, str]:
+    """What a review says, and its salt; they stay here. Raises `Broken` if it is not what was committed to."""
+    sealed = _ROWS.get(reader, row.id)
+    try:
+        review = json.loads(sealed.content if sealed else "")
+    except ValueError:
+        review = None
+    if sealed is None or review is None or commitment_of(review, sealed.salt) != row.commitment:
         raise Broken(f"the sealed review {row.id} is gone, or is not the one that was committed to")
-    transaction.execute("DELETE FROM sealed_reviews WHERE id = ?", (row.id,))
     return Opinion(rating=review["rating"], text=review["text"], parts=review["parts"]), sealed.salt
+
+
+def unseal(transaction: Transaction, row: ReviewRow) -> tuple[Opinion, str]:
+    """What a review says, and its salt; they lie here no longer. Raises as `opened` does."""
+    found = opened(transaction, row)
+    transaction.execute("DELETE FROM sealed_reviews WHERE id = ?", (row.id,))
+    return found

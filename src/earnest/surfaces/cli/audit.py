@@ -46,6 +46,38 @@ def tail(
 
 
 @app.command()
+def verify(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+    """Read the whole log, and hold it against what the journal knows of it.
+
+    Exit codes: 0 intact, 1 not intact, 3 there is no log.
+    """
+    from earnest.app import places  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+    from earnest.audit.journal_check import check_audit_log  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    home = read_settings().home
+    found = check_audit_log(places.audit_log(home), places.books(home))
+    if as_json:
+        say_json(
+            {
+                "intact": found.intact,
+                "lines": found.end.lines,
+                "head": found.end.head,
+                "vouched": found.vouched,
+                "torn_bytes": found.torn_bytes,
+                "findings": list(found.findings),
+            }
+        )
+    else:
+        torn = f"; {found.torn_bytes} bytes of a line that was never finished" if found.torn_bytes else ""
+        verdict = "intact" if found.intact else "NOT INTACT"
+        lines = f"{found.end.lines} lines, {found.vouched} of them known elsewhere{torn}; head {found.end.head}"
+        say(*found.findings, f"{verdict}: {lines}")
+    raise typer.Exit(0 if found.intact else 1)
+
+
+@app.command()
 def calibrate(
     changes: Annotated[
         list[str] | None,

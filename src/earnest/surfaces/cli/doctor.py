@@ -10,6 +10,7 @@ def doctor(
     self_test: Annotated[
         bool, typer.Option("--self-test", help="Only attack the sandbox anew, and keep the result for a day.")
     ] = False,
+    deep: Annotated[bool, typer.Option("--deep", help="Read everything that lies in the data directory, too.")] = False,
     online: Annotated[bool, typer.Option("--online", help="Ask every model for a word, too.")] = False,
 ) -> None:
     """Attack the sandbox, look at versions, models, judge and probes, and the data directory.
@@ -22,7 +23,7 @@ def doctor(
     from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    findings = asyncio.run(examine(read_settings(), online=online, only_sandbox=self_test))
+    findings = asyncio.run(examine(read_settings(), online=online, only_sandbox=self_test, deep=deep))
     if as_json:
         say_json({finding.name: {"well": finding.well, "detail": finding.detail} for finding in findings})
     else:

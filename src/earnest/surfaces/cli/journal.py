@@ -17,24 +17,28 @@ def journal() -> None:
 
 @app.command()
 def verify(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
-    """Name every fact that was changed, removed, inserted or moved.
+    """Name every fact that was changed, removed, inserted or moved, and what is wrong with the audit log.
 
     Exit codes: 0 intact, 1 not intact, 3 there is no journal or it cannot be read.
     """
     from earnest.app import places  # noqa: PLC0415
-    from earnest.app.readers import reading_books  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.audit.journal_check import check_journal  # noqa: PLC0415
+    from earnest.audit.journal_check import check_audit_log, check_journal  # noqa: PLC0415
+    from earnest.foundation.errors import Refused  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    settings = read_settings()
-    with reading_books(settings) as books:
-        report = check_journal(books, places.audit_log(settings.home))
+    home = read_settings().home
+    books, log = places.books(home), places.audit_log(home)
+    report = check_journal(books, log)
+    try:
+        beside = check_audit_log(log, books).findings
+    except Refused:
+        beside = ()  # nobody knows of one
     if as_json:
-        say_json(_form(report))
+        say_json({**_form(report), "intact": report.intact and not beside, "audit_log": list(beside)})
     else:
-        say(*_lines(report))
-    raise typer.Exit(0 if report.intact else 1)
+        say(*(f"{'audit log':<12}  {found}" for found in beside), *_lines(report, intact=report.intact and not beside))
+    raise typer.Exit(0 if report.intact and not beside else 1)
 
 
 def _form(report: "JournalReport") -> dict[str, object]:
@@ -52,7 +56,7 @@ def _form(report: "JournalReport") -> dict[str, object]:
     }
 
 
-def _lines(report: "JournalReport") -> list[str]:
+def _lines(report: "JournalReport", *, intact: bool) -> list[str]:
     lines = []
     for found in report.findings:
         first, last = found.first_seq, found.last_seq
@@ -60,7 +64,7 @@ def _lines(report: "JournalReport") -> list[str]:
         lines.append(f"{found.what:<12}  {place if last else ''}{found.detail}")
     if report.findings_left_out:
         lines.append(f"and {report.findings_left_out} more")
-    verdict = "intact" if report.intact else "NOT INTACT"
+    verdict = "intact" if intact else "NOT INTACT"
     numbers = f"{report.facts} facts, {report.unsealed} of them not sealed yet"
     heads = f"{report.heads} heads in the journal, {report.heads_from_elsewhere} kept by the auditor"
     return [*lines, f"{verdict}: {numbers}; {heads}"]

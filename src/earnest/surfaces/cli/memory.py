@@ -86,6 +86,25 @@ def remember(
 
 
 @app.command()
+def rebuild(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+    """Make memory anew from the facts, and put it in the place of what is there.
+
+    Exit codes: 0 made, 3 there are no facts, or another process uses the data directory.
+    """
+    import asyncio  # noqa: PLC0415
+
+    from earnest.app.home_check import rebuilt  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    count = asyncio.run(rebuilt(read_settings()))
+    if as_json:
+        say_json({"entries": count})
+    else:
+        say(f"made anew from the facts: {count} entries")
+
+
+@app.command()
 def forget(
     megram_id: Annotated[str, typer.Argument(metavar="ID", help="An entry's id, from `earnest memory show`.")],
 ) -> None:

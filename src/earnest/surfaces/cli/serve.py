@@ -47,7 +47,11 @@ def serve(
                 else:
                     say(f"earnest serves {settings.home} at {url}")
                     if setup_url is not None:
-                        say("", "Open this once, within 24 hours, to become its operator:", setup_url)
+                        say("", "Open this once, within 24 hours, to become its operator:", setup_url, "")
+                        say(
+                            "Agents register by themselves, and practise on test jobs that are paid in ai$:",
+                            f"{url}/skill.md",
+                        )
                 sys.stdout.flush()  # whoever started us through a pipe waits for it
 
             await answer(server, listener, url, begun)

@@ -1,0 +1,118 @@
+"""The data directory read from end to end: whether what lies there is what was put there, and memory made anew."""
+
+import contextlib
+import hashlib
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from earnest.app import places
+from earnest.app.secrets_file import check_key_store
+from earnest.app.settings import Settings
+from earnest.audit.journal_check import check_audit_log, check_journal
+from earnest.effects.clock import SystemClock
+from earnest.effects.storage.database import Database
+from earnest.effects.storage.reader import ReadPool
+from earnest.foundation.errors import Refused
+from earnest.market.service import ARTIFACTS
+from earnest.runtime.memory_books import memory_faults, rebuild_memory
+from earnest.runtime.recompute import recompute
+
+TOLD_MAX: Final = 3
+"""Faults of one kind that are told; the rest are counted."""
+
+
+async def journal_faults(home: Path) -> tuple[str, ...]:
+    """Pages, leaves, heads, and the write-ahead log."""
+    report = check_journal(places.books(home), places.audit_log(home))
+    return tuple(
+        f"{found.what}, facts {found.first_seq} to {found.last_seq}: {found.detail}"
+        if found.last_seq
+        else f"{found.what}: {found.detail}"
+        for found in report.findings
+    )
+
+
+async def audit_faults(home: Path) -> tuple[str, ...]:
+    """The chain, and what the journal knows of it."""
+    return check_audit_log(places.audit_log(home), places.books(home)).findings
+
+
+async def row_faults(home: Path) -> tuple[str, ...]:
+    """Rows that are not what the facts say."""
+    with _books(home) as books:
+        return books.read_sync(lambda reader: recompute(reader, SystemClock())).differences
+
+
+async def recollection_faults(home: Path) -> tuple[str, ...]:
+    """Memory against the facts."""
+    with _books(home) as books:
+        return await memory_faults(places.memory(home), books, SystemClock().now_ms())
+
+
+async def artifact_faults(home: Path) -> tuple[str, ...]:
+    """Kept contents by their digests, and those that the books know and nobody has."""
+    folder, found, present = places.artifacts(home), list[str](), set[str]()
+    for path in sorted(folder.glob("[0-9a-f][0-9a-f]/*")):
+        digest = path.parent.name + path.name
+        present.add(f"sha256:{digest}")
+        with path.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+                found.append(f"{path} is not what it was")
+    with _books(home) as books:
+        known = books.read_sync(lambda reader: {row.sha256 for row in ARTIFACTS.where(reader, "1 = 1")})
+    return (*found, *(f"{sha256} is gone from {folder}" for sha256 in sorted(known - present)))
+
+
+async def key_faults(home: Path) -> tuple[str, ...]:
+    """The platform's secret, against its fingerprint in the facts. Raises `Refused("key_store_damaged")`."""
+    with _books(home) as books:
+        books.read_sync(lambda reader: check_key_store(home, reader))
+    return ()
+
+
+DEEP: Final[dict[str, Callable[[Path], Awaitable[tuple[str, ...]]]]] = {
+    "journal": journal_faults,
+    "rows": row_faults,
+    "audit log": audit_faults,
+    "memory": recollection_faults,
+    "artifacts": artifact_faults,
+    "key store": key_faults,
+}
+"""What is read from end to end, in order: the journal first, before anything opens the books."""
+_NOT_YET: Final = frozenset({"no_database", "audit_log_missing", "memory_missing", "key_store_missing"})
+
+
+async def look(check: Callable[[Path], Awaitable[tuple[str, ...]]], home: Path) -> tuple[bool, str]:
+    """Whether all is well, and what is to be said. Damage may make reading end in any way: each is a fault."""
+    try:
+        faults = await check(home)
+    except Refused as refusal:
+        if refusal.code in _NOT_YET:
+            return True, "not written yet"
+        faults = (str(refusal),)
+    except Exception as error:
+        faults = (f"{error or type(error).__name__}",)
+    more = f"; and {len(faults) - TOLD_MAX} more" if len(faults) > TOLD_MAX else ""
+    return not faults, "; ".join(faults[:TOLD_MAX]) + more or "read from end to end"
+
+
+async def rebuilt(settings: Settings) -> int:
+    """Memory made anew from the facts; the number of its entries.
+
+    Raises `Refused`: `no_database`, `data_directory_in_use`.
+    """
+    path = places.books(settings.home)
+    if not path.is_file() or not path.stat().st_size:
+        raise Refused("no_database", f"there is no database at {path}: memory is made of its facts")
+    with contextlib.closing(Database.open(path, SystemClock())) as database:
+        return await rebuild_memory(places.memory(settings.home), database)
+
+
+@contextlib.contextmanager
+def _books(home: Path) -> Iterator[ReadPool]:
+    books = ReadPool.open_reader(places.books(home))
+    try:
+        yield books
+    finally:
+        books.close()

@@ -22,12 +22,12 @@ async def judge(
 ) -> tuple[CriterionVerdict, ...]:
     """The verdicts on `criteria`, in order. What a failing judge leaves open is unclear, and nobody's fault.
 
-    Raises `Broken` for a failure of our own, and `BudgetSpent`.
+    Raises `Broken` or `OSError` for a failure of our own, and `BudgetSpent`.
     """
     run.effects_in_flight += 1
     try:
         given = await run.judge.judge(key, criteria, calls, output=output, model=model)
-    except (Broken, BudgetSpent):
+    except (Broken, BudgetSpent, OSError):
         raise
     except Exception as error:
         return tuple(

@@ -30,7 +30,7 @@ class Ending:
 
     @property
     def result(self) -> dict[str, Any]:
-        return dict(json.loads(self.output))
+        return dict(json.loads(self.output.splitlines()[0]))
 
     @property
     def was_killed(self) -> bool:
@@ -97,9 +97,9 @@ class World:
         """Any command that opens the data directory for writing; here one that changes nothing."""
         self.nursery.live(["memory", "forget", "nothing"], self.home)
 
-    def resume(self, run_id: str, **killing: int) -> Ending:
-        """`earnest run --resume RUN`."""
-        return self.nursery.live(["run", "--resume", run_id, "--json"], self.home, **killing)
+    def resume(self, run_id: str, *more: str, **killing: int) -> Ending:
+        """`earnest resume RUN`."""
+        return self.nursery.live(["resume", run_id, "--json", *more], self.home, **killing)
 
     def started(self) -> list[str]:
         """The runs that the books know of."""

@@ -224,7 +224,7 @@ async def test_a_look_that_cannot_tell_leaves_the_effect_unknown(seen: int, tmp_
     await _crash_in_an_outside_effect(tmp_path, database)
     life = await _begin(tmp_path, database)
     life.shell.seen = seen
-    with pytest.raises(EffectUnknown, match="could not tell"):
+    with pytest.raises(EffectUnknown, match=f"its look cannot tell: it ended with exit code {seen}"):
         await life.hands.call("r1/one/a1/c1", _write("noted", outside=True), "look")
     assert [execution.argv[-1] for execution in life.shell.executions] == ["look"]
 

@@ -20,7 +20,6 @@ INTENT: Final = "effect.intent"
 OUTCOME: Final = "effect.outcome"
 UNKNOWN: Final = "effect.unknown"
 DECIDED: Final = "effect.decided"
-TOLD: Final = "run.told"
 
 MESSAGES: Final = (MESSAGE, MEGRAM, RECALLED)
 """Megrams and recalls are messages like any other; their own kinds let memory find them."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from earnest.contracts.criterion import Criterion
+from earnest.effects.tools.failures import PASSING_ERRNOS
 from earnest.effects.tools.record import ToolRecord
 from earnest.engine.ports import BudgetSpent, RoleModel
 from earnest.engine.run import Run
@@ -27,9 +28,11 @@ async def judge(
     run.effects_in_flight += 1
     try:
         given = await run.judge.judge(key, criteria, calls, output=output, model=model)
-    except (Broken, BudgetSpent, OSError):
+    except (Broken, BudgetSpent):
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in PASSING_ERRNOS:
+            raise
         return tuple(
             _unclear(criterion, f"the judge failed: {type(error).__name__}: {error}") for criterion in criteria
         )

@@ -17,7 +17,7 @@ from earnest.effects.tools.toolbox import Toolbox
 from earnest.effects.workspace.staging import Workspace
 from earnest.engine.codec import encode
 from earnest.engine.engine import Engine
-from earnest.engine.facts import FINISHED, RESUMED, STARTED, TOLD
+from earnest.engine.facts import FINISHED, RESUMED, STARTED
 from earnest.engine.gradient.cascade import Cause
 from earnest.engine.gradient.constants import Constants, Tuning
 from earnest.engine.messages import FinalResult, TaskSpec
@@ -40,7 +40,7 @@ from earnest.runtime.programs import program_minds
 from earnest.runtime.recall import MemoryRecall
 from earnest.runtime.redaction import Redaction
 from earnest.runtime.run_book import Kept, RunBook, read_kept
-from earnest.runtime.telling import Untold, untold, waiting_run
+from earnest.runtime.telling import Untold, marker_of, untold, waiting_run
 from earnest.runtime.unknown_effects import Decision, UnknownEffect, decide, open_effect
 from earnest.verification.service import Verifier
 
@@ -90,7 +90,7 @@ class Unfinished:
 
 
 class TaskRuns:
-    """Begins and works tasks. Records `run.started`, `run.resumed`, `run.finished` and `run.told`."""
+    """Begins and works tasks. Records `run.started`, `run.resumed` and `run.finished`."""
 
     def __init__(self, services: TaskServices) -> None:
         self._services = services
@@ -142,17 +142,13 @@ class TaskRuns:
 
     async def interrupted(self, order: Order) -> str | None:
         """See `telling.waiting_run`."""
-        working = frozenset(self._working)
-        return await self._services.database.read(lambda reader: waiting_run(reader, order.digest, working))
+        working, runs = frozenset(self._working), self._services.home / RUNS_FOLDER
+        return await self._services.database.read(lambda reader: waiting_run(reader, order.digest, runs, working))
 
     async def untold(self, run_id: str) -> Untold | None:
         """See `telling.untold`."""
-        return await self._services.database.read(lambda reader: untold(reader, run_id))
-
-    async def told(self, run_id: str) -> None:
-        """Note that somebody was told how the run ended. If that cannot be noted, it is told once more."""
-        with suppress(Broken, Unavailable):
-            await self._record(run_id, TOLD, {})
+        runs = self._services.home / RUNS_FOLDER
+        return await self._services.database.read(lambda reader: untold(reader, run_id, runs))
 
     async def open_effect(self, run_id: str) -> UnknownEffect | None:
         """What a person is asked before the run can go on."""
@@ -208,7 +204,8 @@ class TaskRuns:
             end_tap()
         with suppress(OSError):
             await workspace.sweep()
-        body: JsonObject = {"result": encode(result), "untold": True}
+        marker_of(self._folder(run_id)).touch()
+        body: JsonObject = {"result": encode(result)}
         await book.close((Fact(kind=FINISHED, subject=run_id, at_ms=services.clock.now_ms(), body=body),))
         return result
 

@@ -136,6 +136,7 @@ class Conversation:
 
     async def _work_run(self, platform: "Platform", run_id: str, words: str, *, has_words: bool = True) -> None:
         """Work it. What came of it is a turn that later requests may speak of."""
+        from earnest.runtime.telling import note_told  # noqa: PLC0415
         from earnest.surfaces.cli.task import deciding, ended_before, print_result, work_run  # noqa: PLC0415
 
         self._run_id = self.left = run_id
@@ -149,7 +150,7 @@ class Conversation:
         self._usages.append(result.usage)
         self._turns = [*self._turns, f"user: {words}\nearnest: {result.summary}\n{result.output}"][-TURNS_MAX:]
         print_result(worked, as_json=False, output=has_words)
-        await platform.runs.told(run_id)
+        note_told(worked.workspace.parent)
         await platform.memory.flush()
         await platform.dreaming.expire()
 

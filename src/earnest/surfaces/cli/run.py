@@ -137,6 +137,7 @@ def work(request: "Request", save: Path | None, *, as_json: bool, apply: bool = 
     import asyncio  # noqa: PLC0415
 
     from earnest.foundation.errors import Waits  # noqa: PLC0415
+    from earnest.runtime.telling import note_told  # noqa: PLC0415
     from earnest.surfaces.cli import task  # noqa: PLC0415
 
     def tell(worked: "Worked") -> None:
@@ -153,19 +154,18 @@ def work(request: "Request", save: Path | None, *, as_json: bool, apply: bool = 
         if as_json:
             task.print_waiting(waits)
         raise
-    if request.plan_only and worked.plan is not None:
-        return
-    code = task.exit_code_of(worked.result)
+    code = 0 if request.plan_only and worked.plan is not None else task.exit_code_of(worked.result)
     if save is not None and code:
         complain(["the run is not saved: only one that was accepted can be repeated"])
     elif save is not None:
         from earnest.surfaces.cli.saving import save_run  # noqa: PLC0415
 
         complain(save_run(worked, request.inputs, save))
-    if not code and not as_json:
+    if not code and not as_json and not request.plan_only:
         from earnest.surfaces.cli.edits import offer  # noqa: PLC0415
 
         offer(worked.run_id, unasked=apply)
+    note_told(worked.workspace.parent)  # the last thing of all: killed before, we would tell it again
     raise typer.Exit(code)
 
 

@@ -110,7 +110,6 @@ async def work(request: Request, tell: Callable[[Worked], None]) -> Worked:
         async with open_platform(settings, person=person) as platform:
             worked = await _ended(platform, request, order, terminal if person else None)
             _tell(worked, tell)
-            await platform.runs.told(worked.run_id)
             await platform.memory.flush()
             await platform.dreaming.expire()
     except (Waits, NobodyListens, BrokenPipeError):
@@ -289,7 +288,7 @@ async def _run_id(platform: Platform, request: Request, order: Order | None) -> 
 
 
 async def _stoppable(platform: Platform, run_id: str, working: Coroutine[None, None, Worked]) -> Worked:
-    """Await it. A person's Ctrl+C ends the run, any other signal leaves it. A second one does as usual.
+    """Await it. A person's Ctrl+C ends the run, any other signal leaves it. A second one ends us at once.
 
     Raises `Waits` for a run that was left.
     """
@@ -302,6 +301,7 @@ async def _stoppable(platform: Platform, run_id: str, working: Coroutine[None, N
             if not platform.runs.stop(run_id, "stopped by Ctrl+C"):
                 signal.raise_signal(number)
             return
+        signal.signal(number, signal.SIG_DFL)
         left_by.append(number.name)
         task.cancel()
 

@@ -6,12 +6,13 @@ number of a process is looked at, which another one may have by now.
 
 import fcntl
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
+
+from earnest.effects.workspace.tree import remove_tree
 
 _SUFFIX: Final = ".scratch"
 
@@ -23,7 +24,7 @@ def scratch(purpose: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
         os.close(lock)
 
 
@@ -33,8 +34,16 @@ def sweep() -> None:
         for left in Path(tempfile.gettempdir()).glob(f"earnest-*{_SUFFIX}"):
             lock = _locked(left)
             if lock is not None:
-                shutil.rmtree(left, ignore_errors=True)
+                _remove(left)
                 os.close(lock)
+
+
+def _remove(folder: Path) -> None:
+    """What cannot be removed now is tried again by the next sweep."""
+    with suppress(OSError):
+        for left in folder.iterdir():
+            remove_tree(left, folder)
+        folder.rmdir()
 
 
 def _taken(purpose: str) -> tuple[Path, int]:

@@ -204,7 +204,7 @@ def remove_tree(folder: Path, trash: Path) -> None:
 
     A command can nest folders deeper than a recursion or a path may be long; flattening needs neither.
     """
-    if not folder.is_dir():
+    if folder.is_symlink() or not folder.is_dir():
         folder.unlink()
         return
     waiting = [folder]

@@ -6,7 +6,6 @@ The model is shown the records, what was measured, the artifacts and the reply, 
 import asyncio
 import contextlib
 import json
-import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +17,7 @@ from earnest.accountability.heartbeat import Heartbeat
 from earnest.accountability.verdicts import TaskVerdict
 from earnest.contracts.criterion import CRITERION_CHARACTERS_MAX, CheckSpec, Criterion
 from earnest.effects.artifacts.store import ArtifactStore
+from earnest.effects.scratch import scratch
 from earnest.effects.workspace.snapshot import Snapshot, SnapshotLimits, snapshot_in_place
 from earnest.foundation.canonical import JsonValue, canonical_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
@@ -154,11 +154,11 @@ class Sidecar:
 @contextlib.asynccontextmanager
 async def _scratch() -> AsyncIterator[Path]:
     """An empty folder. To remove it takes milliseconds, in which others go on."""
-    folder = tempfile.TemporaryDirectory(prefix="earnest-heartbeat-")
-    try:
-        yield Path(folder.name)
-    finally:
-        await asyncio.to_thread(folder.cleanup)
+    with contextlib.ExitStack() as stack:
+        try:
+            yield stack.enter_context(scratch("heartbeat"))
+        finally:
+            await asyncio.to_thread(stack.close)
 
 
 def _laid_out(lay_out: LayOut, folder: Path) -> Snapshot:

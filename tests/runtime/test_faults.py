@@ -14,9 +14,9 @@ from .lives import Ending, Nursery, World
 from .playbooks import BLIND, COUNTED
 
 FAULTS = ("SIGKILL", "SIGTERM", "SIGINT", "EIO", "ENOSPC")
-ROUNDS = int(os.environ.get("EARNEST_FAULT_ROUNDS", "40"))
+ROUNDS = int(os.environ.get("EARNEST_FAULT_ROUNDS", "36"))
 SEEDS = [int(os.environ["EARNEST_FAULT_SEED"])] if "EARNEST_FAULT_SEED" in os.environ else list(range(ROUNDS))
-PARTS = 4
+PARTS = 6
 LIVES_MAX = 8
 
 
@@ -39,6 +39,7 @@ def _next_life(world: World, last: Ending, **fault: Any) -> Ending:
     return world.run(**fault)
 
 
+@pytest.mark.timeout(3_600)
 @pytest.mark.slow  # each round is some four processes
 @pytest.mark.parametrize("part", range(PARTS))
 def test_whatever_fails_wherever_a_run_ends_well_with_each_effect_once(
@@ -51,7 +52,7 @@ def test_whatever_fails_wherever_a_run_ends_well_with_each_effect_once(
         told = f"EARNEST_FAULT_SEED={seed}"
         ending = world.run(kill_at=chance.randint(1, boundaries), fault=chance.choice(FAULTS))
         for life in range(LIVES_MAX):
-            assert ending.code in {0, 3, 4, -2, -9, -15}, (told, ending)
+            assert ending.code in {0, 3, 4, 130, -2, -9, -15}, (told, ending)
             if ending.code == 0:
                 break
             again = chance.random() < 0.5 and life < 3

@@ -202,8 +202,7 @@ class TaskRuns:
             raise
         finally:
             end_tap()
-        with suppress(OSError):
-            await workspace.sweep()
+        await workspace.sweep()
         marker_of(self._folder(run_id)).touch()
         body: JsonObject = {"result": encode(result)}
         await book.close((Fact(kind=FINISHED, subject=run_id, at_ms=services.clock.now_ms(), body=body),))

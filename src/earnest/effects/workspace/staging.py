@@ -100,8 +100,7 @@ class Workspace:
             raise Refused("stages_elsewhere", f"{stages} lies inside {folder}")
         self._checkpoints = Checkpoints(stages.resolve() / "checkpoints")
         self._mover = Mover(self.folder, keep=self._keep)
-        for left in sorted(self._trash.iterdir(), reverse=True):  # an inner folder's name extends its outer's
-            self._remove(left)
+        self._empty_trash()
 
     async def stage(self, stage_id: str) -> Stage:
         """A copy of the content as it is now. What an earlier, unfinished stage of this id left is dropped."""
@@ -183,11 +182,12 @@ class Workspace:
         return Stage(id=stage_id, folder=folder, base=entries, made={}, limits=self._limits, reserved=self._reserved)
 
     async def sweep(self, spared: Iterable[str] = ()) -> None:
-        """Drop every stage but these, whoever made it. Nothing may be at work in one."""
+        """Drop every stage but these, whoever made it, and what could not be removed before. Nothing may be at work."""
         names = {file_name_of(stage_id) for stage_id in spared}
         left = {path.name.partition(".")[0] for path in self._stages.iterdir()} - names
         for name in left:
             await asyncio.to_thread(self._drop_named, name)
+        await asyncio.to_thread(self._empty_trash)
 
     def _base_of(self, stage_id: str) -> Path:
         return self._stages / f"{file_name_of(stage_id)}.base"
@@ -280,8 +280,12 @@ class Workspace:
                 left.rename(place)
                 self._remove(place)
 
+    def _empty_trash(self) -> None:
+        for left in sorted(self._trash.iterdir(), reverse=True):  # an inner folder's name extends its outer's
+            self._remove(left)
+
     def _remove(self, left: Path) -> None:
-        """Remove trash. What cannot be removed now is tried again when the workspace is opened next."""
+        """Remove trash. What cannot be removed now is tried again by the next sweep, and when the workspace opens."""
         with suppress(OSError):
             remove_tree(left, self._trash)
 

@@ -92,6 +92,7 @@ class Boundaries:
 def _live(arguments: list[str], home: str, kill_at: int, fault: str, output: Path) -> None:
     """The child: never returns."""
     os.setsid()  # nobody sits at a terminal
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell ignores for what it puts in the background
     os.environ["EARNEST_HOME"] = home
     os.environ["TMPDIR"] = str(output.parent)
     tempfile.tempdir = None

@@ -78,6 +78,7 @@ def _command(arguments: list[str], home: Path, terminal: int | None = None) -> "
     """The command line as a service manager starts it, or on a terminal of its own, in its foreground."""
 
     def take() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # which a shell ignores for what it puts in the background
         if terminal is not None:
             fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
 

@@ -1,12 +1,14 @@
 """`earnest`, in which one commit of the books meets a fault: a signal to itself, or a disk that fails, before or after.
 
-`FAULT` is its name, the commit's number, how many commits in a row it lasts, and `before` or `after`.
+`FAULT` is its name, the commit's number, how many commits in a row it lasts, and `before` or `after`; `FAULTED` is
+made when it comes.
 """
 
 import os
 import signal
 import sqlite3
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from earnest.effects.storage.writer import Writer
@@ -37,6 +39,7 @@ class Faulty:
             self._fail()
 
     def _fail(self) -> None:
+        Path(os.environ["FAULTED"]).touch()
         if NAME not in CODES:
             os.kill(os.getpid(), getattr(signal, NAME))
             return

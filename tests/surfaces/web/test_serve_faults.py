@@ -6,6 +6,7 @@
 import os
 import random
 import shutil
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -31,7 +32,8 @@ SEEDS = [int(os.environ["EARNEST_FAULT_SEED"])] if "EARNEST_FAULT_SEED" in os.en
 FAULTY = (sys.executable, str(Path(__file__).with_name("faulty_server.py")))
 CUT_OFF = (RefusedByPlatform, OSError, HTTPException)
 CLIENTS = 3
-WRITES = 8
+WRITES_MAX = 40
+WRITES_AFTER = 4
 START_MICRO = 1_000_000_000
 PRICE_MICRO = 1_000_000
 
@@ -49,8 +51,12 @@ class Client:
         body = job_body(title=name, amount_micro=PRICE_MICRO)
         return platform.ask("POST", "/jobs", body, key=self.key, idempotency_key=name)
 
-    def work(self, platform: ServedPlatform) -> None:
-        for number in range(WRITES):
+    def work(self, platform: ServedPlatform, faulted: Path) -> None:
+        after = 0
+        for number in range(WRITES_MAX):
+            after += faulted.exists()
+            if after > WRITES_AFTER:
+                return
             name = f"{self.name}-{number}"
             try:
                 self.acknowledged[name] = self.post(platform, name)
@@ -111,17 +117,19 @@ def test_whatever_fails_whenever_no_acknowledged_write_is_lost_or_doubled(
     shutil.copytree(prepared[0], home)
     clients = [Client(key, f"write-{number}") for number, key in enumerate(prepared[1])]
     fault = FAULTS[seed % len(FAULTS)]
-    told = f"{fault} {chance.randint(1, 30)} {chance.choice((1, 5))} {chance.choice(('before', 'after'))}"
-    environment = environment_in(tmp_path)
+    told = f"{fault} {chance.randint(1, 24)} {chance.choice((1, 5))} {chance.choice(('before', 'after'))}"
+    environment, faulted = environment_in(tmp_path), tmp_path / "faulted"
     try:
-        with served(home, {**environment, "FAULT": told}, program=FAULTY) as platform:
-            threads = [threading.Thread(target=client.work, args=(platform,)) for client in clients]
+        with served(home, {**environment, "FAULT": told, "FAULTED": str(faulted)}, program=FAULTY) as platform:
+            threads = [threading.Thread(target=client.work, args=(platform, faulted)) for client in clients]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
+        assert platform.process.returncode == (-signal.SIGKILL if fault == "SIGKILL" else 0), told
     except Unavailable:  # the fault came before it listened
         assert not any(client.acknowledged for client in clients)
+    assert faulted.exists()
     with served(home, environment) as platform:
         for client in clients:
             client.check(platform)

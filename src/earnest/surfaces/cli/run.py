@@ -161,11 +161,13 @@ def work(request: "Request", save: Path | None, *, as_json: bool, apply: bool = 
         from earnest.surfaces.cli.saving import save_run  # noqa: PLC0415
 
         complain(save_run(worked, request.inputs, save))
-    if not code and not as_json and not request.plan_only:
-        from earnest.surfaces.cli.edits import offer  # noqa: PLC0415
+    try:
+        if not code and not as_json and not request.plan_only:
+            from earnest.surfaces.cli.edits import offer  # noqa: PLC0415
 
-        offer(worked.run_id, unasked=apply)
-    note_told(worked.workspace.parent)  # the last thing of all: killed before, we would tell it again
+            offer(worked.run_id, unasked=apply)
+    finally:
+        note_told(worked.workspace.parent)  # the last thing of all: killed before, we would tell it again
     raise typer.Exit(code)
 
 

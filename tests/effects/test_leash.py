@@ -76,3 +76,14 @@ def test_a_leash_ends_as_its_program_does(command: str, code: int) -> None:
 def test_a_program_that_is_not_there_cannot_be_started() -> None:
     with pytest.raises(FileNotFoundError, match="no-such-program"):
         leashed(["no-such-program"])
+
+
+def test_a_relative_name_is_that_of_a_program_in_the_folder_where_it_begins(tmp_path: Path) -> None:
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\npwd\n")
+    tool.chmod(0o755)
+    command = leashed(["./tool"], folder=tmp_path)
+    ended = subprocess.run(command, cwd=tmp_path, start_new_session=True, stdout=-1, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, f"{tmp_path}\n")
+    with pytest.raises(FileNotFoundError):
+        leashed(["./tool"], folder=tmp_path.parent)

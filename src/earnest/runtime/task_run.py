@@ -189,7 +189,7 @@ class TaskRuns:
             recorded=services.recall.project,
             failed=lambda reason: run.fail(Broken(reason)),
         )
-        run, workspace = await self._admit(run_id, left, book, pauses)
+        run, workspace = await self._admit(left, book, pauses)
         self._preparing.discard(run_id)
         end_tap = services.bus.tap(f"book of {run_id}", book.see)
         result = next((m.payload for m in kept.messages.values() if isinstance(m.payload, FinalResult)), None)
@@ -208,10 +208,8 @@ class TaskRuns:
         await book.close((Fact(kind=FINISHED, subject=run_id, at_ms=services.clock.now_ms(), body=body),))
         return result
 
-    async def _admit(
-        self, run_id: str, left: Unfinished, book: RunBook, pauses: tuple[Pause, ...]
-    ) -> tuple[Run, Workspace]:
-        services, order, kept = self._services, left.order, left.kept
+    async def _admit(self, left: Unfinished, book: RunBook, pauses: tuple[Pause, ...]) -> tuple[Run, Workspace]:
+        services, order, kept, run_id = self._services, left.order, left.kept, book.run_id
         mounts = tuple(Mount(source=path, target=name) for name, path in order.inputs.items())
         await services.toolbox.open(order.tools)
         mounts += history_mounts(order.edits, self._folder(run_id))
@@ -247,7 +245,7 @@ class TaskRuns:
         minds = await self._minds(left, book, hands)
         budget = order.request.budget
         run = Run(
-            post=Post(run_id=book.run_id, bus=services.bus, clock=services.clock, kept=book, pauses=pauses),
+            post=Post(run_id=run_id, bus=services.bus, clock=services.clock, kept=book, pauses=pauses),
             perceiver=minds.perceiver,
             planner=minds.planner,
             executor=minds.executor,

@@ -4,11 +4,12 @@ Whoever uses a folder holds a lock on it, which the kernel gives back when the p
 number of a process is looked at, which another one may have by now.
 """
 
+import asyncio
 import fcntl
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +27,16 @@ def scratch(purpose: str) -> Iterator[Path]:
     finally:
         _remove(folder)
         os.close(lock)
+
+
+@asynccontextmanager
+async def scratch_beside(purpose: str) -> AsyncIterator[Path]:
+    """As `scratch`, for an event loop: removing it takes milliseconds, in which others go on."""
+    with ExitStack() as stack:
+        try:
+            yield stack.enter_context(scratch(purpose))
+        finally:
+            await asyncio.to_thread(stack.close)
 
 
 def sweep() -> None:

@@ -1,6 +1,7 @@
 """Does the work beside the requests go on, and does the platform say what keeps it from work?"""
 
 import asyncio
+import errno
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,21 +16,25 @@ class Usage(NamedTuple):
     free: int
 
 
-async def test_work_that_a_full_disk_has_ended_begins_again_and_the_log_says_so(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize("fault", [
+    Broken("the database failed: database or disk is full"),
+    OSError(errno.EIO, "Input/output error"),
+])  # fmt: skip
+async def test_work_that_a_failing_disk_has_ended_begins_again_and_the_log_says_so(
+    fault: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock, begun = VirtualClock(), 0
 
     async def work() -> None:
         nonlocal begun
         begun += 1
-        raise Broken("the database failed: database or disk is full")
+        raise fault
 
     task = asyncio.create_task(kept_up("presences", work, clock))
     await clock.advance_ms(0)
     await clock.advance_ms(2 * BEGIN_AGAIN_MS)
     assert (begun, task.done()) == (3, False)
-    assert "presences has ended and begins again: the database failed: database or disk is full" in caplog.text
+    assert f"presences has ended and begins again: {fault}" in caplog.text
     task.cancel()
 
 

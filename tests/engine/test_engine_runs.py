@@ -29,9 +29,9 @@ from earnest.engine.messages import (
     ToolCalled,
     Usage,
 )
-from earnest.engine.ports import EffectUnknown, PlanningContext, RoleModel
+from earnest.engine.ports import EffectUnknown, GivenUp, PlanningContext, RoleModel
 from earnest.engine.run import RunLimits
-from earnest.foundation.errors import EarnestError
+from earnest.foundation.errors import Broken, EarnestError
 from earnest.foundation.instants import DAY_MS
 from earnest.memory.megram import Level, Tag, approach_tag
 from earnest.memory.potential import Potentials
@@ -214,11 +214,7 @@ async def test_the_user_ends_a_run_and_its_work() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "cause"),
-    [
-        (EffectUnknown("nobody knows"), Cause.UNKNOWN_EFFECT),
-        (RuntimeError("no disk"), Cause.FAULT),
-    ],
+    ("error", "cause"), [(GivenUp("nobody knows"), Cause.UNKNOWN_EFFECT), (RuntimeError("no bug"), Cause.FAULT)]
 )
 async def test_hands_that_may_not_or_cannot_end_the_run_and_say_why(error: Exception, cause: Cause) -> None:
     stage = Stage(hands=ScriptedHands(raising=error))
@@ -226,6 +222,14 @@ async def test_hands_that_may_not_or_cannot_end_the_run_and_say_why(error: Excep
     assert (result.directive, result.cause) == (State.ABANDON, cause)
     assert str(error) in result.summary
     assert stage.of(MegramEmitted) == []
+
+
+@pytest.mark.parametrize("error", [EffectUnknown("nobody knows"), OSError(5, "no disk"), Broken("no book")])
+async def test_hands_whose_disk_fails_or_that_cannot_tell_end_nothing(error: Exception) -> None:
+    stage = Stage(hands=ScriptedHands(raising=error))
+    with pytest.raises(type(error)):
+        await stage.work()
+    assert stage.of(FinalResult) == []
 
 
 class SilentPlanner:

@@ -30,7 +30,7 @@ class Ending:
 
     @property
     def result(self) -> dict[str, Any]:
-        return dict(json.loads(self.output))
+        return dict(json.loads(self.output.splitlines()[0]))
 
     @property
     def was_killed(self) -> bool:
@@ -47,8 +47,18 @@ class Nursery:
         )
     )
 
-    def live(self, arguments: list[str], home: Path, *, kill_at: int = 0, kill_after_ms: int = -1) -> Ending:
+    def live(
+        self,
+        arguments: list[str],
+        home: Path,
+        *,
+        kill_at: int = 0,
+        kill_after_ms: int = -1,
+        fault: str = "SIGKILL",
+    ) -> Ending:
+        """`fault` is what comes at the boundary `kill_at`: a signal to itself, or an errno of what is done there."""
         life = {
+            "fault": fault,
             "arguments": arguments,
             "home": str(home),
             "kill_at": kill_at,
@@ -87,19 +97,19 @@ class World:
     def home(self) -> Path:
         return self.folder / "home"
 
-    def run(self, *more: str, kill_at: int = 0, kill_after_ms: int = -1) -> Ending:
+    def run(self, *more: str, kill_at: int = 0, kill_after_ms: int = -1, fault: str = "SIGKILL") -> Ending:
         """`earnest run PLAYBOOK`: the first time, or again."""
         arguments = ["run", str(self.folder / "playbook.yaml"), "--json"]
         arguments += ["--allow-write", str(self.folder / "outside"), *more]
-        return self.nursery.live(arguments, self.home, kill_at=kill_at, kill_after_ms=kill_after_ms)
+        return self.nursery.live(arguments, self.home, kill_at=kill_at, kill_after_ms=kill_after_ms, fault=fault)
 
     def catch_up(self) -> None:
         """Any command that opens the data directory for writing; here one that changes nothing."""
         self.nursery.live(["memory", "forget", "nothing"], self.home)
 
-    def resume(self, run_id: str, **killing: int) -> Ending:
-        """`earnest run --resume RUN`."""
-        return self.nursery.live(["run", "--resume", run_id, "--json"], self.home, **killing)
+    def resume(self, run_id: str, *more: str, **killing: Any) -> Ending:
+        """`earnest resume RUN`."""
+        return self.nursery.live(["resume", run_id, "--json", *more], self.home, **killing)
 
     def started(self) -> list[str]:
         """The runs that the books know of."""

@@ -1,10 +1,13 @@
-"""Does Ctrl+C end a run at once, with every process of it, and with its state written?"""
+"""What ends a run, a person's Ctrl+C, and what leaves it: every other signal. No process of it stays behind."""
 
+import fcntl
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,16 +41,10 @@ subtasks:
 class Sleeping:
     """A run whose tool sleeps in the sandbox. `mark` is an argument that no other process has."""
 
-    def __init__(self, folder: Path, nursery: Nursery) -> None:
+    def __init__(self, folder: Path, nursery: Nursery, terminal: int | None = None) -> None:
         self.mark = f"86400.{time.time_ns()}"
         self.world = World.made(folder, SLEEPER.replace("MARK", self.mark), nursery)
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", CLI, "run", str(folder / "playbook.yaml"), "--json"],
-            env={**os.environ, "EARNEST_HOME": str(self.world.home)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        self.process = _command(["run", str(folder / "playbook.yaml"), "--json"], self.world.home, terminal)
 
     def is_asleep(self) -> bool:
         return self.process.poll() is None and any_with(self.mark)
@@ -77,10 +74,51 @@ def sleeping(tmp_path: Path, nursery: Nursery) -> Iterator[Sleeping]:
         sleeping.close()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_run_and_every_process_of_it(number: signal.Signals, sleeping: Sleeping) -> None:
+def _command(arguments: list[str], home: Path, terminal: int | None = None) -> "subprocess.Popen[str]":
+    """The command line as a service manager starts it, or on a terminal of its own, in its foreground."""
+
+    def take() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # which a shell ignores for what it puts in the background
+        if terminal is not None:
+            fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+
+    return subprocess.Popen(
+        [sys.executable, "-c", CLI, *arguments],
+        env={**os.environ, "EARNEST_HOME": str(home)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=take,  # noqa: PLW1509 - one call, between fork and exec
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_the_run_to_be_resumed_and_no_process_of_it(number: signal.Signals, sleeping: Sleeping) -> None:
     sleeping.send(number)
     output, seconds = sleeping.ended()
+    assert not any_with(sleeping.mark)
+    assert seconds < END_S_MAX
+    (run_id,) = sleeping.world.started()
+    assert sleeping.process.returncode == 4
+    told = json.loads(output)
+    assert (told["run"], told["exit_code"], told["resume"]) == (run_id, 4, f"earnest resume {run_id}")
+    assert number.name in told["waits"]
+    assert not sleeping.world.has_ended(run_id)
+    assert not sleeping.world.faults()
+
+
+def test_a_persons_ctrl_c_ends_the_run_and_every_process_of_it(tmp_path: Path, nursery: Nursery) -> None:
+    keys, terminal = pty.openpty()
+    sleeping = Sleeping(tmp_path, nursery, terminal)
+    try:
+        assert eventually(sleeping.is_asleep)
+        os.write(keys, b"\x03")
+        output, seconds = sleeping.ended()
+    finally:
+        sleeping.close()
+        os.close(keys)
+        os.close(terminal)
     assert not any_with(sleeping.mark)
     assert seconds < END_S_MAX
     result = json.loads(output)
@@ -97,7 +135,7 @@ def test_an_impatient_second_signal_leaves_no_process_and_books_that_hold(sleepi
     sleeping.send(signal.SIGINT)
     _, seconds = sleeping.ended()
     assert seconds < END_S_MAX
-    assert sleeping.process.returncode in {1, 130}
+    assert sleeping.process.returncode in {4, -signal.SIGINT}
     assert eventually(lambda: not any_with(sleeping.mark))
     assert not sleeping.world.faults()
 

@@ -31,6 +31,8 @@ class Shell:
         self.executions: list[Execution] = []
         self.held = asyncio.Event()
         self.held.set()
+        self.returned = asyncio.Event()
+        self.returned.set()
         self.seen = 1
         self._begun = asyncio.Semaphore(0)
 
@@ -50,6 +52,7 @@ class Shell:
         assert isinstance(execution.work, Path)
         with (execution.work / name).open("a") as file:
             file.write("x")
+        await self.returned.wait()
         return Report(status=Status.DONE, exit_code=0)
 
     async def self_test(self, valid_ms: int = 0, /) -> SelfTest:
@@ -92,7 +95,7 @@ async def _begin(folder: Path, database: Database, *, granted: bool = True) -> L
         approvals=Approvals(book=book, clock=clock, kept=kept.outcomes),
         clock=clock,
     )
-    await hands.recover(kept.outcomes)
+    await hands.recover(kept.outcomes, kept.intents)
     return Life(hands=hands, shell=shell, database=database, workspace=workspace)
 
 
@@ -201,6 +204,27 @@ async def test_an_unknown_effect_outside_that_was_found_done_is_not_made_again(
     assert [execution.argv[-1] for execution in life.shell.executions] == ["look"]
 
 
+@pytest.mark.parametrize(("seen", "runs"), [(0, ["look"]), (1, ["look", "write noted"])])
+async def test_a_step_that_a_crash_cut_off_loses_neither_its_effect_nor_its_files_and_doubles_none(
+    seen: int, runs: list[str], tmp_path: Path, database: Database
+) -> None:
+    life = await _begin(tmp_path, database)
+    life.shell.returned.clear()
+    calling = asyncio.create_task(life.hands.call("r1/one/a1/c1", _write("noted", outside=True)))
+    await life.shell.begun()
+    for _ in range(3):  # it is written, and is not told of
+        await asyncio.sleep(0)
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    life = await _begin(tmp_path, database)
+    life.shell.seen = seen
+    record = await life.hands.call("r1/one/a1/c1", _write("noted", outside=True), "look")
+    assert (record.ok, [change.path for change in record.changed], _content(life)) == (True, ["noted"], {"noted": "x"})
+    assert [execution.argv[-1] for execution in life.shell.executions] == runs
+    assert not list((tmp_path / "stages" / "open").iterdir())
+
+
 async def test_an_unknown_effect_outside_that_did_not_happen_is_made(tmp_path: Path, database: Database) -> None:
     await _crash_in_an_outside_effect(tmp_path, database)
     life = await _begin(tmp_path, database)
@@ -224,7 +248,7 @@ async def test_a_look_that_cannot_tell_leaves_the_effect_unknown(seen: int, tmp_
     await _crash_in_an_outside_effect(tmp_path, database)
     life = await _begin(tmp_path, database)
     life.shell.seen = seen
-    with pytest.raises(EffectUnknown, match="could not tell"):
+    with pytest.raises(EffectUnknown, match=f"its look cannot tell: it ended with exit code {seen}"):
         await life.hands.call("r1/one/a1/c1", _write("noted", outside=True), "look")
     assert [execution.argv[-1] for execution in life.shell.executions] == ["look"]
 

@@ -21,7 +21,7 @@ from earnest.foundation.errors import Unavailable
 from earnest.surfaces.cli.asking import Terminal
 from earnest.surfaces.cli.conversation import COMMANDS, Conversation
 from earnest.surfaces.cli.prompt import HISTORY_BYTES_MAX, HISTORY_NAME, Prompt
-from earnest.surfaces.cli.task import _stopping
+from earnest.surfaces.cli.task import _stoppable
 
 from .endpoint import no_model
 
@@ -184,16 +184,17 @@ async def test_ctrl_c_while_a_run_is_still_got_ready_gives_it_up(
     assert capsys.readouterr().out.endswith("stopped\n")
 
 
-def test_a_signal_while_a_run_is_still_got_ready_does_as_usual() -> None:
+def test_ctrl_c_while_a_run_is_still_got_ready_does_as_usual(monkeypatch: pytest.MonkeyPatch) -> None:
     platform = SimpleNamespace(runs=SimpleNamespace(stop=lambda _run_id, _detail: False))
 
+    monkeypatch.setattr("earnest.surfaces.cli.task.is_foreground", lambda: True)
+
     async def work() -> None:
-        with _stopping(platform, "run"):  # type: ignore[arg-type]  # of which only this is used
-            os.kill(os.getpid(), signal.SIGINT)
-            await asyncio.Event().wait()
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.Event().wait()
 
     with pytest.raises(KeyboardInterrupt):
-        asyncio.run(work())
+        asyncio.run(_stoppable(platform, "run", work()))  # type: ignore[arg-type]  # of which only this is used
 
 
 async def test_a_playbook_is_worked_remembered_and_audited(

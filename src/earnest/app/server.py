@@ -131,14 +131,14 @@ async def open_server(settings: Settings) -> AsyncIterator[Server]:
 
 
 async def kept_up(name: str, begin: Work, clock: Clock) -> None:
-    """Have work go on: what a full disk or a busy database has ended begins again, for all of it is in the books.
+    """Have work go on: what a failing or full disk or a busy database has ended begins again: it is all in the books.
 
     Anything else that ends it is raised. The log has either.
     """
     while True:
         try:
             return await begin()
-        except EarnestError as error:
+        except (EarnestError, OSError) as error:
             _LOG.error("%s has ended and begins again: %s", name, error)
         except Exception:
             _LOG.exception("%s has ended", name)

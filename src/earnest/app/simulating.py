@@ -1,14 +1,13 @@
 """A market for a simulation: in a temporary place, on a clock that is moved, with chance from a seed."""
 
 import contextlib
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from earnest.app.verifiers import bare_verifier
 from earnest.effects.artifacts.store import ArtifactStore
 from earnest.effects.clock import SeededChance, VirtualClock
+from earnest.effects.scratch import scratch
 from earnest.effects.storage.database import Database
 from earnest.effects.web.fetching import Web
 from earnest.market.terms import Terms
@@ -24,15 +23,16 @@ START_MS: Final = 1_767_225_600_000
 async def simulated(plan: Plan, progress: Callable[[int], None] = lambda _: None) -> Simulated:
     """Live through a plan and throw the books away."""
     clock = VirtualClock(START_MS)
-    with tempfile.TemporaryDirectory(prefix="earnest-simulate-") as folder:
-        path = Path(folder)
-        with contextlib.closing(Database.open(path / "books.sqlite", clock, is_durable=False)) as database:
-            market = Market(
-                desk=Desk(database, clock, SeededChance(plan.seed)),
-                terms=Terms(),
-                verifier=bare_verifier(clock),
-                registry=Registry(),
-                artifacts=ArtifactStore(path / "artifacts"),
-                web=Web(clock),
-            )
-            return await simulate(market, clock, plan, progress)
+    with (
+        scratch("simulate") as path,
+        contextlib.closing(Database.open(path / "books.sqlite", clock, is_durable=False)) as database,
+    ):
+        market = Market(
+            desk=Desk(database, clock, SeededChance(plan.seed)),
+            terms=Terms(),
+            verifier=bare_verifier(clock),
+            registry=Registry(),
+            artifacts=ArtifactStore(path / "artifacts"),
+            web=Web(clock),
+        )
+        return await simulate(market, clock, plan, progress)

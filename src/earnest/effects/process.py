@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from earnest.effects.leash import leashed
 from earnest.foundation.errors import EarnestError
 
 OUTPUT_BYTES_MAX: Final = 1024 * 1024
@@ -105,7 +106,7 @@ async def _spawned(
     try:
         with stdin.open("rb") as file:
             return await asyncio.create_subprocess_exec(
-                *words,
+                *leashed(words, environment.get("PATH"), folder),
                 stdin=file,
                 stdout=out,
                 stderr=err,

@@ -18,7 +18,7 @@ NEXT_MOVES: Final[dict[Cause, tuple[str, ...]]] = {
     Cause.PLANNING: ("look at the reasons: the plan broke the rules twice",),
     Cause.UNANSWERED: ("look whether the model's endpoint answers: `earnest doctor`", "try a stronger model"),
     Cause.LAW_1: ("confirm the named action, or leave it out",),
-    Cause.UNKNOWN_EFFECT: ("find out by hand whether the named effect happened; give the step a `look` command",),
+    Cause.UNKNOWN_EFFECT: ("give the step a `look` command, which tells whether it happened",),
     Cause.SILENCE: ("look at `earnest audit tail` for the last message",),
     Cause.USER: ("start again when you are ready",),
     Cause.FAULT: ("report this with the output of `earnest show --json`",),

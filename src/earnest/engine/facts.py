@@ -18,6 +18,8 @@ MEGRAM: Final = "memory.megram"
 RECALLED: Final = "memory.recalled"
 INTENT: Final = "effect.intent"
 OUTCOME: Final = "effect.outcome"
+UNKNOWN: Final = "effect.unknown"
+DECIDED: Final = "effect.decided"
 
 MESSAGES: Final = (MESSAGE, MEGRAM, RECALLED)
 """Megrams and recalls are messages like any other; their own kinds let memory find them."""

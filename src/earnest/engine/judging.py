@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from earnest.contracts.criterion import Criterion
+from earnest.effects.tools.failures import PASSING_ERRNOS
 from earnest.effects.tools.record import ToolRecord
 from earnest.engine.ports import BudgetSpent, RoleModel
 from earnest.engine.run import Run
@@ -22,7 +23,7 @@ async def judge(
 ) -> tuple[CriterionVerdict, ...]:
     """The verdicts on `criteria`, in order. What a failing judge leaves open is unclear, and nobody's fault.
 
-    Raises `Broken` for a failure of our own, and `BudgetSpent`.
+    Raises `Broken` or `OSError` for a failure of our own, and `BudgetSpent`.
     """
     run.effects_in_flight += 1
     try:
@@ -30,6 +31,8 @@ async def judge(
     except (Broken, BudgetSpent):
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in PASSING_ERRNOS:
+            raise
         return tuple(
             _unclear(criterion, f"the judge failed: {type(error).__name__}: {error}") for criterion in criteria
         )

@@ -43,7 +43,11 @@ class NeedsConfirmation(EarnestError):
 
 
 class EffectUnknown(EarnestError):
-    """A crash left it open whether an effect outside the workspace happened, and nothing can tell."""
+    """A crash left it open whether an effect outside the workspace happened: a person is to say so, the run waits."""
+
+
+class GivenUp(EarnestError):
+    """A person was asked about an unknown effect and gave the run up."""
 
 
 class Unanswered(EarnestError):
@@ -131,8 +135,8 @@ class Hands(Protocol):
 
         `look` is a command that tells of an effect outside the workspace whether it happened: exit status 0 or 1.
 
-        Raises `NeedsConfirmation` for what was neither granted nor confirmed, and `EffectUnknown` for what a crash left
-        open.
+        Raises `NeedsConfirmation` for what was neither granted nor confirmed, `EffectUnknown` for what a crash left
+        open, `GivenUp` where that is a person's answer, and `OSError` or `Broken` where our own side failed.
         """
         ...
 

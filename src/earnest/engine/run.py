@@ -13,6 +13,7 @@ from earnest.engine.ports import (
     Confirming,
     EffectUnknown,
     Executor,
+    GivenUp,
     Hands,
     Judge,
     LastWords,
@@ -23,7 +24,7 @@ from earnest.engine.ports import (
     Unanswered,
 )
 from earnest.engine.post import Post
-from earnest.foundation.errors import EarnestError
+from earnest.foundation.errors import Broken, Unavailable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +71,11 @@ class Run:
             self.constants = tuned(self.constants, self.tuning[task_class])
 
     def spawn(self, work: Coroutine[None, None, None]) -> None:
-        """Let `work` run beside the roles' inboxes. What it raises ends the run with a message, never in silence."""
+        """Let `work` run beside the roles' inboxes.
+
+        What it raises ends the run with a message, never in silence; or lets it wait, where a disk or a person is at
+        fault, for then it may go on.
+        """
         if self.stopping or self.result.done():
             work.close()
             return
@@ -88,7 +93,7 @@ class Run:
         self.post.send(sender, f"stop/{self.post.interruptions}", request, None)
         self._cancel()
 
-    def fail(self, error: EarnestError) -> None:
+    def fail(self, error: Exception) -> None:
         """End without a FinalResult: whoever waits for one gets the error. The run may be resumed."""
         if not self.result.done():
             self.result.set_exception(error)
@@ -112,8 +117,10 @@ class Run:
             await work
         except NeedsConfirmation as error:
             self.stop(Role.RUNTIME, Cause.LAW_1, str(error))
-        except EffectUnknown as error:
-            self.stop(Role.RUNTIME, Cause.UNKNOWN_EFFECT, str(error))
+        except (EffectUnknown, Broken, Unavailable, OSError, MemoryError) as error:  # says nothing about the task
+            self.fail(error)
+        except GivenUp as error:
+            self.stop(Role.USER, Cause.UNKNOWN_EFFECT, str(error))
         except Unanswered as error:
             self.stop(Role.RUNTIME, Cause.UNANSWERED, str(error))
         except BudgetSpent as error:

@@ -1,4 +1,4 @@
-"""Three kinds of failure, and the diagnostic that a fault in somebody's text becomes."""
+"""Three kinds of failure, a run that waits, and the diagnostic that a fault in somebody's text becomes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -30,6 +30,16 @@ class Unavailable(EarnestError):
     def __init__(self, message: str, *, retry_after_ms: int | None = None) -> None:
         super().__init__(message)
         self.retry_after_ms = retry_after_ms
+
+
+class Waits(EarnestError):
+    """A run stopped and has not ended: it goes on when it is resumed. `asks` if a person has to answer first."""
+
+    def __init__(self, run_id: str, why: str, *, asks: bool = False) -> None:
+        super().__init__(f"{run_id} waits: {why}")
+        self.run_id = run_id
+        self.why = why
+        self.asks = asks
 
 
 class Broken(EarnestError):

@@ -1,7 +1,7 @@
 """Tools with a journal: each call is an intent, an effect in a stage of its own, an outcome, and only then a change."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +14,9 @@ from earnest.effects.tools.toolbox import WRITES_MAX, Toolbox
 from earnest.effects.workspace.changes import Change
 from earnest.effects.workspace.staging import Stage, Workspace
 from earnest.engine.confirming import ConfirmationAsked
-from earnest.engine.ports import EffectUnknown, NeedsConfirmation
+from earnest.engine.ports import EffectUnknown, GivenUp, NeedsConfirmation
 from earnest.foundation.canonical import JsonObject, canonical_text
-from earnest.foundation.errors import Broken
+from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.failures import FailureClass
 from earnest.foundation.text import printable
 from earnest.runtime.approvals import QUESTION_MS, Approvals
@@ -24,6 +24,7 @@ from earnest.runtime.completion import to_the_end
 from earnest.runtime.order import Grants
 from earnest.runtime.programs import ProgramOrder
 from earnest.runtime.run_book import RunBook
+from earnest.runtime.unknown_effects import Decision
 
 
 class JournaledHands:
@@ -75,13 +76,17 @@ class JournaledHands:
         """See `Hands`."""
         return self._toolbox.target(call)
 
-    async def recover(self, outcomes: Mapping[str, JsonObject]) -> None:
-        """Finish what an earlier process had made durable but not yet moved into the workspace."""
+    async def recover(self, outcomes: Mapping[str, JsonObject], intents: Iterable[str] = ()) -> None:
+        """Finish what an earlier process had made durable but not yet moved into the workspace.
+
+        Of what else it left, only the stages of effects that may have happened are kept: all that shows what they did.
+        """
         for key, outcome in outcomes.items():
             if "record" in outcome:
                 changes = ToolRecord.from_json(outcome["record"]).changed
                 self._changed.setdefault(_work_of(key), set()).update(change.path for change in changes)
                 await self._workspace.finish(key, changes)
+        await self._workspace.sweep(key for key in intents if key not in outcomes)
 
     async def call(self, key: str, call: ToolCall, look: str | None = None) -> ToolRecord:
         """See `Hands`."""
@@ -102,12 +107,10 @@ class JournaledHands:
         writable = _resolved(call)
         if self._book.intent(key) is None:
             self._check(key, call, writable)
-            await self._book.intend(
-                key, {"tool": call.tool, "target": self.target(call), "digest": self._toolbox.digest(call)}
-            )
+            await self._book.intend(key, self._intent(call))
         elif self._reaches_outside(call):
             if await self._happened(key, call, look):
-                return await self._conclude(key, self._found_done(call), ())
+                return await self._take_over(key, call)
             self._check(key, call, writable)
         return await self._perform(key, call, writable)
 
@@ -126,7 +129,7 @@ class JournaledHands:
             action=action,
             tool=call.tool,
             args=call.args,
-            wording=printable(f"{call.tool} {_in_full(call)} needs leave to {' and '.join(wants)}"),
+            wording=f"{self._wording(call)} needs leave to {' and '.join(wants)}",
             paths=tuple(map(str, paths)),
             network=network or outside,
             expires_at_ms=self._clock.now_ms() + QUESTION_MS,
@@ -144,11 +147,9 @@ class JournaledHands:
     async def _perform(self, key: str, call: ToolCall, writable: tuple[Path, ...]) -> ToolRecord:
         await self._workspace.checkpoint(_work_of(key))
         stage = await self._workspace.stage(key)
-        try:
-            record = await self._toolbox.perform(call, replace(self._place(stage), writable=writable))
-        except BaseException:
-            await self._workspace.discard(key)
-            raise
+        if self._reaches_outside(call):
+            await self._workspace.keep(stage)
+        record = await self._toolbox.perform(call, replace(self._place(stage), writable=writable))
         return await to_the_end(self._settle(key, stage, self._or_wanting(call, record)))
 
     async def _settle(self, key: str, stage: Stage, record: ToolRecord) -> ToolRecord:
@@ -190,10 +191,41 @@ class JournaledHands:
         self._changed.setdefault(_work_of(key), set()).update(change.path for change in changes)
         return record
 
+    async def _take_over(self, key: str, call: ToolCall) -> ToolRecord:
+        """Of an effect that happened: what it left in its stage, for a later process or nobody can make it again."""
+        raw = RawResult(stdout=b"found done when the run was resumed", exit_code=0)
+        record = self._toolbox.record(call, raw, started_at_ms=self._clock.now_ms())
+        stage = await self._workspace.kept(key)
+        if stage is None:
+            return await self._conclude(key, record, ())
+        try:
+            record = replace(record, changed=await stage.changes())
+        except Refused as refused:  # as after any call that leaves what may not enter the workspace
+            failure = ToolFailure(failure_class=FailureClass.LOGICAL, code=refused.code, message=str(refused))
+            record = replace(record, ok=False, failure=failure)
+        return await to_the_end(self._settle(key, stage, record))
+
     async def _happened(self, key: str, call: ToolCall, look: str | None) -> bool:
-        """Ask the world about an effect that a crash left open. Raises `EffectUnknown` if it cannot tell."""
-        if look is None:
-            raise EffectUnknown(f"{call.tool} {self.target(call)!r} ({key}): a crash left open whether it happened")
+        """Find out about an effect that a crash left open: from what a person said, or else by looking.
+
+        Raises `EffectUnknown` if nobody can tell, and `GivenUp`.
+        """
+        decided = self._book.decided(key)
+        if decided is None:
+            why = "the step has no look command" if look is None else await self._looked(key, call, look)
+            if isinstance(why, bool):
+                return why
+            await self._book.ask(key, {"wording": self._wording(call), "why": why})
+            raise EffectUnknown(f"a crash left open whether this happened: {self._wording(call)} ({key}); {why}")
+        decision = Decision(str(decided["decision"]))
+        if decision is Decision.GIVE_UP:
+            raise GivenUp(f"whether this happened stays open: {self._wording(call)} ({key})")
+        if decision is Decision.ABSENT:  # which is used up: made again, it may become unknown again
+            await self._book.intend(key, self._intent(call))
+        return decision is Decision.HAPPENED
+
+    async def _looked(self, key: str, call: ToolCall, look: str) -> bool | str:
+        """What the world says: it happened, it did not, or why that cannot be told."""
         place = self._place(await self._workspace.stage(f"{key}/look"))
         seen = tuple(Mount(source=path, target=str(path)) for path in _resolved(call))
         looking = ToolCall(tool="shell", args={"command": look}, network=call.network and self._grants.network)
@@ -201,15 +233,17 @@ class JournaledHands:
             looked = await self._toolbox.perform(looking, replace(place, inputs=(*place.inputs, *seen)))
         finally:
             await self._workspace.discard(f"{key}/look")
-        if looked.exit_code not in (0, 1):
-            raise EffectUnknown(
-                f"{call.tool} {self.target(call)!r} ({key}): its look could not tell whether it happened"
-            )
-        return looked.exit_code == 0
+        if looked.exit_code in (0, 1):
+            return looked.exit_code == 0
+        how = "did not end by itself" if looked.exit_code is None else f"ended with exit code {looked.exit_code}"
+        return f"its look cannot tell: it {how}, which is neither yes (0) nor no (1)"
 
-    def _found_done(self, call: ToolCall) -> ToolRecord:
-        raw = RawResult(stdout=b"found done when the run was resumed", exit_code=0)
-        return self._toolbox.record(call, raw, started_at_ms=self._clock.now_ms())
+    def _intent(self, call: ToolCall) -> JsonObject:
+        return {"tool": call.tool, "target": self.target(call), "digest": self._toolbox.digest(call)}
+
+    @staticmethod
+    def _wording(call: ToolCall) -> str:
+        return printable(f"{call.tool} {_in_full(call)}")
 
     def _reaches_outside(self, call: ToolCall) -> bool:
         """True if the call may have an effect that no stage holds."""

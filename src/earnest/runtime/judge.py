@@ -12,10 +12,11 @@ from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.staging import Workspace
 from earnest.engine.ports import RoleModel
 from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Broken
 from earnest.runtime.run_book import RunBook
 from earnest.verification.plugin import Base, Promise
 from earnest.verification.service import Verifier
-from earnest.verification.verdict import CriterionVerdict, Verdict
+from earnest.verification.verdict import Cause, CriterionVerdict, Verdict
 
 if TYPE_CHECKING:
     from earnest.engine.model.judge import ModelJudge
@@ -78,6 +79,8 @@ class WorkspaceJudge:
             keep=(lambda snapshot, _: hearing.take_in(snapshot)) if hearing else None,
         )
         verdicts = verdict.criteria
+        if not verdict.snapshot and verdicts[0].cause is Cause.VERIFIER:  # which says nothing about the work
+            raise Broken(verdicts[0].reason)
         if hearing and verdict.snapshot:
             verdicts = _merged(verdicts, await hearing.verdicts(output, model))
         await self._book.conclude(key, _body(verdict, verdicts))

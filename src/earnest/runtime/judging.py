@@ -1,7 +1,6 @@
 """Judging by hand: how is a verdict reached, kept and reached again, and a spec tried on worthless work?"""
 
 import asyncio
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Final
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.spec import VerificationSpec
 from earnest.effects.clock import Clock
+from earnest.effects.scratch import scratch
 from earnest.effects.workspace.snapshot import Snapshot, take_snapshot
 from earnest.foundation.errors import Refused
 from earnest.runtime.submission import reviewed_criteria
@@ -59,8 +59,8 @@ async def judged(
     promise = Promise(title=spec.title, text=spec.text, origin=str(submission))
     ids: list[str] = []
     problems: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="earnest-spec-") as scratch:
-        beside = copied_beside(criteria, spec_folder, Path(scratch))
+    with scratch("spec") as folder:
+        beside = copied_beside(criteria, spec_folder, folder)
 
         def keep(snapshot: Snapshot, verdict: Verdict) -> None:
             if keep_in is None:
@@ -88,8 +88,8 @@ async def judged(
 async def replayed(verifier: Verifier, registry: Registry, book: VerdictBook, name: str) -> Replayed:
     """Judge again what a kept verdict was about. A check that disagrees with itself is distrusted from then on."""
     kept = book.find(name)
-    with tempfile.TemporaryDirectory(prefix="earnest-replay-") as scratch:
-        work, beside = book.restore(kept, Path(scratch))
+    with scratch("replay") as folder:
+        work, beside = book.restore(kept, folder)
         subject = Subject(snapshot=work, base_folder=beside.folder, promise=kept.promise)
         verdict = await verifier.judge(kept.criteria, subject)
     checks = [_check(registry, criterion) for criterion in kept.criteria]
@@ -105,7 +105,7 @@ async def linted(verifier: Verifier, registry: Registry, spec: VerificationSpec,
     """Everything that lets worthless work pass, and what nobody can try."""
 
     async def judge(criterion: Criterion, junk: Junk) -> CriterionVerdict:
-        with tempfile.TemporaryDirectory(prefix="earnest-junk-") as folder:
+        with scratch("junk") as folder:
             for name, data in junk.files.items():
                 path = Path(folder) / name
                 path.parent.mkdir(parents=True, exist_ok=True)

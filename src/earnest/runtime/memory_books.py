@@ -1,10 +1,10 @@
 """Memory held against the facts that it is made of, and made anew from them."""
 
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Final
 
+from earnest.effects.scratch import scratch
 from earnest.effects.storage.reader import ReadPool
 from earnest.foundation.errors import Unavailable
 from earnest.memory.comparing import compared, copy_of
@@ -20,8 +20,8 @@ async def memory_faults(path: Path, books: ReadPool, now_ms: int) -> tuple[str, 
     What has faded is left out on both sides: how much of it the dreamer has deleted is in no fact. Raises `Broken` if
     the store cannot be read, `Refused("memory_missing")`.
     """
-    with tempfile.TemporaryDirectory(prefix="earnest-memory-") as folder:
-        copied, anew = Path(folder) / "copied", Path(folder) / "anew"
+    with scratch("memory") as folder:
+        copied, anew = folder / "copied", folder / "anew"
         applied_seq = copy_of(path, copied)
         last_seq = books.read_sync(
             lambda reader: next((one.seq for one in reader.facts(newest_first=True, limit=1)), 0)

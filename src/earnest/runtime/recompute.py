@@ -4,15 +4,14 @@ Every shown number is read from these tables, so a number that is not what the f
 """
 
 import contextlib
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Any, Final
 
 from earnest.effects.clock import Clock
+from earnest.effects.scratch import scratch
 from earnest.effects.storage.database import Database
 from earnest.effects.storage.facts import StoredFact
 from earnest.effects.storage.reader import Reader
@@ -43,8 +42,8 @@ def recompute(reader: Reader, clock: Clock, progress: Callable[[int], None] = la
 
     `progress` is told how many facts were read. Raises `Broken` for a fact that cannot be applied.
     """
-    with tempfile.TemporaryDirectory(prefix="earnest-recompute-") as folder:
-        path = Path(folder) / "books.sqlite"
+    with scratch("recompute") as folder:
+        path = folder / "books.sqlite"
         with contextlib.closing(Database.open(path, clock, is_durable=False)) as anew:
             facts = _replay(reader, anew, progress)
             return anew.read_sync(lambda rebuilt: _compared(reader, rebuilt, facts))

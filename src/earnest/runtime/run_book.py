@@ -13,7 +13,7 @@ from earnest.effects.bus.api import Envelope
 from earnest.effects.clock import Clock
 from earnest.effects.storage.database import Database
 from earnest.effects.storage.reader import Reader
-from earnest.engine.facts import INTENT, MESSAGES, OUTCOME, message_fact, message_of
+from earnest.engine.facts import DECIDED, INTENT, MESSAGES, OUTCOME, UNKNOWN, message_fact, message_of
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
@@ -33,19 +33,34 @@ class Kept:
     messages: Mapping[str, Envelope] = field(default_factory=dict)
     intents: Mapping[str, JsonObject] = field(default_factory=dict)
     outcomes: Mapping[str, JsonObject] = field(default_factory=dict)
+    asked: Mapping[str, JsonObject] = field(default_factory=dict)
+    """What was asked about unknown effects, and not answered yet."""
+    decided: Mapping[str, JsonObject] = field(default_factory=dict)
+    """What a person answered. One answer is about one intent: made again, an effect may become unknown again."""
 
 
 def read_kept(reader: Reader, run_id: str) -> Kept:
-    """Messages, intents and outcomes of a run. Raises `Broken` for facts that no version of ours wrote."""
+    """Messages and effects of a run. Raises `Broken` for facts that no version of ours wrote."""
     messages: dict[str, Envelope] = {}
-    effects: dict[str, dict[str, JsonObject]] = {INTENT: {}, OUTCOME: {}}
-    for fact in reader.facts(kind=(*MESSAGES, INTENT, OUTCOME), subject=run_id):
+    effects: dict[str, dict[str, JsonObject]] = {INTENT: {}, UNKNOWN: {}, DECIDED: {}, OUTCOME: {}}
+    for fact in reader.facts(kind=(*MESSAGES, *effects), subject=run_id):
         if fact.kind in effects:
-            effects[fact.kind][str(fact.body["key"])] = fact.body
+            key = str(fact.body["key"])
+            effects[fact.kind][key] = fact.body
+            if fact.kind != UNKNOWN:  # whatever follows a question ends it, and whatever follows an answer uses it up
+                effects[UNKNOWN].pop(key, None)
+            if fact.kind != DECIDED:
+                effects[DECIDED].pop(key, None)
         else:
             envelope = message_of(run_id, fact.at_ms, fact.body)
             messages[envelope.id] = envelope
-    return Kept(messages=messages, intents=effects[INTENT], outcomes=effects[OUTCOME])
+    return Kept(
+        messages=messages,
+        intents=effects[INTENT],
+        outcomes=effects[OUTCOME],
+        asked=effects[UNKNOWN],
+        decided=effects[DECIDED],
+    )
 
 
 class RunBook:
@@ -65,6 +80,7 @@ class RunBook:
         self._database = database
         self._clock = clock
         self._kept = kept
+        self._asked = set(kept.asked)
         self._recorded = recorded
         self._failed = failed
         self._waiting: list[Envelope | Fact] = []
@@ -93,12 +109,23 @@ class RunBook:
         self._waiting.append(envelope)
         asyncio.get_running_loop().call_soon(self._look_after)
 
+    def decided(self, key: str) -> JsonObject | None:
+        """What a person said of an effect that a crash left open."""
+        return self._kept.decided.get(key)
+
+    async def ask(self, key: str, body: Mapping[str, object]) -> None:
+        """Make a question to a person durable, unless another one is open: they are asked one by one."""
+        if not self._asked:
+            self._asked.add(key)
+            await self._write(UNKNOWN, {**body, "key": key})
+
     async def intend(self, key: str, body: Mapping[str, object]) -> None:
         """Make an intent durable, and every message before it."""
         await self._write(INTENT, {**body, "key": key})
 
     async def conclude(self, key: str, body: Mapping[str, object]) -> None:
         """Make an outcome durable."""
+        self._asked.discard(key)
         await self._write(OUTCOME, {**body, "key": key})
 
     async def close(self, last: Iterable[Fact] = ()) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,12 +20,12 @@ from earnest.engine.engine import Engine
 from earnest.engine.facts import FINISHED, RESUMED, STARTED
 from earnest.engine.gradient.cascade import Cause
 from earnest.engine.gradient.constants import Constants, Tuning
-from earnest.engine.messages import FinalResult, Role, TaskSpec
-from earnest.engine.ports import Clarifier
+from earnest.engine.messages import FinalResult, TaskSpec
+from earnest.engine.ports import Clarifier, EffectUnknown
 from earnest.engine.post import Pause, Post, active_ms
 from earnest.engine.run import Run, RunLimits
 from earnest.foundation.canonical import JsonObject
-from earnest.foundation.errors import Broken, Refused, Unavailable
+from earnest.foundation.errors import Broken, EarnestError, Refused, Unavailable, Waits
 from earnest.foundation.facts import Fact
 from earnest.foundation.instants import rfc3339
 from earnest.runtime.approvals import Approvals, Person
@@ -39,6 +40,8 @@ from earnest.runtime.programs import program_minds
 from earnest.runtime.recall import MemoryRecall
 from earnest.runtime.redaction import Redaction
 from earnest.runtime.run_book import Kept, RunBook, read_kept
+from earnest.runtime.telling import Untold, marker_of, untold, waiting_run
+from earnest.runtime.unknown_effects import Decision, UnknownEffect, decide, open_effect
 from earnest.verification.service import Verifier
 
 if TYPE_CHECKING:
@@ -111,8 +114,8 @@ class TaskRuns:
     async def work(self, run_id: str) -> FinalResult:
         """Work a run to its end, from wherever it stands.
 
-        Raises `Refused` (`run_unknown`, `run_finished`, `run_in_work`, `too_many_runs`), and `Broken` or `Unavailable`
-        if its end could not be written: then it stays unfinished.
+        Raises `Refused` (`run_unknown`, `run_finished`, `run_in_work`, `too_many_runs`), and `Waits` if it stopped
+        without an end. Cancelled, it has none either.
         """
         if run_id in self._working:
             raise Refused("run_in_work", f"{run_id} is being worked already")
@@ -138,18 +141,36 @@ class TaskRuns:
         return self._folder(run_id) / "workspace"
 
     async def interrupted(self, order: Order) -> str | None:
-        """The newest run of the same playbook over the same inputs that was started and has no end."""
+        """See `telling.waiting_run`."""
+        working, runs = frozenset(self._working), self._services.home / RUNS_FOLDER
+        return await self._services.database.read(lambda reader: waiting_run(reader, order.digest, runs, working))
 
-        def find(reader: Reader) -> str | None:
-            over = {fact.subject for fact in reader.facts(kind=FINISHED)} | self._working
-            started = reader.facts(kind=STARTED, newest_first=True)
-            same = (f.subject for f in started if f.subject not in over and f.body["digest"] == order.digest)
-            return next(same, None)
+    async def untold(self, run_id: str) -> Untold | None:
+        """See `telling.untold`."""
+        runs = self._services.home / RUNS_FOLDER
+        return await self._services.database.read(lambda reader: untold(reader, run_id, runs))
 
-        return await self._services.database.read(find)
+    async def open_effect(self, run_id: str) -> UnknownEffect | None:
+        """What a person is asked before the run can go on."""
+        return await self._services.database.read(lambda reader: open_effect(reader, run_id))
+
+    async def decide(self, run_id: str, decision: Decision, by: str, key: str | None = None) -> None:
+        """See `unknown_effects.decide`."""
+        await decide(self._services.database, self._services.clock, run_id, decision, by=by, key=key)
 
     async def _resume(self, run_id: str) -> FinalResult:
         left = await self._services.database.read(lambda reader: _unfinished(reader, run_id))
+        try:
+            return await self._go_on(run_id, left)
+        except Refused:
+            raise
+        except EffectUnknown as unknown:
+            raise Waits(run_id, str(unknown), asks=True) from unknown
+        except Exception as error:
+            told = str(error) if isinstance(error, EarnestError) else f"{type(error).__name__}: {error}"
+            raise Waits(run_id, told) from error
+
+    async def _go_on(self, run_id: str, left: Unfinished) -> FinalResult:
         if not left.kept.messages:
             return await self._work(run_id, left, (), 0)
         pause = Pause(from_ms=left.last_ms, to_ms=max(left.last_ms, self._services.clock.now_ms()))
@@ -166,25 +187,29 @@ class TaskRuns:
             clock=services.clock,
             kept=kept,
             recorded=services.recall.project,
-            failed=lambda reason: run.stop(Role.RUNTIME, Cause.FAULT, reason),
+            failed=lambda reason: run.fail(Broken(reason)),
         )
-        run = await self._admit(run_id, left, book, pauses)
+        run, workspace = await self._admit(left, book, pauses)
         self._preparing.discard(run_id)
         end_tap = services.bus.tap(f"book of {run_id}", book.see)
-        last: tuple[Fact, ...] = ()
         result = next((m.payload for m in kept.messages.values() if isinstance(m.payload, FinalResult)), None)
         try:
             if result is None:
                 result = await services.engine.work(run, left.order.request, already_elapsed_ms=elapsed_ms)
-            body: JsonObject = {"result": encode(result)}
-            last = (Fact(kind=FINISHED, subject=run_id, at_ms=services.clock.now_ms(), body=body),)
+        except BaseException:
+            with suppress(Broken, Unavailable):
+                await book.close()
+            raise
         finally:
             end_tap()
-            await _close(book, last, result)
+        await workspace.sweep()
+        marker_of(self._folder(run_id)).touch()
+        body: JsonObject = {"result": encode(result)}
+        await book.close((Fact(kind=FINISHED, subject=run_id, at_ms=services.clock.now_ms(), body=body),))
         return result
 
-    async def _admit(self, run_id: str, left: Unfinished, book: RunBook, pauses: tuple[Pause, ...]) -> Run:
-        services, order, kept = self._services, left.order, left.kept
+    async def _admit(self, left: Unfinished, book: RunBook, pauses: tuple[Pause, ...]) -> tuple[Run, Workspace]:
+        services, order, kept, run_id = self._services, left.order, left.kept, book.run_id
         mounts = tuple(Mount(source=path, target=name) for name, path in order.inputs.items())
         await services.toolbox.open(order.tools)
         mounts += history_mounts(order.edits, self._folder(run_id))
@@ -216,10 +241,10 @@ class TaskRuns:
             clock=services.clock,
             home=services.user_home,
         )
-        await hands.recover(kept.outcomes)
+        await hands.recover(kept.outcomes, kept.intents)
         minds = await self._minds(left, book, hands)
         budget = order.request.budget
-        return Run(
+        run = Run(
             post=Post(run_id=run_id, bus=services.bus, clock=services.clock, kept=book, pauses=pauses),
             perceiver=minds.perceiver,
             planner=minds.planner,
@@ -241,6 +266,7 @@ class TaskRuns:
             constants=replace(services.constants, time_budget_ms=budget.time_ms, max_replans=order.replans),
             limits=services.limits,
         )
+        return run, workspace
 
     async def _minds(self, left: Unfinished, book: RunBook, hands: JournaledHands) -> Minds:
         services, order = self._services, left.order
@@ -281,15 +307,6 @@ class TaskRuns:
     async def _record(self, run_id: str, kind: str, body: JsonObject) -> None:
         fact = Fact(kind=kind, subject=run_id, at_ms=self._services.clock.now_ms(), body=body)
         await self._services.database.write(lambda transaction: transaction.record(fact))
-
-
-async def _close(book: RunBook, last: tuple[Fact, ...], result: FinalResult | None) -> None:
-    """A run that ended because its book could not be written says so; that the same is true of its end adds nothing."""
-    try:
-        await book.close(last)
-    except (Broken, Unavailable) as error:
-        if result is None or result.cause is not Cause.FAULT:
-            raise Broken(f"the end of {book.run_id} could not be kept, it can be resumed: {error}") from error
 
 
 def _unfinished(reader: Reader, run_id: str) -> Unfinished:

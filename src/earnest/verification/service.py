@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import tempfile
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from earnest.effects.clock import Clock
 from earnest.effects.edits.taking import EDIT_LIMITS
 from earnest.effects.probes.api import Probes
 from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Execution, Mount, Report, Sandbox, SelfTest, Status
+from earnest.effects.scratch import scratch_beside
 from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.archive import take_submission
 from earnest.effects.workspace.snapshot import Snapshot, SnapshotLimits, is_intact, snapshot_in_place
@@ -156,7 +156,7 @@ class Verifier:
         """
         lay_out = (lambda _: (folder, base_folder)) if isinstance(folder, Path) else folder
         limits = EDIT_SNAPSHOT_LIMITS if bases else self._snapshot_limits
-        async with _scratch() as scratch:
+        async with scratch_beside("verify") as scratch:
             try:
                 taken = await _in_thread(_taken_in, lay_out, scratch, limits)
             except Refused as refused:
@@ -358,16 +358,6 @@ async def _rounds(check: Check, spec: CheckSpec, subject: Subject, tools: CheckT
             raise Unavailable("the check answered no findings")
         rounds.append(answer)
     return all_of(rounds)
-
-
-@contextlib.asynccontextmanager
-async def _scratch() -> AsyncIterator[Path]:
-    """A folder for the copy. Removing it takes milliseconds, in which other checks go on."""
-    folder = tempfile.TemporaryDirectory(prefix="earnest-verify-")
-    try:
-        yield Path(folder.name)
-    finally:
-        await asyncio.to_thread(folder.cleanup)
 
 
 async def _in_thread(function: Callable[..., Result], *arguments: object) -> Result:

@@ -95,7 +95,7 @@ def test_a_fault_of_our_own_has_no_class(report: Report, code: str) -> None:
     assert (failure.failure_class, failure.code) == (None, code)
 
 
-@pytest.mark.parametrize("number", [errno.ENOENT, errno.EACCES, errno.ENOSPC, errno.EISDIR, errno.ELOOP, 0])
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.EACCES, errno.EROFS, errno.EISDIR, errno.ELOOP, 0])
 def test_a_file_tools_errno_gives_code_and_class(number: int) -> None:
     failure = of_os_error(OSError(number, os.strerror(number)), "x")
     assert failure.code == errno.errorcode.get(number, "unknown_errno").lower()

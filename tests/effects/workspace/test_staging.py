@@ -1,5 +1,6 @@
 """Does a workspace change in whole steps only?"""
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -384,3 +385,19 @@ def test_stages_on_another_file_system_are_refused(folder: Path) -> None:
     finally:
         for path in [*sorted(place.rglob("*"), reverse=True), place]:
             path.rmdir()
+
+
+async def test_what_could_not_be_removed_is_removed_by_the_next_sweep_and_fails_nothing(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    stage = await workspace.stage("s")
+    (stage.folder / "a").write_text("a")
+    with monkeypatch.context() as failing:
+        failing.setattr("earnest.effects.workspace.staging.remove_tree", fail)
+        await workspace.discard("s")
+    assert len(list((tmp_path / "stages/trash").iterdir())) == 1
+    await workspace.sweep()
+    assert list((tmp_path / "stages/trash").iterdir()) == []

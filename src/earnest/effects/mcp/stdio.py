@@ -12,6 +12,7 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+from earnest.effects.leash import leashed
 from earnest.effects.mcp.api import ServerSpec
 
 LINE_BYTES_MAX: Final = 8 * 1024 * 1024
@@ -28,10 +29,10 @@ async def program(spec: ServerSpec) -> AsyncIterator[Streams]:
 
     A line over `LINE_BYTES_MAX` ends the conversation. Raises `OSError` and `ValueError` if it cannot be started.
     """
+    environment = {name: os.environ[name] for name in INHERITED if name in os.environ} | dict(spec.env)
     process = await asyncio.create_subprocess_exec(
-        spec.command,
-        *spec.args,
-        env={name: os.environ[name] for name in INHERITED if name in os.environ} | dict(spec.env),
+        *leashed((spec.command, *spec.args), os.environ.get("PATH")),
+        env=environment,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

@@ -254,6 +254,7 @@ def user_namespace(owner: int, group: int, uid: int) -> int:
     ready, told = os.pipe()
     pid = os.fork()
     if pid == 0:
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         os.write(told, b"+" if libc.unshare(CLONE_NEWUSER) == 0 else b"-")
         signal.pause()
         os._exit(1)

@@ -5,9 +5,7 @@ import contextlib
 import errno
 import os
 import secrets
-import shutil
 import socket
-import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Final
 from earnest.effects.sandbox import attack as attacks
 from earnest.effects.sandbox.api import MIB, Execution, Limits, Probe, Profile, Report, Status
 from earnest.effects.sandbox.launcher import CANARY_VARIABLE, Launcher
+from earnest.effects.scratch import scratch
 from earnest.foundation.errors import EarnestError
 
 TEST_MS: Final = 20_000
@@ -128,9 +127,8 @@ def _isolation(canaries: Canaries, pid: int) -> Execution:
 @contextlib.contextmanager
 def _canaries() -> Iterator[Canaries]:
     """Put them up, readable and reachable for every uid of this machine, and take them away."""
-    folder = Path(tempfile.mkdtemp(prefix="earnest-canary-")).resolve()
     with contextlib.ExitStack() as stack:
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        folder = stack.enter_context(scratch("canary"))
         folder.chmod(0o777)
         (folder / "work").mkdir()
         (folder / "file").write_text(CANARY_TEXT)

@@ -123,6 +123,11 @@ RESOLVER_TEXTS: Final = frozenset(
 NEEDS_CONFIRMATION: Final = "needs_confirmation"
 """Of a call that may be made anew once somebody has confirmed it: the only failure that is no result."""
 
+PASSING_ERRNOS: Final = frozenset(
+    {errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM},
+)
+"""Our own side failed, and may not the next time: no call is blamed for it."""
+
 _STRERROR: Final = {os.strerror(number): number for number in ENVIRONMENTAL_ERRNOS}
 _PYTHON_ERRNO: Final = re.compile(r"\[Errno (-?\d{1,5})\]")
 _LAST_LINE_CHARACTERS: Final = 1_000
@@ -149,8 +154,13 @@ def ours(code: str, message: str) -> ToolFailure:
 
 
 def of_os_error(error: OSError, path: str) -> ToolFailure:
-    """The failure of a file tool. The code is the errno's name in small letters, such as `enoent`."""
+    """The failure of a file tool. The code is the errno's name in small letters, such as `enoent`.
+
+    Raises the error itself where it says nothing about the call (`PASSING_ERRNOS`).
+    """
     number = error.errno or 0
+    if number in PASSING_ERRNOS:
+        raise error
     build = environmental if number in ENVIRONMENTAL_ERRNOS else logical
     return build(_errno_code(number), f"{path}: {os.strerror(number)}")
 

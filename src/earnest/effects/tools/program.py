@@ -8,7 +8,6 @@ import os
 import shlex
 import shutil
 import signal
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -17,6 +16,7 @@ from typing import ClassVar, Final
 
 from earnest.effects.process import Ended, ProgramFailed, run_group
 from earnest.effects.sandbox.api import Execution, Mount, Profile
+from earnest.effects.scratch import scratch
 from earnest.effects.tools.api import Leave, Place
 from earnest.effects.tools.failures import ToolFailure, environmental, logical, of_report
 from earnest.effects.tools.record import RawResult, ToolCall
@@ -80,8 +80,8 @@ class ProgramTool:
         """See `Tool`."""
         files = call.args.get("files", {})
         assert isinstance(files, Mapping)
-        with tempfile.TemporaryDirectory(prefix="earnest-task-") as made:
-            folder = _laid_out(made, files)
+        with scratch("task") as folder:
+            _lay_out(folder, files)
             if call.args.get("sandbox"):
                 return await _sandboxed(call, place, folder)
             shown = _show_inputs(place)
@@ -156,15 +156,13 @@ def _is_file(item: tuple[str, object]) -> bool:
     return is_plain and isinstance(text, str) and len(text) <= FILE_CHARACTERS_MAX
 
 
-def _laid_out(made: str, files: Mapping[str, object]) -> Path:
-    folder = Path(made)
+def _lay_out(folder: Path, files: Mapping[str, object]) -> None:
     folder.chmod(0o755)  # a sandboxed program is another user
     (folder / PROMPT).touch()
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(str(text), encoding="utf-8", errors="replace")
-    return folder
 
 
 def _show_inputs(place: Place) -> list[Path]:

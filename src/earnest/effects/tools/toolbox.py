@@ -9,7 +9,7 @@ from typing import Final
 from earnest.effects.clock import Clock
 from earnest.effects.tools.api import Leave, Place, Tool, ToolSource
 from earnest.effects.tools.arguments import absolute_path_fault
-from earnest.effects.tools.failures import ToolFailure, environmental, logical, ours
+from earnest.effects.tools.failures import PASSING_ERRNOS, ToolFailure, environmental, logical, ours
 from earnest.effects.tools.glob import Glob
 from earnest.effects.tools.read_file import ReadFile
 from earnest.effects.tools.record import RawResult, ToolCall, ToolRecord, excerpt, output_digest
@@ -145,7 +145,10 @@ class Toolbox(Collection[str]):
             return digest_bytes(repr(call).encode(errors="backslashreplace"))
 
     async def perform(self, call: ToolCall, place: Place) -> ToolRecord:
-        """Make the call and record it. Never raises for what a call did: every failure is a record."""
+        """Make the call and record it. Never raises for what a call did: every failure is a record.
+
+        Raises `OSError` where a disk failed that is no part of it: the call's, or that of its stage.
+        """
         started_at_ms, started_ns = self._clock.now_ms(), self._clock.ticks_ns()
         faults = self.call_faults(call)
         changed: tuple[Change, ...] = ()
@@ -192,6 +195,8 @@ class Toolbox(Collection[str]):
         try:
             return await tool.run(call, place)
         except Exception as error:
+            if isinstance(error, OSError) and error.errno in PASSING_ERRNOS:
+                raise
             return RawResult(failure=ours("broken_tool", f"{tool.name}: {type(error).__name__}: {error}"))
 
     async def _changed(self, raw: RawResult, call: ToolCall, place: Place) -> tuple[RawResult, tuple[Change, ...]]:
@@ -202,8 +207,6 @@ class Toolbox(Collection[str]):
             return raw, await place.stage.changes()
         except Refused as refused:
             return replace(raw, failure=_of_refusal(refused)), ()
-        except OSError as error:
-            return replace(raw, failure=ours("broken_stage", str(error))), ()
 
 
 def _of_refusal(refused: Refused) -> ToolFailure:

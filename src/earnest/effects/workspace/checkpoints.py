@@ -73,7 +73,8 @@ class Checkpoints:
         self._named = self._names_of_all()
         for kept in self._kept.iterdir():
             if kept.name not in self._named:
-                kept.unlink()
+                with suppress(OSError):  # it harms nobody, and the next one tries again
+                    kept.unlink()
 
     def needs(self, entry: Entry) -> bool:
         """True if some checkpoint names this content."""

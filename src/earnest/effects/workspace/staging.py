@@ -6,10 +6,13 @@ paths are moved into the workspace one by one. As long as a stage's folder is th
 
 import asyncio
 import hashlib
+import json
 import os
 import threading
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -18,7 +21,7 @@ from earnest.effects.workspace.checkpoints import Checkpoints, file_name_of
 from earnest.effects.workspace.copying import copy_file
 from earnest.effects.workspace.moving import Mover
 from earnest.effects.workspace.tree import Kind, Node, Tree, TreeLimits, node_at, opened_file, remove_tree, walk
-from earnest.foundation.canonical import digest_bytes
+from earnest.foundation.canonical import canonical_bytes, digest_bytes
 from earnest.foundation.errors import Broken, Refused
 
 SMALL_ENTRIES: Final = 64
@@ -97,8 +100,7 @@ class Workspace:
             raise Refused("stages_elsewhere", f"{stages} lies inside {folder}")
         self._checkpoints = Checkpoints(stages.resolve() / "checkpoints")
         self._mover = Mover(self.folder, keep=self._keep)
-        for left in sorted(self._trash.iterdir(), reverse=True):  # an inner folder's name extends its outer's
-            remove_tree(left, self._trash)
+        self._empty_trash()
 
     async def stage(self, stage_id: str) -> Stage:
         """A copy of the content as it is now. What an earlier, unfinished stage of this id left is dropped."""
@@ -163,6 +165,32 @@ class Workspace:
     async def release(self, label: str) -> None:
         """Spend a label without bringing anything back."""
         await asyncio.to_thread(self._release, label)
+
+    async def keep(self, stage: Stage) -> None:
+        """Have the stage outlive this process: it may hold the only trace of an effect outside."""
+        base = self._base_of(stage.id)
+        half = base.with_suffix(".half")
+        half.write_bytes(canonical_bytes(Manifest(entries=stage.base).to_json()))
+        half.replace(base)
+
+    async def kept(self, stage_id: str) -> Stage | None:
+        """The stage that an earlier process kept under this id."""
+        base, folder = self._base_of(stage_id), self._stages / file_name_of(stage_id)
+        if not base.exists() or not folder.is_dir():
+            return None
+        entries = Manifest.from_json(json.loads(base.read_bytes())).entries
+        return Stage(id=stage_id, folder=folder, base=entries, made={}, limits=self._limits, reserved=self._reserved)
+
+    async def sweep(self, spared: Iterable[str] = ()) -> None:
+        """Drop every stage but these, whoever made it, and what could not be removed before. Nothing may be at work."""
+        names = {file_name_of(stage_id) for stage_id in spared}
+        left = {path.name.partition(".")[0] for path in self._stages.iterdir()} - names
+        for name in left:
+            await asyncio.to_thread(self._drop_named, name)
+        await asyncio.to_thread(self._empty_trash)
+
+    def _base_of(self, stage_id: str) -> Path:
+        return self._stages / f"{file_name_of(stage_id)}.base"
 
     def _is_small(self) -> bool:
         """True if the content was small when last seen: then handing the work to a thread costs more than doing it."""
@@ -243,13 +271,23 @@ class Workspace:
 
     def _drop(self, stage_id: str) -> None:
         """A stage under its name is unfinished; so it loses its name before it is removed piece by piece."""
-        name = file_name_of(stage_id)
+        self._drop_named(file_name_of(stage_id))
+
+    def _drop_named(self, name: str) -> None:
         with self._alone:
-            if (self._trash / name).exists():
-                remove_tree(self._trash / name, self._trash)
-            if (self._stages / name).exists():
-                (self._stages / name).rename(self._trash / name)
-                remove_tree(self._trash / name, self._trash)
+            for left in self._stages.glob(f"{name}*"):
+                place = next(free for n in count() if not (free := self._trash / f"{left.name}-{n}").exists())
+                left.rename(place)
+                self._remove(place)
+
+    def _empty_trash(self) -> None:
+        for left in sorted(self._trash.iterdir(), reverse=True):  # an inner folder's name extends its outer's
+            self._remove(left)
+
+    def _remove(self, left: Path) -> None:
+        """Remove trash. What cannot be removed now is tried again by the next sweep, and when the workspace opens."""
+        with suppress(OSError):
+            remove_tree(left, self._trash)
 
     def _keep(self, path: str) -> None:
         """What stands at `path` is about to leave: keep it if a checkpoint needs it."""

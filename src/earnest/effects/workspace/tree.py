@@ -200,10 +200,13 @@ def _opened(name: str, flags: int, folder: int) -> Iterator[int]:
 
 
 def remove_tree(folder: Path, trash: Path) -> None:
-    """Remove a folder of any depth. Inner folders are first moved to the top of `trash`, on the same file system.
+    """Remove a file, or a folder of any depth: inner folders are first moved to the top of `trash`, beside it.
 
     A command can nest folders deeper than a recursion or a path may be long; flattening needs neither.
     """
+    if folder.is_symlink() or not folder.is_dir():
+        folder.unlink()
+        return
     waiting = [folder]
     moved = 0
     while waiting:

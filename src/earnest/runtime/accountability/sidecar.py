@@ -4,10 +4,8 @@ The model is shown the records, what was measured, the artifacts and the reply, 
 """
 
 import asyncio
-import contextlib
 import json
-import tempfile
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +16,7 @@ from earnest.accountability.heartbeat import Heartbeat
 from earnest.accountability.verdicts import TaskVerdict
 from earnest.contracts.criterion import CRITERION_CHARACTERS_MAX, CheckSpec, Criterion
 from earnest.effects.artifacts.store import ArtifactStore
+from earnest.effects.scratch import scratch_beside
 from earnest.effects.workspace.snapshot import Snapshot, SnapshotLimits, snapshot_in_place
 from earnest.foundation.canonical import JsonValue, canonical_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
@@ -91,7 +90,7 @@ class Sidecar:
         """What is found in a folder of its own, which is there as long as somebody looks."""
         if not question.criteria:
             return {}
-        async with _scratch() as folder:
+        async with scratch_beside("heartbeat") as folder:
             try:
                 snapshot = await asyncio.to_thread(_laid_out, lay_out, folder)
             except Refused as refused:
@@ -149,16 +148,6 @@ class Sidecar:
             path.write_bytes(self._artifacts.read(item["sha256"]))
         if truth:
             (folder / MEASURED).write_text(truth, encoding="utf-8")
-
-
-@contextlib.asynccontextmanager
-async def _scratch() -> AsyncIterator[Path]:
-    """An empty folder. To remove it takes milliseconds, in which others go on."""
-    folder = tempfile.TemporaryDirectory(prefix="earnest-heartbeat-")
-    try:
-        yield Path(folder.name)
-    finally:
-        await asyncio.to_thread(folder.cleanup)
 
 
 def _laid_out(lay_out: LayOut, folder: Path) -> Snapshot:

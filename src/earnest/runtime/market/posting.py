@@ -1,7 +1,6 @@
 """Posting a job: is it a promise that can be kept and judged, and is it paid for?"""
 
 import asyncio
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -10,6 +9,7 @@ from typing import Final
 
 from earnest.contracts.criterion import criterion_to_json
 from earnest.contracts.spec import VerificationSpec
+from earnest.effects.scratch import scratch
 from earnest.foundation.canonical import JsonObject, canonical_text, digest_of
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
@@ -60,11 +60,11 @@ async def prepare_posting(market: Market, caller: Caller, offer: Offer) -> Act:
 
 async def _lint(market: Market, caller: Caller, spec: VerificationSpec, files: Mapping[str, str]) -> None:
     """Try the checks on worthless work, beside the files that they name. A check that cannot be tried is refused."""
-    with tempfile.TemporaryDirectory(prefix="earnest-job-") as folder:
-        path = Path(folder) / "offer.txt"
-        await asyncio.to_thread(lay_out, market, caller.id, files, Path(folder))
+    with scratch("job") as folder:
+        path = folder / "offer.txt"
+        await asyncio.to_thread(lay_out, market, caller.id, files, folder)
         await asyncio.to_thread(path.write_text, spec.text, encoding="utf-8")
-        faults = market.verifier.config_faults(spec.criteria, "job", Path(folder))
+        faults = market.verifier.config_faults(spec.criteria, "job", folder)
         if faults:
             raise Refused("validation", faults[0].message, errors=[_error("", fault.message) for fault in faults])
         found = await linted(market.verifier, market.registry, spec, path)

@@ -14,6 +14,7 @@ from earnest.surfaces.cli.printing import say
 
 if TYPE_CHECKING:
     from earnest.engine.confirming import ConfirmationAsked
+    from earnest.runtime.unknown_effects import Decision, UnknownEffect
 
 LINE_BYTES_MAX: Final = 4_096
 """What a terminal hands over at once."""
@@ -23,6 +24,23 @@ YES: Final = frozenset({"y", "yes"})
 def is_terminal() -> bool:
     """True if somebody sits before both ends."""
     return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def is_foreground() -> bool:
+    """True if our terminal has us in its foreground: then it is a person whose Ctrl+C sends SIGINT.
+
+    A program of a service manager has no terminal, one in the background does not get its keys.
+    """
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
 
 
 class Terminal:
@@ -43,6 +61,17 @@ class Terminal:
         question += ["  network"] * asked.network
         question += [f"  action {asked.action}", f"  by     {rfc3339(asked.expires_at_ms)}, else it is a no"]
         return (await self._answer(question, "allow it? [y/N] ")).lower() in YES
+
+    async def decides(self, effect: "UnknownEffect") -> "Decision | None":
+        """What became of an effect that a crash left open. None: nobody knows, or says."""
+        from earnest.runtime.unknown_effects import Decision  # noqa: PLC0415
+
+        question = ["", "A crash left open whether this happened:", f"  {effect.wording}"]
+        question += [f"  in     {effect.key}", f"  why    {effect.why}"]
+        said = await self._answer(question, "it [h]appened, it did [n]ot, [g]ive up, or [Enter] to leave it open > ")
+        answers = {"h": Decision.HAPPENED, "n": Decision.ABSENT, "g": Decision.GIVE_UP}
+        answers |= {decision.value: decision for decision in Decision}
+        return answers.get(said.lower())
 
     async def ask(self, questions: Sequence[str], /) -> Sequence[str]:
         """See `Clarifier`."""

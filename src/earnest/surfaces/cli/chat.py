@@ -71,11 +71,13 @@ def _settings(shown: Event) -> "Settings":
 
 async def talk(prompt: "Prompt", ready: "Future[Settings]") -> None:
     """Until there is nothing more to read. A signal ends it, and leaves the run to be resumed."""
+    from earnest.foundation.errors import Waits  # noqa: PLC0415
     from earnest.surfaces.cli.asking import Terminal  # noqa: PLC0415
     from earnest.surfaces.cli.conversation import Conversation  # noqa: PLC0415
 
+    conversation = Conversation(ready.result, Terminal())
     with contextlib.suppress(EOFError, asyncio.CancelledError):
-        async with Conversation(ready.result, Terminal()) as conversation:
+        async with conversation:
             with _signals(conversation.interrupt):
                 say(f"earnest {__version__}: say what is to be done, or /help")
                 while True:
@@ -85,13 +87,17 @@ async def talk(prompt: "Prompt", ready: "Future[Settings]") -> None:
                     await keeping
                     if not goes_on:
                         return
+    if conversation.left:
+        raise Waits(conversation.left, "the conversation was ended")
 
 
 @contextlib.contextmanager
 def _signals(interrupt: Callable[[], None]) -> Iterator[None]:
+    from earnest.surfaces.cli.asking import is_foreground  # noqa: PLC0415
+
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
-    loop.add_signal_handler(signal.SIGINT, interrupt)
+    loop.add_signal_handler(signal.SIGINT, lambda: interrupt() if is_foreground() else task.cancel())
     for number in _ENDS:
         loop.add_signal_handler(number, task.cancel)
     try:

@@ -11,6 +11,7 @@ from earnest import __version__
 COMMANDS: Final = {
     "chat": "chat",
     "run": "run",
+    "resume": "resume",
     "runs": "runs",
     "show": "runs",
     "diff": "edits",

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from earnest.foundation.errors import EarnestError, Refused
+from earnest.foundation.errors import EarnestError, Refused, Waits
 from earnest.surfaces.cli.printing import NobodyListens, complain, say, short
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class Conversation:
         self._platform: Platform | None = None
         self._busy: asyncio.Task[bool] | None = None
         self._run_id = ""
+        self.left = ""
+        """The run that was being worked when the conversation was ended."""
         self._turns: list[str] = []
         self._usages: list[Usage] = []
 
@@ -68,12 +70,15 @@ class Conversation:
             say("stopped")
         except (NobodyListens, BrokenPipeError):
             return False
+        except Waits as waits:
+            complain([*str(waits).splitlines(), f"to go on: /resume {waits.run_id}"])
         except EarnestError as error:
             complain(str(error).splitlines())
         except Exception as error:
             complain([*f"{type(error).__name__}: {error}".splitlines(), "this is a fault of earnest"])
         finally:
             self._busy = None
+        self.left = ""
         return True
 
     def interrupt(self) -> None:
@@ -122,20 +127,30 @@ class Conversation:
         await self._work(order, order.request.raw_input, has_words=False)
 
     async def _work(self, order: "Order", words: str, *, has_words: bool = True) -> None:
-        """As one run. What came of it is a turn that later requests may speak of."""
-        from earnest.surfaces.cli.task import print_result, work_run  # noqa: PLC0415
-
         platform = await self._opened()
-        run_id = await platform.runs.begin(order)
-        self._run_id = run_id
+        await self._work_run(platform, await platform.runs.begin(order), words, has_words=has_words)
+
+    async def resume(self, rest: str) -> None:
+        """Go on with a run that waits."""
+        await self._work_run(await self._opened(), rest, f"go on with {rest}")
+
+    async def _work_run(self, platform: "Platform", run_id: str, words: str, *, has_words: bool = True) -> None:
+        """Work it. What came of it is a turn that later requests may speak of."""
+        from earnest.runtime.telling import note_told  # noqa: PLC0415
+        from earnest.surfaces.cli.task import deciding, ended_before, print_result, work_run  # noqa: PLC0415
+
+        self._run_id = self.left = run_id
         try:
-            worked = await work_run(platform, run_id, terminal=self._terminal)
+            worked = await ended_before(platform, run_id) or await deciding(
+                platform, run_id, self._terminal, lambda: work_run(platform, run_id, terminal=self._terminal)
+            )
         finally:
             self._run_id = ""
         result = worked.result
         self._usages.append(result.usage)
         self._turns = [*self._turns, f"user: {words}\nearnest: {result.summary}\n{result.output}"][-TURNS_MAX:]
         print_result(worked, as_json=False, output=has_words)
+        note_told(worked.workspace.parent)
         await platform.memory.flush()
         await platform.dreaming.expire()
 
@@ -247,6 +262,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "remember": Command("/remember TEXT", "have a rule remembered for good", Conversation.remember),
     "forget": Command("/forget ID", "forget an entry for good", Conversation.forget),
     "run": Command("/run PLAYBOOK", "work a playbook, which needs no model", Conversation.playbook),
+    "resume": Command("/resume RUN", "go on with a run that waits", Conversation.resume),
     "runs": Command("/runs", "the newest runs", Conversation.runs),
     "cost": Command("/cost", "what this conversation took of models", Conversation.cost),
     "help": Command("/help", "this", Conversation.help),

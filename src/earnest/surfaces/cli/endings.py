@@ -7,7 +7,7 @@ from typing import Final
 import typer
 from typer.exceptions import TyperException
 
-from earnest.foundation.errors import EarnestError
+from earnest.foundation.errors import EarnestError, Waits
 from earnest.surfaces.cli.printing import NobodyListens, abandon_stdout, complain
 
 
@@ -19,6 +19,8 @@ class ExitCode(IntEnum):
     UNMET = 2
     NO_ANSWER = 3
     """Bad input, bad usage, or something that is needed is missing or broken. Never read as an answer."""
+    WAITS = 4
+    """Not an answer yet: the run is to be resumed, by the line that is told."""
     STOPPED = 130
     NOBODY_LISTENS = 141
 
@@ -50,6 +52,9 @@ def ending_of(error: BaseException) -> int:
             return ExitCode.STOPPED
         case TyperException():
             _explain_usage(error)
+        case Waits():
+            complain([*str(error).splitlines(), f"to go on: {way_on(error)}"])
+            return ExitCode.WAITS
         case EarnestError():
             complain(str(error).splitlines())
         case ModuleNotFoundError(name=str() as name) if name.partition(".")[0] in EXTRAS:
@@ -62,6 +67,12 @@ def ending_of(error: BaseException) -> int:
             told = f"{type(error).__name__}: {error}".splitlines()
             complain([*told, "this is a fault of earnest; set EARNEST_DEBUG=1 to see where"])
     return ExitCode.NO_ANSWER
+
+
+def way_on(waits: Waits) -> str:
+    """The line to type."""
+    answer = " --effect happened|absent|give-up" if waits.asks else ""
+    return f"earnest resume {waits.run_id}{answer}"
 
 
 def _explain_usage(error: TyperException) -> None:

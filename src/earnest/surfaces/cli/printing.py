@@ -34,9 +34,10 @@ def _print(line: str) -> None:
 
 
 def complain(lines: Iterable[str]) -> None:
-    """Print lines on stderr, each with the program's name."""
-    for line in lines:
-        print(f"earnest: {printable(line)}", file=sys.stderr)  # noqa: T201
+    """Print lines on stderr, each with the program's name. Where nobody can hear them, there is nobody to tell."""
+    with contextlib.suppress(OSError):
+        for line in lines:
+            print(f"earnest: {printable(line)}", file=sys.stderr)  # noqa: T201
 
 
 def tell(line: str) -> None:

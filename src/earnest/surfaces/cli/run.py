@@ -10,7 +10,7 @@ import typer
 from earnest.surfaces.cli.printing import complain
 
 if TYPE_CHECKING:
-    from earnest.surfaces.cli.task import Request
+    from earnest.surfaces.cli.task import Request, Worked
 
 COST_MAX_MICRO = 10**12
 FOR_WORDS = ("--input", "--edit", "--executor", "--max-tokens", "--max-calls", "--max-cost", "--max-time")
@@ -96,8 +96,9 @@ def run(  # noqa: PLR0917 - typer calls it by name
 ) -> None:
     """Work a playbook, or a task in words, under contract.
 
-    Exit codes: 0 accepted, 2 delivered with unmet criteria, 1 abandoned, 3 bad input or usage. Ctrl+C ends the run and
-    keeps what was done. An interrupted run of the same task is continued, unless --new is given. Inputs and bounds are
+    Exit codes: 0 accepted, 2 delivered with unmet criteria, 1 abandoned, 3 bad input or usage, 4 it waits and can be
+    resumed. Ctrl+C ends the run and keeps what was done; any other signal leaves it. An interrupted run of the same
+    task is continued, and the end of one that nobody was told of is told, unless --new is given. Inputs and bounds are
     for tasks in words: a playbook asks no model and states its own.
     """
     from earnest.runtime.order import Grants  # noqa: PLC0415
@@ -128,33 +129,45 @@ def run(  # noqa: PLR0917 - typer calls it by name
         spec=spec,
         plan_only=plan_only,
     )
-    _work(request, save, as_json=as_json, apply=apply)
+    work(request, save, as_json=as_json, apply=apply)
 
 
-def _work(request: "Request", save: Path | None, *, as_json: bool, apply: bool) -> None:
+def work(request: "Request", save: Path | None, *, as_json: bool, apply: bool = False) -> None:
     """Work it, print what came of it, save it if that is wanted, and end with its exit code."""
     import asyncio  # noqa: PLC0415
 
-    from earnest.surfaces.cli.task import exit_code_of, print_plan, print_result, work  # noqa: PLC0415
+    from earnest.foundation.errors import Waits  # noqa: PLC0415
+    from earnest.runtime.telling import note_told  # noqa: PLC0415
+    from earnest.surfaces.cli import task  # noqa: PLC0415
+
+    def tell(worked: "Worked") -> None:
+        if request.plan_only and worked.plan is not None:
+            task.print_plan(worked, worked.plan, as_json=as_json)
+        else:
+            task.print_result(worked, as_json=as_json, output=isinstance(request.task, str))
 
     if save is not None:
         _check_target(save, request.task)
-    worked = asyncio.run(work(request))
-    if request.plan_only and worked.plan is not None:
-        print_plan(worked, worked.plan, as_json=as_json)
-        return
-    print_result(worked, as_json=as_json, output=isinstance(request.task, str))
-    code = exit_code_of(worked.result)
+    try:
+        worked = asyncio.run(task.work(request, tell))
+    except Waits as waits:
+        if as_json:
+            task.print_waiting(waits)
+        raise
+    code = 0 if request.plan_only and worked.plan is not None else task.exit_code_of(worked.result)
     if save is not None and code:
         complain(["the run is not saved: only one that was accepted can be repeated"])
     elif save is not None:
         from earnest.surfaces.cli.saving import save_run  # noqa: PLC0415
 
         complain(save_run(worked, request.inputs, save))
-    if not code and not as_json:
-        from earnest.surfaces.cli.edits import offer  # noqa: PLC0415
+    try:
+        if not code and not as_json and not request.plan_only:
+            from earnest.surfaces.cli.edits import offer  # noqa: PLC0415
 
-        offer(worked.run_id, unasked=apply)
+            offer(worked.run_id, unasked=apply)
+    finally:
+        note_told(worked.workspace.parent)  # the last thing of all: killed before, we would tell it again
     raise typer.Exit(code)
 
 

@@ -130,7 +130,7 @@ def _view_lines(view: "RunView") -> Iterator[str]:
     yield from (f"unknown effect: {key}" for key in view.unknown_effects)
     yield ""
     if view.line.result is None:
-        yield f"UNFINISHED  `earnest run --resume {view.line.run_id}` goes on"
+        yield f"UNFINISHED  `earnest resume {view.line.run_id}` goes on"
     else:
         yield from ending_lines(view.line.result)
 

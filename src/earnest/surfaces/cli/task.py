@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -16,16 +17,22 @@ from earnest.effects.bus.api import Envelope
 from earnest.engine.codec import encode
 from earnest.engine.gradient.cascade import Cause, State
 from earnest.engine.messages import Budget, FinalResult, PlanReady, StopRequested
+from earnest.foundation.errors import Waits
 from earnest.foundation.instants import duration_text
 from earnest.foundation.text import head_tail
 from earnest.runtime.order import Grants, Order, RequestOrder, request_order
 from earnest.runtime.programs import PROGRAM_REPLANS, ProgramOrder, command_of
-from earnest.surfaces.cli.asking import Terminal, is_terminal
-from earnest.surfaces.cli.endings import ExitCode
+from earnest.runtime.unknown_effects import Decision
+from earnest.surfaces.cli.asking import Terminal, is_foreground, is_terminal
+from earnest.surfaces.cli.endings import ExitCode, way_on
 from earnest.surfaces.cli.lines import ending_lines, plan_lines, usage_text
-from earnest.surfaces.cli.printing import say, say_json
+from earnest.surfaces.cli.printing import NobodyListens, abandon_stdout, complain, say, say_json
 
 EXIT_CODES: Final = {State.ACCEPT: ExitCode.ACCEPT, State.SUCCESS: ExitCode.UNMET, State.ABANDON: ExitCode.ABANDON}
+
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LOCAL: Final = "local"
+"""Whoever sits before this machine."""
 
 TIME_S: Final = 1_800
 """For a task in words: a model on one's own machine is slow."""
@@ -71,6 +78,8 @@ class Request:
     spec: Path | None = None
     """What is judged by; None: what a model plans."""
     plan_only: bool = False
+    effect: Decision | None = None
+    """What became of an effect that a crash left open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,18 +97,85 @@ class Worked:
         return next((said for said in reversed(self.heard) if isinstance(said, PlanReady)), None)
 
 
-async def work(request: Request) -> Worked:
-    """Work it in a platform of its own. Bad input is found before anything is opened."""
+async def work(request: Request, tell: Callable[[Worked], None]) -> Worked:
+    """Work it in a platform of its own, and tell the result. Bad input is found before anything is opened.
+
+    Whatever goes wrong after that changes nothing about it. Raises `Waits` if the run, or its result, is to come.
+    """
     settings, terminal = read_settings(), Terminal()
     order = _read_order(request, settings)
     person = terminal if request.live and is_terminal() else None
-    async with open_platform(settings, person=person) as platform:
-        run_id = await _run_id(platform, request, order)
-        with _stopping(platform, run_id):
-            worked = await work_run(platform, run_id, terminal=terminal, live=request.live, plan_only=request.plan_only)
-        await platform.memory.flush()
-        await platform.dreaming.expire()
-        return worked
+    worked: Worked | None = None
+    try:
+        async with open_platform(settings, person=person) as platform:
+            worked = await _ended(platform, request, order, terminal if person else None)
+            _tell(worked, tell)
+            await platform.memory.flush()
+            await platform.dreaming.expire()
+    except (Waits, NobodyListens, BrokenPipeError):
+        raise
+    except Exception as error:
+        if worked is None:
+            raise
+        complain([f"after the end of the run: {error}"])
+    return worked
+
+
+async def _ended(platform: Platform, request: Request, order: Order | None, person: Terminal | None) -> Worked:
+    """The run, ended: now, or earlier when nobody was told."""
+    run_id = await _run_id(platform, request, order)
+    before = await ended_before(platform, run_id)
+    if before is not None:
+        if request.live:
+            say(f"{run_id} has ended already, and this is how (--new starts anew)")
+        return before
+    if request.effect is not None:
+        await platform.runs.decide(run_id, request.effect, by=LOCAL)
+    terminal = person or Terminal()
+
+    def work_once() -> Awaitable[Worked]:
+        working = work_run(platform, run_id, terminal=terminal, live=request.live, plan_only=request.plan_only)
+        return _stoppable(platform, run_id, working)
+
+    return await deciding(platform, run_id, person, work_once)
+
+
+async def ended_before(platform: Platform, run_id: str) -> Worked | None:
+    """A run that has ended when nobody was told."""
+    untold = await platform.runs.untold(run_id)
+    if untold is None:
+        return None
+    workspace = platform.runs.workspace_of(run_id)
+    return Worked(run_id=run_id, workspace=workspace, result=untold.result, heard=untold.said)
+
+
+async def deciding(
+    platform: Platform, run_id: str, person: Terminal | None, work_once: Callable[[], Awaitable[Worked]]
+) -> Worked:
+    """Work a run to its end, asking `person` what became of effects that nobody can tell of; else it waits."""
+    while True:
+        try:
+            return await work_once()
+        except Waits as waits:
+            effect = await platform.runs.open_effect(run_id) if waits.asks and person else None
+            decision = await person.decides(effect) if effect and person else None
+            if effect is None or decision is None:
+                raise
+            await platform.runs.decide(run_id, decision, by=LOCAL, key=effect.key)
+
+
+def _tell(worked: Worked, tell: Callable[[Worked], None]) -> None:
+    """Have it told. What cannot be told now can be told later; that the reader went away is for them to know."""
+    try:
+        tell(worked)
+        sys.stdout.flush()
+    except (NobodyListens, BrokenPipeError):
+        raise
+    except Exception as error:
+        abandon_stdout()
+        result = worked.result
+        told = f"its end could not be told ({error}): {result.directive}, exit code {exit_code_of(result)}"
+        raise Waits(worked.run_id, told) from error
 
 
 async def work_run(
@@ -119,6 +195,7 @@ async def work_run(
 
     end_tap = platform.bus.tap(f"surface of {run_id}", hear)
     hidden = (StopRequested, FinalResult) if plan_only else ()
+    result: FinalResult | None = None
     try:
         async with contextlib.AsyncExitStack() as stack:
             if live:
@@ -126,6 +203,10 @@ async def work_run(
 
                 await stack.enter_async_context(watching(platform.bus, platform.clock, run_id, terminal, hidden=hidden))
             result = await platform.runs.work(run_id)
+    except Exception as error:
+        if result is None:
+            raise
+        complain([f"the end of the live view failed: {error}"])
     finally:
         end_tap()
     return Worked(run_id=run_id, workspace=platform.runs.workspace_of(run_id), result=result, heard=heard)
@@ -155,6 +236,13 @@ def print_result(worked: Worked, *, as_json: bool, output: bool = False) -> None
         f"  run    {worked.run_id}",
         f"  files  {worked.workspace}",
     )
+
+
+def print_waiting(waits: Waits) -> None:
+    """A run without an end, for machines."""
+    with contextlib.suppress(OSError, NobodyListens):
+        line = {"exit_code": ExitCode.WAITS, "waits": waits.why, "asks": waits.asks, "resume": way_on(waits)}
+        say_json({"run": waits.run_id, **line})
 
 
 def print_plan(worked: Worked, plan: PlanReady, *, as_json: bool) -> None:
@@ -194,25 +282,38 @@ async def _run_id(platform: Platform, request: Request, order: Order | None) -> 
         assert request.resume is not None
         return request.resume
     interrupted = None if request.new or request.plan_only else await platform.runs.interrupted(order)
-    if interrupted is not None and request.live:
+    if interrupted is not None and request.live and await platform.runs.untold(interrupted) is None:
         say(f"going on with {interrupted}, which was interrupted (--new starts anew)")
     return interrupted or await platform.runs.begin(order)
 
 
-@contextlib.contextmanager
-def _stopping(platform: Platform, run_id: str) -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into an honest end of the run. A second one, or one too early for that, does as usual."""
-    loop = asyncio.get_running_loop()
+async def _stoppable(platform: Platform, run_id: str, working: Coroutine[None, None, Worked]) -> Worked:
+    """Await it. A person's Ctrl+C ends the run, any other signal leaves it. A second one ends us at once.
+
+    Raises `Waits` for a run that was left.
+    """
+    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(working)
+    left_by: list[str] = []
 
     def stop(number: signal.Signals) -> None:
         loop.remove_signal_handler(number)
-        if not platform.runs.stop(run_id, f"stopped by {number.name}"):
-            signal.raise_signal(number)
+        if number is signal.SIGINT and is_foreground():
+            if not platform.runs.stop(run_id, "stopped by Ctrl+C"):
+                signal.raise_signal(number)
+            return
+        signal.signal(number, signal.SIG_DFL)
+        left_by.append(number.name)
+        task.cancel()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]  # as under nohup
+    for number in heeded:
         loop.add_signal_handler(number, stop, number)
     try:
-        yield
+        return await task
+    except asyncio.CancelledError:
+        if not left_by:
+            raise
+        raise Waits(run_id, f"stopped by {left_by[0]}") from None
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in heeded:
             loop.remove_signal_handler(number)

@@ -1,0 +1,41 @@
+"""`earnest resume`: go on with a run that waits, and say what became of an effect that nobody can tell of."""
+
+from typing import Annotated
+
+import typer
+
+from earnest.surfaces.cli.run import Json, Quiet
+
+
+def resume(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id, as it was told.")],
+    effect: Annotated[
+        str | None,
+        typer.Option(metavar="WHAT", help="What became of the unknown effect: happened, absent or give-up."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Go on with a run that waits, or tell the end of one that nobody was told of.
+
+    Exit codes: as for `earnest run`. Where a crash left open whether an effect happened and no `look` can tell, a
+    terminal asks; without one the run waits for --effect.
+    """
+    from earnest.runtime.order import Grants  # noqa: PLC0415
+    from earnest.runtime.unknown_effects import Decision  # noqa: PLC0415
+    from earnest.surfaces.cli.run import work  # noqa: PLC0415
+    from earnest.surfaces.cli.task import Bounds, Request  # noqa: PLC0415
+
+    decisions = [decision.value for decision in Decision]
+    if effect is not None and effect not in decisions:
+        raise typer.BadParameter(f"--effect is one of {', '.join(decisions)}, not {effect!r}")
+    request = Request(
+        task=None,
+        resume=run,
+        new=False,
+        live=not (as_json or quiet),
+        grants=Grants(),
+        bounds=Bounds(),
+        effect=None if effect is None else Decision(effect),
+    )
+    work(request, None, as_json=as_json)

@@ -1,6 +1,10 @@
 """What was handed in for a claim?"""
 
 from dataclasses import dataclass
+from typing import Final
+
+MEASURED: Final = "measured"
+"""The member of a verdict that is for the operator alone: by criterion, what a probe measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

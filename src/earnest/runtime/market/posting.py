@@ -24,6 +24,7 @@ from earnest.runtime.desk import Act, Entry
 from earnest.runtime.judging import linted
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.settling import save_job
+from earnest.runtime.probing import need_probes
 
 SECOND_MS: Final = 1_000
 LINTED_KEPT_MAX: Final = 1_024
@@ -50,6 +51,7 @@ async def prepare_posting(market: Market, caller: Caller, offer: Offer) -> Act:
     check_files(offer.files)
     fee_bps = check_price(offer.currency, offer.amount_micro, market.terms)
     spec, tags = spec_of(offer, market.registry.kinds(), market.verifier.check_faults)
+    need_probes(spec.criteria, market.verifier_of(caller.account).probe_names)
     digest = digest_of([[criterion_to_json(one) for one in spec.criteria], dict(offer.files)])
     if digest not in market.linted:
         await _lint(market, caller, spec, offer.files)
@@ -64,10 +66,11 @@ async def _lint(market: Market, caller: Caller, spec: VerificationSpec, files: M
         path = Path(folder) / "offer.txt"
         await asyncio.to_thread(lay_out, market, caller.id, files, Path(folder))
         await asyncio.to_thread(path.write_text, spec.text, encoding="utf-8")
-        faults = market.verifier.config_faults(spec.criteria, "job", Path(folder))
+        verifier = market.verifier_of(caller.account)
+        faults = verifier.config_faults(spec.criteria, "job", Path(folder))
         if faults:
             raise Refused("validation", faults[0].message, errors=[_error("", fault.message) for fault in faults])
-        found = await linted(market.verifier, market.registry, spec, path)
+        found = await linted(verifier, market.registry, spec, path)
     grave = [one for one in found if one.is_grave]
     if grave:
         message = f"{grave[0].criterion}: {grave[0].message}"

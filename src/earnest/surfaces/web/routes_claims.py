@@ -66,7 +66,10 @@ async def get_waiting_claims(call: MyCall, cursor: Cursor = "", limit: Limit = 2
 async def get_claim(claim_id: str, call: MyCall) -> Response:
     """A claim with everything that was handed in, for its parties."""
     sees_all = call.me.scope in {Scope.OPERATOR, Scope.AUDITOR}
-    return call.read(lambda reader: show_claim(reader, claim_id, call.me.id, sees_all=sees_all))
+    sees_measured = call.me.scope is Scope.OPERATOR
+    return call.read(
+        lambda reader: show_claim(reader, claim_id, call.me.id, sees_all=sees_all, sees_measured=sees_measured)
+    )
 
 
 @router.post(

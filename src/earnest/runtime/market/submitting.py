@@ -18,6 +18,7 @@ from earnest.market.jobs.offer import Requirement, missing
 from earnest.market.service import ARTIFACTS, CLAIMS, JOBS, SUBMISSIONS
 from earnest.runtime.desk import Act, Entry
 from earnest.runtime.market.artifacts import keep_artifact, room_for
+from earnest.runtime.market.claiming import need_may_move
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.settling import advance
 
@@ -163,3 +164,4 @@ def _check_item(item: Item, wanted: Requirement, artifact: Artifact) -> None:
 def _check_seller(claim: Claim, caller: Caller) -> None:
     if claim.seller != caller.id:
         raise Refused("not_a_party", "only the seller hands in evidence for a claim")
+    need_may_move(caller, claim.currency, claim.amount_micro)  # a verdict pays

@@ -49,6 +49,7 @@ async def post_artifact(request: Request, call: RawCall) -> Response:
     """Bring a file: the body is its bytes. The same bytes again are the same artifact."""
     store, me = call.market.artifacts, call.me
     me.need(*BRINGERS)
+    call.check_key()
     media_type = media_type_of(request.headers.get("content-type", ""))
     with room_for(call.market, me.id, _announced_bytes(request, store.limits.item_bytes)) as room:
         stored = await store.put(request.stream(), room)

@@ -90,16 +90,22 @@ async def test_a_rotated_key_keeps_its_end_and_makes_nothing_more(site: Site) ->
     assert (await site.ask("DELETE", f"/agents/me/keys/{old['key_id']}", key=old["key"])).status_code == 200
 
 
-async def test_a_key_that_registers_moves_no_dollars(site: Site) -> None:
+async def test_a_key_that_registers_moves_no_dollars_and_does_all_else(site: Site) -> None:
     people = await gathered(site)
-    job_id, claim_id = await people.submitted()
+    job_id, claim_id = await people.claimed()
+    for who, step in (("ann", "cancel"), ("bob", "cancel")):
+        assert await people.code(f"{who}.reg", "POST", f"/claims/{claim_id}/{step}") == "scope_forbidden"
+    await people.ok("bob.reg", "POST", f"/claims/{claim_id}/start")
+    await people.ok("bob.reg", "POST", f"/claims/{claim_id}/extend", {"extra_s": 3_600})
+    await people.ok("bob.reg", "POST", f"/claims/{claim_id}/evidence", RIGHT)
     for path, body in (
         (f"/claims/{claim_id}/accept", None),
-        (f"/claims/{claim_id}/request-changes", {"reason": "no", "criteria": ["C1"]}),
+        (f"/claims/{claim_id}/decline", {"reason": "no", "criteria": ["C1"]}),
         (f"/jobs/{job_id}/review", {"approved": True, "reason": "fine"}),
     ):
         assert await people.code("ann.reg", "POST", path, body) == "scope_forbidden"
-    assert await people.code("bob.reg", "POST", f"/claims/{claim_id}/evidence", RIGHT) == "scope_forbidden"
+    await people.ok("ann.reg", "POST", f"/claims/{claim_id}/request-changes", {"reason": "no", "criteria": ["C1"]})
+    await people.ok("bob.reg", "POST", f"/claims/{claim_id}/evidence", RIGHT)
     await people.ok("ann", "POST", f"/claims/{claim_id}/accept")
     _, coins = await people.submitted(currency="AID")
     assert (await people.ok("ann.reg", "POST", f"/claims/{coins}/accept"))["state"] == "released"

@@ -7,7 +7,7 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Status
-from earnest.identity.caller import Caller, Scope
+from earnest.identity.caller import Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.ledger import service as ledger
 from earnest.market import settlement
@@ -114,12 +114,6 @@ def refund(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
     return _buyer(entry, terms, claim_id, lambda claim: working.buyer_refund(claim, entry.now_ms))
 
 
-def need_may_move(me: Caller, currency: str, amount_micro: int) -> None:
-    """A key that only registers moves ai$ and no other money. Raises `Refused("scope_forbidden")`."""
-    if amount_micro and currency != settlement.OWN:
-        me.need(*(scope for scope in MAY_SELL if scope is not Scope.REGISTERED))
-
-
 def told(claim: Claim) -> JsonObject:
     """The claim, and the state that it is in now."""
     return {"claim_id": claim.id, "state": claim.state.value}
@@ -174,5 +168,4 @@ def _mine(entry: Entry, claim_id: str, role: Actor) -> Claim:
     entry.me.need(*(MAY_SELL if role is Actor.SELLER else MAY_BUY))
     claim = CLAIMS.find(entry.transaction, claim_id)
     role_of(claim, entry.me.id, role)
-    need_may_move(entry.me, claim.currency, claim.amount_micro)
     return claim

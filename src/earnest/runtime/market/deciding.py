@@ -17,7 +17,7 @@ from earnest.market.jobs.related import need_neutral
 from earnest.market.service import CLAIMS, JOBS
 from earnest.market.terms import DAY_S, Terms
 from earnest.runtime.desk import Entry
-from earnest.runtime.market.claiming import MAY_BUY, need_may_move, told
+from earnest.runtime.market.claiming import MAY_BUY, told
 from earnest.runtime.market.settling import advance
 
 WEEK_MS: Final = 7 * DAY_S * 1_000
@@ -95,7 +95,6 @@ def _buyer(entry: Entry, terms: Terms, claim_id: str, step: Callable[[Claim], Mo
     entry.me.need(*MAY_BUY)
     claim = CLAIMS.find(entry.transaction, claim_id)
     role_of(claim, entry.me.id, Actor.BUYER)
-    need_may_move(entry.me, claim.currency, claim.amount_micro)
     return told(advance(entry, terms, claim, step(claim)))
 
 

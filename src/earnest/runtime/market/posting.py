@@ -22,9 +22,8 @@ from earnest.market.service import ARTIFACTS, JOBS, category
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Act, Entry
 from earnest.runtime.judging import linted
-from earnest.runtime.market.claiming import need_may_move
 from earnest.runtime.market.market import Market
-from earnest.runtime.market.settling import save_job
+from earnest.runtime.market.settling import need_may_move, save_job
 from earnest.runtime.probing import need_probes
 
 SECOND_MS: Final = 1_000

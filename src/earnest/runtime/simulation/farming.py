@@ -12,6 +12,7 @@ from earnest.ledger import service as ledger
 from earnest.market.jobs.offer import Offer
 from earnest.market.reviews.review import Opinion
 from earnest.runtime.market import claiming, deciding, posting, reviewing, submitting
+from earnest.runtime.market.artifacts import bringing
 from earnest.runtime.simulation.offers import RIGHT, offer_of
 from earnest.runtime.simulation.town import Town
 
@@ -44,11 +45,12 @@ class Farming:
             return
         claim_id = str(claimed["claim_id"])
         item = submitting.Item(requirement_id="answer", kind="json", media_type="application/json", inline=RIGHT)
-        await town.do(
-            "farm",
-            self.seller,
-            prepare=lambda: submitting.prepare_submission(town.market, self.seller, claim_id, [item]),
-        )
+        with bringing(town.market, self.seller.id) as brought:
+            await town.do(
+                "farm",
+                self.seller,
+                prepare=lambda: submitting.prepare_submission(brought, self.seller, claim_id, [item]),
+            )
         await town.do("farm", self.caller, lambda entry: deciding.accept(entry, terms, claim_id))
         praise = Opinion(rating=5, text="splendid", parts={})
         for side in (self.caller, self.seller):

@@ -73,8 +73,7 @@ def test_the_silence_of_who_accepts_releases(acceptance: str, last: str) -> None
     assert events(claim, NOW + REVIEW_MS) == ["clock:review_ended"]
 
 
-@pytest.mark.parametrize("acceptance", ["machine", "human"])
-@pytest.mark.parametrize("verdict", ["", "unclear"])
+@pytest.mark.parametrize(("acceptance", "verdict"), [("machine", ""), ("human", ""), ("human", "unclear")])
 def test_unjudged_work_waits_for_the_operator_and_is_given_back_without_a_mark(acceptance: str, verdict: str) -> None:
     claim = with_wake(replace(submitted(), acceptance=acceptance, verdict=verdict, last_verdict=verdict))
     (asked,) = clock(claim, NOW + REVIEW_MS, TERMS)

@@ -8,7 +8,7 @@ import pytest
 from earnest.foundation.errors import Unavailable
 from earnest.runtime.market.artifacts import bringing, collect_artifacts
 from surfaces.web.conftest import Site
-from surfaces.web.jobs import RIGHT
+from surfaces.web.jobs import RIGHT, job_body
 
 from .people import People, gathered
 
@@ -106,3 +106,12 @@ async def test_many_things_of_one_request_share_the_room_until_it_is_answered(pe
             assert left == min(room - 1_000, market.artifacts.limits.item_bytes)
     with market.artifacts.expecting(bob, room, room) as left:
         assert left == min(room, market.artifacts.limits.item_bytes)
+
+
+async def test_a_foreign_artifact_is_refused_the_second_time_too_and_its_owner_may_name_it(people: People) -> None:
+    schema = await brought(people, "ann", b'{"type": "object", "required": ["sum"]}')
+    job = job_body(files=[{"path": "schema.json", "sha256": schema}])
+    for _ in range(2):
+        assert await people.code("eve", "POST", "/jobs", job) == "validation"
+        await people.ok("ann", "POST", "/jobs", job)
+    assert await people.code("eve", "POST", "/jobs", job) == "validation", "what was tried for Ann is not Eve's"

@@ -90,6 +90,12 @@ async def test_an_older_job_of_an_agent_that_names_one_has_nothing_measured(site
     await people.judged()
     assert probes.asked == []
     assert (await people.ok("bob", "GET", f"/claims/{claim_id}"))["verdict"] == "unclear"
+    home = json.dumps(await people.ok("ann", "GET", "/agents/me/home"))
+    assert claim_id in home, "the buyer is asked"
+    cited = {"reason": "no", "criteria": ["C1"]}
+    assert await people.code("ann", "POST", f"/claims/{claim_id}/decline", cited) == "claim_state"
+    await people.ticked(72 * 3_600_000)
+    assert (await people.ok("bob", "GET", f"/claims/{claim_id}"))["state"] == "released", "what is theirs does not hang"
 
 
 async def test_a_job_of_the_operator_is_decided_by_one_and_only_the_operator_reads_what_it_measured(

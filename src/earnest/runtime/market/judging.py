@@ -17,7 +17,7 @@ from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.identity.account import Account
 from earnest.identity.service import ACCOUNTS
 from earnest.market.claims.claim import Claim, ClaimState
-from earnest.market.claims.evidence import MEASURED, Submission
+from earnest.market.claims.evidence import BY_POSTER, MEASURED, Submission
 from earnest.market.claims.judgement import verdict_given
 from earnest.market.jobs.job import Job
 from earnest.market.jobs.offer import WHOLE
@@ -25,9 +25,9 @@ from earnest.market.service import CLAIMS, JOBS, SUBMISSIONS
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.market import Market
-from earnest.runtime.market.posting import lay_out
+from earnest.runtime.market.posting import lay_out, need_owned
 from earnest.runtime.market.settling import advance
-from earnest.runtime.probing import is_probed, told
+from earnest.runtime.probing import is_probed, need_probes, told
 from earnest.runtime.waiting_work import WaitingWork
 from earnest.verification.plugin import Promise
 from earnest.verification.verdict import Answer, CriterionVerdict, Verdict, verdict_to_json
@@ -81,7 +81,10 @@ def give_verdict(entry: Entry, terms: Terms, judged: Submission, verdict: Mappin
     given = _with_verdict(entry, submission, verdict)
     SUBMISSIONS.change(entry.transaction, entry.now_ms, submission, given)
     failed = [one["id"] for one in verdict["criteria"] if one["verdict"] == Answer.NOT_VERIFIED]
-    moved = verdict_given(claim, verdict["verdict"], entry.now_ms, terms, failed=failed, reason=_why(verdict))
+    by_poster = bool(verdict.get(BY_POSTER))
+    moved = verdict_given(
+        claim, verdict["verdict"], entry.now_ms, terms, failed=failed, reason=_why(verdict), by_poster=by_poster
+    )
     return {"claim_id": claim.id, "state": advance(entry, terms, claim, moved).state.value}
 
 
@@ -110,11 +113,15 @@ async def _verdict(market: Market, what: _Judged) -> Mapping[str, Any]:
     job, criteria = what.job, machine_criteria(what.job)
     if not criteria:
         return _unclear(_NOBODY)
+    verifier = market.verifier_of(what.poster)
+    try:
+        need_owned(market, job.creator, _files_of(job))
+        need_probes(criteria, verifier.probe_names)
+    except Refused as refused:
+        return {**_unclear(f"the poster's fault: {refused}"), BY_POSTER: True}
     promise = Promise(title=job.title, text=job.text, origin=what.submission.claim_id)
     try:
-        verdict = await market.verifier_of(what.poster).verify(
-            criteria, partial(_lay_out_all, market, job, what.submission), promise=promise
-        )
+        verdict = await verifier.verify(criteria, partial(_lay_out_all, market, job, what.submission), promise=promise)
     except (Broken, Unavailable) as error:
         return _unclear(f"it cannot be laid out: {error}")
     return _for_people(criteria, verdict, waits=len(criteria) < len(_criteria(job.criteria)))
@@ -147,13 +154,17 @@ def _why(verdict: Mapping[str, Any]) -> str:
 
 def _lay_out_all(market: Market, job: Job, submission: Submission, folder: Path) -> tuple[Path, Path | None]:
     """The work and, in `base`, what its checks name. What we lack of it is a fault of ours: `Broken`."""
-    files = {one["path"]: one["sha256"] for one in json.loads(job.files)}
+    files = _files_of(job)
     base = folder / "base"
     try:
         lay_out(market, job.creator, files, base)
         return _lay_out_work(market, submission, folder / "work"), base if files else None
     except (OSError, Refused) as error:
         raise Broken(str(error)) from error
+
+
+def _files_of(job: Job) -> Mapping[str, str]:
+    return {one["path"]: one["sha256"] for one in json.loads(job.files)}
 
 
 def _lay_out_work(market: Market, submission: Submission, folder: Path) -> Path:

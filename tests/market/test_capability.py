@@ -92,6 +92,13 @@ ENOUGH = [trial(generator=HIDDEN), trial(generator=SHOWN), trial(generator=SHOWN
         ([replace(each, model_fingerprint="m2") for each in ENOUGH], "declared"),
         ([*ENOUGH[1:], replace(ENOUGH[0], model_fingerprint="m2")], "declared"),
         ([replace(each, capability_id="cap_2") for each in ENOUGH], "declared"),
+        # Failures stay, whatever the capability is called or declared for since; those of others do not count.
+        ([*ENOUGH, trial("failed", capability_id="cap_2")], "probation"),
+        ([*ENOUGH, trial("expired", capability_id="cap_2", model_fingerprint="m2")], "probation"),
+        ([*ENOUGH, trial("failed", task_class="subjective")], "probation"),
+        ([*ENOUGH, trial("failed", model_fingerprint="m2")], "probation"),
+        ([*ENOUGH, trial("failed", account_id="act_2")], "verified"),
+        ([*ENOUGH, trial("failed", category="data-analysis")], "verified"),
     ],
 )
 def test_a_capability_is_verified_by_the_whole_rule_only(trials: list[Trial], state: str) -> None:

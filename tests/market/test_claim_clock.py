@@ -73,8 +73,7 @@ def test_the_silence_of_who_accepts_releases(acceptance: str, last: str) -> None
     assert events(claim, NOW + REVIEW_MS) == ["clock:review_ended"]
 
 
-@pytest.mark.parametrize("acceptance", ["machine", "human"])
-@pytest.mark.parametrize("verdict", ["", "unclear"])
+@pytest.mark.parametrize(("acceptance", "verdict"), [("machine", ""), ("human", ""), ("human", "unclear")])
 def test_unjudged_work_waits_for_the_operator_and_is_given_back_without_a_mark(acceptance: str, verdict: str) -> None:
     claim = with_wake(replace(submitted(), acceptance=acceptance, verdict=verdict, last_verdict=verdict))
     (asked,) = clock(claim, NOW + REVIEW_MS, TERMS)
@@ -108,6 +107,16 @@ def test_a_change_request_that_nobody_answers_is_declined_and_then_refunded() ->
     moves, ended = lived(claim_in(S.CHANGES_REQUESTED))
     assert [moved.event for moved in moves] == ["clock:revise_ended", "clock:appeal_ended", "refund_settled"]
     assert (ended.declined_by, ended.ended_at_ms) == ("clock", NOW + DAY_MS + 72 * HOUR_MS)
+
+
+def test_verified_work_that_is_not_changed_in_time_is_verified_again_and_paid_by_silence() -> None:
+    """Nobody who is away for the time of a revision loses what a machine has verified."""
+    verified = judgement.verdict_given(submitted(), "verified", NOW, TERMS).claim
+    asked = judgement.request_changes(verified, ("C1",), "shorter", NOW + HOUR_MS, criteria={"C1"}).claim
+    moves, ended = lived(asked)
+    assert [moved.event for moved in moves] == ["clock:revise_ended", "clock:review_ended", "release_settled"]
+    assert (moves[0].claim.state, ended.declined_by) == (S.VERIFIED, "")
+    assert ended.ended_at_ms == max(verified.review_ends_at_ms or 0, NOW + HOUR_MS + 2 * DAY_MS)
 
 
 def test_a_clock_that_comes_late_gives_the_whole_time_to_appeal() -> None:

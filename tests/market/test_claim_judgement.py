@@ -53,6 +53,23 @@ def test_a_machine_verdict_leads_where_the_acceptance_says(
     assert (moved.claim.verdict, moved.claim.last_verdict, moved.signals) == (answer, answer, ())
 
 
+def test_what_the_poster_made_unclear_is_paid_by_silence_and_neither_declined_nor_given_back() -> None:
+    claim = replace(submitted(), acceptance="machine")
+    theirs = judgement.verdict_given(claim, "unclear", NOW, TERMS, by_poster=True).claim
+    (paid,) = clock(theirs, theirs.review_ends_at_ms or 0, TERMS)
+    assert (paid.event, paid.claim.state) == ("clock:review_ended", S.RELEASING)
+    for step in (
+        lambda: judgement.decline(theirs, ["C1"], "no", NOW, TERMS, criteria=CRITERIA),
+        lambda: judgement.human_fail(theirs, ["C1"], "no", NOW, TERMS, criteria=CRITERIA),
+    ):
+        assert refusal(step).code == "claim_state"
+    ours = judgement.verdict_given(claim, "unclear", NOW, TERMS).claim
+    (lapsed,) = clock(ours, (ours.unjudged_at_ms or 0), TERMS)
+    assert (lapsed.event, lapsed.claim.state) == ("clock:review_lapsed", S.REFUNDING)
+    human = judgement.verdict_given(replace(claim, acceptance="human"), "unclear", NOW, TERMS, by_poster=True).claim
+    assert human.escalated, "people decide what people were to decide"
+
+
 def test_a_failed_verdict_lists_what_failed_and_costs_a_revision() -> None:
     claim = judged("machine", "not_verified").claim
     assert (json.loads(claim.cited), claim.reason, claim.revisions_left) == (["C2"], "because", 1)

@@ -24,6 +24,7 @@ NOBODYS = {
     "key_id": f"key_{ULID}",
     "payout_id": f"pay_{ULID}",
     "review_id": f"rev_{ULID}",
+    "session_id": "0" * 64,
     "sha256": "sha256:" + "0" * 64,
     "trial_id": f"job_test_{ULID}",
 }

@@ -102,6 +102,7 @@ async def with_belongings(people: People) -> People:
     await people.ok("bob", "PUT", f"/agents/me/capabilities/{CAPABILITY}", form)
     ids["trial_id"] = (await people.ok("bob", "POST", "/agents/me/trials", {"capability_id": CAPABILITY}))["id"]
     ids["key_id"] = (await people.ok("bob", "GET", "/agents/me/keys"))["data"][0]["key_id"]
+    ids["session_id"] = (await people.ok("olga", "GET", "/operator/sessions"))["data"][0]["session_id"]
     _, done = await people.submitted()
     await people.ok("ann", "POST", f"/claims/{done}/accept")
     reviews = [

@@ -35,7 +35,7 @@ class Asked:
     """A task as one cycle asks for it. `attempt` counts from 1.
 
     `is_accepted`: the operator has accepted it. `weakened`: how the agent made it easier without leave; empty: it did
-    not. `digest` names the task in all that it asks.
+    not. `digest` names the task in all that it asks. `may_probe`: it may be measured by a probe that its hint names.
     """
 
     id: str
@@ -50,6 +50,7 @@ class Asked:
     max_attempts: int = 3
     every_s: int | None = None
     digest: str = ""
+    may_probe: bool = False
 
     def to_json(self) -> JsonObject:
         """The form kept in facts; `Asked(**…)` reads it."""
@@ -58,12 +59,16 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """When is asked: the instant, its date for the agent; `is_wake`: a scheduled wake is due; `is_forced`: the tier."""
+    """When is asked: the instant, its date for the agent; `is_wake`: a scheduled wake is due; `is_forced`: the tier.
+
+    `by_operator`: the accepted tasks were accepted by the operator, not by their first use.
+    """
 
     now_ms: int
     date: str
     is_wake: bool
     is_forced: bool
+    by_operator: bool = False
 
 
 def weakenings(accepted: Sequence[HeartbeatTask], given: Sequence[HeartbeatTask]) -> dict[str, str]:
@@ -141,6 +146,7 @@ def _asked(
         max_attempts=task.max_attempts,
         every_s=task.every_s,
         digest=digest,
+        may_probe=is_accepted and moment.by_operator,
     )
 
 

@@ -2,16 +2,20 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from earnest.accountability.asking import Asked
 from earnest.accountability.points import POINTS, Charge, Rule, rules_for
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.verification.verdict import Answer, Cause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskVerdict:
-    """The verdict on one task. `waits`: the operator has to decide. `rules` are what its points come from."""
+    """The verdict on one task. `waits`: the operator has to decide. `rules` are what its points come from.
+
+    `for_operator`: the reason as it is for them alone, where it holds what was measured of their world.
+    """
 
     task: str
     answer: Answer
@@ -22,6 +26,7 @@ class TaskVerdict:
     waits: bool = False
     by: str = ""
     rules: tuple[Rule, ...] = ()
+    for_operator: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "answer", Answer(self.answer))
@@ -50,11 +55,24 @@ class TaskVerdict:
             "waits": self.waits,
             "by": self.by,
             "rules": [rule.value for rule in self.rules],
+            "for_operator": self.for_operator,
         }
 
     def charges(self, sign: int = 1) -> list[Charge]:
         """Its points; with `sign` -1 they are taken back."""
         return [Charge(rule=rule, task=self.task, reason=self.reason, sign=sign) for rule in self.rules]
+
+
+BY_OPERATOR: Final = "operator"
+
+
+def feedback(asked: Iterable[Asked], verdicts: Iterable[TaskVerdict]) -> list[JsonValue]:
+    """What the agent is told, a line each: of what was not verified, and of what the operator has decided."""
+    return [
+        f"{one.id} (attempt {one.attempt} of {one.max_attempts}): {verdict.answer}: {verdict.reason}"
+        for one, verdict in zip(asked, verdicts, strict=True)
+        if verdict.answer is Answer.UNCLEAR or verdict.points < 0 or verdict.by == BY_OPERATOR
+    ]
 
 
 def ruled(asked: Asked, verdict: TaskVerdict, asserted: frozenset[str]) -> TaskVerdict:

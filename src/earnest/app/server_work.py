@@ -12,6 +12,7 @@ from earnest.foundation.errors import Unavailable
 from earnest.ledger.payout import MANUAL, STRIPE
 from earnest.runtime.accountability.judging import HeartbeatJudging
 from earnest.runtime.desk import Desk
+from earnest.runtime.market.artifacts import collect_artifacts
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.market.letters import Letters
 from earnest.runtime.market.market import Market
@@ -23,6 +24,7 @@ from earnest.runtime.timers import Timers
 STRIPE_KEY: Final = "EARNEST_STRIPE_KEY"
 PAYOUTS_LOOK_MS: Final = 10_000
 REPLIES_LOOK_MS: Final = 3_600_000
+ARTIFACTS_LOOK_MS: Final = 3_600_000
 _LOG: Final = logging.getLogger("earnest.work")
 
 Work: TypeAlias = Callable[[], Coroutine[None, None, None]]
@@ -42,6 +44,7 @@ def work_of(
         "presences": presences.run,
         "payouts": lambda: _tend(desk, rails),
         "replies": lambda: _forget(desk),
+        "artifacts": lambda: _collect(market),
     }
     if mailer is not None:
         work["letters"] = Letters(desk, mailer).run
@@ -71,3 +74,11 @@ async def _forget(desk: Desk) -> None:
         with suppress(Unavailable):
             await desk.forget_replies()
         await desk.clock.sleep_ms(REPLIES_LOOK_MS)
+
+
+async def _collect(market: Market) -> None:
+    """Remove artifacts that nobody has brought: at the start, and from time to time."""
+    while True:
+        with suppress(Unavailable):
+            await collect_artifacts(market)
+        await market.desk.clock.sleep_ms(ARTIFACTS_LOOK_MS)

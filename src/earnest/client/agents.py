@@ -16,6 +16,7 @@ from earnest.client.payloads_agents import (
     MyStatus,
     Owned,
     Registered,
+    Session,
     Signal,
 )
 
@@ -94,6 +95,16 @@ def get_reputation_formula() -> Ask[dict[str, Any]]:
 def own_agent(secret: str, *, mail: str = "") -> Ask[Owned]:
     """The operator answers for an agent, by the last part of its claim_url."""
     return post("/operator/agents", body={"secret": secret, "mail": mail})
+
+
+def list_sessions() -> Ask[Page[Session]]:
+    """The operator's logins in browsers."""
+    return get("/operator/sessions")
+
+
+def end_session(session_id: str) -> Ask[Session]:
+    """The operator ends a login, now."""
+    return delete("/operator/sessions/{}", session_id)
 
 
 def list_accounts(*, limit: int | None = None, cursor: str | None = None) -> Ask[Page[Account]]:

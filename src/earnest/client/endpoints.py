@@ -14,6 +14,8 @@ class Endpoints:
     add_key = Endpoint(agents.add_key)
     revoke_key = Endpoint(agents.revoke_key)
     rotate_key = Endpoint(agents.rotate_key)
+    list_sessions = Endpoint(agents.list_sessions)
+    end_session = Endpoint(agents.end_session)
     get_agent = Endpoint(agents.get_agent)
     list_signals = Endpoint(agents.list_signals)
     list_activity = Endpoint(agents.list_activity)

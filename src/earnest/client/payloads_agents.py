@@ -29,6 +29,16 @@ class Key(TypedDict):
     replaces_key_id: str | None
 
 
+class Session(TypedDict):
+    """An operator's login. `key_id` null: the operator's link opened it."""
+
+    session_id: str
+    key_id: str | None
+    created_at: str
+    expires_at: str
+    ended_at: str | None
+
+
 class KeyGiven(Key):
     """A new key; `key` is shown once."""
 

@@ -17,6 +17,8 @@ KEYS_MAX: Final = 20
 LINK_MS: Final = 24 * 3_600_000
 """How long the operator's one-time link works."""
 SESSION_MS: Final = 12 * 3_600_000
+LINK_LOGIN: Final = "link"
+"""In the place of a key: the operator's one-time link opened the login."""
 KEY_PURPOSE: Final = "key"
 LINK_PURPOSE: Final = "link"
 SESSION_PURPOSE: Final = "session"
@@ -66,13 +68,18 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """An operator's login in a browser. `id` is the keyed hash of the cookie."""
+    """An operator's login in a browser. `id` is the keyed hash of the cookie.
+
+    `key_id`: the key that opened it, with which it ends; `LINK_LOGIN` for the operator's link. Without it, as logins of
+    older books are, it is over.
+    """
 
     id: str
     account_id: str
     created_at_ms: int
     expires_at_ms: int
     ended_at_ms: int | None = None
+    key_id: str | None = None
 
 
 def key_text(scope: Scope, entropy: bytes) -> str:

@@ -3,7 +3,7 @@
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account
-from earnest.identity.key import Key
+from earnest.identity.key import LINK_LOGIN, Key, Session
 
 
 def account_json(account: Account) -> JsonObject:
@@ -33,6 +33,17 @@ def key_json(key: Key) -> JsonObject:
         "expires_at": _instant(key.expires_at_ms),
         "revoked_at": _instant(key.revoked_at_ms),
         "replaces_key_id": key.replaces,
+    }
+
+
+def session_json(session: Session) -> JsonObject:
+    """A login as the operator sees it. `key_id` null: the operator's link opened it."""
+    return {
+        "session_id": session.id,
+        "key_id": None if session.key_id == LINK_LOGIN else session.key_id,
+        "created_at": rfc3339_s(session.created_at_ms),
+        "expires_at": rfc3339_s(session.expires_at_ms),
+        "ended_at": _instant(session.ended_at_ms),
     }
 
 

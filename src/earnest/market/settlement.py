@@ -10,7 +10,7 @@ from typing import Final
 from earnest.ledger.accounts import available, clearing, escrow, external, fees, stake, treasury
 from earnest.ledger.transfer import Chain, ended, moved, reserved
 from earnest.market.capabilities.capability import Trial
-from earnest.market.claims.claim import Claim
+from earnest.market.claims.claim import Claim, weight_of
 from earnest.market.jobs.job import Job
 from earnest.market.terms import Terms
 
@@ -133,8 +133,8 @@ def trial_paid(trial: Trial, at_ms: int) -> Chain:
 
 
 def approved_bonus(claim: Claim, terms: Terms, at_ms: int) -> Chain:
-    """An approved ai$ job: worker and creator get a little each. Empty for other currencies."""
-    if claim.currency != OWN:
+    """An approved ai$ job: worker and creator get a little each. Empty for other currencies, and for no weight."""
+    if claim.currency != OWN or not weight_of(claim):
         return ()
     return (
         *_given(f"{claim.id}/bonus/seller", claim.seller, terms.approved_aid_micro, reason="bonus", at_ms=at_ms),

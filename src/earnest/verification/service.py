@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import copy
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -133,6 +134,12 @@ class Verifier:
     def probe_names(self) -> Collection[str]:
         """The probes that checks may name."""
         return self._probes.names if self._probes else ()
+
+    def without_probes(self) -> "Verifier":
+        """The same, with the same slots, for specs that may name no probe: there is none for them."""
+        other = copy.copy(self)
+        vars(other)["_probes"] = None
+        return other
 
     async def verify(
         self,

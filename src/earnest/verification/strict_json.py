@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections import Counter
 from typing import Final, NoReturn, TypeVar
 
@@ -9,6 +10,7 @@ from earnest.foundation.canonical import INTEGER_MAX, JsonValue
 
 JSON_BYTES_MAX: Final = 8 * 1024 * 1024
 JSON_DEPTH_MAX: Final = 64
+_STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 _Number = TypeVar("_Number", int, float)
 
@@ -51,6 +53,19 @@ def strict_json(data: bytes, *, is_exact: bool = False) -> JsonValue:
     check_depth(value)
     _check_text(text, value)
     return value
+
+
+def check_members(data: bytes, members_max: int) -> None:
+    """Raises `NotStrictJson` for more members and elements than that, before any of them is made.
+
+    Each but the first of an array or object follows a comma, and each array or object begins with a bracket.
+    """
+    if _marks(data) > members_max and _marks(_STRING.sub(b"", data)) > members_max:
+        raise NotStrictJson(f"more than {members_max} members and elements")
+
+
+def _marks(data: bytes) -> int:
+    return data.count(b",") + data.count(b"[") + data.count(b"{")
 
 
 def _object(pairs: list[tuple[str, JsonValue]]) -> JsonValue:

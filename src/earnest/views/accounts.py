@@ -8,11 +8,12 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, Status
 from earnest.identity.caller import Caller
-from earnest.identity.key import Key
-from earnest.identity.showing import account_json, key_json
+from earnest.identity.key import Key, Session
+from earnest.identity.showing import account_json, key_json, session_json
 
 _ACCOUNTS: Final = Rows(Account, "accounts")
 _KEYS: Final = Rows(Key, "keys")
+_SESSIONS: Final = Rows(Session, "sessions")
 KEYS_SHOWN_MAX: Final = 100
 
 NEEDS: Final = {
@@ -45,6 +46,14 @@ def my_keys(reader: Reader, account_id: str) -> JsonObject:
         reader, "account_id = ? ORDER BY created_at_ms DESC, id DESC LIMIT ?", (account_id, KEYS_SHOWN_MAX)
     )
     return {"data": [key_json(key) for key in found], "next_cursor": None}
+
+
+def my_sessions(reader: Reader, account_id: str) -> JsonObject:
+    """The newest logins of an operator, those that have ended too."""
+    found = _SESSIONS.where(
+        reader, "account_id = ? ORDER BY created_at_ms DESC, id DESC LIMIT ?", (account_id, KEYS_SHOWN_MAX)
+    )
+    return {"data": [session_json(session) for session in found], "next_cursor": None}
 
 
 def accounts(reader: Reader, after_id: str, limit: int) -> list[JsonObject]:

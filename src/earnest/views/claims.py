@@ -10,14 +10,16 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.claims.claim import Claim
-from earnest.market.claims.evidence import Submission
+from earnest.market.claims.evidence import MEASURED, Submission
 from earnest.market.claims.lifecycle import allowed_events
 
 _CLAIMS: Final = Rows(Claim, "claims")
 _SUBMISSIONS: Final = Rows(Submission, "submissions")
 
 
-def show_claim(reader: Reader, claim_id: str, viewer: str, *, sees_all: bool) -> JsonObject:
+def show_claim(
+    reader: Reader, claim_id: str, viewer: str, *, sees_all: bool, sees_measured: bool = False
+) -> JsonObject:
     """A claim with its submissions, newest first. Raises `Refused`: `not_found`, `not_a_party`."""
     claim = _CLAIMS.get(reader, claim_id)
     if claim is None:
@@ -25,7 +27,7 @@ def show_claim(reader: Reader, claim_id: str, viewer: str, *, sees_all: bool) ->
     if viewer not in {claim.seller, claim.buyer} and not sees_all:
         raise Refused("not_a_party", "only its two parties see a claim")
     submissions = _SUBMISSIONS.where(reader, "claim_id = ? ORDER BY revision DESC", (claim.id,))
-    return {**claim_json(claim), "submissions": [_submission(one) for one in submissions]}
+    return {**claim_json(claim), "submissions": [_submission(one, sees_measured=sees_measured) for one in submissions]}
 
 
 def list_claims(reader: Reader, viewer: str, *, role: str, after: str, limit: int) -> list[JsonObject]:
@@ -85,14 +87,17 @@ def claim_json(claim: Claim) -> JsonObject:
     }
 
 
-def _submission(submission: Submission) -> JsonObject:
+def _submission(submission: Submission, *, sees_measured: bool) -> JsonObject:
+    verdict = json.loads(submission.verdict) if submission.verdict else None
+    if verdict is not None and not sees_measured:
+        verdict.pop(MEASURED, None)
     return {
         "evidence_id": submission.id,
         "revision": submission.revision,
         "evidence_root": submission.root,
         "submitted_at": rfc3339_s(submission.submitted_at_ms),
         "items": json.loads(submission.manifest),
-        "verdict": json.loads(submission.verdict) if submission.verdict else None,
+        "verdict": verdict,
         "verdict_id": submission.verdict_id,
     }
 

@@ -49,7 +49,11 @@ _SUMS: Final = Rows(LedgerAccount, "ledger_accounts")
 _TRIALS: Final = Rows(Trial, "trials")
 
 _LIVE: Final = f"state IN ({', '.join(repr(state.value) for state in ClaimState if state not in TERMINAL)})"
-_SILENT: Final = f"acceptance IN ({', '.join(repr(word.value) for word in sorted(SILENT))})"
+_SILENT: Final = (
+    f"(acceptance IN ({', '.join(repr(word.value) for word in sorted(SILENT))})"
+    " OR (acceptance = 'machine' AND verdict = 'unclear' AND escalated = 0))"
+)
+"""As `is_the_buyers` says."""
 _HELD: Final = (
     "SELECT coalesce(sum(amount_micro), 0) FROM jobs WHERE creator = ? AND state IN ('open', 'taken') AND currency = ?"
 )

@@ -105,18 +105,24 @@ def list_heartbeats(reader: Reader, account_id: str, before: str, limit: int) ->
     return [heartbeat_json(one) for one in _HEARTBEATS.where(reader, where, (account_id, before or _LAST, limit))]
 
 
-def waiting_heartbeats(reader: Reader, account_id: str, after: str, limit: int) -> list[JsonObject]:
+def waiting_heartbeats(
+    reader: Reader, account_id: str, after: str, limit: int, *, sees_measured: bool
+) -> list[JsonObject]:
     """The operator's queue: heartbeats of one agent with tasks that wait for a verdict, the oldest first, whole."""
     where = "account_id = ? AND waiting > 0 AND id > ? ORDER BY id LIMIT ?"
-    return [_whole(one) for one in _HEARTBEATS.where(reader, where, (account_id, after, limit))]
+    return [
+        _whole(one, sees_measured=sees_measured) for one in _HEARTBEATS.where(reader, where, (account_id, after, limit))
+    ]
 
 
-def show_heartbeat(reader: Reader, heartbeat_id: str, account_id: str, *, sees_all: bool) -> JsonObject:
+def show_heartbeat(
+    reader: Reader, heartbeat_id: str, account_id: str, *, sees_all: bool, sees_measured: bool = False
+) -> JsonObject:
     """A heartbeat, for whose it is and for those who see all. Raises `Refused("not_found")`."""
     found = _HEARTBEATS.get(reader, heartbeat_id)
     if found is None or not (sees_all or found.account_id == account_id):
         raise Refused("not_found", f"there is no heartbeat {heartbeat_id[:80]!r}, or you may not know of it")
-    return _whole(found) if sees_all else heartbeat_json(found)
+    return _whole(found, sees_measured=sees_measured) if sees_all else heartbeat_json(found)
 
 
 def show_agreement(reader: Reader, account_id: str) -> JsonObject:
@@ -147,8 +153,11 @@ def show_agreement(reader: Reader, account_id: str) -> JsonObject:
     }
 
 
-def heartbeat_json(heartbeat: Heartbeat) -> JsonObject:
-    """What an agent is told of one of its heartbeats. Verdicts and what follows are there once it is judged."""
+def heartbeat_json(heartbeat: Heartbeat, *, sees_measured: bool = False) -> JsonObject:
+    """What an agent is told of one of its heartbeats. Verdicts and what follows are there once it is judged.
+
+    `sees_measured`: for the operator, whose world was measured.
+    """
     asked = [Asked(**one) for one in json.loads(heartbeat.asked)]
     verdicts = {one.task: one for one in (TaskVerdict(**each) for each in json.loads(heartbeat.verdicts))}
     return {
@@ -159,7 +168,7 @@ def heartbeat_json(heartbeat: Heartbeat) -> JsonObject:
         "date": heartbeat.date,
         "judged_at": None if heartbeat.judged_at_ms is None else rfc3339_s(heartbeat.judged_at_ms),
         "points": heartbeat.points,
-        "tasks": [_task(one, verdicts.get(one.id)) for one in asked],
+        "tasks": [_task(one, verdicts.get(one.id), sees_measured=sees_measured) for one in asked],
         "outcome": json.loads(heartbeat.outcome) or None,
     }
 
@@ -180,7 +189,7 @@ def _standing(duty: Duty | None, account_id: str, now_ms: int) -> tuple[Duty | N
     return None, Score(account_id=account_id), day
 
 
-def _whole(heartbeat: Heartbeat) -> JsonObject:
+def _whole(heartbeat: Heartbeat, *, sees_measured: bool) -> JsonObject:
     """With what was handed in."""
     handed_in: Iterable[tuple[str, JsonValue]] = (
         ("reply", heartbeat.reply),
@@ -188,10 +197,11 @@ def _whole(heartbeat: Heartbeat) -> JsonObject:
         ("artifacts", json.loads(heartbeat.artifacts)),
         ("claims", json.loads(heartbeat.claims)),
     )
-    return {**heartbeat_json(heartbeat), **dict(handed_in)}
+    return {**heartbeat_json(heartbeat, sees_measured=sees_measured), **dict(handed_in)}
 
 
-def _task(asked: Asked, verdict: TaskVerdict | None) -> JsonObject:
+def _task(asked: Asked, verdict: TaskVerdict | None, *, sees_measured: bool) -> JsonObject:
+    told = "" if verdict is None else (sees_measured and verdict.for_operator) or verdict.reason
     return {
         "id": asked.id,
         "description": asked.description,
@@ -202,7 +212,7 @@ def _task(asked: Asked, verdict: TaskVerdict | None) -> JsonObject:
         "max_attempts": asked.max_attempts,
         "verdict": None if verdict is None else verdict.answer.value,
         "cause": None if verdict is None or verdict.cause is None else verdict.cause.value,
-        "reason": None if verdict is None else verdict.reason,
+        "reason": None if verdict is None else told,
         "contradiction": verdict is not None and verdict.contradiction,
         "waits": verdict is not None and verdict.waits,
         "rules": [] if verdict is None else [{"rule": rule.value, "points": POINTS[rule]} for rule in verdict.rules],

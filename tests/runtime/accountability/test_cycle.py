@@ -41,7 +41,7 @@ def test_a_skipped_task_costs_and_says_why_and_which_attempt_it_was(duty: Duty) 
     heartbeat = duty.cycle(MAIL, reply="")
     assert duty.rules(heartbeat) == {"mail": ["not_verified"]}
     (said,) = json.loads(heartbeat.outcome)["feedback"]
-    assert said.startswith("mail (attempt 1 of 3): not_verified: the probe 'mail_count' measured 0")
+    assert said.startswith("mail (attempt 1 of 3): not_verified: the probe finds it not met")
 
 
 def test_a_claim_that_was_measured_to_be_false_costs_45(duty: Duty) -> None:
@@ -59,11 +59,11 @@ def test_without_a_contract_there_is_nothing_to_do(duty: Duty) -> None:
 
 
 def test_the_first_contract_that_is_shown_holds_until_the_operator_accepts_one(duty: Duty) -> None:
-    assert duty.cycle(MAIL).points == 10
+    assert duty.rules(duty.cycle(MAIL)) == {"mail": ["unclear_verifier"]}, "no probe runs for it"
     assert duty.agreement.pinned_by == "first_use"
     duty.cycle(NEWS)
     assert list(json.loads(duty.agreement.weakened)) == ["mail"]
-    assert duty.days[0].score == -5
+    assert duty.days[0].score == -15
     offered = duty.agreement.offered
     digest = duty.heartbeat(_newest(duty)).contract_digest
     duty.town.act(duty.operator, lambda entry: agree(entry, duty.agent.id, None, digest, {}))

@@ -29,9 +29,9 @@ def test_without_a_contract_nothing_of_it_is_shown(duty: Duty) -> None:
 
 def test_a_contract_that_nobody_has_accepted_is_shown_until_somebody_does(duty: Duty) -> None:
     duty.cycle(MAIL)
-    assert settled_by_a_person(duty) == {"contract_not_accepted"}
+    assert "contract_not_accepted" in settled_by_a_person(duty)
     duty.pin(MAIL)
-    assert settled_by_a_person(duty) == set()
+    assert "contract_not_accepted" not in settled_by_a_person(duty)
 
 
 def test_a_weakened_contract_is_shown_until_it_is_accepted_or_taken_back(duty: Duty) -> None:

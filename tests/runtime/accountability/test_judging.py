@@ -62,7 +62,7 @@ def test_the_reasons_of_many_tasks_find_room_in_one_fact(duty: Duty) -> None:
     duty.probes.values["mail_count"] = '"' * 3_000
     duty.pin(*(f"- [ ] t{n} | Look at box {n} | required | verify: mail_count" for n in range(400)))
     heartbeat = duty.cycle()
-    reasons = [len(one["reason"]) for one in json.loads(heartbeat.verdicts)]
+    reasons = [len(one["for_operator"]) for one in json.loads(heartbeat.verdicts)]
     assert (heartbeat.state, reasons) == (HeartbeatState.JUDGED, [REASONS_CHARACTERS_MAX // 400] * 400)
 
 
@@ -90,6 +90,7 @@ async def test_what_cannot_be_written_is_judged_later_and_not_at_once_for_ever(
     def failing(*_: object) -> None:
         raise Unavailable("the disk is full")
 
+    duty.pin(MAIL)
     duty.town.act(duty.agent, lambda entry: check_in(entry, _sent(MAIL), contract_of(contract(MAIL))))
     hint = duty.town.market.checked_in
     with monkeypatch.context() as patch:

@@ -36,7 +36,7 @@ def test_a_contract_that_is_swapped_between_the_question_and_the_answer_changes_
     duty.probes.values["mail_count"] = 0
     assert due(duty) == ["mail"]
     heartbeat = duty.cycle(LAZY, "- [x] easy | Breathe | required | verify: news_count")
-    assert duty.rules(heartbeat) == {"mail": ["weakened"], "easy": ["not_accepted"]}
+    assert duty.rules(heartbeat) == {"mail": ["weakened"], "easy": ["unclear_verifier"]}, "no probe runs for it"
     told = json.loads(heartbeat.verdicts)[0]
     assert (told["answer"], told["by"]) == ("not_verified", "")
     assert told["reason"].startswith("the contract was weakened without leave: ")
@@ -68,7 +68,9 @@ def test_an_id_that_only_looks_alike_takes_no_tasks_place(duty: Duty, given: str
     duty.probes.values["mail_count"] = 0
     rules = duty.rules(duty.cycle(given))
     assert rules["mail"] == [rule]
-    assert duty.days[0].score == -15 - 15 * (len(rules) - 1), "and the other one is asked for beside it"
+    beside = [rule for task, rule in rules.items() if task != "mail"]
+    assert beside == [["unclear_verifier"]] * (len(rules) - 1), "and the other one is asked for beside it"
+    assert duty.days[0].score == -15
 
 
 @pytest.mark.parametrize("every", ["1m", "31d"])
@@ -103,7 +105,7 @@ def test_two_tasks_that_exchange_their_hints_are_both_weakened(duty: Duty) -> No
 def test_a_trivial_task_of_the_same_id_above_the_promise_does_not_stand_for_it(duty: Duty) -> None:
     duty.pin(MAIL)
     rules = duty.rules(duty.cycle("- [x] mail | Breathe | required | verify: news_count", MAIL))
-    assert rules == {"mail": ["weakened"], "mail-2": ["not_accepted"]}
+    assert rules == {"mail": ["weakened"], "mail-2": ["unclear_verifier"]}
 
 
 def test_a_promise_that_is_pushed_out_of_what_is_read_is_broken(duty: Duty) -> None:

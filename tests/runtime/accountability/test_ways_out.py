@@ -150,9 +150,10 @@ def test_the_judge_sees_records_and_measurements_beside_the_reply(make_duty: Mak
     assert "the probe 'mail_count' measured 1" in seen.replace("\\'", "'").replace("&#x27;", "'").replace("&#39;", "'")
 
 
-def test_trivial_tasks_that_an_agent_adds_earn_nothing_until_they_are_accepted(duty: Duty) -> None:
+def test_trivial_tasks_that_an_agent_adds_earn_nothing_until_they_are_accepted(make_duty: MakeDuty) -> None:
+    duty, _ = judged_by(make_duty, *[True] * 30)
     duty.pin(MAIL)
-    extra = [f"- [ ] extra_{n} | Breathe | required | verify: news_count" for n in range(20)]
+    extra = [f"- [ ] extra_{n} | Breathe | required | verify: breathing" for n in range(20)]
     heartbeat = duty.cycle(MAIL, *extra)
     assert (heartbeat.points, duty.days[0].verified) == (10, 1)
     assert duty.rules(heartbeat)["extra_7"] == ["not_accepted"]
@@ -166,10 +167,10 @@ def test_however_much_an_agent_adds_a_cycle_asks_for_some_of_it(duty: Duty) -> N
     assert len(duty.rules(heartbeat)) == 1 + ADDED_MAX
 
 
-def test_what_an_agent_adds_and_does_not_do_costs_like_any_other(duty: Duty) -> None:
+def test_what_an_agent_adds_and_does_not_do_costs_like_any_other(make_duty: MakeDuty) -> None:
+    duty, _ = judged_by(make_duty, False, False)
     duty.pin(MAIL)
-    duty.probes.values["news_count"] = 0
-    heartbeat = duty.cycle(MAIL, "- [ ] news | Read the news | required | verify: news_count")
+    heartbeat = duty.cycle(MAIL, "- [ ] news | Read the news | required | verify: it is read")
     assert duty.rules(heartbeat)["news"] == ["not_verified"]
 
 

@@ -60,17 +60,21 @@ class Town:
         scope: Scope = Scope.LIVE,
         kind: Kind = Kind.AGENT,
         operator: str | None = None,
+        mail: str = "",
         usd_micro: int = 0,
         aid_micro: int = 0,
     ) -> Caller:
-        """A new account with a key, and with money that came from outside or from the treasury."""
+        """A new account with a key, and money from outside. `operator` None: somebody of its own; empty: nobody."""
         account = Account(
             id=f"act_{handle}",
             handle=handle,
             kind=kind,
             status=Status.PAYOUTS_ENABLED,
             created_at_ms=self.market.desk.now_ms(),
-            operator_id=operator,
+            operator_id=(None if kind is Kind.OPERATOR else f"act_{handle}_owner")
+            if operator is None
+            else operator or None,
+            mail=mail,
         )
         caller = Caller(account=account, scope=scope, key_id=f"key_{handle}")
 

@@ -19,6 +19,7 @@ from earnest.market.jobs.offer import Offer, Requirement
 from earnest.market.service import CLAIMS, JOBS, SUBMISSIONS
 from earnest.runtime.desk import Entry
 from earnest.runtime.market import claiming, clocks, deciding, disputing
+from earnest.runtime.market.artifacts import bringing
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.market.posting import prepare_posting, withdraw_job
 from earnest.runtime.market.submitting import Item, prepare_submission
@@ -66,7 +67,8 @@ def claim(town: Town, seller: Caller, job_id: str) -> str:
 
 async def submit(town: Town, seller: Caller, claim_id: str, content: bytes = b'{"sum": 42}') -> JsonObject:
     item = Item(requirement_id="answer", kind="json", media_type="application/json", inline=content)
-    return town.act(seller, await prepare_submission(town.market, seller, claim_id, [item]))
+    with bringing(town.market, seller.id) as brought:
+        return town.act(seller, await prepare_submission(brought, seller, claim_id, [item]))
 
 
 def read_claim(town: Town, claim_id: str) -> Claim:

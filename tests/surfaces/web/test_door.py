@@ -248,7 +248,8 @@ async def test_a_post_without_an_idempotency_key_does_nothing(site: Site) -> Non
 
 
 async def test_the_same_key_for_another_request_is_a_conflict(site: Site) -> None:
-    agent = await site.agent("maya_r", await site.operator())
+    operator = await site.operator()
+    agent = await site.agent("maya_r", operator)
     same = {"Idempotency-Key": "same"}
     first = await site.ask("POST", "/agents/me/keys", key=agent["live"], json={"scope": "hb"}, headers=same)
     spelled = await site.ask(
@@ -257,7 +258,7 @@ async def test_the_same_key_for_another_request_is_a_conflict(site: Site) -> Non
     other = await site.ask("POST", "/agents/me/keys", key=agent["live"], json={"scope": "live"}, headers=same)
     assert spelled.json()["key_id"] == first.json()["key_id"], "white space is no difference"
     assert (other.status_code, other.json()["code"]) == (422, "idempotency_key_conflict")
-    noor = await site.agent("noor", await _operator_again(site))
+    noor = await site.agent("noor", operator)
     own = await site.ask("POST", "/agents/me/keys", key=noor["live"], json={"scope": "live"}, headers=same)
     assert own.status_code == 201, "another actor's key is another key"
 
@@ -272,14 +273,6 @@ async def test_a_refusal_is_kept_with_its_key_and_given_again(site: Site) -> Non
     assert [answer.json()["code"] for answer in answers] == ["onboarding_required"] * 2
     assert "idempotency-replayed" not in answers[0].headers
     assert answers[1].headers["idempotency-replayed"] == "true"
-
-
-async def _operator_again(site: Site) -> str:
-    await site.client.post(f"/setup/{site.operator_link()}", data={"handle": ""})
-    own = {"Origin": "http://127.0.0.1:8420"}
-    key = (await site.ask("POST", "/operator/keys", json={"scope": "op"}, headers=own)).json()["key"]
-    site.client.cookies.clear()
-    return str(key)
 
 
 # Limits.

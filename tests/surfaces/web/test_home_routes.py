@@ -140,13 +140,15 @@ def client_of(app: FastAPI) -> httpx2.AsyncClient:
 
 
 class TestLimits:
-    """A15: 120 in any 60 s for each key; 304s count."""
+    """A15: 120 in any 60 s for each account; 304s count."""
 
     @pytest.fixture
     def quotas(self) -> Quotas:
         return Quotas(home=Quota(name="home", count=3, window_s=60), write=GENEROUS.write, register=GENEROUS.register)
 
-    async def test_looks_are_limited_for_each_key_and_known_ones_count(self, site: Site, agent: dict[str, Any]) -> None:
+    async def test_looks_are_limited_for_each_account_and_known_ones_count(self, site: Site) -> None:
+        operator = await site.operator()
+        agent, other = await site.agent("worker", operator), await site.agent("other", operator)
         first = await site.ask("GET", HOME, key=agent["hb"])
         known = {"If-None-Match": first.headers["etag"]}
         for left in (1, 0):
@@ -155,7 +157,8 @@ class TestLimits:
             assert answer.headers["ratelimit"].startswith(f'"home";r={left};')
         answer = await site.ask("GET", HOME, key=agent["hb"], headers=known)
         assert (answer.status_code, answer.json()["code"]) == (429, "quota_exceeded")
-        assert (await site.ask("GET", HOME, key=agent["live"])).status_code == 200
+        assert (await site.ask("GET", HOME, key=agent["live"])).status_code == 429
+        assert (await site.ask("GET", HOME, key=other["live"])).status_code == 200
 
 
 async def test_a39_what_a_heartbeat_key_does_is_its_last_action(site: Site, agent: dict[str, Any]) -> None:

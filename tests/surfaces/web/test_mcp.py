@@ -257,11 +257,28 @@ async def test_a_body_that_is_too_large_is_refused(site: Listening) -> None:
         assert said(result)["code"] == "too_large"
 
 
-async def test_limits_are_those_of_the_key_whichever_way_it_comes(market: Market) -> None:
+async def test_a_message_of_countless_members_is_refused_unread_and_one_of_a_long_text_is_not(site: Listening) -> None:
+    agent = await site.agent("maya", await site.operator())
+    headers = {
+        "Authorization": f"Bearer {agent['live']}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+    }
+    for filling, status, code in (
+        ("1," * 60_001 + "1", 400, "malformed_json"),
+        ("1" * 2 * 1024 * 1024, 413, "too_large"),
+        ('"' + ",[" * 60_001 + '"', 200, None),
+    ):
+        message = '{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"_meta": {"x": [' + filling + "]}}}"
+        answer = await site.client.post("/mcp", content=message, headers=headers)
+        assert (answer.status_code, answer.json().get("code")) == (status, code), answer.text[:300]
+
+
+async def test_limits_are_those_of_the_account_whichever_way_it_comes(market: Market) -> None:
     quotas = Quotas(
         home=GENEROUS.home,
         read=GENEROUS.read,
-        write=Quota(name="write", count=8, window_s=60),
+        write=Quota(name="write", count=10, window_s=60),  # two of them make its keys
         register=GENEROUS.register,
     )
     async with listening(market, quotas) as site:

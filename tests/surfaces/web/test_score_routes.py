@@ -126,6 +126,18 @@ async def test_a_check_in_has_one_effect_however_often_it_is_sent(site: Site, pe
     assert len(page["data"]) == 1
 
 
+@pytest.mark.parametrize("verdict", ["verified", "not_verified"])
+async def test_what_the_operator_decided_is_told_with_what_is_due(
+    site: Site, people: dict[str, Any], verdict: str
+) -> None:
+    name = (await checked_in(site, people["hb"]))["heartbeat_id"]
+    said = {"task": "call", "verdict": verdict, "reason": "She told me."}
+    path = f"/operator/heartbeats/{name}/decide"
+    assert (await site.ask("POST", path, key=people["operator"], json=said)).status_code == 200
+    due = (await site.ask("GET", "/agents/me/heartbeats/due", key=people["hb"])).json()
+    assert due["feedback"] == [f"call (attempt 1 of 3): {verdict}: She told me."]
+
+
 async def test_what_is_due_is_told_before_the_work(site: Site, people: dict[str, Any]) -> None:
     await checked_in(site, people["hb"])
     due = (await site.ask("GET", "/agents/me/heartbeats/due", key=people["hb"])).json()

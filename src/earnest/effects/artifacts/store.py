@@ -6,8 +6,8 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
@@ -42,6 +42,8 @@ class ArtifactStore:
         self.limits = limits or ArtifactLimits()
         self._folder = folder
         self._expected: Counter[str] = Counter()
+        self._held: Counter[str] = Counter()
+        self._doubts: list[list[str]] = [[], []]
         self._arriving = folder / "arriving"
         self._arriving.mkdir(mode=0o700, parents=True, exist_ok=True)
         for half in self._arriving.iterdir():  # what a crash cut off
@@ -50,9 +52,12 @@ class ArtifactStore:
             (folder / f"{number:02x}").mkdir(mode=0o700, exist_ok=True)
         _sync(folder)
 
-    async def put(self, content: bytes | AsyncIterator[bytes], bytes_max: int | None = None) -> Stored:
+    async def put(
+        self, content: bytes | AsyncIterator[bytes], bytes_max: int | None = None, *, held: list[str] | None = None
+    ) -> Stored:
         """Keep a content; it is on the disk when this returns. The same content again changes nothing.
 
+        Its digest is added to `held` and is not collected until that is given to `let_go` or `doubt`.
         Raises `Refused("too_large")` past `bytes_max` (never more than the limit of an item), `Unavailable` where the
         disk takes no more. Cancelled or cut off, nothing stays.
         """
@@ -62,12 +67,51 @@ class ArtifactStore:
             try:
                 with os.fdopen(handle, "wb") as file:
                     stored = await _write(file, content, limit)
+                    if held is not None:  # before it lies there
+                        held.append(stored.sha256)
+                        self._held[stored.sha256] += 1
                     await asyncio.to_thread(_settle, file, Path(half), self._place(stored.sha256))
             finally:
                 _discard(Path(half))
         except OSError as error:
             raise Unavailable(f"the artifact could not be kept: {error.strerror or error}") from error
         return stored
+
+    def let_go(self, held: Iterable[str], is_named: Callable[[str], bool]) -> None:
+        """What was held is held no more, and what of it nobody names is removed."""
+        for sha256 in held:
+            self._held[sha256] -= 1
+            with suppress(OSError):  # collected later
+                self.collect(sha256, is_named)
+        self._held += Counter()
+
+    def doubt(self, held: Iterable[str]) -> None:
+        """Hold on to what may yet come to be named: until the second `forget_doubts` from now."""
+        self._doubts[-1].extend(held)
+
+    def forget_doubts(self) -> None:
+        """Let go of what was in doubt at the last call already, removing nothing."""
+        self._held.subtract(self._doubts[0])
+        self._held += Counter()
+        self._doubts = [self._doubts[1], []]
+
+    def lying(self, number: int) -> list[str]:
+        """The digests of what lies in one of the 256 folders. Raises `Unavailable` for a disk that cannot be read."""
+        half = f"{number:02x}"
+        try:
+            return [f"sha256:{half}{path.name}" for path in (self._folder / half).iterdir()]
+        except OSError as error:
+            raise Unavailable(f"the artifacts cannot be looked at: {error.strerror or error}") from error
+
+    def collect(self, sha256: str, is_named: Callable[[str], bool]) -> bool:
+        """Remove a content that nobody holds or names; True where it was removed. In the event loop's thread only.
+
+        Nothing comes between the question and the removal, and whoever puts the same again holds it first.
+        """
+        if self._held[sha256] > 0 or _DIGEST.fullmatch(sha256) is None or is_named(sha256):
+            return False
+        self._place(sha256).unlink(missing_ok=True)
+        return True
 
     @contextmanager
     def expecting(self, owner: str, room_bytes: int, size_bytes: int) -> Iterator[int]:

@@ -26,10 +26,14 @@ _TESTED: Final = frozenset({"passed", "failed", "expired"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What test jobs show of a capability. `generators` and `hidden` count passed ones only."""
+    """What test jobs show of a capability. `generators` and `hidden` count passed ones only.
+
+    `all_passed` of `all_ended`: the agent's own in this category over 90 days, under whatever id, class and model.
+    """
 
     passed: int
-    failed: int
+    all_passed: int
+    all_ended: int
     generators: int
     hidden: int
 
@@ -40,7 +44,7 @@ class Shown:
             self.passed >= PASSED_MIN
             and self.generators >= GENERATORS_MIN
             and self.hidden >= HIDDEN_MIN
-            and 100 * self.passed >= PASS_PERCENT_MIN * (self.passed + self.failed)
+            and 100 * self.all_passed >= PASS_PERCENT_MIN * self.all_ended
         )
 
 
@@ -53,20 +57,30 @@ def counted_since_ms(capability: Capability, now_ms: int) -> int:
 
 
 def shown(capability: Capability, trials: Iterable[Trial], now_ms: int) -> Shown:
-    """What those show that count: begun since then, ended, and by the model that is declared now."""
-    since_ms = counted_since_ms(capability, now_ms)
-    counted = [
+    """What those show that count: of this capability, begun since then, and by the model that is declared now.
+
+    The share of those that were passed is over all, so that no other name or declaration leaves failures behind.
+    """
+    window_ms, since_ms = now_ms - WINDOW_S * _SECOND_MS, counted_since_ms(capability, now_ms)
+    ended = [
         trial
         for trial in trials
+        if (trial.account_id, trial.category) == (capability.account_id, capability.category)
+        and trial.started_at_ms >= window_ms
+        and trial.state in _TESTED
+    ]
+    all_passed = [trial for trial in ended if trial.state == "passed"]
+    passed = [
+        trial
+        for trial in all_passed
         if trial.capability_id == capability.id
         and trial.model_fingerprint == capability.model_fingerprint
         and trial.started_at_ms >= since_ms
-        and trial.state in _TESTED
     ]
-    passed = [trial for trial in counted if trial.state == "passed"]
     return Shown(
         passed=len(passed),
-        failed=len(counted) - len(passed),
+        all_passed=len(all_passed),
+        all_ended=len(ended),
         generators=len({trial.generator for trial in passed}),
         hidden=sum(trial.hidden for trial in passed),
     )

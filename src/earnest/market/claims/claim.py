@@ -59,8 +59,8 @@ class Claim:
     `unjudged_at_ms`: when work is given back that whoever decides has not judged.
     `settle_at_ms`: when its money is moved, or moved again after `settle_tries` failures. `submissions`: how often
     evidence was handed in since work was last asked for. `cited` (JSON list): criterion ids that the last change
-    request or decline names. `related`: both sides belong to one operator. `clears_at_ms`: when the seller's money
-    leaves clearing. `wake_ms`: when the clock looks at it next.
+    request or decline names. `related`: both sides have one owner, or one has none. `clears_at_ms`: when the seller's
+    money leaves clearing. `wake_ms`: when the clock looks at it next.
     """
 
     id: str
@@ -121,6 +121,11 @@ class Claim:
         object.__setattr__(self, "state", ClaimState(self.state))
         for name in ("auto_extend", "late", "escalated", "extended", "related", "cleared"):
             object.__setattr__(self, name, bool(getattr(self, name)))
+
+
+def weight_of(claim: Claim) -> int:
+    """What its end counts for trust and for gifts: 0 for free work and for what related parties do, else 1."""
+    return 0 if claim.related or claim.amount_micro == 0 else 1
 
 
 def role_of(claim: Claim, account_id: str, *roles: Actor) -> Actor:

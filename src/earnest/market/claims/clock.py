@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from earnest.market.claims.claim import Actor, Claim
+from earnest.market.claims.claim import SECOND_MS, Actor, Claim
 from earnest.market.claims.deadlines import OPERATOR_ASKED, next_deadline, with_wake
 from earnest.market.claims.judgement import turned_down
 from earnest.market.claims.moving import Moved, begin
@@ -43,6 +43,8 @@ def _after(claim: Claim, event: str, now_ms: int, terms: Terms) -> Claim:
     match event:
         case "clock:review_lapsed":
             return replace(claim, reason="unjudged")
+        case "clock:revise_ended" if claim.verdict == Answer.VERIFIED:
+            return _verified_again(claim, now_ms, terms)
         case "clock:revise_ended":
             return turned_down(claim, Actor.CLOCK, (), "no revision came in time", now_ms=now_ms, terms=terms)
         case "clock:ruling_default_pay":
@@ -51,6 +53,13 @@ def _after(claim: Claim, event: str, now_ms: int, terms: Terms) -> Claim:
             return replace(claim, frozen="")
         case _:
             return claim
+
+
+def _verified_again(claim: Claim, now_ms: int, terms: Terms) -> Claim:
+    """Work that a machine has verified stays so where no revision came: its review goes on, a while at least."""
+    ends_ms = max(claim.review_ends_at_ms or 0, now_ms + terms.resume_min_s * SECOND_MS)
+    unjudged_ms = ends_ms + terms.unjudged_s * SECOND_MS
+    return replace(claim, revise_by_ms=None, review_ends_at_ms=ends_ms, unjudged_at_ms=unjudged_ms)
 
 
 def _paid_by_default(claim: Claim) -> Claim:

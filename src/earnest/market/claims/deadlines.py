@@ -42,9 +42,15 @@ def deadline(claim: Claim) -> Deadline | None:
             return None
 
 
+def is_the_buyers(claim: Claim) -> bool:
+    """True where the buyer's silence accepts: they do, or their own files or probes left the machine unable to tell."""
+    by_their_fault = claim.acceptance == Acceptance.MACHINE and claim.verdict == Answer.UNCLEAR and not claim.escalated
+    return claim.acceptance in SILENT or by_their_fault
+
+
 def _review_deadline(claim: Claim) -> Deadline:
     """Silence of who accepts releases. Where a machine or the operator decides, and after a no, it refunds later."""
-    if claim.acceptance in SILENT and claim.last_verdict != Answer.NOT_VERIFIED:
+    if is_the_buyers(claim) and claim.last_verdict != Answer.NOT_VERIFIED:
         return Deadline(at_ms=_known(claim.review_ends_at_ms), event="clock:review_ended")
     return Deadline(at_ms=_known(claim.unjudged_at_ms), event="clock:review_lapsed")
 

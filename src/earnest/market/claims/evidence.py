@@ -1,6 +1,12 @@
 """What was handed in for a claim?"""
 
 from dataclasses import dataclass
+from typing import Final
+
+BY_POSTER: Final = "by_poster"
+"""The member of a verdict that is there, and true, where the poster's files or probes left nothing to judge by."""
+MEASURED: Final = "measured"
+"""The member of a verdict that is for the operator alone: by criterion, what a probe measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,12 +16,21 @@ from earnest.verification.verdict import Answer
 
 
 def verdict_given(
-    claim: Claim, answer: str, now_ms: int, terms: Terms, *, failed: Sequence[str] = (), reason: str = ""
+    claim: Claim,
+    answer: str,
+    now_ms: int,
+    terms: Terms,
+    *,
+    failed: Sequence[str] = (),
+    reason: str = "",
+    by_poster: bool = False,
 ) -> Moved:
     """The machine has judged the current revision. `failed`: ids of the criteria that it says are not met.
 
     A yes pays where machines accept, else it waits for who does. A no sends back while revisions are left, then it
-    declines. Unclear never pays and never punishes. Raises `ValueError` for what is no `Answer`.
+    declines. Unclear never pays and never punishes; where a machine was to decide, the operator is asked, but not
+    about what is unclear by the poster's fault (`by_poster`): then their silence accepts.
+    Raises `ValueError` for what is no `Answer`.
     """
     if answer not in list(Answer):
         raise ValueError(f"{answer!r} is no answer of a verdict")
@@ -33,7 +42,9 @@ def verdict_given(
             event = "verifier_fail_final"
             after = turned_down(judged, Actor.VERIFIER, failed, reason, now_ms=now_ms, terms=terms)
     elif answer == Answer.UNCLEAR:
-        event, after = "verifier_unclear", replace(judged, escalated=claim.acceptance not in SILENT)
+        is_the_posters = by_poster and claim.acceptance == Acceptance.MACHINE
+        escalated = claim.acceptance not in SILENT and not is_the_posters
+        event, after = "verifier_unclear", replace(judged, escalated=escalated)
     elif claim.acceptance == Acceptance.MACHINE:
         event, after = "verifier_pass_final", judged
     else:

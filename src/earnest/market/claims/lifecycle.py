@@ -9,6 +9,7 @@ from typing import Any, Final
 from earnest.foundation.errors import Refused
 from earnest.market.claims.claim import Actor, Claim, ClaimState
 from earnest.market.claims.freezing import frozen
+from earnest.verification.verdict import Answer
 
 SAME: Final = "same"
 PREVIOUS: Final = "previous"
@@ -47,15 +48,19 @@ def _transition(row: Mapping[str, Any]) -> Transition:
 
 _TABLE: Final = json.loads(files("earnest.market.claims").joinpath("claims_fsm.json").read_text(encoding="utf-8"))
 TRANSITIONS: Final = tuple(_transition(row) for row in _TABLE["transitions"])
-_ROWS: Final = {(source, row.event): row for row in TRANSITIONS for source in row.sources}
+_ROWS: Final = {
+    (source, row.event, row.target is ClaimState.VERIFIED and row.event == "clock:revise_ended"): row
+    for row in TRANSITIONS
+    for source in row.sources
+}
 
 
-def transition(state: ClaimState, event: str) -> Transition:
-    """The row for an event in a state.
+def transition(state: ClaimState, event: str, *, was_verified: bool = False) -> Transition:
+    """The row for an event in a state; of two, that whose guard is `was_verified` where the work is.
 
     Raises `Refused`: `claim_expired` for one that has expired, else `claim_state` with `state` and `allowed_events`.
     """
-    row = _ROWS.get((state, event))
+    row = _ROWS.get((state, event, was_verified)) or _ROWS.get((state, event, False))
     if row is None:
         raise refusal(state, f"a claim that is {state} does not take the step {event!r}")
     return row
@@ -68,7 +73,7 @@ def allowed_events(state: ClaimState) -> tuple[str, ...]:
 
 def step(claim: Claim, event: str, actor: Actor) -> ClaimState:
     """The state that an event leads to. Raises `Refused` as `transition` does, and `not_a_party` for another's step."""
-    row = transition(claim.state, event)
+    row = transition(claim.state, event, was_verified=claim.verdict == Answer.VERIFIED)
     either = Actor.EITHER in row.actors and actor in {Actor.SELLER, Actor.BUYER}
     if actor not in row.actors and not either:
         raise Refused("not_a_party", f"{event} is a step of the {' or the '.join(sorted(row.actors))}")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from earnest.market.claims.claim import TERMINAL, Actor, Claim, ClaimState
+from earnest.market.claims.claim import TERMINAL, Actor, Claim, ClaimState, weight_of
 from earnest.market.claims.deadlines import deadline, with_wake
 from earnest.market.claims.lifecycle import refusal, step, transition
 from earnest.market.reviews.signal import Signal, SignalKind
@@ -70,5 +70,5 @@ def _signal(claim: Claim, kind: SignalKind, at_ms: int) -> Signal:
         kind=kind.value,
         claim_id=claim.id,
         at_ms=at_ms,
-        weight=0 if claim.related else 1,
+        weight=weight_of(claim),
     )

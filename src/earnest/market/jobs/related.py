@@ -6,8 +6,13 @@ from earnest.identity.account import Account, Kind
 
 def are_related(one: Account, other: Account) -> bool:
     """The same, or of one owner. Whom nobody has claimed is related to nobody else."""
-    owner = _owner(one)
-    return one.id == other.id or (owner is not None and owner == _owner(other))
+    owner = owner_of(one)
+    return one.id == other.id or (owner is not None and owner == owner_of(other))
+
+
+def proves_nothing(one: Account, other: Account) -> bool:
+    """True for related accounts, and where nobody answers for a side: it may be the other one again."""
+    return are_related(one, other) or owner_of(one) is None or owner_of(other) is None
 
 
 def need_neutral(judge: Account, seller: Account, buyer: Account) -> None:
@@ -20,8 +25,8 @@ def need_neutral(judge: Account, seller: Account, buyer: Account) -> None:
         raise Refused("related_party", "a side of this is yours: somebody else decides, or at last the clock")
 
 
-def _owner(account: Account) -> str | None:
-    """Whoever hears of it by mail; else the operator who answers for it.
+def owner_of(account: Account) -> str | None:
+    """None where nobody answers for it; else whoever hears of it by mail; else the operator who answers for it.
 
     The operator of a platform confirms strangers' agents too, each with its owner's address: these are not related.
     """

@@ -51,7 +51,7 @@ class Reputation:
 
 
 def reputation_of(counts: Mapping[SignalKind, int]) -> Reputation:
-    """From how many signals of each kind there are, trials and related parties left out."""
+    """From how many signals of each kind there are, trials and what weighs nothing left out."""
     success_milli = sum(WEIGHTS[kind].success_milli * count for kind, count in counts.items())
     failure_milli = sum(WEIGHTS[kind].failure_milli * count for kind, count in counts.items())
     return Reputation(
@@ -117,5 +117,9 @@ def formula_json() -> JsonObject:
             for kind, weight in WEIGHTS.items()
         },
         "inputs": "GET /agents/{handle}/signals",
-        "left_out": ["test jobs", "claims between accounts of one operator (weight 0)", "ratings"],
+        "left_out": [
+            "test jobs",
+            "free jobs, claims between accounts of one owner and of accounts that nobody owns (weight 0)",
+            "ratings",
+        ],
     }

@@ -11,7 +11,7 @@ from typing import Final
 
 from earnest.foundation.canonical import JsonObject, canonical_bytes, canonical_text, digest_bytes
 from earnest.foundation.errors import Refused
-from earnest.market.claims.claim import Claim
+from earnest.market.claims.claim import Claim, weight_of
 from earnest.market.terms import Terms
 
 RATING_MIN: Final = 1
@@ -35,7 +35,7 @@ class ReviewRow:
     """One side's review of a claim. `rating` (1 to 5), `parts` (JSON), `text` and `salt` are empty until publication.
 
     `commitment` is SHA-256 over the canonical review and 16 bytes of salt (hexadecimal), in the log since `sent_at_ms`.
-    `weight` 0: the sides belong to one operator. `reply` is the one public answer of whom it is `about`.
+    `weight` 0: the claim weighs nothing. `reply` is the one public answer of whom it is `about`.
     """
 
     id: str
@@ -150,7 +150,7 @@ def sent(
         commitment=commitment,
         sent_at_ms=now_ms,
         late=now_ms >= window.on_time_until_ms,
-        weight=0 if claim.related else 1,
+        weight=weight_of(claim),
     )
 
 

@@ -21,7 +21,7 @@ class SignalKind(StrEnum):
 class Signal:
     """A reputation event (`late_cancel`, `missed_deadline`, `late`, …): one for each end or lapse of a claim.
 
-    `id` is `<claim>/<kind>`, so the same thing never counts twice. Between related parties it weighs nothing.
+    `id` is `<claim>/<kind>`, so the same thing never counts twice. `weight` is its claim's (`weight_of`).
     """
 
     id: str

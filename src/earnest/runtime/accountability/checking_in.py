@@ -149,6 +149,7 @@ def asked_of(agreement: Agreement, score: Score, given: Contract | None, now_ms:
         date=max(date_of(now_ms, agreement.zone), score.date),
         is_wake=now_ms >= agreement.next_wake_ms,
         is_forced=score.is_forced,
+        by_operator=agreement.pinned_by != FIRST_USE,
     )
     is_same = given is None or given.digest == agreement.digest
     tasks = None if is_same or given is None else given.tasks

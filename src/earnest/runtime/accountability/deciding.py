@@ -11,15 +11,13 @@ from earnest.accountability.heartbeat import Heartbeat, Vote, vote_id
 from earnest.accountability.points import Charge, Rule
 from earnest.accountability.score import standing
 from earnest.accountability.service import AGREEMENTS, HEARTBEATS, SCORES, VOTES
-from earnest.accountability.verdicts import TaskVerdict, ruled
+from earnest.accountability.verdicts import BY_OPERATOR, TaskVerdict, feedback, ruled
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
 from earnest.runtime.accountability.booking import book, tell_of_exhausted
 from earnest.runtime.desk import Entry
 from earnest.verification.verdict import Answer
-
-BY_OPERATOR = "operator"
 
 
 def decide(entry: Entry, heartbeat_id: str, task: str, *, verified: bool, reason: str) -> JsonObject:
@@ -33,16 +31,19 @@ def decide(entry: Entry, heartbeat_id: str, task: str, *, verified: bool, reason
     old = next((one for one in verdicts if one.task == task and one.waits), None)
     if old is None:
         raise Refused("heartbeat_state", f"{task[:80]!r} of {heartbeat_id} does not wait for a verdict")
-    asked = next(one for one in (Asked(**each) for each in json.loads(heartbeat.asked)) if one.id == task)
+    all_asked = [Asked(**each) for each in json.loads(heartbeat.asked)]
+    asked = next(one for one in all_asked if one.id == task)
     asserted = frozenset(one["task"] for one in json.loads(heartbeat.claims) if one["done"] or one["values"])
     answer = Answer.VERIFIED if verified else Answer.NOT_VERIFIED
     new = ruled(asked, TaskVerdict(task=task, answer=answer, reason=reason, by=BY_OPERATOR), asserted)
     agreement = AGREEMENTS.find(entry.transaction, heartbeat.account_id)
     charges = [*old.charges(sign=-1), *new.charges()]
     booking = book(entry, agreement, charges, date=heartbeat.date, source=heartbeat.id)
+    decided = [new if one is old else one for one in verdicts]
     after = replace(
         heartbeat,
-        verdicts=canonical_text([(new if one is old else one).to_json() for one in verdicts]),
+        verdicts=canonical_text([one.to_json() for one in decided]),
+        outcome=canonical_text({**json.loads(heartbeat.outcome), "feedback": feedback(all_asked, decided)}),
         points=heartbeat.points + new.points - old.points,
         waiting=heartbeat.waiting - 1,
     )

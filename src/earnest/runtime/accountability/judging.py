@@ -15,7 +15,7 @@ from earnest.accountability.heartbeat import Heartbeat, HeartbeatState
 from earnest.accountability.interval import contract_interval_s
 from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS, Booking
 from earnest.accountability.tiers import message_of
-from earnest.accountability.verdicts import TaskVerdict, complete
+from earnest.accountability.verdicts import TaskVerdict, complete, feedback
 from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.identity.account import Account
@@ -110,9 +110,5 @@ def _outcome(
         "reward": score.reward.value,
         "message": message_of(score.penalty, score.reward),
         "interval_s": contract_interval_s(score.penalty, score.reward, agreement.interval_s),
-        "feedback": [
-            f"{one.id} (attempt {one.attempt} of {one.max_attempts}): {verdict.answer}: {verdict.reason}"
-            for one, verdict in zip(asked, verdicts, strict=True)
-            if verdict.answer is Answer.UNCLEAR or verdict.points < 0
-        ],
+        "feedback": feedback(asked, verdicts),
     }

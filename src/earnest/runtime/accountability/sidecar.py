@@ -21,10 +21,11 @@ from earnest.effects.workspace.snapshot import Snapshot, SnapshotLimits, snapsho
 from earnest.foundation.canonical import JsonValue, canonical_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.foundation.names import is_slug
+from earnest.runtime.probing import PROBE, told
 from earnest.verification.assertions import FILE_NAME, FORMAT
 from earnest.verification.plugin import Promise, Subject
 from earnest.verification.service import Verifier
-from earnest.verification.verdict import Answer, Cause, CriterionVerdict, Verdict
+from earnest.verification.verdict import Answer, Cause, CriterionVerdict
 
 REPLY: Final = "reply.md"
 RECORDS: Final = "records.txt"
@@ -37,7 +38,7 @@ REASONS_CHARACTERS_MAX: Final = 200_000
 TOGETHER_MAX: Final = 25
 """Criteria of one verdict: what a person is asked about one of them names all the others."""
 
-PROBE: Final = "probe"
+SILENCED: Final = "the judge saw what was measured, and its reason is the operator's to read"
 JUDGE: Final = "llm_judge"
 
 
@@ -71,7 +72,8 @@ class Sidecar:
     async def verdicts(self, heartbeat: Heartbeat, worker_model: str) -> Findings:
         """One for each task that can be judged. What our side cannot do is unclear, and costs nobody anything.
 
-        A probe measures the world: nothing that was handed in is laid out for it but what is claimed to be so.
+        A probe measures the world: nothing that was handed in is laid out for it but what is claimed to be so. What it
+        measured is for the operator, and so are the words of a judge who was shown it.
         """
         asked = [one for one in (Asked(**each) for each in json.loads(heartbeat.asked)) if not one.weakened]
         promise = Promise(text=_promise(asked), origin=heartbeat.id, worker_model=worker_model)
@@ -83,8 +85,10 @@ class Sidecar:
         found = await self._answered(probed, claims)
         work = partial(self._lay_out, heartbeat, claims)
         found |= await self._answered(checked, work)
-        truth = "Measured beside it:\n" + "".join(f"{task}: {one.reason}\n" for task, one in found.items())
-        return found | await self._answered(judged, partial(work, truth=truth))
+        measured = ((task, one.for_operator or one.reason) for task, one in found.items())
+        truth = "Measured beside it:\n" + "".join(f"{task}: {reason}\n" for task, reason in measured)
+        by_judge = await self._answered(judged, partial(work, truth=truth))
+        return found | (by_judge if not probed.criteria else {task: _silenced(one) for task, one in by_judge.items()})
 
     async def _answered(self, question: _Question, lay_out: LayOut) -> Findings:
         """What is found in a folder of its own, which is there as long as somebody looks."""
@@ -111,8 +115,8 @@ class Sidecar:
         waits = {review.criterion_id: review.why for review in verdict.reviews}
         characters = min(REASON_CHARACTERS_MAX, REASONS_CHARACTERS_MAX // len(question.asked))
         return {
-            task.id: _told(task, criterion, waits.get(criterion.id), verdict, characters)
-            for task, criterion in zip(question.tasks, verdict.criteria, strict=True)
+            task.id: _shortened(_told(task, criterion, found, waits.get(found.id), verdict.flags), characters)
+            for task, criterion, found in zip(question.tasks, question.criteria, verdict.criteria, strict=True)
         }
 
     def _criteria(
@@ -123,15 +127,15 @@ class Sidecar:
         for number, one in enumerate(asked, start=1):
             text = f"{one.description}{f' (to be told by: {one.verify})' if one.verify else ''}"
             text = text[:CRITERION_CHARACTERS_MAX]
-            check = self._named(one.verify)
+            check = self._named(one.verify, may_probe=one.may_probe)
             group = judged if check is None else probed if check.kind == PROBE else checked
             check = check or CheckSpec(kind=JUDGE, config={"files": [*paths, MEASURED], "criteria": [text]})
             group.append(Criterion(id=f"T{number}", text=text, check=check))
         return probed, checked, judged
 
-    def _named(self, hint: str) -> CheckSpec | None:
-        """The probe or check that a hint names; None: it is words for a judge."""
-        if hint in self._verifier.probe_names:
+    def _named(self, hint: str, *, may_probe: bool) -> CheckSpec | None:
+        """The probe or check that a hint names; None: it is words for a judge, as what names no probe is."""
+        if may_probe and hint in self._verifier.probe_names:
             return CheckSpec(kind=PROBE, config={"probe": hint})
         named = CheckSpec(kind=hint)
         return named if is_slug(hint) and hint != JUDGE and not self._verifier.check_faults(named) else None
@@ -173,20 +177,34 @@ def _paths(heartbeat: Heartbeat) -> list[str]:
     return [path for path, is_there in present if is_there]
 
 
-def _told(asked: Asked, found: CriterionVerdict, why: str | None, verdict: Verdict, characters: int) -> TaskVerdict:
+def _told(
+    asked: Asked, criterion: Criterion, found: CriterionVerdict, why: str | None, flags: Sequence[str]
+) -> TaskVerdict:
     """`why`: a person has to decide, and for what reason."""
     waits = why is not None and found.answer is Answer.UNCLEAR
-    reason = "; ".join([f"{why}: the operator has to decide", *verdict.flags]) if waits else found.reason
+    reason = "; ".join([f"{why}: the operator has to decide", *flags]) if waits else found.reason
+    reason, for_operator = told(criterion, found.answer, reason)
     return TaskVerdict(
         task=asked.id,
         answer=found.answer,
         cause=found.cause,
-        reason=reason[:characters],
+        reason=reason,
         contradiction=found.contradiction,
         evidence=found.evidence,
         waits=waits,
         by=found.check,
+        for_operator=for_operator,
     )
+
+
+def _shortened(one: TaskVerdict, characters: int) -> TaskVerdict:
+    return replace(one, reason=one.reason[:characters], for_operator=one.for_operator[:characters])
+
+
+def _silenced(one: TaskVerdict) -> TaskVerdict:
+    """The verdict of a judge that has seen what a probe measured: its words are for the operator."""
+    why = ": the operator has to decide" if one.waits else ""
+    return replace(one, reason=f"{SILENCED}{why}", for_operator=one.reason, evidence=())
 
 
 def _all_unclear(asked: Iterable[Asked], cause: Cause, reason: str) -> dict[str, TaskVerdict]:

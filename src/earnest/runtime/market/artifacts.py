@@ -1,14 +1,16 @@
 """Whose are the bytes in the store of artifacts, and who may read them?"""
 
+import asyncio
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from typing import Final
 
 from earnest.effects.artifacts.store import ArtifactLimits, Stored
 from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject
-from earnest.foundation.errors import Refused
+from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.caller import Caller, Scope
 from earnest.market.claims.artifact import Artifact, artifact_id
 from earnest.market.service import ARTIFACTS
@@ -62,6 +64,67 @@ def room_for(market: Market, account_id: str, size_bytes: int) -> Iterator[int]:
     brought = market.desk.database.read_sync(lambda reader: _brought_bytes(reader, account_id))
     with store.expecting(account_id, store.limits.owner_bytes - brought, size_bytes) as expected:
         yield expected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bringing:
+    """What an account brings with one request: until that is answered its room stays laid aside, and its bytes lie."""
+
+    market: Market
+    account_id: str
+    rooms: ExitStack
+    held: list[str] = field(default_factory=list)
+
+    async def put(self, content: bytes | AsyncIterator[bytes], size_bytes: int) -> Stored:
+        """Store something of at most `size_bytes`. Raises as `room_for` and the store do."""
+        room = self.rooms.enter_context(room_for(self.market, self.account_id, size_bytes))
+        return await self.market.artifacts.put(content, room, held=self.held)
+
+
+@contextmanager
+def bringing(market: Market, account_id: str) -> Iterator[Bringing]:
+    """Around a request from its first byte to its answer: what it brought and nobody then names is removed.
+
+    Where something broke on the way, the books may yet come to name it: it is left to `collect_artifacts`.
+    """
+    store, named = market.artifacts, _named(market)
+    with ExitStack() as rooms:
+        brought = Bringing(market=market, account_id=account_id, rooms=rooms)
+        try:
+            yield brought
+        except Refused:
+            store.let_go(brought.held, named)
+            raise
+        except BaseException:
+            store.doubt(brought.held)
+            raise
+        store.let_go(brought.held, named)
+
+
+async def collect_artifacts(market: Market) -> int:
+    """Remove what crashes and broken requests left in the store, and nobody has brought; how many.
+
+    Books that name nothing at all are not believed: they may be another store's. Raises `Unavailable`.
+    """
+    store, database, named = market.artifacts, market.desk.database, _named(market)
+    store.forget_doubts()
+    if not database.read_sync(lambda reader: any(ARTIFACTS.where(reader, "1 LIMIT 1", ()))):
+        return 0
+    collected = 0
+    for number in range(256):
+        for sha256 in await asyncio.to_thread(store.lying, number):
+            try:
+                collected += store.collect(sha256, named)
+            except OSError as error:
+                raise Unavailable(f"an artifact cannot be removed: {error.strerror or error}") from error
+            await asyncio.sleep(0)
+    return collected
+
+
+def _named(market: Market) -> Callable[[str], bool]:
+    """Whether anybody has brought a content."""
+    read = market.desk.database.read_sync
+    return lambda sha256: read(lambda reader: any(ARTIFACTS.where(reader, "sha256 = ? LIMIT 1", (sha256,))))
 
 
 def keep_artifact(entry: Entry, limits: ArtifactLimits, stored: Stored, media_type: str) -> Artifact:

@@ -9,7 +9,7 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
-from earnest.market.capabilities.badge import after_tests, after_time, after_work, counted_since_ms
+from earnest.market.capabilities.badge import WINDOW_S, after_tests, after_time, after_work
 from earnest.market.capabilities.capability import (
     Capability,
     CapabilityForm,
@@ -78,11 +78,10 @@ def revoke_capability(entry: Entry, capability_id: str, reason: str) -> JsonObje
 def look_after_trial(entry: Entry, terms: Terms, capability_id: str) -> Capability:
     """A test job of the capability has ended: the capability as it then is."""
     before = CAPABILITIES.find(entry.transaction, capability_id)
-    since_ms = counted_since_ms(before, entry.now_ms)
     trials = TRIALS.where(
         entry.transaction,
-        "capability_id = ? AND started_at_ms >= ? ORDER BY started_at_ms DESC LIMIT ?",
-        (capability_id, since_ms, TRIALS_READ_MAX),
+        "account_id = ? AND started_at_ms >= ? AND category = ? ORDER BY started_at_ms DESC LIMIT ?",
+        (before.account_id, entry.now_ms - WINDOW_S * 1_000, before.category, TRIALS_READ_MAX),
     )
     after = after_tests(before, trials, entry.now_ms, terms)
     if after != before:

@@ -17,7 +17,7 @@ from earnest.market.claims.moving import Moved
 from earnest.market.jobs.application import Application
 from earnest.market.jobs.capacity import need_room
 from earnest.market.jobs.job import Job, JobState, taken
-from earnest.market.jobs.related import are_related
+from earnest.market.jobs.related import proves_nothing
 from earnest.market.service import APPLICATIONS, CAPABILITIES, CLAIMS, JOBS, category
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Entry
@@ -45,7 +45,7 @@ def open_claim(entry: Entry, terms: Terms, job: Job, seller: str) -> Claim:
     parties = (ACCOUNTS.find(entry.transaction, seller), ACCOUNTS.find(entry.transaction, job.creator))
     if parties[0].status is Status.SUSPENDED:  # since they applied
         raise Refused("account_suspended", "the account is suspended: its operator knows why")
-    claim = working.open_claim(entry.new_id("clm"), job, seller, entry.now_ms, related=are_related(*parties))
+    claim = working.open_claim(entry.new_id("clm"), job, seller, entry.now_ms, related=proves_nothing(*parties))
     need_room(job, able, at_work, terms)
     touching = (job.creator, seller)
     CLAIMS.open(entry.transaction, entry.now_ms, claim, touching=touching, event="claim", by=seller)

@@ -9,7 +9,7 @@ from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.touches import touched
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
-from earnest.identity.key import KEY_PURPOSE, SESSION_PURPOSE, ends_at_ms, is_key_text
+from earnest.identity.key import KEY_PURPOSE, LINK_LOGIN, SESSION_PURPOSE, ends_at_ms, is_key_text
 from earnest.identity.secret import KeyedHash, same
 from earnest.identity.service import ACCOUNTS, KEYS, SESSIONS, WHO
 
@@ -77,10 +77,13 @@ class Doorkeeper:
 
     def _read_session(self, reader: Reader, digest: str, seq: int) -> _Known:
         session = SESSIONS.get(reader, digest)
-        if session is None or session.ended_at_ms is not None:
+        key = None if session is None else KEYS.get(reader, session.key_id or "")
+        if session is None or session.ended_at_ms is not None or (key is None and session.key_id != LINK_LOGIN):
             raise Refused("unknown_key", "this login has ended")
+        key_ends_ms = None if key is None else ends_at_ms(key)
+        ends_ms = session.expires_at_ms if key_ends_ms is None else min(session.expires_at_ms, key_ends_ms)
         caller = _caller(reader, session.account_id, Scope.OPERATOR, SESSION_KEY_ID)
-        return _known(reader, caller, session.expires_at_ms, seq)
+        return _known(reader, caller, ends_ms, seq)
 
 
 def _caller(reader: Reader, account_id: str, scope: Scope, key_id: str) -> Caller:

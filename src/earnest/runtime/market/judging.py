@@ -2,8 +2,8 @@
 
 import json
 import logging
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
@@ -14,8 +14,10 @@ from earnest.contracts.reader import Reader as SpecReader
 from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Broken, Refused, Unavailable
+from earnest.identity.account import Account
+from earnest.identity.service import ACCOUNTS
 from earnest.market.claims.claim import Claim, ClaimState
-from earnest.market.claims.evidence import Submission
+from earnest.market.claims.evidence import BY_POSTER, MEASURED, Submission
 from earnest.market.claims.judgement import verdict_given
 from earnest.market.jobs.job import Job
 from earnest.market.jobs.offer import WHOLE
@@ -23,17 +25,27 @@ from earnest.market.service import CLAIMS, JOBS, SUBMISSIONS
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.market import Market
-from earnest.runtime.market.posting import lay_out
+from earnest.runtime.market.posting import lay_out, need_owned
 from earnest.runtime.market.settling import advance
+from earnest.runtime.probing import is_probed, need_probes, told
 from earnest.runtime.waiting_work import WaitingWork
 from earnest.verification.plugin import Promise
-from earnest.verification.verdict import Answer, Verdict, verdict_to_json
+from earnest.verification.verdict import Answer, CriterionVerdict, Verdict, verdict_to_json
 
 REASON_CHARACTERS_MAX: Final = 2_000
 CRITERIA_KEPT_MAX: Final = 128
 _LOG: Final = logging.getLogger("earnest.work")
 _BY_PEOPLE: Final = frozenset({"proposer_review", "human"})
 _NOBODY: Final = "no machine decides it: it waits for whoever accepts the work"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """What was handed in, for which job, and whose that is."""
+
+    job: Job
+    poster: Account
+    submission: Submission
 
 
 class Judging(WaitingWork):
@@ -49,9 +61,10 @@ class Judging(WaitingWork):
 
     async def _do(self, key: str) -> None:
         market = self._market
-        claim, job, submission = market.desk.database.read_sync(lambda reader: _what(CLAIMS.find(reader, key), reader))
+        what = market.desk.database.read_sync(lambda reader: _what(CLAIMS.find(reader, key), reader))
+        submission = what.submission
         try:
-            verdict = await _verdict(market, claim, job, submission)
+            verdict = await _verdict(market, what)
         except Exception as error:  # whatever it is, it would be met again, and others wait
             _LOG.exception("%s cannot be judged", key)
             verdict = _unclear(f"a fault of ours: {type(error).__name__}")
@@ -68,7 +81,10 @@ def give_verdict(entry: Entry, terms: Terms, judged: Submission, verdict: Mappin
     given = _with_verdict(entry, submission, verdict)
     SUBMISSIONS.change(entry.transaction, entry.now_ms, submission, given)
     failed = [one["id"] for one in verdict["criteria"] if one["verdict"] == Answer.NOT_VERIFIED]
-    moved = verdict_given(claim, verdict["verdict"], entry.now_ms, terms, failed=failed, reason=_why(verdict))
+    by_poster = bool(verdict.get(BY_POSTER))
+    moved = verdict_given(
+        claim, verdict["verdict"], entry.now_ms, terms, failed=failed, reason=_why(verdict), by_poster=by_poster
+    )
     return {"claim_id": claim.id, "state": advance(entry, terms, claim, moved).state.value}
 
 
@@ -86,36 +102,48 @@ def _criteria(text: str) -> tuple[Criterion, ...]:
     return criteria
 
 
-def _what(claim: Claim, reader: Reader) -> tuple[Claim, Job, Submission]:
+def _what(claim: Claim, reader: Reader) -> _Judged:
     newest = SUBMISSIONS.where(reader, "claim_id = ? ORDER BY revision DESC LIMIT 1", (claim.id,))
-    return claim, JOBS.find(reader, claim.job_id), next(newest)
+    job = JOBS.find(reader, claim.job_id)
+    return _Judged(job=job, poster=ACCOUNTS.find(reader, job.creator), submission=next(newest))
 
 
-async def _verdict(market: Market, claim: Claim, job: Job, submission: Submission) -> Mapping[str, Any]:
+async def _verdict(market: Market, what: _Judged) -> Mapping[str, Any]:
     """What the verifier says of the stored copy. What we cannot lay out is unclear, for reasons of ours."""
-    criteria = machine_criteria(job)
+    job, criteria = what.job, machine_criteria(what.job)
     if not criteria:
         return _unclear(_NOBODY)
-    promise = Promise(title=job.title, text=job.text, origin=claim.id)
+    verifier = market.verifier_of(what.poster)
     try:
-        verdict = await market.verifier.verify(
-            criteria, partial(_lay_out_all, market, job, submission), promise=promise
-        )
+        need_owned(market, job.creator, _files_of(job))
+        need_probes(criteria, verifier.probe_names)
+    except Refused as refused:
+        return {**_unclear(f"the poster's fault: {refused}"), BY_POSTER: True}
+    promise = Promise(title=job.title, text=job.text, origin=what.submission.claim_id)
+    try:
+        verdict = await verifier.verify(criteria, partial(_lay_out_all, market, job, what.submission), promise=promise)
     except (Broken, Unavailable) as error:
         return _unclear(f"it cannot be laid out: {error}")
-    return _for_people(verdict, waits=len(criteria) < len(_criteria(job.criteria)))
+    return _for_people(criteria, verdict, waits=len(criteria) < len(_criteria(job.criteria)))
 
 
 def _unclear(reason: str) -> Mapping[str, Any]:
     return {"verdict": Answer.UNCLEAR.value, "criteria": [], "reason": reason}
 
 
-def _for_people(verdict: Verdict, *, waits: bool) -> Mapping[str, Any]:
-    """A machine's yes is not the last word where a criterion waits for people."""
-    form = dict(verdict_to_json(verdict))
+def _for_people(criteria: Sequence[Criterion], verdict: Verdict, *, waits: bool) -> Mapping[str, Any]:
+    """A machine's yes is not the last word where a criterion waits for people. What was measured stands apart."""
+    pairs = list(zip(criteria, verdict.criteria, strict=True))
+    form = dict(verdict_to_json(replace(verdict, criteria=tuple(_told(*pair) for pair in pairs))))
+    if measured := {one.id: one.reason for criterion, one in pairs if is_probed(criterion)}:
+        form[MEASURED] = measured
     if waits and verdict.answer is Answer.VERIFIED:
         form |= {"verdict": Answer.UNCLEAR.value, "reason": _NOBODY}
     return form
+
+
+def _told(criterion: Criterion, found: CriterionVerdict) -> CriterionVerdict:
+    return replace(found, reason=told(criterion, found.answer, found.reason).reason)
 
 
 def _why(verdict: Mapping[str, Any]) -> str:
@@ -126,13 +154,17 @@ def _why(verdict: Mapping[str, Any]) -> str:
 
 def _lay_out_all(market: Market, job: Job, submission: Submission, folder: Path) -> tuple[Path, Path | None]:
     """The work and, in `base`, what its checks name. What we lack of it is a fault of ours: `Broken`."""
-    files = {one["path"]: one["sha256"] for one in json.loads(job.files)}
+    files = _files_of(job)
     base = folder / "base"
     try:
         lay_out(market, job.creator, files, base)
         return _lay_out_work(market, submission, folder / "work"), base if files else None
     except (OSError, Refused) as error:
         raise Broken(str(error)) from error
+
+
+def _files_of(job: Job) -> Mapping[str, str]:
+    return {one["path"]: one["sha256"] for one in json.loads(job.files)}
 
 
 def _lay_out_work(market: Market, submission: Submission, folder: Path) -> Path:

@@ -11,16 +11,31 @@ from earnest.identity.key import (
     KEYS_MAX,
     PREFIX_CHARACTERS,
     Key,
+    Session,
     key_text,
     may_add,
     rotated,
     works,
 )
 from earnest.identity.secret import KeyedHash
-from earnest.identity.service import KEYS
+from earnest.identity.service import KEYS, SESSIONS
 from earnest.identity.showing import key_json
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Entry
+from earnest.runtime.market.doorkeeper import SESSION_KEY_ID
+
+
+def need_key(entry: Entry) -> Key:
+    """The key that the caller has shown. Keys and logins are made with one that is in use, and with nothing else.
+
+    Raises `Refused("scope_forbidden")` for a login, and for a key that another has taken the place of.
+    """
+    key = KEYS.get(entry.transaction, entry.me.key_id)
+    if key is None:
+        raise Refused("scope_forbidden", "a login does not do this: show the key itself")
+    if any(KEYS.where(entry.transaction, "account_id = ? AND replaces = ? LIMIT 1", (key.account_id, key.id))):
+        raise Refused("scope_forbidden", "this key was rotated: the key that took its place does this")
+    return key
 
 
 def give_key(
@@ -55,10 +70,15 @@ def give_key(
 
 
 def add_key(entry: Entry, hashing: KeyedHash, *, scope: Scope, label: str, expires_in_s: int | None) -> JsonObject:
-    """Another key of the caller's own account. Raises `Refused`: `scope_forbidden`, `onboarding_required`, …"""
+    """Another key of the caller's own account, which works no longer than the one that is shown.
+
+    Raises `Refused`: `scope_forbidden`, `onboarding_required`, `limit_reached`, and as `need_key`.
+    """
     entry.me.need(Scope.REGISTERED, Scope.LIVE)
+    shown = need_key(entry)
     may_add(entry.me.account, scope)
-    expires_at_ms = None if expires_in_s is None else entry.now_ms + expires_in_s * 1000
+    asked_ms = None if expires_in_s is None else entry.now_ms + expires_in_s * 1000
+    expires_at_ms = min((at_ms for at_ms in (asked_ms, shown.expires_at_ms) if at_ms is not None), default=None)
     key = give_key(entry, hashing, entry.me.account, scope, label=label, expires_at_ms=expires_at_ms)
     return key_json(key)
 
@@ -66,25 +86,53 @@ def add_key(entry: Entry, hashing: KeyedHash, *, scope: Scope, label: str, expir
 def rotate_key(entry: Entry, terms: Terms, hashing: KeyedHash, *, overlap_s: int | None) -> JsonObject:
     """A key in the place of the one shown, which works for `overlap_s` more (by default as long as the terms say).
 
-    Raises `Refused`: `heartbeat_scope_forbidden`, `validation`, `limit_reached`.
+    It has the scope of the old one and ends when that would have; logins of the old one end at once. Raises `Refused`:
+    `heartbeat_scope_forbidden`, `limit_reached`, and as `need_key`.
     """
     entry.me.need(Scope.REGISTERED, Scope.LIVE, Scope.OPERATOR, Scope.AUDITOR)
-    old = KEYS.get(entry.transaction, entry.me.key_id)
-    if old is None:
-        raise Refused("validation", "a login has no key to rotate: show the key itself")
+    old = need_key(entry)
     overlap_ms = min(terms.key_overlap_s if overlap_s is None else overlap_s, terms.key_overlap_s) * 1000
     ending = rotated(old, entry.now_ms, overlap_ms)
     KEYS.change(entry.transaction, entry.now_ms, old, ending, touching=(old.account_id,), reason="rotated")
-    new = give_key(entry, hashing, entry.me.account, old.scope, label=old.label, replaces=old.id)
+    _end_logins(entry, old)
+    new = give_key(
+        entry,
+        hashing,
+        entry.me.account,
+        old.scope,
+        label=old.label,
+        expires_at_ms=old.expires_at_ms,
+        replaces=old.id,
+    )
     return {**key_json(new), "replaces": key_json(ending)}
 
 
 def revoke_key(entry: Entry, *, key_id: str) -> JsonObject:
-    """End one of the caller's own keys, now. Raises `Refused`: `not_found`, `heartbeat_scope_forbidden`."""
+    """End one of the caller's own keys and its logins, now; one that was rotated ends itself alone.
+
+    Raises `Refused`: `not_found`, `heartbeat_scope_forbidden`, `scope_forbidden`.
+    """
     entry.me.need(Scope.REGISTERED, Scope.LIVE, Scope.OPERATOR, Scope.AUDITOR)
     key = KEYS.find(entry.transaction, key_id)
     if key.account_id != entry.me.id:
         raise Refused("not_found", f"there is no key {key_id[:80]!r}, or you may not know of it")
+    if entry.me.key_id not in {key.id, SESSION_KEY_ID}:
+        need_key(entry)
+    _end_logins(entry, key)
     ended = key if key.revoked_at_ms is not None else replace(key, revoked_at_ms=entry.now_ms)
     KEYS.change(entry.transaction, entry.now_ms, key, ended, touching=(key.account_id,), reason="revoked")
     return key_json(ended)
+
+
+def _end_logins(entry: Entry, key: Key) -> None:
+    """A login ends with the key that opened it."""
+    open_now = "account_id = ? AND key_id = ? AND ended_at_ms IS NULL"
+    for session in list(SESSIONS.where(entry.transaction, open_now, (key.account_id, key.id))):
+        end_login(entry, session)
+
+
+def end_login(entry: Entry, session: Session) -> Session:
+    """A login that is over from now on."""
+    ended = session if session.ended_at_ms is not None else replace(session, ended_at_ms=entry.now_ms)
+    SESSIONS.change(entry.transaction, entry.now_ms, session, ended, touching=(session.account_id,))
+    return ended

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from earnest.effects.artifacts.store import ArtifactStore
 from earnest.effects.web.fetching import Web
+from earnest.identity.account import Account, Kind
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk
 from earnest.verification.registry import Registry
@@ -27,3 +28,7 @@ class Market:
     """The same of heartbeats."""
     linted: dict[str, None] = field(default_factory=dict)
     """The digests of checks that were tried on worthless work and refused it, oldest first."""
+
+    def verifier_of(self, poster: Account) -> Verifier:
+        """What judges by the specs of `poster`: probes measure for those of the operator alone."""
+        return self.verifier if poster.kind is Kind.OPERATOR else self.verifier.without_probes()

@@ -1,7 +1,6 @@
 """The operator: how do they come in, and what do they decide about accounts?"""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 from earnest.effects.storage.reader import Reader
@@ -11,18 +10,20 @@ from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account, Kind, Status, resumed, suspended, with_payouts
 from earnest.identity.caller import Scope
 from earnest.identity.key import (
+    LINK_LOGIN,
     LINK_PURPOSE,
     SESSION_MS,
     SESSION_PURPOSE,
+    Key,
     Link,
     Session,
     check_operator_link,
 )
 from earnest.identity.secret import KeyedHash, base62
 from earnest.identity.service import ACCOUNTS, LINKS, SESSIONS
-from earnest.identity.showing import account_json, key_json
+from earnest.identity.showing import account_json, key_json, session_json
 from earnest.runtime.desk import Entry
-from earnest.runtime.market.keys import give_key
+from earnest.runtime.market.keys import end_login, give_key, need_key
 from earnest.runtime.market.registering import open_account
 
 SETUP: Final = "setup"
@@ -46,6 +47,7 @@ def set_up(entry: Entry, hashing: KeyedHash, *, link: str, handle: str, mail: st
         raise Refused("link_expired", "the link was used: `earnest keys operator-link` makes another")
     operator = the_operator(entry.transaction)
     shown: JsonObject = {}
+    opened_by: Key | None = None
     if operator is None:
         operator = Account(
             id=entry.new_id("act"),
@@ -56,7 +58,8 @@ def set_up(entry: Entry, hashing: KeyedHash, *, link: str, handle: str, mail: st
             mail=mail,
         )
         open_account(entry, operator)
-        shown = key_json(give_key(entry, hashing, operator, Scope.OPERATOR))
+        opened_by = give_key(entry, hashing, operator, Scope.OPERATOR)
+        shown = key_json(opened_by)
     used = Link(
         id=digest,
         purpose=SETUP,
@@ -67,23 +70,24 @@ def set_up(entry: Entry, hashing: KeyedHash, *, link: str, handle: str, mail: st
         used_by=operator.id,
     )
     LINKS.open(entry.transaction, entry.now_ms, used, touching=(operator.id,))
-    return {**shown, **open_session(entry, hashing, operator), "handle": operator.handle}
+    return {**shown, **open_session(entry, hashing, operator, opened_by), "handle": operator.handle}
 
 
 def log_in(entry: Entry, hashing: KeyedHash) -> JsonObject:
-    """A login in a browser for whoever shows an operator's key. Raises `Refused("scope_forbidden")`."""
+    """A login in a browser for whoever shows an operator's key, and no login. Raises `Refused("scope_forbidden")`."""
     entry.me.need(Scope.OPERATOR)
-    return open_session(entry, hashing, entry.me.account)
+    return open_session(entry, hashing, entry.me.account, need_key(entry))
 
 
-def open_session(entry: Entry, hashing: KeyedHash, operator: Account) -> JsonObject:
-    """A login of `operator`; its secret is shown as `session`."""
+def open_session(entry: Entry, hashing: KeyedHash, operator: Account, key: Key | None) -> JsonObject:
+    """A login of `operator`, which ends with the `key` that opens it (None: their link does); shown as `session`."""
     secret = base62(entry.chance.secret())
     session = Session(
         id=hashing.digest(SESSION_PURPOSE, secret),
         account_id=operator.id,
         created_at_ms=entry.now_ms,
         expires_at_ms=entry.now_ms + SESSION_MS,
+        key_id=LINK_LOGIN if key is None else key.id,
     )
     SESSIONS.open(entry.transaction, entry.now_ms, session, touching=(operator.id,))
     entry.show_once(SESSION, secret)
@@ -96,9 +100,17 @@ def log_out(entry: Entry, hashing: KeyedHash, *, cookie: str) -> JsonObject:
     session = SESSIONS.get(entry.transaction, hashing.digest(SESSION_PURPOSE, cookie))
     if session is None or session.account_id != entry.me.id:
         raise Refused("not_found", "there is no login to end: it is a cookie")
-    ended = replace(session, ended_at_ms=entry.now_ms)
-    SESSIONS.change(entry.transaction, entry.now_ms, session, ended, touching=(entry.me.id,))
+    end_login(entry, session)
     return {"operator_id": entry.me.id}
+
+
+def end_session(entry: Entry, *, session_id: str) -> JsonObject:
+    """End any login of the operator's. Raises `Refused`: `scope_forbidden`, `not_found`."""
+    entry.me.need(Scope.OPERATOR)
+    session = SESSIONS.get(entry.transaction, session_id)
+    if session is None or session.account_id != entry.me.id:
+        raise Refused("not_found", f"there is no login {session_id[:80]!r}")
+    return session_json(end_login(entry, session))
 
 
 def suspend(entry: Entry, *, account_id: str, reason: str) -> JsonObject:
@@ -122,6 +134,7 @@ def issue_key(entry: Entry, hashing: KeyedHash, *, scope: Scope, handle: str, la
     Raises `Refused`: `scope_forbidden`, `validation`, `handle_taken`, `limit_reached`.
     """
     entry.me.need(Scope.OPERATOR)
+    need_key(entry)
     account = entry.me.account
     if scope is Scope.AUDITOR:
         account = Account(

@@ -23,7 +23,8 @@ from earnest.market.terms import Terms
 from earnest.runtime.desk import Act, Entry
 from earnest.runtime.judging import linted
 from earnest.runtime.market.market import Market
-from earnest.runtime.market.settling import save_job
+from earnest.runtime.market.settling import need_may_move, save_job
+from earnest.runtime.probing import need_probes
 
 SECOND_MS: Final = 1_000
 LINTED_KEPT_MAX: Final = 1_024
@@ -50,6 +51,8 @@ async def prepare_posting(market: Market, caller: Caller, offer: Offer) -> Act:
     check_files(offer.files)
     fee_bps = check_price(offer.currency, offer.amount_micro, market.terms)
     spec, tags = spec_of(offer, market.registry.kinds(), market.verifier.check_faults)
+    need_probes(spec.criteria, market.verifier_of(caller.account).probe_names)
+    need_owned(market, caller.id, offer.files)
     digest = digest_of([[criterion_to_json(one) for one in spec.criteria], dict(offer.files)])
     if digest not in market.linted:
         await _lint(market, caller, spec, offer.files)
@@ -64,10 +67,11 @@ async def _lint(market: Market, caller: Caller, spec: VerificationSpec, files: M
         path = folder / "offer.txt"
         await asyncio.to_thread(lay_out, market, caller.id, files, folder)
         await asyncio.to_thread(path.write_text, spec.text, encoding="utf-8")
-        faults = market.verifier.config_faults(spec.criteria, "job", folder)
+        verifier = market.verifier_of(caller.account)
+        faults = verifier.config_faults(spec.criteria, "job", folder)
         if faults:
             raise Refused("validation", faults[0].message, errors=[_error("", fault.message) for fault in faults])
-        found = await linted(market.verifier, market.registry, spec, path)
+        found = await linted(verifier, market.registry, spec, path)
     grave = [one for one in found if one.is_grave]
     if grave:
         message = f"{grave[0].criterion}: {grave[0].message}"
@@ -89,15 +93,22 @@ def withdraw_job(entry: Entry, job_id: str) -> JsonObject:
     job = JOBS.find(entry.transaction, job_id)
     if job.creator != entry.me.id:
         raise Refused("not_a_party", "only the creator of a job withdraws it")
+    need_may_move(entry.me, job.currency, job.amount_micro)
     after = save_job(entry, job, withdrawn(job, entry.now_ms), "withdrawn")
     return {"job_id": after.id, "state": after.state.value}
 
 
-def lay_out(market: Market, account_id: str, files: Mapping[str, str], folder: Path) -> None:
-    """Write artifacts of an account below `folder`, each at its path. Raises `Refused("validation")`."""
-    for path, sha256 in files.items():
+def need_owned(market: Market, account_id: str, files: Mapping[str, str]) -> None:
+    """Raises `Refused("validation")` for an artifact that the account has not brought, whoever else has."""
+    for sha256 in files.values():
         if market.desk.database.read_sync(partial(ARTIFACTS.get, key=artifact_id(account_id, sha256))) is None:
             raise Refused("validation", f"files: you have no artifact {sha256}")
+
+
+def lay_out(market: Market, account_id: str, files: Mapping[str, str], folder: Path) -> None:
+    """Write artifacts of an account below `folder`, each at its path. Raises `Refused("validation")`."""
+    need_owned(market, account_id, files)
+    for path, sha256 in files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(market.artifacts.read(sha256))

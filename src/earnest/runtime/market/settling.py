@@ -1,13 +1,16 @@
 """What follows when a claim moves: its money, its job and what is said of its parties, in the same transaction."""
 
+from typing import Final
+
 from earnest.foundation.errors import Refused
+from earnest.identity.caller import Caller, Scope
 from earnest.ledger import accounts
 from earnest.ledger import service as ledger
 from earnest.ledger.transfer import Transfer
 from earnest.market import settlement
 from earnest.market.capabilities.capability import CapabilityState
 from earnest.market.claims import ending
-from earnest.market.claims.claim import Actor, Claim, ClaimState
+from earnest.market.claims.claim import TERMINAL, Actor, Claim, ClaimState
 from earnest.market.claims.moving import Moved
 from earnest.market.jobs.job import Job, given_back
 from earnest.market.jobs.job import settled as job_settled
@@ -19,9 +22,23 @@ from earnest.runtime.desk import Entry
 from earnest.runtime.market.capabilities import look_after_work
 from earnest.runtime.market.money import give
 
+_MONEY_GOES: Final = TERMINAL | {ClaimState.RELEASING, ClaimState.REFUNDING, ClaimState.DECLINED}
+"""Where it is said who gets the money: at once, or by the clock if nobody objects."""
+
+
+def need_may_move(me: Caller, currency: str, amount_micro: int) -> None:
+    """A key that only registers moves ai$ and no other money. Raises `Refused("scope_forbidden")`."""
+    if amount_micro and currency != settlement.OWN:
+        me.need(*(scope for scope in Scope if scope is not Scope.REGISTERED))
+
 
 def advance(entry: Entry, terms: Terms, before: Claim, moved: Moved) -> Claim:
-    """Save a claim that moved, and do all that follows from it at once; the claim as it then is."""
+    """Save a claim that moved, and do all that follows from it at once; the claim as it then is.
+
+    Raises `Refused("scope_forbidden")` where a caller may not say where its money goes.
+    """
+    if entry.caller is not None and moved.claim.state in _MONEY_GOES:
+        need_may_move(entry.caller, before.currency, before.amount_micro)
     claim = _save(entry, before, moved)
     match claim.state:
         case ClaimState.RELEASING | ClaimState.REFUNDING if before.state is not claim.state:

@@ -7,6 +7,7 @@ from typing import Final
 
 from earnest.effects.artifacts.fetching import fetch_artifact
 from earnest.effects.artifacts.store import Stored
+from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text, digest_bytes, digest_of
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
@@ -17,7 +18,7 @@ from earnest.market.claims.evidence import Submission
 from earnest.market.jobs.offer import Requirement, missing
 from earnest.market.service import ARTIFACTS, CLAIMS, JOBS, SUBMISSIONS
 from earnest.runtime.desk import Act, Entry
-from earnest.runtime.market.artifacts import keep_artifact, room_for
+from earnest.runtime.market.artifacts import Bringing, keep_artifact, media_type_of, room_for
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.settling import advance
 
@@ -47,30 +48,69 @@ class _Kept:
     stored: Stored | None = None
 
 
-async def prepare_submission(market: Market, caller: Caller, claim_id: str, items: Sequence[Item]) -> Act:
-    """Store what was brought, before the transaction that hands it in.
+async def prepare_submission(brought: Bringing, caller: Caller, claim_id: str, items: Sequence[Item]) -> Act:
+    """Store what was brought, before the transaction that hands it in, and nothing that this would refuse anyway.
 
     Raises `Refused`: `evidence_hash_mismatch`, `url_refused`, `address_refused`, `too_large`, and `Unavailable`.
     """
     caller.need(Scope.LIVE, Scope.HEARTBEAT, Scope.REGISTERED)
-    claim = market.desk.database.read_sync(lambda reader: CLAIMS.find(reader, claim_id))
-    _check_seller(claim, caller)  # before anything is fetched for somebody
-    kept = [await _keep(market, caller.id, item) for item in items]
+    market = brought.market
+    asked = market.desk.database.read_sync(lambda reader: _checked(reader, market, caller, claim_id, items))
+    kept = [await _keep(brought, item, asked[item.requirement_id]) for item in items]
     return lambda entry: _submit(entry, market, claim_id, kept)
 
 
-async def _keep(market: Market, account_id: str, item: Item) -> _Kept:
+def _checked(
+    reader: Reader, market: Market, caller: Caller, claim_id: str, items: Sequence[Item]
+) -> Mapping[str, Requirement]:
+    """What the job asks for, by id, once all that is known before anything is stored or fetched fits it."""
+    claim = CLAIMS.find(reader, claim_id)
+    _check_seller(claim, caller)
+    working.submit(claim, market.desk.now_ms(), market.terms, "")
+    asked = _asked(reader, claim, items)
+    for item in items:
+        if item.inline is not None:
+            _check_content(item, item.inline, asked[item.requirement_id])
+        elif not item.storage_url:
+            _own(reader, caller.id, item)
+        if item.inline is not None or item.storage_url:
+            _check_item(item, asked[item.requirement_id], 0, media_type_of(item.media_type))
+    return asked
+
+
+def _asked(reader: Reader, claim: Claim, items: Sequence[Item]) -> Mapping[str, Requirement]:
+    """The requirements by id. Raises `Refused`: `validation` for what nobody asked for, `evidence_incomplete`."""
+    job = JOBS.find(reader, claim.job_id)
+    requirements = {one["id"]: Requirement(**one) for one in json.loads(job.requirements)}
+    given: set[str] = set()
+    for item in items:
+        if item.requirement_id not in requirements or item.requirement_id in given:
+            raise Refused("validation", f"{item.requirement_id[:80]!r} is not asked for, or given twice")
+        given.add(item.requirement_id)
+    if lacking := missing(list(requirements.values()), dict.fromkeys(given)):
+        raise Refused("evidence_incomplete", f"still to hand in: {', '.join(lacking)}", missing=lacking)
+    return requirements
+
+
+async def _keep(brought: Bringing, item: Item, wanted: Requirement) -> _Kept:
     """Nothing is stored that is not what it should be, or that there is no room for."""
-    if item.inline is None and not item.storage_url:
+    if item.inline is not None:
+        return _Kept(item=item, stored=await brought.put(item.inline, len(item.inline)))
+    if not item.storage_url:
         return _Kept(item=item)
-    size_bytes = market.artifacts.limits.item_bytes if item.inline is None else len(item.inline)
-    with room_for(market, account_id, size_bytes) as bytes_max:
-        content = item.inline if item.inline is not None else await _fetched(market, item, bytes_max)
-        sha256 = digest_bytes(content)
-        if item.sha256 not in {"", sha256}:
-            message = f"{item.requirement_id}: its content is {sha256}, not {item.sha256}"
-            raise Refused("evidence_hash_mismatch", message)
-        return _Kept(item=item, stored=await market.artifacts.put(content, bytes_max))
+    market = brought.market
+    with room_for(market, brought.account_id, market.artifacts.limits.item_bytes) as bytes_max:
+        content = await _fetched(market, item, bytes_max)
+    _check_content(item, content, wanted)
+    return _Kept(item=item, stored=await brought.put(content, len(content)))
+
+
+def _check_content(item: Item, content: bytes, wanted: Requirement) -> None:
+    sha256 = digest_bytes(content)
+    if item.sha256 not in {"", sha256}:
+        raise Refused("evidence_hash_mismatch", f"{item.requirement_id}: its content is {sha256}, not {item.sha256}")
+    if len(content) > wanted.max_bytes:
+        raise Refused("too_large", f"{wanted.id}: {len(content)} bytes, at most {wanted.max_bytes}")
 
 
 async def _fetched(market: Market, item: Item, bytes_max: int) -> bytes:
@@ -84,11 +124,8 @@ def _submit(entry: Entry, market: Market, claim_id: str, kept: Sequence[_Kept]) 
     entry.me.need(Scope.LIVE, Scope.HEARTBEAT, Scope.REGISTERED)
     claim = CLAIMS.find(entry.transaction, claim_id)
     _check_seller(claim, entry.me)
-    job = JOBS.find(entry.transaction, claim.job_id)
-    requirements = {one["id"]: Requirement(**one) for one in json.loads(job.requirements)}
-    manifest = _manifest(entry, market, kept, requirements)
-    if lacking := missing(list(requirements.values()), {one.item.requirement_id: one for one in kept}):
-        raise Refused("evidence_incomplete", f"still to hand in: {', '.join(lacking)}", missing=lacking)
+    asked = _asked(entry.transaction, claim, [one.item for one in kept])
+    manifest = _manifest(entry, market, kept, asked)
     root = digest_of(manifest)
     moved = working.submit(claim, entry.now_ms, market.terms, root)
     submission = Submission(
@@ -114,16 +151,12 @@ def _submit(entry: Entry, market: Market, claim_id: str, kept: Sequence[_Kept]) 
 def _manifest(
     entry: Entry, market: Market, kept: Sequence[_Kept], requirements: Mapping[str, Requirement]
 ) -> list[JsonValue]:
-    """What was handed in, by the requirements' ids. Raises `Refused("validation")` for what nobody asked for."""
-    seen: set[str] = set()
+    """What was handed in, by the requirements' ids."""
     manifest: list[JsonValue] = []
     for one in sorted(kept, key=lambda one: one.item.requirement_id):
-        wanted = requirements.get(one.item.requirement_id)
-        if wanted is None or wanted.id in seen:
-            raise Refused("validation", f"{one.item.requirement_id[:80]!r} is not asked for, or given twice")
-        seen.add(wanted.id)
+        wanted = requirements[one.item.requirement_id]
         artifact = _artifact(entry, market, one)
-        _check_item(one.item, wanted, artifact)
+        _check_item(one.item, wanted, artifact.size_bytes, artifact.media_type)
         manifest.append(
             {
                 "requirement_id": wanted.id,
@@ -144,19 +177,22 @@ def _artifact(entry: Entry, market: Market, one: _Kept) -> Artifact:
     """The seller's artifact; one that was only now stored becomes theirs."""
     if one.stored is not None:
         return keep_artifact(entry, market.artifacts.limits, one.stored, one.item.media_type)
-    known = ARTIFACTS.get(entry.transaction, artifact_id(entry.me.id, one.item.sha256))
+    return _own(entry.transaction, entry.me.id, one.item)
+
+
+def _own(reader: Reader, account_id: str, item: Item) -> Artifact:
+    known = ARTIFACTS.get(reader, artifact_id(account_id, item.sha256))
     if known is None:
-        message = f"{one.item.requirement_id}: you have no artifact {one.item.sha256[:80]!r}"
-        raise Refused("evidence_hash_mismatch", message)
+        raise Refused("evidence_hash_mismatch", f"{item.requirement_id}: you have no artifact {item.sha256[:80]!r}")
     return known
 
 
-def _check_item(item: Item, wanted: Requirement, artifact: Artifact) -> None:
+def _check_item(item: Item, wanted: Requirement, size_bytes: int, media_type: str) -> None:
     if item.kind != wanted.kind:
         raise Refused("validation", f"{wanted.id}: a {wanted.kind} is asked for, not a {item.kind}")
-    if artifact.size_bytes > wanted.max_bytes:
-        raise Refused("too_large", f"{wanted.id}: {artifact.size_bytes} bytes, at most {wanted.max_bytes}")
-    if wanted.accept_media and artifact.media_type not in wanted.accept_media:
+    if size_bytes > wanted.max_bytes:
+        raise Refused("too_large", f"{wanted.id}: {size_bytes} bytes, at most {wanted.max_bytes}")
+    if wanted.accept_media and media_type not in wanted.accept_media:
         raise Refused("unsupported_media", f"{wanted.id}: one of {', '.join(wanted.accept_media)}")
 
 

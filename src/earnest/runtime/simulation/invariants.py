@@ -7,6 +7,16 @@ from earnest.market.claims.claim import TERMINAL
 
 _ENDED = ", ".join(f"'{state.value}'" for state in sorted(TERMINAL))
 
+_OWNER = (
+    "CASE WHEN {0}.kind <> 'operator' AND {0}.operator_id IS NULL THEN NULL WHEN {0}.mail <> '' THEN lower({0}.mail) "
+    "ELSE coalesce({0}.operator_id, {0}.id) END"
+)
+_PROVES_NOTHING = (
+    "JOIN accounts s ON s.id = c.seller JOIN accounts b ON b.id = c.buyer WHERE (c.amount_micro = 0 "
+    f"OR {_OWNER.format('s')} IS NULL OR {_OWNER.format('b')} IS NULL OR {_OWNER.format('s')} = {_OWNER.format('b')})"
+)
+"""By what the accounts say, whatever the claim does."""
+
 QUESTIONS = {
     "the accounts of a currency do not add up to nothing": (
         "SELECT currency, sum(credits_posted - debits_posted) FROM ledger_accounts GROUP BY currency "
@@ -48,6 +58,20 @@ QUESTIONS = {
         f"SELECT job_id, count(*) FROM claims WHERE state NOT IN ({_ENDED}) GROUP BY job_id HAVING count(*) > 1"  # noqa: S608
     ),
     "somebody works for themselves": "SELECT id, seller FROM claims WHERE seller = buyer",
+    "a gift was made for work that proves nothing": (
+        f"SELECT t.id, t.amount_micro FROM claims c JOIN transfers t "  # noqa: S608
+        f"ON t.id IN (c.id || '/bonus/seller', c.id || '/bonus/buyer') {_PROVES_NOTHING}"
+    ),
+    "a signal weighs of work that proves nothing": (
+        f"SELECT g.id, g.weight FROM signals g JOIN claims c ON c.id = g.claim_id {_PROVES_NOTHING} AND g.weight > 0"  # noqa: S608
+    ),
+    "a review weighs of work that proves nothing": (
+        f"SELECT r.id, r.weight FROM reviews r JOIN claims c ON c.id = r.claim_id {_PROVES_NOTHING} AND r.weight > 0"  # noqa: S608
+    ),
+    "somebody whom nobody owns was given ai$": (
+        "SELECT a.id, t.id FROM accounts a JOIN transfers t ON t.credit = a.id || ':available:AID' "
+        "WHERE a.kind = 'agent' AND a.operator_id IS NULL AND t.reason IN ('bonus', 'genesis', 'trial')"
+    ),
     "a review is seen before its time": (
         "SELECT r.id, r.published_at_ms FROM reviews r JOIN claims c ON c.id = r.claim_id "
         "WHERE r.published_at_ms IS NOT NULL AND r.published_at_ms < c.reviews_close_at_ms "

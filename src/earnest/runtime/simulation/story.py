@@ -21,6 +21,7 @@ from earnest.runtime.market.money import open_treasury
 from earnest.runtime.market.timetable import TIMETABLE
 from earnest.runtime.recompute import recompute
 from earnest.runtime.simulation.characters import BUYERS, SELLERS
+from earnest.runtime.simulation.farming import Farming, gains
 from earnest.runtime.simulation.invariants import broken
 from earnest.runtime.simulation.offers import offer_of
 from earnest.runtime.simulation.town import Buying, Living, Ruling, Town, Working
@@ -30,6 +31,8 @@ STEP_S: Final = 12 * HOUR_S
 STEPS_LOOKED_AFTER: Final = 10
 """How often all that must hold is looked at."""
 START_MICRO: Final = 100_000 * MICRO
+TWINS_MICRO: Final = 100 * MICRO
+"""What each of one owner's two agents begins with."""
 ENDING_DAYS_MAX: Final = 120
 """How long after the last job everything must have ended by the clock alone."""
 
@@ -66,7 +69,8 @@ async def simulate(
     judging = Judging(market)
     await market.desk.tick(lambda entry: open_treasury(entry, market.terms))
     operator, buyers, sellers = await _people(town, plan.agents)
-    people: tuple[Living, ...] = (*sellers, *buyers, operator)
+    farmers = await _farmers(town, operator.caller.id)
+    people: tuple[Living, ...] = (*sellers, *buyers, operator, *farmers)
     posted, steps = 0, plan.days * DAY_S // STEP_S
     for step in range(steps):
         await clock.advance_ms(STEP_S * 1_000)
@@ -86,6 +90,7 @@ async def simulate(
         if wrongs:
             break
     wrongs += await _let_it_end(town, clock, timers)
+    wrongs += market.desk.database.read_sync(lambda reader: list(gains(reader, farmers, 2 * TWINS_MICRO)))
     found = market.desk.database.read_sync(lambda reader: recompute(reader, SystemClock()))
     wrongs += found.differences
     return Simulated(happened=town.happened, wrongs=tuple(wrongs), facts=found.facts)
@@ -114,12 +119,24 @@ _OPEN: Final = {
 }
 
 
+async def _farmers(town: Town, owner: str) -> list[Farming]:
+    """A ring of strangers with free jobs, two agents of one owner, and somebody owned who helps a stranger."""
+    strangers = [await _somebody(town, f"stranger{at}", owner=None, money_micro=0) for at in range(4)]
+    twins = [await _somebody(town, f"twin{at}", owner=owner, mail="farmer", money_micro=TWINS_MICRO) for at in range(2)]
+    rings = (*zip(strangers, strangers[1:] + strangers[:1], strict=True), (twins[0], twins[1]), (twins[1], twins[0]))
+    prices = {twins[0].id: MICRO}
+    return [
+        Farming(caller=buyer, seller=seller, amount_micro=prices.get(buyer.id, 0))
+        for buyer, seller in (*rings, (twins[1], strangers[0]))
+    ]
+
+
 async def _people(town: Town, agents: int) -> tuple[Ruling, list[Buying], list[Working]]:
     """The operator, and agents of every character; a third of them buy."""
-    operator = await _somebody(town, "operator", Kind.OPERATOR, Scope.OPERATOR)
+    operator = await _somebody(town, "operator", owner=None, kind=Kind.OPERATOR)
     buyers, sellers = [], []
     for at in range(agents):
-        caller = await _somebody(town, f"agent{at}", Kind.AGENT, Scope.LIVE)
+        caller = await _somebody(town, f"agent{at}", owner=operator.id)
         if at % 3 == 0:
             buyers.append(Buying(caller=caller, character=BUYERS[at // 3 % len(BUYERS)]))
         else:
@@ -127,20 +144,35 @@ async def _people(town: Town, agents: int) -> tuple[Ruling, list[Buying], list[W
     return Ruling(caller=operator), buyers, sellers
 
 
-async def _somebody(town: Town, handle: str, kind: Kind, scope: Scope) -> Caller:
+async def _somebody(
+    town: Town,
+    handle: str,
+    *,
+    owner: str | None,
+    mail: str = "",
+    kind: Kind = Kind.AGENT,
+    money_micro: int = START_MICRO,
+) -> Caller:
+    """Somebody with money; without an owner, a stranger who has registered. `mail`: of an owner with several agents."""
+    status = Status.PAYOUTS_ENABLED if owner or kind is not Kind.AGENT else Status.REGISTERED
+    scope = Scope.OPERATOR if kind is Kind.OPERATOR else Scope.LIVE if owner else Scope.REGISTERED
+    mail = mail or handle
+
     def arrive(entry: Entry) -> JsonObject:
         account = Account(
             id=entry.new_id("act"),
             handle=handle,
             kind=kind,
-            status=Status.PAYOUTS_ENABLED,
+            status=status,
             created_at_ms=entry.now_ms,
+            operator_id=owner,
+            mail=f"{mail}@example.org",
         )
         ACCOUNTS.open(entry.transaction, entry.now_ms, account, touching=(account.id,))
         for currency in ("USD", "AID"):
             source, home = accounts.external(currency), accounts.available(account.id, currency)
             start = f"{account.id}/start/{currency}"
-            chain = moved(start, source, home, START_MICRO, reason="start", at_ms=entry.now_ms)
+            chain = moved(start, source, home, money_micro, reason="start", at_ms=entry.now_ms)
             ledger.post(entry.transaction, chain)
         return {"id": account.id}
 

@@ -20,6 +20,7 @@ from earnest.market.reviews.review import Opinion
 from earnest.market.service import CLAIMS, DISPUTES, JOBS, REVIEWS
 from earnest.runtime.desk import Act, Entry, Keyed
 from earnest.runtime.market import claiming, deciding, disputing, posting, reviewing, submitting
+from earnest.runtime.market.artifacts import bringing
 from earnest.runtime.market.market import Market
 from earnest.runtime.simulation.characters import Buyer, Seller
 from earnest.runtime.simulation.offers import RIGHT, WRONG
@@ -124,12 +125,13 @@ class Working:
         else:
             content = WRONG if town.happens(who.cheats) else RIGHT
             item = submitting.Item(requirement_id="answer", kind="json", media_type="application/json", inline=content)
-            await town.do(
-                "submit",
-                self.caller,
-                prepare=lambda: submitting.prepare_submission(town.market, self.caller, claim.id, [item]),
-                retries=who.retries,
-            )
+            with bringing(town.market, self.caller.id) as brought:
+                await town.do(
+                    "submit",
+                    self.caller,
+                    prepare=lambda: submitting.prepare_submission(brought, self.caller, claim.id, [item]),
+                    retries=who.retries,
+                )
 
     async def _answer_decline(self, town: Town, claim: Claim) -> None:
         terms = town.market.terms

@@ -127,6 +127,39 @@ def revoke(
         say(f"revoked {ended['key_id']} ({ended['scope']}) at {ended['revoked_at']}")
 
 
+@app.command()
+def sessions(as_json: Json = False) -> None:
+    """List the operator's logins in browsers, with the key (EARNEST_KEY) that opened each."""
+    from earnest.client import agents  # noqa: PLC0415
+    from earnest.surfaces.cli.in_the_name_of import client_of  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    with client_of("") as client:
+        for session in client.each(agents.list_sessions()):
+            if as_json:
+                say_json(session)
+                continue
+            ends = f"ended {session['ended_at']}" if session["ended_at"] else f"until {session['expires_at']}"
+            say(f"{session['session_id']}  {session['key_id'] or 'by link'}  {ends}")
+
+
+@app.command("end-session")
+def end_session(
+    session_id: Annotated[str, typer.Argument(metavar="SESSION_ID", help="The id of one of the operator's logins.")],
+    as_json: Json = False,
+) -> None:
+    """End one of the operator's logins, now."""
+    from earnest.surfaces.cli.in_the_name_of import client_of  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    with client_of("") as client:
+        ended = client.end_session(session_id)
+    if as_json:
+        say_json(ended)
+    else:
+        say(f"ended {ended['session_id']} at {ended['ended_at']}")
+
+
 @app.command("operator-link")
 def operator_link(home: Annotated[Path | None, typer.Option(help="The data directory.")] = None) -> None:
     """Print a link that makes its reader the operator, or logs the operator in: once, within 24 hours.

@@ -57,15 +57,16 @@ class Rest:
         try:
             request = operation.request(arguments)
             if request.method != "GET" and KEY_HEADER not in request.headers:
-                request = replace(request, headers={**request.headers, KEY_HEADER: self._new_id()})
+                request = replace(request, headers={**request.headers, KEY_HEADER: self.new_id()})
             answer = await self.ask(request, asker)
         except (Refused, httpx2.InvalidURL) as error:
             code = error.code if isinstance(error, Refused) else "validation"
-            said = problem(code, str(error), f"req_{self._new_id()}", operation.path)
+            said = problem(code, str(error), f"req_{self.new_id()}", operation.path)
             return _result(said.status_code, bytes(said.body))
         return _result(answer.status_code, answer.content)
 
-    def _new_id(self) -> str:
+    def new_id(self) -> str:
+        """A new ULID."""
         return self._chance.new_id(self._clock.now_ms())
 
 

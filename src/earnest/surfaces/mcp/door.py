@@ -25,12 +25,14 @@ from earnest.effects.clock import Chance, Clock
 from earnest.surfaces.mcp.calling import Asker, Rest
 from earnest.surfaces.mcp.operations import HttpRequest, Operation, operation_of
 from earnest.surfaces.mcp.table import TOOLS
-from earnest.surfaces.web.calls import API
+from earnest.surfaces.web.calls import API, MEMBERS_MAX
 from earnest.surfaces.web.door import BODY_BYTES_MAX
 from earnest.surfaces.web.problems import problem
 from earnest.surfaces.web.schema import document
+from earnest.verification.strict_json import NotStrictJson, check_members
 
 PATH: Final = "/mcp"
+MESSAGE_BYTES_MAX: Final = 2 * BODY_BYTES_MAX
 LOOPBACK: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 INSTRUCTIONS: Final = (
     "A market where agents keep their word. Call `home` first: it says what to do next, in order, and when to look "
@@ -84,7 +86,7 @@ class Speaker:
             json_response=True,
             stateless=True,
             security_settings=security,
-            max_request_body_size=2 * BODY_BYTES_MAX,
+            max_request_body_size=MESSAGE_BYTES_MAX,
         )
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -101,6 +103,13 @@ class Speaker:
                 refusal.headers["Allow"] = "POST"
                 await refusal(scope, receive, send)
                 return
+        try:
+            receive = await _bounded(receive)
+        except NotStrictJson as error:
+            code = "too_large" if isinstance(error, _TooLarge) else "malformed_json"
+            refusal = problem(code, f"the message is not read: {error}", f"req_{self._rest.new_id()}", PATH)
+            await refusal(scope, receive, send)
+            return
         await self.manager.handle_request(scope, receive, send)
 
     def _server(self) -> Server[Any]:
@@ -133,6 +142,29 @@ class Speaker:
             raise MCPError(INVALID_PARAMS, f"there is no tool {params.name[:80]!r}")
         asker = Asker.of(context.request) if context.request else Asker()
         return await self._rest.call(operation, params.arguments or {}, asker)
+
+
+class _TooLarge(NotStrictJson):
+    """More bytes than a message may have."""
+
+
+async def _bounded(receive: Receive) -> Receive:
+    """The whole message, to be received again. Raises `NotStrictJson` for one with too many members, or too long."""
+    data = bytearray()
+    while True:
+        message = await receive()
+        data += message.get("body", b"")
+        if len(data) > MESSAGE_BYTES_MAX:
+            raise _TooLarge(f"more than {MESSAGE_BYTES_MAX} bytes")
+        if message["type"] != "http.request" or not message.get("more_body", False):
+            break
+    check_members(bytes(data), MEMBERS_MAX)
+    first: list[Message] = [{"type": "http.request", "body": bytes(data), "more_body": False}]
+
+    async def again() -> Message:
+        return first.pop() if first else await receive()
+
+    return again
 
 
 def _with_headers(send: Send, of: Mapping[str, str]) -> Send:

@@ -34,7 +34,7 @@ from earnest.runtime.desk import Act, Answer, Keyed
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
 from earnest.surfaces.web.problems import problem
-from earnest.verification.strict_json import NotStrictJson, strict_json
+from earnest.verification.strict_json import NotStrictJson, check_members, strict_json
 
 KEY_HEADER: Final = "idempotency-key"
 API: Final = "/api/v1"
@@ -50,6 +50,8 @@ KEY_OPTIONAL: Final = frozenset(
     }
 )
 """POSTs that are documented to need no Idempotency-Key: as in the seeds, or because nothing is done twice by them."""
+MEMBERS_MAX: Final = 60_000
+"""Members and elements of a body in all; the longest inline evidence, a list of digits, has fewer."""
 _SCOPE: Final = "earnest.call"
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
 _NO_BODY: Final = object()
@@ -115,6 +117,17 @@ class Call:
             response.headers["Idempotency-Replayed"] = "true"
         return response
 
+    def check_key(self, *, needed: bool = False) -> str:
+        """The Idempotency-Key; empty where there is none. Raises `Refused("idempotency_key_required")`."""
+        given = self.headers.getlist(KEY_HEADER)
+        if not given and not needed:
+            return ""
+        if not given:
+            raise Refused("idempotency_key_required", "send a header Idempotency-Key, the same on every retry")
+        if len(given) > 1 or not _KEY.fullmatch(given[0]):
+            raise Refused("idempotency_key_required", "an Idempotency-Key is 1 to 255 visible ASCII characters, once")
+        return given[0]
+
     def read(self, fn: Callable[[Reader], JsonObject], *, etag: str = "") -> Response:
         """Answer with what `fn` reads by index, at one moment.
 
@@ -139,16 +152,11 @@ class Call:
         return self.problem(answer.refusal, str(answer.body.get("detail", "")), details)
 
     def _keyed(self, *, needed: bool) -> Keyed | None:
-        given = self.headers.getlist(KEY_HEADER)
-        if not given:
-            if needed:
-                raise Refused("idempotency_key_required", "send a header Idempotency-Key, the same on every retry")
+        if not (given := self.check_key(needed=needed)):
             return None
-        if len(given) > 1 or not _KEY.fullmatch(given[0]):
-            raise Refused("idempotency_key_required", "an Idempotency-Key is 1 to 255 visible ASCII characters, once")
         actor = f"{self.caller.id} {self.caller.scope}" if self.caller else self.address
         route = f"{self.method} {self.route}"
-        return Keyed(actor=actor, route=route, key=given[0], fingerprint=self._fingerprint())
+        return Keyed(actor=actor, route=route, key=given, fingerprint=self._fingerprint())
 
     def _fingerprint(self) -> str:
         body = b"" if self.body is _NO_BODY else canonical(self.body)
@@ -245,6 +253,7 @@ def _json(call: Call, raw: bytes) -> JsonValue:
     if media_type != "application/json":
         raise Refused("unsupported_media", "a body is sent as application/json")
     try:
+        check_members(raw, MEMBERS_MAX)
         return strict_json(raw, is_exact=True)
     except NotStrictJson as error:
         raise Refused("malformed_json", f"the body is not strict JSON: {error}") from None

@@ -11,6 +11,7 @@ from email.utils import formatdate
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Final
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, cookie_parser
@@ -25,7 +26,7 @@ from earnest.runtime.market.market import Market
 from earnest.surfaces.web.calls import API, Call, put_call
 from earnest.surfaces.web.limits import Limits, Quota, Quotas, Share
 from earnest.surfaces.web.metrics import Metrics
-from earnest.surfaces.web.sessions import SESSION_COOKIE
+from earnest.surfaces.web.sessions import SESSION_COOKIE, is_loopback
 
 HOME: Final = f"{API}/agents/me/home"
 REGISTER: Final = f"{API}/agents/register"
@@ -139,7 +140,7 @@ class Door:
             return None, refused
         quota = self._quota(call)
         who = call.caller if quota.name != self._house.quotas.register.name else None
-        subject = f"{who.id}:{who.key_id}" if who is not None else _network(call.address)
+        subject = who.id if who is not None else _network(call.address)
         share = self._house.limits.take(quota, subject)
         return share, refused if share.is_allowed else share.refusal()
 
@@ -242,8 +243,21 @@ def _network(text: str) -> str:
 
 
 def _is_own_page(headers: Headers, url: str) -> bool:
-    """True where a browser says that the request comes from a page of this platform."""
+    """True where a browser says that the request comes from a page at the platform's own address, by any of the
+    loopback's names where that is one. What `Host` says is whatever name the browser was led here by.
+    """
     origin = headers.get("origin")
     if origin is None:
-        return headers.get("sec-fetch-site") == "same-origin"
-    return origin == url or origin.partition("://")[2] == headers.get("host", "")
+        return headers.get("sec-fetch-site") == "same-origin" and _is_own(f"//{headers.get('host', '')}", url)
+    return origin.partition("://")[0] == url.partition("://")[0] and _is_own(origin, url)
+
+
+def _is_own(address: str, url: str) -> bool:
+    """True for the same host and port."""
+    own = urlsplit(url)
+    try:
+        found = urlsplit(address)
+        host, port = found.hostname or "", found.port
+    except ValueError:
+        return False
+    return port == own.port and (host == own.hostname or (is_loopback(host) and is_loopback(own.hostname or "")))

@@ -22,7 +22,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quotas:
-    """`home`, `read` and `write` are each key's, or each address's where no key is shown; `register` an address's."""
+    """`home`, `read`, `write` are an account's over all its keys, without one an address's; `register` an address's."""
 
     home: Quota = field(default_factory=lambda: Quota(name="home", count=120, window_s=60))
     read: Quota = field(default_factory=lambda: Quota(name="read", count=600, window_s=60))

@@ -17,6 +17,7 @@ Reason = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
 Secret = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 AccountId = Annotated[str, StringConstraints(pattern=r"^act_[0-9A-Z]{26}$")]
 KeyId = Annotated[str, StringConstraints(pattern=r"^key_[0-9A-Z]{26}$")]
+SessionId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Asked(BaseModel):
@@ -103,6 +104,23 @@ class Keys(BaseModel):
     """The newest keys, those that have ended too."""
 
     data: list[KeyShown]
+    next_cursor: str | None
+
+
+class SessionShown(BaseModel):
+    """A login, without its cookie. `key_id` null: the operator's link opened it."""
+
+    session_id: str
+    key_id: str | None
+    created_at: str
+    expires_at: str
+    ended_at: str | None
+
+
+class Sessions(BaseModel):
+    """The newest logins, those that have ended too."""
+
+    data: list[SessionShown]
     next_cursor: str | None
 
 

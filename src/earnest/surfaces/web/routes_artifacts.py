@@ -13,10 +13,10 @@ from earnest.runtime.desk import Entry
 from earnest.runtime.market.artifacts import (
     BRINGERS,
     artifact_json,
+    bringing,
     find_readable,
     keep_artifact,
     media_type_of,
-    room_for,
 )
 from earnest.surfaces.web.calls import MyCall, RawCall
 from earnest.surfaces.web.models_artifacts import ArtifactKept
@@ -47,15 +47,16 @@ _BYTES: Final[dict[str, Any]] = {
 )
 async def post_artifact(request: Request, call: RawCall) -> Response:
     """Bring a file: the body is its bytes. The same bytes again are the same artifact."""
-    store, me = call.market.artifacts, call.me
+    limits, me = call.market.artifacts.limits, call.me
     me.need(*BRINGERS)
+    call.check_key()
     media_type = media_type_of(request.headers.get("content-type", ""))
-    with room_for(call.market, me.id, _announced_bytes(request, store.limits.item_bytes)) as room:
-        stored = await store.put(request.stream(), room)
+    with bringing(call.market, me.id) as brought:
+        stored = await brought.put(request.stream(), _announced_bytes(request, limits.item_bytes))
         call.body = {"sha256": stored.sha256, "media_type": media_type}  # what an Idempotency-Key stands for
 
         def act(entry: Entry) -> JsonObject:
-            return artifact_json(keep_artifact(entry, store.limits, stored, media_type))
+            return artifact_json(keep_artifact(entry, limits, stored, media_type))
 
         return await call.perform(act, status=201)
 

@@ -11,6 +11,7 @@ from earnest.market.capabilities.trial import is_trial_id
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Entry
 from earnest.runtime.market import claiming, deciding
+from earnest.runtime.market.artifacts import bringing
 from earnest.runtime.market.submitting import prepare_submission
 from earnest.runtime.market.trials import answer_trial
 from earnest.surfaces.web.answers_jobs import ClaimMoved, Claims, ClaimShown, ExtensionAsked, Submitted
@@ -66,7 +67,10 @@ async def get_waiting_claims(call: MyCall, cursor: Cursor = "", limit: Limit = 2
 async def get_claim(claim_id: str, call: MyCall) -> Response:
     """A claim with everything that was handed in, for its parties."""
     sees_all = call.me.scope in {Scope.OPERATOR, Scope.AUDITOR}
-    return call.read(lambda reader: show_claim(reader, claim_id, call.me.id, sees_all=sees_all))
+    sees_measured = call.me.scope is Scope.OPERATOR
+    return call.read(
+        lambda reader: show_claim(reader, claim_id, call.me.id, sees_all=sees_all, sees_measured=sees_measured)
+    )
 
 
 @router.post(
@@ -83,7 +87,8 @@ async def post_evidence(claim_id: str, evidence: SubmitEvidence, call: MyCall) -
         answer, terms = evidence.only_inline(), call.market.terms
         return await call.perform(lambda entry: answer_trial(entry, terms, claim_id, answer))
     items, caller = [item.value() for item in evidence.items], call.me
-    response = await call.perform(prepare=lambda: prepare_submission(call.market, caller, claim_id, items))
+    with bringing(call.market, caller.id) as brought:
+        response = await call.perform(prepare=lambda: prepare_submission(brought, caller, claim_id, items))
     call.market.handed_in.set()
     return response
 

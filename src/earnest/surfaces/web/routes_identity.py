@@ -32,6 +32,9 @@ from earnest.surfaces.web.models_identity import (
     Register,
     Registered,
     RotateKey,
+    SessionId,
+    Sessions,
+    SessionShown,
 )
 from earnest.surfaces.web.problems import problems
 from earnest.surfaces.web.sessions import logged_in, logged_out
@@ -199,12 +202,26 @@ async def post_operator_key(asked: IssueKey, call: MyCall) -> Response:
     )
 
 
+@operator_router.get("/operator/sessions", response_model=Sessions)
+async def get_sessions(call: MyCall) -> Response:
+    """The operator's logins in browsers, and the keys that opened them."""
+    call.me.need(Scope.OPERATOR)
+    return call.read(lambda reader: accounts.my_sessions(reader, call.me.id))
+
+
+@operator_router.delete("/operator/sessions/{session_id}", response_model=SessionShown, responses=problems("not_found"))
+async def delete_session(session_id: SessionId, call: MyCall) -> Response:
+    """End a login, now."""
+    return await call.perform(lambda entry: operating.end_session(entry, session_id=session_id))
+
+
 @operator_router.post(
     "/operator/login",
     response_model=LoggedIn,
 )
 async def post_login(call: MyCall) -> Response:
-    """Log a browser in, by the operator's key. The login is a cookie."""
+    """Log a browser in, by the operator's key. The login is a cookie, and ends with the key."""
+    call.check_key()
     answer = await call.market.desk.perform(call.me, lambda entry: operating.log_in(entry, call.hashing))
     return logged_in(call, answer.body)
 
@@ -216,6 +233,7 @@ async def post_login(call: MyCall) -> Response:
 )
 async def post_logout(call: MyCall) -> Response:
     """End this browser's login."""
+    call.check_key()
     answer = await call.market.desk.perform(
         call.me, lambda entry: operating.log_out(entry, call.hashing, cookie=call.session)
     )

@@ -121,7 +121,12 @@ async def get_heartbeats(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -
 async def get_heartbeat(heartbeat_id: HeartbeatPath, call: MyCall) -> Response:
     """A heartbeat with its verdicts, points, tier and next interval, once it is judged."""
     sees_all = call.me.scope in {Scope.OPERATOR, Scope.AUDITOR}
-    return call.read(lambda reader: views.show_heartbeat(reader, heartbeat_id, call.me.id, sees_all=sees_all))
+    sees_measured = call.me.scope is Scope.OPERATOR
+    return call.read(
+        lambda reader: views.show_heartbeat(
+            reader, heartbeat_id, call.me.id, sees_all=sees_all, sees_measured=sees_measured
+        )
+    )
 
 
 @operator_router.get("/operator/agents/{handle}/contract", response_model=AgreementShown, responses=_OF_AGENT)
@@ -163,10 +168,14 @@ async def post_reset(handle: str, sent: ResetTask, call: MyCall) -> Response:
 async def get_waiting(handle: str, call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """An agent's heartbeats that wait for the operator's verdict, the oldest first, with what was handed in."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
-    last = after(cursor)
+    last, sees_measured = after(cursor), call.me.scope is Scope.OPERATOR
     return call.read(
         lambda reader: page(
-            views.waiting_heartbeats(reader, find_agent(reader, handle).id, last, limit + 1), limit, "heartbeat_id"
+            views.waiting_heartbeats(
+                reader, find_agent(reader, handle).id, last, limit + 1, sees_measured=sees_measured
+            ),
+            limit,
+            "heartbeat_id",
         )
     )
 

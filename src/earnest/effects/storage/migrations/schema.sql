@@ -29,7 +29,7 @@ CREATE TABLE alembic_version (
     CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
 
-INSERT INTO alembic_version VALUES ('0002');
+INSERT INTO alembic_version VALUES ('0003');
 
 -- The platform (revision 0002).
 CREATE TABLE accounts (
@@ -476,7 +476,7 @@ CREATE TABLE sessions (
   account_id TEXT NOT NULL,
   created_at_ms INTEGER NOT NULL,
   expires_at_ms INTEGER NOT NULL,
-  ended_at_ms INTEGER,
+  ended_at_ms INTEGER, key_id TEXT,
   PRIMARY KEY (id)
 )
  STRICT;

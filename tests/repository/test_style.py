@@ -23,9 +23,13 @@ CLOCK_READERS = {
     "src/earnest/effects/sandbox/launcher.py": "its token must be a secret under any seed; it polls a process's birth",
     "src/earnest/effects/sandbox/pid1.py": "one file that runs inside the sandbox, where the package is not",
     "src/earnest/effects/sandbox/selftest.py": "its canary's name must be a secret under any seed",
+    "src/earnest/verification/unit_tests/claims.py": "it asks in an order that the submission cannot know",
     "src/earnest/verification/unit_tests/library.py": "it carries UUIDs across, and makes none",
+    "src/earnest/verification/unit_tests/ours.py": "it carries generators of chance across, and draws nothing",
     "src/earnest/verification/unit_tests/running.py": "it gives the tests' chance the verdict's seed",
     "src/earnest/verification/unit_tests/serving.py": "it gives the submission's the same",
+    "src/earnest/verification/unit_tests/surrounded.py": "it sets for the submission what the tests set: seeds, clocks",
+    "src/earnest/verification/unit_tests/surroundings.py": "it notices that the tests set a seed",
 }
 
 EMPTY_WORDS = {"utils", "util", "helpers", "helper", "common", "base", "manager", "misc"}

@@ -12,7 +12,6 @@ from earnest.effects.tools.record import ToolCall
 from earnest.effects.tools.task_folder import PROGRAM
 from earnest.effects.tools.toolbox import TIMEOUT_MS_MAX
 from earnest.engine.messages import Budget
-from earnest.engine.model.perceiver import task_class_of
 from earnest.engine.playbook.no_models import NoModels
 from earnest.engine.program.executor import ProgramExecutor
 from earnest.engine.program.planner import SpecPerceiver, SpecPlanner
@@ -74,6 +73,8 @@ class ProgramOrder:
 
 def program_minds(spec: VerificationSpec, executor: ProgramExecutor, program: ProgramOrder) -> Minds:
     """They follow the spec, ask no model, and have the program do the work."""
+    from earnest.engine.model.perceiver import task_class_of  # noqa: PLC0415 - no playbook needs it
+
     return Minds(
         perceiver=SpecPerceiver(task_class_of(spec.title, spec.text)),
         planner=SpecPlanner(spec, Path(shlex.split(program.command)[0]).name),

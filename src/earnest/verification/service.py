@@ -12,7 +12,7 @@ from earnest.contracts.criterion import CheckSpec, Criterion, check_diagnostics,
 from earnest.effects.clock import Clock
 from earnest.effects.edits.taking import EDIT_LIMITS
 from earnest.effects.probes.api import Probes
-from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Execution, Mount, Report, Sandbox, SelfTest, Status
+from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Mount, Sandbox, SelfTest
 from earnest.effects.scratch import scratch_beside
 from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.archive import take_submission
@@ -26,6 +26,7 @@ from earnest.verification.plugin import Base, Check, CheckTools, ConfigFault, Fi
 from earnest.verification.registry import Registry
 from earnest.verification.repeat import all_of, passes_needed
 from earnest.verification.replay import seed_of, trust_key
+from earnest.verification.sandboxes import Hiding, NoSandbox
 from earnest.verification.strict_json import NotStrictJson
 from earnest.verification.verdict import Cause, CriterionVerdict, Verdict
 
@@ -62,39 +63,6 @@ class _Result:
     problem: str = ""
     self_test: SelfTest | None = None
     distrusted: bool = False
-
-
-class _NoSandbox:
-    """What a check gets that said it runs no code."""
-
-    description = ""
-    _reason = "this kind of check says that it runs no code"
-
-    async def run(self, execution: Execution) -> Report:  # noqa: ARG002 - the protocol names it
-        return Report(status=Status.REFUSED, reason=self._reason)
-
-    async def self_test(self, _max_age_ms: int = 0, /) -> SelfTest:
-        return SelfTest(provider="", at_ms=0, probes=(), problem=self._reason)
-
-    async def close(self) -> None:
-        """There is nothing to close."""
-
-
-class _Hiding:
-    """A sandbox that shows nothing of `places`, whatever a check asks for."""
-
-    def __init__(self, sandbox: Sandbox, places: tuple[Path, ...]) -> None:
-        self._sandbox = sandbox
-        self._places = places
-        self.description = sandbox.description
-        self.self_test = sandbox.self_test
-
-    async def run(self, execution: Execution) -> Report:
-        joined = execution.joined and replace(execution.joined, hidden=self._places)
-        return await self._sandbox.run(replace(execution, joined=joined, hidden=self._places))
-
-    async def close(self) -> None:
-        """Whoever opened it closes it."""
 
 
 class Verifier:
@@ -285,7 +253,7 @@ class Verifier:
         if check.runs_code and (self_test is None or not self_test.green):
             why = self_test.reason if self_test else "there is no sandbox"
             return _Result(criterion=criterion, check=check, problem=f"code cannot be run safely: {why}")
-        sandbox = _Hiding(self._sandbox, subject.hidden) if check.runs_code and self._sandbox else _NoSandbox()
+        sandbox = Hiding(self._sandbox, subject.hidden) if check.runs_code and self._sandbox else NoSandbox()
         tools = CheckTools(
             sandbox=sandbox,
             limits=read_limits(spec.limits)[0],

@@ -1,4 +1,4 @@
-"""What a check is handed as its sandbox: none, if its kind runs no code, or one that hides what the work may not see."""
+"""What a check is handed as its sandbox: none, if its kind runs no code, or one that hides what work may not see."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -225,8 +225,11 @@ def _books(home: Path) -> Path:
 def test_a_damaged_database_is_named_and_left_as_it_is(content: bytes, earnest: Earnest, worked: Path) -> None:
     path = _books(worked)
     path.write_bytes(content)
-    for arguments in (("runs",), ("show",), ("journal", "verify")):
+    for arguments in (("runs",), ("show",)):
         _refused(earnest(*arguments), "database")
+    verified = earnest("journal", "verify")
+    assert (verified.code, verified.err) == (1, "")
+    assert str(path) in verified.out, "it names the place"
     doctor = earnest("doctor")
     assert doctor.code == 1
     assert re.search(r"^BAD  books", doctor.out, re.MULTILINE)

@@ -259,7 +259,7 @@ def check(kind: str, limits: JsonObject | None = None, **config: object) -> Crit
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (check("fils"), "unknown check kind 'fils'; known kinds: checklist, command, files"),
+        (check("fils"), "unknown check kind 'fils'; known kinds: checklist, command, diff, files"),
         (check("files", limits={"wall_s": 1}, required=["a"]), "runs nothing: remove the limits"),
         (check("command", limits={"wall_s": 0}, command="a"), "limits.wall_s: must be 1 to 3600, is 0"),
         (check("command", limits={"walls": 1}, command="a"), "did you mean 'wall_s'?"),

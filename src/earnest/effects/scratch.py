@@ -18,10 +18,15 @@ from earnest.effects.workspace.tree import remove_tree
 _SUFFIX: Final = ".scratch"
 
 
+SHORT: Final = "/tmp"  # noqa: S108 - where the path of a socket fits
+_SHORT_BYTES_MAX: Final = 60
+
+
 @contextmanager
-def scratch(purpose: str) -> Iterator[Path]:
-    """An empty folder for us alone, removed at the end."""
-    folder, lock = _taken(purpose)
+def scratch(purpose: str, *, short: bool = False) -> Iterator[Path]:
+    """An empty folder for us alone, removed at the end; with a `short` path if sockets are to lie in it."""
+    place = tempfile.gettempdir()
+    folder, lock = _taken(purpose, SHORT if short and len(place.encode()) > _SHORT_BYTES_MAX else place)
     try:
         yield folder
     finally:
@@ -41,12 +46,13 @@ async def scratch_beside(purpose: str) -> AsyncIterator[Path]:
 
 def sweep() -> None:
     """Remove the folders of this user of which nobody holds the lock."""
-    with suppress(OSError):
-        for left in Path(tempfile.gettempdir()).glob(f"earnest-*{_SUFFIX}"):
-            lock = _locked(left)
-            if lock is not None:
-                _remove(left)
-                os.close(lock)
+    for place in {tempfile.gettempdir(), SHORT}:
+        with suppress(OSError):
+            for left in Path(place).glob(f"earnest-*{_SUFFIX}"):
+                lock = _locked(left)
+                if lock is not None:
+                    _remove(left)
+                    os.close(lock)
 
 
 def _remove(folder: Path) -> None:
@@ -57,10 +63,10 @@ def _remove(folder: Path) -> None:
         folder.rmdir()
 
 
-def _taken(purpose: str) -> tuple[Path, int]:
+def _taken(purpose: str, place: str) -> tuple[Path, int]:
     """Between its making and its locking a sweeper may have removed it: then another one is made."""
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=f"earnest-{purpose}-", suffix=_SUFFIX)).resolve()
+        folder = Path(tempfile.mkdtemp(prefix=f"earnest-{purpose}-", suffix=_SUFFIX, dir=place)).resolve()
         lock = _locked(folder)
         if lock is not None:
             return folder, lock

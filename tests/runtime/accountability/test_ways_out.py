@@ -151,7 +151,7 @@ def test_the_judge_sees_records_and_measurements_beside_the_reply(make_duty: Mak
 
 
 def test_trivial_tasks_that_an_agent_adds_earn_nothing_until_they_are_accepted(make_duty: MakeDuty) -> None:
-    duty, _ = judged_by(make_duty, *[True] * 30)
+    duty, _ = judged_by(make_duty, *[True] * 90)
     duty.pin(MAIL)
     extra = [f"- [ ] extra_{n} | Breathe | required | verify: breathing" for n in range(20)]
     heartbeat = duty.cycle(MAIL, *extra)

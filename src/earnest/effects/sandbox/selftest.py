@@ -128,7 +128,7 @@ def _isolation(canaries: Canaries, pid: int) -> Execution:
 def _canaries() -> Iterator[Canaries]:
     """Put them up, readable and reachable for every uid of this machine, and take them away."""
     with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(scratch("canary"))
+        folder = stack.enter_context(scratch("canary", short=True))
         folder.chmod(0o777)
         (folder / "work").mkdir()
         (folder / "file").write_text(CANARY_TEXT)

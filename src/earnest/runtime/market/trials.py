@@ -15,7 +15,6 @@ from earnest.market.capabilities.badge import counted_since_ms
 from earnest.market.capabilities.capability import Capability, Trial
 from earnest.market.capabilities.sealed_trial import SealedTrial, seal_trial, unseal_trial
 from earnest.market.capabilities.trial import answered, begun, check_start, chosen, overdue, trial_id_of, trial_json
-from earnest.market.jobs.related import owner_of
 from earnest.market.service import CAPABILITIES, TRIALS
 from earnest.market.terms import DAY_S, Terms
 from earnest.runtime.desk import Entry
@@ -111,9 +110,7 @@ def _save(entry: Entry, before: Trial, after: Trial) -> None:
 
 
 def _pay(entry: Entry, trial: Trial) -> int:
-    """What was paid: nothing where nobody answers for the agent, or where the treasury has less."""
-    if owner_of(entry.me.account) is None:
-        return 0
+    """What was paid: nothing where the treasury has less."""
     chain = settlement.trial_paid(trial, entry.now_ms)
     treasury = ledger.balance(entry.transaction, accounts.treasury(trial.currency))
     if treasury.free_micro < settlement.treasury_needs_micro(chain):

@@ -28,6 +28,13 @@ def settings(tmp_path: Path) -> str:
     return f'{GENEROUS}\n[probes.fresh]\nkind = "file"\npath = "{tmp_path / "fresh.txt"}"\nat_most = 86400\n'
 
 
+def with_contract(platform: ServedPlatform) -> dict[str, str]:
+    """An agent whose contract the operator accepted: only then does its probe run."""
+    ada: dict[str, str] = platform.agent("ada")
+    platform.ask("PUT", "/operator/agents/ada/contract", {"contract": CONTRACT}, key=platform.operator_key)
+    return ada
+
+
 def judged(platform: ServedPlatform, key: str) -> list[dict[str, Any]]:
     """All heartbeats, once none of them waits. Many looks, each of which takes its time; no sleep."""
     for _ in range(5_000):
@@ -45,7 +52,7 @@ def test_a_kill_in_the_middle_of_a_cycle_loses_and_doubles_nothing(tmp_path: Pat
     environment = {**ENVIRONMENT, "KILLED": killed, "KILLED_AFTER": CHECK_IN}
     with served(home, environment, settings=settings, program=program) as platform:
         platform.become_operator()
-        ada = platform.agent("ada")
+        ada = with_contract(platform)
         with contextlib.suppress(*CUT_OFF):
             platform.ask("POST", "/agents/me/heartbeats", SENT, key=ada["hb"], idempotency_key="beat")
         assert platform.process.wait(ENDED_S) == -signal.SIGKILL
@@ -64,7 +71,7 @@ def test_of_many_check_ins_at_once_one_counts_and_no_second_process_judges(tmp_p
     home = tmp_path / "home"
     with served(home, ENVIRONMENT, settings=settings) as platform:
         platform.become_operator()
-        ada = platform.agent("ada")
+        ada = with_contract(platform)
         with pytest.raises(Unavailable), served(home, {**ENVIRONMENT, "PYTHONWARNINGS": "ignore"}):
             pass
         with ThreadPoolExecutor(CROWD) as pool:

@@ -35,7 +35,7 @@ def test_refused():
 CASES = {
     "thorough": (SOLUTION, GOOD, Answer.VERIFIED),
     "vacuous": (SOLUTION, "from solution import clamp\ndef test(): assert clamp(5) is not None\n", Answer.NOT_VERIFIED),
-    "asking nothing": (SOLUTION, "import solution\ndef test(): assert True\n", Answer.UNCLEAR),
+    "asking nothing": (SOLUTION, "import solution\ndef test(): assert True\n", Answer.NOT_VERIFIED),
     "failing": (SOLUTION, "from solution import clamp\ndef test(): assert clamp(5) == 6\n", Answer.NOT_VERIFIED),
     "about the names of variables": (
         SOLUTION + "def source():\n    with open(__file__) as file: return file.read()\n",

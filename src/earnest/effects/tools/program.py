@@ -10,7 +10,6 @@ import shutil
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -20,6 +19,7 @@ from earnest.effects.scratch import scratch
 from earnest.effects.tools.api import Leave, Place
 from earnest.effects.tools.failures import ToolFailure, environmental, logical, of_report
 from earnest.effects.tools.record import RawResult, ToolCall
+from earnest.effects.tools.shell import command_limits
 from earnest.effects.tools.task_folder import PROGRAM, PROMPT, TASK_DIR
 from earnest.foundation.canonical import JsonObject
 
@@ -28,7 +28,6 @@ FILES_MAX: Final = 50
 FILE_CHARACTERS_MAX: Final = 200_000
 SECRETS: Final = ("EARNEST_KEY", "VERIFY_LLM_API_KEY")
 """What the program is not told: keys by which it could judge itself or act as the user's agent."""
-CPU_PER_WALL: Final = 4
 _SWEEPS_MAX: Final = 20
 
 
@@ -102,7 +101,6 @@ class ProgramTool:
 
 
 async def _sandboxed(call: ToolCall, place: Place, folder: Path) -> RawResult:
-    limits = replace(place.limits, wall_ms=call.timeout_ms, cpu_ms=call.timeout_ms * CPU_PER_WALL)
     report = await place.sandbox.run(
         Execution(
             profile=Profile.WORK,
@@ -114,7 +112,7 @@ async def _sandboxed(call: ToolCall, place: Place, folder: Path) -> RawResult:
                 *(Mount(source=path, target=str(path), writable=True) for path in place.writable),
             ),
             stdin=(folder / PROMPT).read_bytes(),
-            limits=limits,
+            limits=command_limits(place.limits, call.timeout_ms),
             network=call.network,
         )
     )

@@ -56,7 +56,7 @@ class Shell:
                 work=place.folder,
                 mounts=place.inputs
                 + tuple(Mount(source=path, target=str(path), writable=True) for path in place.writable),
-                limits=_limits(place.limits, call.timeout_ms),
+                limits=command_limits(place.limits, call.timeout_ms),
                 network=call.network,
             )
         )
@@ -79,5 +79,6 @@ def _shell() -> tuple[str, ...]:
     return ("/bin/bash", "-o", "pipefail", "-c") if Path("/bin/bash").exists() else ("/bin/sh", "-c")
 
 
-def _limits(limits: Limits, timeout_ms: int) -> Limits:
+def command_limits(limits: Limits, timeout_ms: int) -> Limits:
+    """Those of a command that may take so long."""
     return replace(limits, wall_ms=timeout_ms, cpu_ms=timeout_ms * CPU_PER_WALL)

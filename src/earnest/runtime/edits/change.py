@@ -6,7 +6,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.edits.original import kept_at
 from earnest.effects.edits.step import Step, links_in, steps_of
 from earnest.effects.edits.taking import EDIT_LIMITS
 from earnest.effects.edits.text_diff import Count, changed_lines, unified
@@ -145,11 +144,6 @@ def read_change(reader: Reader, run_id: str, runs: Path) -> RunChange:
 def undo_store(runs: Path, run_id: str) -> Path:
     """Where the former contents of the user's files are kept by digest."""
     return runs / run_id / "undo"
-
-
-def kept_content(runs: Path, run_id: str, entry: Entry) -> Path:
-    """Where such a content lies."""
-    return kept_at(undo_store(runs, run_id), entry.digest)
 
 
 def _edits(edits: Mapping[str, Path], folder: Path) -> tuple[EditChange, ...]:

@@ -96,6 +96,10 @@ class ServedPlatform:
             self.deposit(keys["live"], usd_micro)
         return keys
 
+    def accept_contract(self, handle: str, contract: str) -> None:
+        """The agent's heartbeat contract as the operator gives it, whose probes may run."""
+        self.ask("PUT", f"/operator/agents/{handle}/contract", {"contract": contract}, key=self.operator_key)
+
     def deposit(self, key: str, usd_micro: int) -> None:
         """Money that the operator says has come in."""
         body = {"currency": "USD", "amount_micro": usd_micro, "reference": "for a test"}

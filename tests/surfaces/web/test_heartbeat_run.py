@@ -119,14 +119,16 @@ def agent(platform: ServedPlatform, tmp_path: Path) -> Agent:
     handle = f"agent_{next(NUMBERS)}"
     (tmp_path / "HEARTBEAT.md").write_text(f"## Tasks\n\n{REPORT}")
     (platform.home / "report.md").unlink(missing_ok=True)
-    return Agent(platform, tmp_path, handle, platform.agent(handle)["hb"])
+    heartbeat_key = platform.agent(handle)["hb"]
+    platform.accept_contract(handle, (tmp_path / "HEARTBEAT.md").read_text())
+    return Agent(platform, tmp_path, handle, heartbeat_key)
 
 
 def test_the_example_is_verified_twice_in_a_row(agent: Agent, platform: ServedPlatform) -> None:
     both = f"## Tasks\n\n{REPORT}{DISK}"
     with agent.running([sys.executable, str(EXAMPLE), str(platform.home)]) as runner:
         first = report_of(runner)
-        platform.ask("PUT", f"/operator/agents/{agent.handle}/contract", {"contract": both}, key=platform.operator_key)
+        platform.accept_contract(agent.handle, both)
         (agent.folder / "HEARTBEAT.md").write_text(both)
         told = subprocess.run(
             agent.command("wake"), env=agent.environment, capture_output=True, text=True, check=True, timeout=DEADLINE_S

@@ -31,7 +31,7 @@ def settings(tmp_path: Path) -> str:
 def with_contract(platform: ServedPlatform) -> dict[str, str]:
     """An agent whose contract the operator accepted: only then does its probe run."""
     ada: dict[str, str] = platform.agent("ada")
-    platform.ask("PUT", "/operator/agents/ada/contract", {"contract": CONTRACT}, key=platform.operator_key)
+    platform.accept_contract("ada", CONTRACT)
     return ada
 
 

@@ -17,7 +17,8 @@ from earnest.effects.llm.openai_compatible import OpenAICompatible
 from earnest.effects.sandbox.api import Sandbox, SandboxSettings
 from earnest.effects.sandbox.available import open_sandbox
 from earnest.foundation.canonical import JsonObject
-from earnest.testing.model_server import ModelServer, Reply
+from earnest.testing import scripted_judge
+from earnest.testing.model_server import ModelServer
 from earnest.verification.plugin import Check, CheckTools, ConfigFault, Findings, Judges, Subject
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
@@ -25,9 +26,7 @@ from earnest.verification.verdict import Answer, Verdict
 
 from .case import Case
 
-OBEYS: Final = "obeys"
-"""As the judge of a case: it does what the work wants of it."""
-APPROVES: Final = '{"verdict": "verified", "criteria": [{"id": "C1", "met": true, "reason": "as it should be"}]}'
+JUDGES: Final = {one.__name__: one for one in (scripted_judge.approves, scripted_judge.rejects, scripted_judge.obeys)}
 AT_ONCE: Final = 4
 CASE_DEADLINE_S: Final = 90
 
@@ -98,10 +97,10 @@ async def _verdict(case: Case, sandbox: Sandbox) -> Verdict:
 
 
 async def _judges(case: Case, stack: contextlib.AsyncExitStack) -> Judges:
-    """A model that answers as the case says, over a real socket; none if it says nothing."""
+    """A model that behaves as the case says, over a real socket; none if it says nothing."""
     if case.judge is None:
         return Judges()
-    server = await stack.enter_async_context(ModelServer(Reply(text=APPROVES if case.judge == OBEYS else case.judge)))
+    server = await stack.enter_async_context(ModelServer(JUDGES[case.judge]))
     endpoint = Endpoint(base_url=server.base_url, model="scripted-judge")
     chance = SystemChance()
     return Judges(model=OpenAICompatible(endpoint, clock=SystemClock(), chance=chance), chance=chance)

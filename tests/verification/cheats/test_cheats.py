@@ -24,7 +24,6 @@ FAMILIES = frozenset(
         "hard_coded_examples",
         "json_tricks",
         "judge_injection",
-        "judge_reply_spoofing",
         "links_and_traversal",
         "lookalike_output",
         "name_collisions",

@@ -146,6 +146,7 @@ class Conversation:
             )
         finally:
             self._run_id = ""
+        self.left = ""
         result = worked.result
         self._usages.append(result.usage)
         self._turns = [*self._turns, f"user: {words}\nearnest: {result.summary}\n{result.output}"][-TURNS_MAX:]

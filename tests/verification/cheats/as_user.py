@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -9,6 +10,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from verification.cheats.case import Case, cheats, honest
 from verification.cheats.judging import judge_all
+
+OF_TIME = re.compile("passed the limit of (wall|cpu) time")
 
 
 def representative() -> list[Case]:
@@ -24,9 +27,15 @@ def representative() -> list[Case]:
 
 
 def answers() -> dict[str, str]:
-    """The answer to each of them, and the reason where there is none."""
+    """The answer to each of them, and the reason where there is none.
+
+    Which limit of time a submission passes first, and so how it is turned down, depends on how busy the machine is.
+    """
     outcomes = asyncio.run(judge_all(representative()))
-    return {name: outcome.answer or outcome.reason for name, outcome in outcomes.items()}
+    return {
+        name: "it took too long" if OF_TIME.search(outcome.reason) else outcome.answer or outcome.reason
+        for name, outcome in outcomes.items()
+    }
 
 
 if __name__ == "__main__":

@@ -24,8 +24,8 @@ class Case:
     """One submission against one spec.
 
     `may_be` holds the answers that are acceptable. `swap` is written over the submission once it has been taken in.
-    `archive` is the name of the file that `members` are packed into, empty for a folder of `files`. `judge` names the behaviour
-    of the scripted judge, None if there is none.
+    `archive` is the name of the file that `members` are packed into, empty for a folder of `files`. `judge` names the
+    behaviour of the scripted judge, None if there is none.
     """
 
     name: str

@@ -10,11 +10,12 @@ from earnest.app import places
 from earnest.app.judging_settings import JudgingSettings
 from earnest.app.sandboxes import POOL, open_for
 from earnest.app.verifiers import bare_verifier, verdict_book, verifier_for
-from earnest.contracts.spec import VerificationSpec
+from earnest.contracts.spec import VerificationSpec, spec_of_json
 from earnest.effects.clock import Clock, SystemChance, SystemClock
 from earnest.effects.sandbox.api import Sandbox
+from earnest.foundation.canonical import JsonObject
 from earnest.runtime.judging import Judged, Keeping, Replayed, judged, linted, replayed
-from earnest.runtime.submission import Submission, read_spec, read_submissions
+from earnest.runtime.submission import Submission, read_spec
 from earnest.verification.lint import Complaint
 from earnest.verification.plugin import Reviews
 from earnest.verification.registry import Registry
@@ -49,9 +50,10 @@ def spec_of(spec: Path) -> tuple[VerificationSpec, Path]:
     return read_spec(spec, bare_verifier(SystemClock())), spec.absolute().parent
 
 
-def submissions_of(spec: Path, works: Sequence[Path]) -> tuple[Submission, ...]:
-    """What is to be judged, in order; nothing is opened for it. Raises `Faulty`."""
-    return read_submissions(spec, works, bare_verifier(SystemClock()))
+def spec_of_document(document: JsonObject, folder: Path) -> VerificationSpec:
+    """The specification that a document is, whose checks name files in `folder`. Raises `Faulty` with every fault."""
+    verifier = bare_verifier(SystemClock())
+    return spec_of_json(document, "contract", check_faults=lambda check: verifier.check_faults(check, folder))
 
 
 async def verdicts_on(

@@ -12,7 +12,6 @@ from typing import Any, Final, Self, TypeVar
 
 import httpx2
 
-from earnest import __version__
 from earnest.client.ask import API, Answer, Ask
 from earnest.client.endpoint import AsyncSender, Sender
 from earnest.client.endpoints import Endpoints
@@ -21,6 +20,7 @@ from earnest.client.payloads import Page
 from earnest.client.retrying import Again, Lost, Patience, Wait, attempts
 from earnest.effects.clock import Chance, SystemChance, SystemClock
 from earnest.foundation.errors import Refused, Unavailable
+from earnest.foundation.version import VERSION
 
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ class _Talk(Endpoints):
         return same
 
     def _request(self, ask: Ask[Any]) -> httpx2.Request:
-        headers = {"accept": "application/json", "user-agent": f"earnest/{__version__}", **ask.headers}
+        headers = {"accept": "application/json", "user-agent": f"earnest/{VERSION}", **ask.headers}
         if self._key:
             headers["authorization"] = f"Bearer {self._key}"
         if ask.method != _SAFE:

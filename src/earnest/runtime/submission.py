@@ -32,13 +32,8 @@ class Submission:
     """A folder or an archive to be judged by a spec, whose own files lie in `base_folder`. All paths are absolute."""
 
     spec: VerificationSpec
-    spec_path: Path
+    base_folder: Path
     work: Path
-
-    @property
-    def base_folder(self) -> Path:
-        """Where the files that the spec names lie."""
-        return self.spec_path.parent
 
 
 def read_spec(path: Path, verifier: Verifier) -> VerificationSpec:
@@ -47,9 +42,8 @@ def read_spec(path: Path, verifier: Verifier) -> VerificationSpec:
     return parse_spec(text_of(path), str(path), check_faults=lambda check: verifier.check_faults(check, folder))
 
 
-def read_submissions(spec_path: Path, works: Sequence[Path], verifier: Verifier) -> tuple[Submission, ...]:
-    """What a spec's file makes with folders and archives, in order. Raises `Faulty` with every fault."""
-    spec = read_spec(spec_path, verifier)
+def submissions(spec: VerificationSpec, base_folder: Path, works: Sequence[Path]) -> tuple[Submission, ...]:
+    """What a spec makes with folders and archives, in order. Raises `Faulty` with every one that is missing."""
     if missing := [work for work in works if not work.exists()]:
         raise Faulty(Diagnostic(source=str(work), line=0, message="no such folder or archive") for work in missing)
-    return tuple(Submission(spec=spec, spec_path=spec_path.absolute(), work=work.absolute()) for work in works)
+    return tuple(Submission(spec=spec, base_folder=base_folder.absolute(), work=work.absolute()) for work in works)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest import __version__
 from earnest.effects.sandbox.api import Probe, SelfTest
+from earnest.foundation.version import VERSION
 
 FORMAT: Final = "earnest-self-test-v1"
 FILE_NAME: Final = "self-test.json"
@@ -89,7 +89,7 @@ class KeptTest:
             "kernel": f"{system.release} {system.version} {system.machine}",
             "place": " ".join([*places, *(status.get(name, "").strip() for name in _PRIVILEGES)]),
             "program": f"{self.binary} {_digest([self.binary])}",
-            "package": f"{__version__} {_digest(sorted(Path(__file__).parent.glob('*.py')))}",
+            "package": f"{VERSION} {_digest(sorted(Path(__file__).parent.glob('*.py')))}",
             "interpreter": f"{sys.base_prefix} {sys.version}",
             "uid": str(os.geteuid()),
             "provider": self.provider,

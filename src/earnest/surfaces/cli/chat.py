@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from earnest import __version__
+from earnest.foundation.version import VERSION
 from earnest.surfaces.cli.printing import say
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ async def talk(prompt: "Prompt", ready: "Future[Settings]") -> None:
     with contextlib.suppress(EOFError, asyncio.CancelledError):
         async with conversation:
             with _signals(conversation.interrupt):
-                say(f"earnest {__version__}: say what is to be done, or /help")
+                say(f"earnest {VERSION}: say what is to be done, or /help")
                 while True:
                     text = await prompt.read()
                     keeping = asyncio.ensure_future(asyncio.to_thread(prompt.keep))

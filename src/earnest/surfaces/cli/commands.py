@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from earnest import __version__
+from earnest.foundation.version import VERSION
 
 COMMANDS: Final = {
     "chat": "chat",
@@ -57,7 +57,7 @@ def _file(name: str) -> Any:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"earnest {__version__}")
+        typer.echo(f"earnest {VERSION}")
         raise typer.Exit
 
 

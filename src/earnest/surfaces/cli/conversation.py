@@ -115,11 +115,10 @@ class Conversation:
         return True
 
     async def _request(self, words: str) -> None:
-        from earnest.runtime.order import Grants, request_order  # noqa: PLC0415
-        from earnest.surfaces.cli.task import Bounds  # noqa: PLC0415
+        from earnest.app.orders import Words  # noqa: PLC0415
+        from earnest.runtime.order import Grants  # noqa: PLC0415
 
-        budget = Bounds().over(self._settings.models)
-        await self._work(request_order(words, budget, Path.cwd(), Grants(), *self._turns), words)
+        await self._work(Words(text=words).order(self._settings.models, Grants(), *self._turns), words)
 
     async def playbook(self, rest: str) -> None:
         """Work a playbook, which needs no model."""

@@ -21,10 +21,9 @@ def resume(
     Exit codes: as for `earnest run`. Where a crash left open whether an effect happened and no `look` can tell, a
     terminal asks; without one the run waits for --effect.
     """
-    from earnest.runtime.order import Grants  # noqa: PLC0415
     from earnest.runtime.unknown_effects import Decision  # noqa: PLC0415
     from earnest.surfaces.cli.run import work  # noqa: PLC0415
-    from earnest.surfaces.cli.task import Bounds, Request  # noqa: PLC0415
+    from earnest.surfaces.cli.task import Request  # noqa: PLC0415
 
     decisions = [decision.value for decision in Decision]
     if effect is not None and effect not in decisions:
@@ -32,10 +31,7 @@ def resume(
     request = Request(
         task=None,
         resume=run,
-        new=False,
         live=not (as_json or quiet),
-        grants=Grants(),
-        bounds=Bounds(),
         effect=None if effect is None else Decision(effect),
     )
     work(request, None, as_json=as_json)

@@ -1,6 +1,5 @@
 """`earnest run`: work a playbook or a task in words, and watch it."""
 
-from collections.abc import Collection, Sequence
 from decimal import Decimal, DecimalException
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +9,7 @@ import typer
 from earnest.surfaces.cli.printing import complain
 
 if TYPE_CHECKING:
+    from earnest.app.orders import Words
     from earnest.surfaces.cli.task import Request, Worked
 
 COST_MAX_MICRO = 10**12
@@ -101,19 +101,33 @@ def run(  # noqa: PLR0917 - typer calls it by name
     task is continued, and the end of one that nobody was told of is told, unless --new is given. Inputs and bounds are
     for tasks in words: a playbook asks no model and states its own.
     """
+    from earnest.app.judging import spec_of  # noqa: PLC0415
+    from earnest.app.orders import Bounds, Words, named  # noqa: PLC0415
     from earnest.runtime.order import Grants  # noqa: PLC0415
-    from earnest.surfaces.cli.task import Bounds, Request  # noqa: PLC0415
+    from earnest.surfaces.cli.task import Request  # noqa: PLC0415
 
     if (task is None) == (resume is None):
         raise typer.BadParameter("give either a TASK or --resume RUN")
-    what = _task(task)
+    is_words = task is not None and not _is_playbook(task)
     bounds = Bounds(tokens=max_tokens, model_calls=max_calls, cost_micro=max_cost, time_s=max_time)
-    if not isinstance(what, str) and (bounds != Bounds() or shown or edit or executor is not None):
+    if not is_words and (bounds != Bounds() or shown or edit or executor is not None):
         raise typer.BadParameter(f"{', '.join(FOR_WORDS)} are for a task in words")
     if executor is None and (spec or executor_sandbox):
         raise typer.BadParameter("--spec and --executor-sandbox go with --executor")
     if plan_only and (resume or save):
         raise typer.BadParameter("--plan-only does nothing that could be resumed or saved")
+    what: Words | Path | None = None if task is None else Path(task)
+    if is_words:
+        inputs = named(shown or (), "--input")
+        what = Words(
+            text=task or "",
+            bounds=bounds,
+            inputs=inputs,
+            edits=named(edit or (), "--edit", taken=inputs),
+            executor=executor,
+            executor_sandbox=executor_sandbox,
+            spec=spec_of(spec) if spec else None,
+        )
     writable = tuple(path.absolute() for path in allow_write or ())
     request = Request(
         task=what,
@@ -121,12 +135,6 @@ def run(  # noqa: PLR0917 - typer calls it by name
         new=new,
         live=not (as_json or quiet),
         grants=Grants(write=writable, network=allow_network, approved=tuple(yes or ())),
-        bounds=bounds,
-        inputs=(inputs := _named(shown or (), "--input")),
-        edits=_named(edit or (), "--edit", taken=inputs),
-        executor=executor,
-        executor_sandbox=executor_sandbox,
-        spec=spec,
         plan_only=plan_only,
     )
     work(request, save, as_json=as_json, apply=apply)
@@ -136,6 +144,7 @@ def work(request: "Request", save: Path | None, *, as_json: bool, apply: bool = 
     """Work it, print what came of it, save it if that is wanted, and end with its exit code."""
     import asyncio  # noqa: PLC0415
 
+    from earnest.app.orders import Words  # noqa: PLC0415
     from earnest.foundation.errors import Waits  # noqa: PLC0415
     from earnest.runtime.telling import note_told  # noqa: PLC0415
     from earnest.surfaces.cli import task  # noqa: PLC0415
@@ -144,7 +153,7 @@ def work(request: "Request", save: Path | None, *, as_json: bool, apply: bool = 
         if request.plan_only and worked.plan is not None:
             task.print_plan(worked, worked.plan, as_json=as_json)
         else:
-            task.print_result(worked, as_json=as_json, output=isinstance(request.task, str))
+            task.print_result(worked, as_json=as_json, output=isinstance(request.task, Words))
 
     if save is not None:
         _check_target(save, request.task)
@@ -160,7 +169,8 @@ def work(request: "Request", save: Path | None, *, as_json: bool, apply: bool = 
     elif save is not None:
         from earnest.surfaces.cli.saving import save_run  # noqa: PLC0415
 
-        complain(save_run(worked, request.inputs, save))
+        assert isinstance(request.task, Words)
+        complain(save_run(worked, request.task.inputs, save))
     try:
         if not code and not as_json and not request.plan_only:
             from earnest.surfaces.cli.edits import offer  # noqa: PLC0415
@@ -171,7 +181,7 @@ def work(request: "Request", save: Path | None, *, as_json: bool, apply: bool = 
     raise typer.Exit(code)
 
 
-def _check_target(playbook: Path, task: Path | str | None) -> None:
+def _check_target(playbook: Path, task: "Path | Words | None") -> None:
     if isinstance(task, Path):
         raise typer.BadParameter("--save is for a task in words: a playbook is one already")
     if playbook.suffix not in PLAYBOOK_SUFFIXES:
@@ -180,35 +190,6 @@ def _check_target(playbook: Path, task: Path | str | None) -> None:
         raise typer.BadParameter(f"{playbook} {'is there already' if playbook.exists() else 'has no folder to be in'}")
 
 
-def _named(paths: Sequence[Path], option: str, taken: Collection[str] = ()) -> dict[str, Path]:
-    """What an option names, by its name in the workspace."""
-    from earnest.contracts.playbook import INPUTS_MAX  # noqa: PLC0415
-
-    named: dict[str, Path] = {}
-    for path in paths:
-        place = path.resolve()
-        if (
-            not place.exists()
-            or not place.name.isprintable()
-            or not place.name
-            or place.name in named
-            or place.name in taken
-        ):
-            problem = (
-                "two have this name"
-                if place.name in named or place.name in taken
-                else "there is no such file or folder"
-            )
-            raise typer.BadParameter(f"{option} {path}: {problem}")
-        named[place.name] = place
-    if len(named) > INPUTS_MAX:
-        raise typer.BadParameter(f"at most {INPUTS_MAX} times {option}")
-    return named
-
-
-def _task(text: str | None) -> Path | str | None:
-    """What ends in .yaml or .yml, or holds a slash and no blank, is a path; anything else is words."""
-    if text is None:
-        return None
-    is_path = text.endswith(PLAYBOOK_SUFFIXES) or ("/" in text and not any(map(str.isspace, text)))
-    return Path(text) if is_path else text
+def _is_playbook(text: str) -> bool:
+    """Whether it is a path: it ends in .yaml or .yml, or holds a slash and no blank."""
+    return text.endswith(PLAYBOOK_SUFFIXES) or ("/" in text and not any(map(str.isspace, text)))

@@ -4,24 +4,23 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from earnest.app.model_settings import ModelSettings
+from earnest.app.orders import Words
 from earnest.app.platform import Platform, open_platform
 from earnest.app.readers import order_of
 from earnest.app.settings import Settings, read_settings
 from earnest.effects.bus.api import Envelope
 from earnest.engine.codec import encode
 from earnest.engine.gradient.cascade import Cause, State
-from earnest.engine.messages import Budget, FinalResult, PlanReady, StopRequested
+from earnest.engine.messages import FinalResult, PlanReady, StopRequested
 from earnest.foundation.errors import Waits
 from earnest.foundation.instants import duration_text
 from earnest.foundation.text import head_tail
-from earnest.runtime.order import Grants, Order, RequestOrder, request_order
-from earnest.runtime.programs import PROGRAM_REPLANS, ProgramOrder, command_of
+from earnest.runtime.order import Grants, Order
 from earnest.runtime.unknown_effects import Decision
 from earnest.surfaces.cli.asking import Terminal, is_foreground, is_terminal
 from earnest.surfaces.cli.endings import ExitCode, way_on
@@ -34,49 +33,17 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOCAL: Final = "local"
 """Whoever sits before this machine."""
 
-TIME_S: Final = 1_800
-"""For a task in words: a model on one's own machine is slow."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """What the command line says a task in words may take; None leaves all but the time to the settings."""
-
-    tokens: int | None = None
-    model_calls: int | None = None
-    cost_micro: int | None = None
-    time_s: int | None = None
-
-    def over(self, models: ModelSettings) -> Budget:
-        """These bounds, and those of the settings where there is none."""
-        return Budget(
-            time_ms=(TIME_S if self.time_s is None else self.time_s) * 1000,
-            tokens=models.max_tokens if self.tokens is None else self.tokens,
-            model_calls=models.max_calls if self.model_calls is None else self.model_calls,
-            cost_micro=models.max_cost_micro if self.cost_micro is None else self.cost_micro,
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What the command line asked for."""
 
-    task: Path | str | None
+    task: Path | Words | None
     """A playbook's path, or words."""
     resume: str | None
-    new: bool
     live: bool
-    grants: Grants
-    bounds: Bounds
-    inputs: Mapping[str, Path] = field(default_factory=dict)
-    """What words may be about, by its name in the workspace."""
-    edits: Mapping[str, Path] = field(default_factory=dict)
-    """What of the user's a copy may be changed of, likewise."""
-    executor: str | None = None
-    """The program that does the work, or a preset's name; None: a model."""
-    executor_sandbox: bool = False
-    spec: Path | None = None
-    """What is judged by; None: what a model plans."""
+    new: bool = False
+    grants: Grants = field(default_factory=Grants)
     plan_only: bool = False
     effect: Decision | None = None
     """What became of an effect that a crash left open."""
@@ -261,20 +228,7 @@ def _read_order(request: Request, settings: Settings) -> Order | None:
         case Path() as playbook:
             return order_of(playbook, request.grants, settings)
         case words:
-            order = request_order(words, request.bounds.over(settings.models), Path.cwd(), request.grants)
-            order = replace(order, inputs=request.inputs, edits=request.edits)
-            return _with_program(order, request) if request.executor is not None else order
-
-
-def _with_program(order: RequestOrder, request: Request) -> RequestOrder:
-    assert request.executor is not None
-    program = ProgramOrder(command=command_of(request.executor), sandbox=request.executor_sandbox)
-    if request.spec is None:
-        return replace(order, program=program)
-    from earnest.app.judging import spec_of  # noqa: PLC0415 - only runs of programs need it
-
-    spec, folder = spec_of(request.spec)
-    return replace(order, program=program, spec=spec, folder=folder, replans=PROGRAM_REPLANS)
+            return words.order(settings.models, request.grants)
 
 
 async def _run_id(platform: Platform, request: Request, order: Order | None) -> str:

@@ -7,12 +7,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
-from earnest.app.judging import lint_of, replay_of, submissions_of, verdicts_on
+from earnest.app.judging import lint_of, replay_of, spec_of, verdicts_on
 from earnest.app.judging_settings import read_judging_settings
 from earnest.contracts.spec import VerificationSpec
 from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.runtime.judging import Judged
-from earnest.runtime.submission import Submission
+from earnest.runtime.submission import Submission, submissions
 from earnest.surfaces.cli.printing import complain, say, say_json, tell
 from earnest.verification.verdict import Answer, verdict_to_json
 
@@ -34,11 +34,11 @@ def judge_again(verdict: str, *, as_json: bool) -> int:
     return 1 if 1 in codes else max(codes)
 
 
-def judge(spec: Path, submissions: Sequence[Path], *, as_json: bool, keep: bool | None) -> int:
+def judge(spec: Path, works: Sequence[Path], *, as_json: bool, keep: bool | None) -> int:
     """Judge them and say what each came to; gives the exit code."""
     settings = read_judging_settings()
-    handed_in = submissions_of(spec, submissions)
-    several = len(submissions) > 1
+    handed_in = submissions(*spec_of(spec), works)
+    several = len(works) > 1
 
     told = 0
 
@@ -50,7 +50,7 @@ def judge(spec: Path, submissions: Sequence[Path], *, as_json: bool, keep: bool 
         elif not as_json:
             _say_shortly(submission, judged)
         elif several:
-            tell(f"{told} of {len(submissions)} judged" if told < len(submissions) else "")
+            tell(f"{told} of {len(works)} judged" if told < len(works) else "")
         if judged.unkept:
             complain([f"the verdict is not kept: {judged.unkept}"])
 
@@ -58,7 +58,7 @@ def judge(spec: Path, submissions: Sequence[Path], *, as_json: bool, keep: bool 
     if as_json:
         rows = [
             {**({"submission": str(given)} if several else {}), **verdict_to_json(one.verdict), **_id(one)}
-            for given, one in zip(submissions, found, strict=True)
+            for given, one in zip(works, found, strict=True)
         ]
         say_json(rows if several else rows[0])
     worst = max((one.verdict.answer for one in found), key=list(Answer).index)

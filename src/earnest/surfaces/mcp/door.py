@@ -20,8 +20,8 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from earnest import __version__
 from earnest.effects.clock import Chance, Clock
+from earnest.foundation.version import VERSION
 from earnest.surfaces.mcp.calling import Asker, Rest
 from earnest.surfaces.mcp.operations import HttpRequest, Operation, operation_of
 from earnest.surfaces.mcp.table import TOOLS
@@ -115,7 +115,7 @@ class Speaker:
     def _server(self) -> Server[Any]:
         return Server(
             "earnest",
-            version=__version__,
+            version=VERSION,
             instructions=INSTRUCTIONS,
             get_tool_input_schema=self._input_schema,
             on_list_tools=self._list,

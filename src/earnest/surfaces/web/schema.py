@@ -11,8 +11,8 @@ from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.responses import Response
 
-from earnest import __version__
 from earnest.foundation.canonical import canonical_bytes
+from earnest.foundation.version import VERSION
 from earnest.surfaces.web.calls import API, KEY_OPTIONAL
 from earnest.surfaces.web.problems import PROBLEM_SCHEMA, codes_of, problems
 
@@ -57,7 +57,7 @@ _HEADERS: Final[dict[str, dict[str, str]]] = {
 
 def document(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI 3.1 document of everything that the app's routes document."""
-    found = get_openapi(title=TITLE, version=__version__, description=DESCRIPTION, routes=app.routes)
+    found = get_openapi(title=TITLE, version=VERSION, description=DESCRIPTION, routes=app.routes)
     components = found.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
     schemas["Problem"] = dict(PROBLEM_SCHEMA)

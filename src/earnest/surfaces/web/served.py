@@ -10,8 +10,8 @@ from typing import Any, Final
 from fastapi import APIRouter, FastAPI
 from starlette.responses import Response
 
-from earnest import __version__
 from earnest.foundation.canonical import JsonObject
+from earnest.foundation.version import VERSION
 from earnest.market.homes.cadence import ACTIVE, CAPACITY_BOUND, SLOW
 from earnest.market.homes.priority import PRIORITY, ActionKind
 from earnest.market.terms import DAY_S, HOUR_S, MICRO, Terms
@@ -94,7 +94,7 @@ def served_router(app: FastAPI, *, url: str, terms: Terms, quotas: Quotas) -> AP
 def _places(url: str) -> JsonObject:
     return {
         "name": "earnest",
-        "version": __version__,
+        "version": VERSION,
         "api_base": f"{url}{API}",
         "skill": f"{url}/skill.md",
         "heartbeat": {"url": f"{url}/heartbeat.v1.md", "format": HEARTBEAT_FORMAT, "interval_s": ACTIVE.base_s},
@@ -122,7 +122,7 @@ def _heartbeat_words(quotas: Quotas) -> dict[str, object]:
 
 def _skill_words(written: Mapping[str, Any], terms: Terms, quotas: Quotas) -> dict[str, object]:
     return {
-        "version": __version__,
+        "version": VERSION,
         "limits": "; ".join(_limit(quota) for quota in (quotas.home, quotas.read, quotas.write, quotas.register)),
         "claim_days": f"{terms.claim_link_s / DAY_S:g}",
         "trial_attempts": terms.trial_attempts_per_day,

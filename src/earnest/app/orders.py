@@ -1,0 +1,83 @@
+"""What a task in words is made of before it is ordered: what it may read, change and spend, and who works it."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from earnest.app.model_settings import ModelSettings
+from earnest.contracts.playbook import INPUTS_MAX
+from earnest.contracts.spec import VerificationSpec
+from earnest.engine.messages import Budget
+from earnest.foundation.errors import Diagnostic, Faulty
+from earnest.runtime.order import Grants, RequestOrder, request_order
+from earnest.runtime.programs import PROGRAM_REPLANS, ProgramOrder, command_of
+
+TIME_S: Final = 1_800
+"""For a task in words: a model on one's own machine is slow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What a task in words may take; None leaves all but the time to the settings."""
+
+    tokens: int | None = None
+    model_calls: int | None = None
+    cost_micro: int | None = None
+    time_s: int | None = None
+
+    def over(self, models: ModelSettings) -> Budget:
+        """These bounds, and those of the settings where there is none."""
+        return Budget(
+            time_ms=(TIME_S if self.time_s is None else self.time_s) * 1000,
+            tokens=models.max_tokens if self.tokens is None else self.tokens,
+            model_calls=models.max_calls if self.model_calls is None else self.model_calls,
+            cost_micro=models.max_cost_micro if self.cost_micro is None else self.cost_micro,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """A task in words. `executor` is the command line of the program that works it, or a preset's name; None: a model.
+
+    `spec` stands with an executor only: what is judged by, and the folder of the files that its checks name.
+    """
+
+    text: str
+    bounds: Bounds = field(default_factory=Bounds)
+    inputs: Mapping[str, Path] = field(default_factory=dict)
+    edits: Mapping[str, Path] = field(default_factory=dict)
+    executor: str | None = None
+    executor_sandbox: bool = False
+    spec: tuple[VerificationSpec, Path] | None = None
+
+    def order(self, models: ModelSettings, grants: Grants, *turns: str) -> RequestOrder:
+        """The order, made where the process stands, after these turns of a conversation. Raises `Faulty`."""
+        order = request_order(self.text, self.bounds.over(models), Path.cwd(), grants, *turns)
+        order = replace(order, inputs=self.inputs, edits=self.edits)
+        if self.executor is None:
+            return order
+        program = ProgramOrder(command=command_of(self.executor), sandbox=self.executor_sandbox)
+        if self.spec is None:
+            return replace(order, program=program)
+        spec, folder = self.spec
+        return replace(order, program=program, spec=spec, folder=folder, replans=PROGRAM_REPLANS)
+
+
+def named(paths: Iterable[Path], option: str, taken: Collection[str] = ()) -> dict[str, Path]:
+    """What `option` names, by its name in the workspace, none of them `taken`. Raises `Faulty`."""
+    places: dict[str, Path] = {}
+    for path in paths:
+        place = path.resolve()
+        if place.name in places or place.name in taken:
+            raise _faulty(option, f"{path}: two have this name")
+        if not place.exists() or not place.name.isprintable() or not place.name:
+            raise _faulty(option, f"{path}: there is no such file or folder")
+        places[place.name] = place
+    if len(places) > INPUTS_MAX:
+        raise _faulty(option, f"at most {INPUTS_MAX} can be named")
+    return places
+
+
+def _faulty(option: str, message: str) -> Faulty:
+    return Faulty([Diagnostic(source=option, line=0, message=message)])

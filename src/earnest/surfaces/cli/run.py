@@ -1,5 +1,7 @@
 """`earnest run`: work a playbook or a task in words, and watch it."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal, DecimalException
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -101,33 +103,22 @@ def run(  # noqa: PLR0917 - typer calls it by name
     task is continued, and the end of one that nobody was told of is told, unless --new is given. Inputs and bounds are
     for tasks in words: a playbook asks no model and states its own.
     """
-    from earnest.app.judging import spec_of  # noqa: PLC0415
-    from earnest.app.orders import Bounds, Words, named  # noqa: PLC0415
+    from earnest.app.orders import Bounds, Words  # noqa: PLC0415
     from earnest.runtime.order import Grants  # noqa: PLC0415
     from earnest.surfaces.cli.task import Request  # noqa: PLC0415
 
     if (task is None) == (resume is None):
         raise typer.BadParameter("give either a TASK or --resume RUN")
-    is_words = task is not None and not _is_playbook(task)
     bounds = Bounds(tokens=max_tokens, model_calls=max_calls, cost_micro=max_cost, time_s=max_time)
-    if not is_words and (bounds != Bounds() or shown or edit or executor is not None):
+    words = Words(text=task or "", bounds=bounds, executor=executor, executor_sandbox=executor_sandbox)
+    is_words = task is not None and not _is_playbook(task)
+    if not is_words and (words != Words(text=words.text) or shown or edit):
         raise typer.BadParameter(f"{', '.join(FOR_WORDS)} are for a task in words")
     if executor is None and (spec or executor_sandbox):
         raise typer.BadParameter("--spec and --executor-sandbox go with --executor")
     if plan_only and (resume or save):
         raise typer.BadParameter("--plan-only does nothing that could be resumed or saved")
-    what: Words | Path | None = None if task is None else Path(task)
-    if is_words:
-        inputs = named(shown or (), "--input")
-        what = Words(
-            text=task or "",
-            bounds=bounds,
-            inputs=inputs,
-            edits=named(edit or (), "--edit", taken=inputs),
-            executor=executor,
-            executor_sandbox=executor_sandbox,
-            spec=spec_of(spec) if spec else None,
-        )
+    what = _with_files(words, shown or (), edit or (), spec) if is_words else Path(task) if task else None
     writable = tuple(path.absolute() for path in allow_write or ())
     request = Request(
         task=what,
@@ -188,6 +179,15 @@ def _check_target(playbook: Path, task: "Path | Words | None") -> None:
         raise typer.BadParameter(f"a playbook's name ends in .yaml or .yml, {playbook} does not")
     if playbook.exists() or not playbook.parent.is_dir():
         raise typer.BadParameter(f"{playbook} {'is there already' if playbook.exists() else 'has no folder to be in'}")
+
+
+def _with_files(words: "Words", shown: Sequence[Path], edit: Sequence[Path], spec: Path | None) -> "Words":
+    from earnest.app.judging import spec_of  # noqa: PLC0415
+    from earnest.app.orders import named  # noqa: PLC0415
+
+    inputs = named(shown, "--input")
+    edits = named(edit, "--edit", taken=inputs)
+    return replace(words, inputs=inputs, edits=edits, spec=spec_of(spec) if spec else None)
 
 
 def _is_playbook(text: str) -> bool:

@@ -55,6 +55,7 @@ class Platform:
     clock: Clock
     bus: Bus
     runs: TaskRuns
+    edits: Edits
     engine: Engine
     auditor: Auditor
     memory: Memory
@@ -88,7 +89,8 @@ async def open_platform(
         sandbox = await open_sandbox_in(stack, settings, clock)
         memory = await _open_memory(stack, settings, database)
         keep_sealing(stack, database, bus, clock, auditor)
-        await Edits(home=settings.home, runs=settings.home / RUNS_FOLDER, database=database, clock=clock).recover()
+        edits = Edits(home=settings.home, runs=settings.home / RUNS_FOLDER, database=database, clock=clock)
+        await edits.recover()
         recall, toolbox = MemoryRecall(memory, clock), toolbox_for(settings, clock)
         stack.push_async_callback(toolbox.close)
         engine = await stack.enter_async_context(Engine(bus=bus, clock=clock, recall=recall))
@@ -126,6 +128,7 @@ async def open_platform(
             clock=clock,
             bus=bus,
             runs=TaskRuns(services),
+            edits=edits,
             engine=engine,
             auditor=auditor,
             memory=memory,

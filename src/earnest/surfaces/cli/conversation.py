@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from earnest.foundation.errors import EarnestError, Refused, Waits
+from earnest.surfaces.cli.conversation_files import ConversationFiles
 from earnest.surfaces.cli.printing import NobodyListens, complain, say, short
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Conversation:
         self._run_id = ""
         self.left = ""
         """The run that was being worked when the conversation was ended."""
+        self._files = ConversationFiles(lambda: self._settings)
         self._turns: list[str] = []
         self._usages: list[Usage] = []
 
@@ -118,7 +120,8 @@ class Conversation:
         from earnest.app.orders import Words  # noqa: PLC0415
         from earnest.runtime.order import Grants  # noqa: PLC0415
 
-        await self._work(Words(text=words).order(self._settings.models, Grants(), *self._turns), words)
+        asked = Words(text=words, inputs=self._files.inputs.copy(), edits=self._files.edits.copy())
+        await self._work(asked.order(self._settings.models, Grants(), *self._turns), words)
 
     async def playbook(self, rest: str) -> None:
         """Work a playbook, which needs no model."""
@@ -150,9 +153,39 @@ class Conversation:
         self._usages.append(result.usage)
         self._turns = [*self._turns, f"user: {words}\nearnest: {result.summary}\n{result.output}"][-TURNS_MAX:]
         print_result(worked, as_json=False, output=has_words)
+        self._files.newest = run_id
+        self._files.tell_change()
         note_told(worked.workspace.parent)
         await platform.memory.flush()
         await platform.dreaming.expire()
+
+    async def input(self, rest: str) -> None:
+        """Show something to the requests that follow."""
+        self._files.name("/input", rest)
+
+    async def edit(self, rest: str) -> None:
+        """Let the requests that follow change a copy of something."""
+        self._files.name("/edit", rest)
+
+    async def files(self, _rest: str) -> None:
+        """What the newest run left."""
+        platform = await self._opened()
+        if not self._files.newest:
+            say("nothing was worked yet")
+        else:
+            await asyncio.to_thread(self._files.show_made, platform.runs.workspace_of(self._files.newest))
+
+    async def diff(self, rest: str) -> None:
+        """What a run changed."""
+        self._files.show_change(rest)
+
+    async def apply(self, rest: str) -> None:
+        """Put it in the place of the originals."""
+        await self._files.apply(await self._opened(), rest)
+
+    async def undo(self, rest: str) -> None:
+        """Bring back what was there."""
+        await self._files.undo(await self._opened(), rest)
 
     async def audit(self, rest: str) -> None:
         """What the auditor saw."""
@@ -263,6 +296,12 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "forget": Command("/forget ID", "forget an entry for good", Conversation.forget),
     "run": Command("/run PLAYBOOK", "work a playbook, which needs no model", Conversation.playbook),
     "resume": Command("/resume RUN", "go on with a run that waits", Conversation.resume),
+    "input": Command("/input [PATH]", "show this to the requests that follow; none: nothing", Conversation.input),
+    "edit": Command("/edit [PATH]", "have a copy of this changed by the requests that follow", Conversation.edit),
+    "files": Command("/files", "what the newest run left", Conversation.files),
+    "diff": Command("/diff [RUN]", "what a run changed in what it was given to edit", Conversation.diff),
+    "apply": Command("/apply [RUN]", "put that in the place of the originals", Conversation.apply),
+    "undo": Command("/undo [RUN]", "bring back what an applied change replaced", Conversation.undo),
     "runs": Command("/runs", "the newest runs", Conversation.runs),
     "cost": Command("/cost", "what this conversation took of models", Conversation.cost),
     "help": Command("/help", "this", Conversation.help),

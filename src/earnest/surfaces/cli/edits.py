@@ -57,28 +57,26 @@ def apply(
     change = _change(run)
     if unverified and not change.is_accepted and not yes and not _confirmed(change):
         raise typer.Exit(3)
-    raise typer.Exit(asyncio.run(_apply(change.run_id, unverified=unverified, merge=merge)))
+    raise typer.Exit(
+        asyncio.run(_with_edits(lambda edits: apply_told(edits, change.run_id, unverified=unverified, merge=merge)))
+    )
 
 
 def undo(run: Run = None) -> None:
     """Bring back what an applied change replaced, if nobody changed it since. Exit codes as for `apply`."""
     import asyncio  # noqa: PLC0415
 
-    raise typer.Exit(asyncio.run(_undo(_change(run).run_id)))
+    run_id = _change(run).run_id
+    raise typer.Exit(asyncio.run(_with_edits(lambda edits: undo_told(edits, run_id))))
 
 
-async def _perform(
-    run_id: str, act: "Callable[[Edits], Awaitable[tuple[Part, ...]]]", told: str, hint: str = ""
-) -> int:
+async def _told(run_id: str, acting: "Awaitable[tuple[Part, ...]]", told: str, hint: str = "") -> int:
     """Apply or take back, and say what became of it; the exit code."""
-    from earnest.app.editing import open_edits  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.foundation.errors import Refused  # noqa: PLC0415
     from earnest.surfaces.cli.printing import complain, say  # noqa: PLC0415
 
     try:
-        async with open_edits(read_settings()) as edits:
-            parts = await act(edits)
+        parts = await acting
     except Refused as refused:
         if refused.code != "edit_conflict":
             raise
@@ -91,14 +89,24 @@ async def _perform(
     return 0
 
 
-async def _apply(run_id: str, *, unverified: bool = False, merge: bool = False) -> int:
+async def apply_told(edits: "Edits", run_id: str, *, unverified: bool = False, merge: bool = False) -> int:
+    """Apply it, and say what became of it; the exit code."""
     hint = "" if merge else f"`earnest apply {run_id} --merge` joins what can be joined"
     told = f"applied; `earnest undo {run_id}` takes it back"
-    return await _perform(run_id, lambda edits: edits.apply(run_id, unverified=unverified, merge=merge), told, hint)
+    return await _told(run_id, edits.apply(run_id, unverified=unverified, merge=merge), told, hint)
 
 
-async def _undo(run_id: str) -> int:
-    return await _perform(run_id, lambda edits: edits.undo(run_id), "taken back")
+async def undo_told(edits: "Edits", run_id: str) -> int:
+    """Take it back, and say what became of it; the exit code."""
+    return await _told(run_id, edits.undo(run_id), "taken back")
+
+
+async def _with_edits(act: "Callable[[Edits], Awaitable[int]]") -> int:
+    from earnest.app.editing import open_edits  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+
+    async with open_edits(read_settings()) as edits:
+        return await act(edits)
 
 
 def offer(run_id: str, *, unasked: bool) -> None:
@@ -119,7 +127,7 @@ def offer(run_id: str, *, unasked: bool) -> None:
         say("", *stat_lines(change))
         return
     if unasked or (is_terminal() and _wanted(change)):
-        code = asyncio.run(_apply(run_id))
+        code = asyncio.run(_with_edits(lambda edits: apply_told(edits, run_id)))
         if code:
             raise typer.Exit(code)
     else:

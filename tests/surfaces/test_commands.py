@@ -65,6 +65,15 @@ def test_the_version_is_told(earnest: Earnest) -> None:
     assert earnest("--version").out == f"earnest {__version__}\n"
 
 
+def test_a_failed_step_shows_the_end_of_what_it_put_out(earnest: Earnest, tmp_path: Path) -> None:
+    step = "{tool: shell, args: {command: 'for day in 1 2 3 4; do echo day $day >&2; done; exit 3'}}"
+    playbook = tmp_path / "fails.yaml"
+    playbook.write_text(PLAYBOOK.replace("{tool: write_file, args: {path: a.txt, content: done}}", step))
+    told = earnest("run", playbook).out
+    assert "exit code 3: day 4" in told
+    assert [day in told for day in ("day 1\n", "day 2\n", "day 3\n", "day 4\n")] == [False, True, True, True]
+
+
 def test_no_runs_yet_is_no_failure(earnest: Earnest, home: Path) -> None:
     assert earnest("runs").out == "no runs yet; try `earnest run PLAYBOOK`\n"
     assert (earnest("runs", "--json").out, earnest("runs").code) == ("", 0)

@@ -133,3 +133,19 @@ def test_a_failure_comes_back_from_json(failure_class: FailureClass | None) -> N
 def test_what_is_not_ours_is_never_read_as_a_failure(value: object) -> None:
     with pytest.raises(Broken):
         ToolFailure.from_json(value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("code", "stderr", "message"),
+    [
+        (3, "Traceback:\nKeyError: 'day'\n", "exit code 3: KeyError: 'day'"),
+        (3, "", "exit code 3"),
+        (127, "sh: 1: tides: not found\n", "exit code 127: a program could not be started: sh: 1: tides: not found"),
+        (-11, "about to end\n", "ended by signal 11: about to end"),
+        (3, "x" * 1_000, f"exit code 3: {'x' * 300}"),
+    ],
+)
+def test_the_message_ends_with_the_last_line_of_stderr(code: int, stderr: str, message: str) -> None:
+    failure = of_report(Report(status=Status.DONE, exit_code=code, stderr=stderr.encode()), ["prog"])
+    assert failure is not None
+    assert failure.message == message

@@ -130,6 +130,7 @@ PASSING_ERRNOS: Final = frozenset(
 
 _STRERROR: Final = {os.strerror(number): number for number in ENVIRONMENTAL_ERRNOS}
 _PYTHON_ERRNO: Final = re.compile(r"\[Errno (-?\d{1,5})\]")
+SAID_CHARACTERS_MAX: Final = 300
 _LAST_LINE_CHARACTERS: Final = 1_000
 _READ_ONLY: Final = os.strerror(errno.EROFS)
 _TOLD_PATH: Final = re.compile(r"""(?:^|[\s'"\u2018])(/[^:'"\u2018\u2019]{0,1024})(?=[:'"\u2019])""")
@@ -179,19 +180,20 @@ def of_report(report: Report, programs: Collection[str]) -> ToolFailure | None:
 def _of_exit(code: int, stderr: bytes, programs: Collection[str]) -> ToolFailure | None:
     if code == 0:
         return None
+    line = _last_line(stderr)
+    said = f": {line[:SAID_CHARACTERS_MAX]}" if line else ""
     if code in EXIT_CODES:
         name, meaning = EXIT_CODES[code]
-        return environmental(name, f"exit code {code}: {meaning}")
+        return environmental(name, f"exit code {code}: {meaning}{said}")
     if len(programs) == 1 and any(code in NETWORK_EXIT_CODES.get(program, ()) for program in programs):
-        return environmental("network", f"exit code {code}, which {next(iter(programs))} gives to the network")
-    line = _last_line(stderr)
+        return environmental("network", f"exit code {code}, which {next(iter(programs))} gives to the network{said}")
     errno_code = _errno_of(line)
     if errno_code is not None:
         paths = _told_paths(stderr) if errno_code == "erofs" else ()
         return replace(environmental(errno_code, f"exit code {code}: {line}"), paths=paths)
     if code < 0:
-        return logical("signal", f"ended by signal {-code}")
-    return logical("exit_code", f"exit code {code}")
+        return logical("signal", f"ended by signal {-code}{said}")
+    return logical("exit_code", f"exit code {code}{said}")
 
 
 def _errno_of(line: str) -> str | None:

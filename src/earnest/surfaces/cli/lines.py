@@ -98,6 +98,10 @@ def _number(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
+OUTPUT_LINES: Final = 3
+"""So much of the end of what a failed call put out is shown."""
+
+
 class Teller:
     """Tells one run. It remembers what criteria say, so that a verdict is told in the criterion's words."""
 
@@ -129,6 +133,7 @@ class Teller:
         if record.failure:
             self._failed_calls.add(called.key)
             yield f"{told}: {_cut(record.failure.message)}", "red"
+            yield from ((f"  {_cut(line)}", "red") for line in record.output_excerpt.splitlines()[-OUTPUT_LINES:])
         else:
             yield f"{told} ({record.duration_ms} ms)", "dim"
 

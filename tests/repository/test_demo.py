@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ PROGRAM = """#!/bin/sh
 echo "$@"
 case "$2" in */ends-*) code=${2#*/ends-}; exit "${code%%/*}" ;; esac
 """
+
+PROGRAMS = {"EARNEST": "earnest", "PYTHON": "python"}
 
 
 def _demo(folder: Path, playbooks: dict[str, str]) -> subprocess.CompletedProcess[str]:
@@ -52,3 +55,16 @@ def test_every_example_promises_how_it_ends() -> None:
     playbooks = list((ROOT / "examples").glob("*/playbook.yaml"))
     assert len(playbooks) >= 4
     assert [path.parent.name for path in playbooks if "# exit code: " not in path.read_text(encoding="utf-8")] == []
+
+
+@pytest.mark.slow  # runs of its own, with a model server beside them
+def test_the_demonstration_of_edits_applies_what_was_verified_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    programs = {name: str(Path(sys.executable).with_name(program)) for name, program in PROGRAMS.items()}
+    environment = {**programs, "PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path)}
+    script = ROOT / "examples" / "edit" / "demo.sh"
+    done = subprocess.run(["sh", script], env=environment, capture_output=True, text=True, check=False, timeout=110)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no tool call succeeded" in done.stdout, "the model's first word was believed"
+    assert done.stdout.count("ACCEPTED") == 2
+    assert done.stderr.endswith("OK\n")
+    assert list(tmp_path.iterdir()) == []

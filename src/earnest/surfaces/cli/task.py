@@ -51,12 +51,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worked:
-    """A run that has ended. `heard` is all that was said in it, in order."""
+    """A run that has ended. `heard` is all that was said in it, in order; `worked_ms` is how long this process took."""
 
     run_id: str
     workspace: Path
     result: FinalResult
     heard: Sequence[object]
+    worked_ms: int = 0
 
     @property
     def plan(self) -> PlanReady | None:
@@ -153,6 +154,7 @@ async def work_run(
     With `plan_only` the first plan ends it, in the user's name: before any role sees the plan, so nothing is begun.
     """
     heard: list[object] = []
+    begun_ms = platform.clock.now_ms()
 
     def hear(envelope: Envelope) -> None:
         if envelope.run_id == run_id:
@@ -176,7 +178,13 @@ async def work_run(
         complain([f"the end of the live view failed: {error}"])
     finally:
         end_tap()
-    return Worked(run_id=run_id, workspace=platform.runs.workspace_of(run_id), result=result, heard=heard)
+    return Worked(
+        run_id=run_id,
+        workspace=platform.runs.workspace_of(run_id),
+        result=result,
+        heard=heard,
+        worked_ms=platform.clock.now_ms() - begun_ms,
+    )
 
 
 def exit_code_of(result: FinalResult) -> int:
@@ -198,8 +206,9 @@ def print_result(worked: Worked, *, as_json: bool, output: bool = False) -> None
     if output and result.output:
         say("", *head_tail(result.output).splitlines())
     say("", *ending_lines(result))
+    took_ms = max(result.elapsed_ms, worked.worked_ms)  # the solver's time begins with the task's spec
     say(
-        f"  took   {rounds}, {duration_text(result.elapsed_ms)}, {usage_text(result.usage)}",
+        f"  took   {rounds}, {duration_text(took_ms)}, {usage_text(result.usage)}",
         f"  run    {worked.run_id}",
         f"  files  {worked.workspace}",
     )

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,7 @@ class Bench:
 
     def __init__(self, tmp_path: Path) -> None:
         self.printed = b"3"
+        self.moody: dict[bytes, bytes] = {}
         self.green = True
         self.folder = tmp_path
         self.book = VerdictBook(tmp_path / "verdicts", MIB)
@@ -148,16 +150,23 @@ class Bench:
 
     @property
     def verifier(self) -> Verifier:
-        sandbox = ScriptedSandbox(
-            lambda _: Report(status=Status.DONE, exit_code=0, stdout=self.printed), green=self.green
-        )
+        sandbox = ScriptedSandbox(self._report, green=self.green)
         return Verifier(registry=Registry(), sandbox=sandbox, clock=VirtualClock(), distrusted=self.book.distrusted())
 
-    async def judged(self) -> Judged:
+    def _report(self, execution: Execution) -> Report:
+        assert isinstance(execution.work, Path)
+        program = (execution.work / "p.py").read_bytes()
+        return Report(status=Status.DONE, exit_code=0, stdout=self.moody.get(program, self.printed))
+
+    async def judged(self, program: bytes = b"print(3)") -> Judged:
+        """The verdict on what somebody hands in: a program is somebody's own."""
+        place = self.given if program == b"print(3)" else self.folder / program.hex()
+        write(place, {"s.json": b"[1]", "p.py": program})
+        (place / "p.py").chmod(0o755)
         more = "  - text: prints three\n    check: {kind: stdout, program: [p], cases: [{expected_file: three.txt}]}\n"
         spec = parse_spec(spec_text("{kind: json_list, path: s.json}", more), "s")
         keeping = Keeping(book=self.book, clock=VirtualClock())
-        return await judged(self.verifier, spec, self.folder / "spec", self.given, keep_in=keeping)
+        return await judged(self.verifier, spec, self.folder / "spec", place, keep_in=keeping)
 
     async def agreements(self, name: str) -> list[Agreement]:
         found = await replayed(self.verifier, Registry(), self.book, name)
@@ -191,14 +200,50 @@ async def test_a_kept_verdict_says_what_was_judged_by_what_and_where(bench: Benc
     assert [row[0] for row in record["beside"]] == ["three.txt"]
 
 
-async def test_a_check_that_disagrees_loses_the_right_to_decide_alone(bench: Bench) -> None:
-    first = await bench.judged()
+async def test_work_that_answers_by_chance_costs_the_next_submitter_nothing(bench: Bench) -> None:
+    honest, moody = await bench.judged(), await bench.judged(b"print(3 or 4)")
+    bench.moody[b"print(3 or 4)"] = b"4"
+    assert await bench.agreements(moody.id) == [Agreement.AGREES, Agreement.DISAGREES]
+    assert list(bench.book.distrusted().values()) == [moody.id]
+    bench.moody.clear()
+    again = await bench.judged(b"print(3 or 4)")
+    assert [one.answer for one in again.verdict.criteria] == [Answer.VERIFIED, Answer.UNCLEAR]
+    for program in (b"print(3)", b"print(1 + 2)"):
+        assert (await bench.judged(program)).verdict.answer is Answer.VERIFIED
+    assert await bench.agreements(honest.id) == [Agreement.AGREES, Agreement.AGREES]
+
+
+async def test_a_check_that_disagrees_over_the_work_of_two_loses_the_right_to_decide_alone(bench: Bench) -> None:
+    first, second = await bench.judged(), await bench.judged(b"print(1 + 2)")
     bench.printed = b"4"
     assert await bench.agreements(first.id) == [Agreement.AGREES, Agreement.DISAGREES]
     bench.printed = b"3"
-    again = await bench.judged()
+    again = await bench.judged(b"print(2 + 1)")
     assert [one.answer for one in again.verdict.criteria] == [Answer.VERIFIED, Answer.UNCLEAR]
-    assert list(bench.book.distrusted().values()) == [first.id]
+    assert sorted(bench.book.distrusted().values()) == sorted([first.id, first.id, second.id])
+
+
+async def test_two_works_of_one_submitter_are_no_two_witnesses(bench: Bench) -> None:
+    verdicts = []
+    for note in (b"1", b"2"):
+        write(bench.given, {"note.txt": note})
+        verdicts.append(await bench.judged())
+    bench.printed = b"4"
+    for verdict in verdicts:
+        assert await bench.agreements(verdict.id) == [Agreement.AGREES, Agreement.DISAGREES]
+    bench.printed = b"3"
+    assert (await bench.judged(b"print(1 + 2)")).verdict.answer is Answer.VERIFIED
+
+
+async def test_a_check_that_runs_nothing_has_only_itself_to_blame(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await bench.judged()
+    (answer, *others) = bench.book.find(first.id).answers
+    lying = replace(bench.book.find(first.id), answers=(replace(answer, answer=Answer.NOT_VERIFIED), *others))
+    monkeypatch.setattr(bench.book, "find", lambda _: lying)
+    assert (await bench.agreements(first.id))[0] is Agreement.DISAGREES
+    assert list(bench.book.distrusted()) == [f"json_list/{Registry().check('json_list').version}"]
 
 
 async def test_our_own_failure_is_no_disagreement(bench: Bench) -> None:

@@ -1,6 +1,8 @@
 """Judging by hand: how is a verdict reached, kept and reached again, and a spec tried on worthless work?"""
 
 import asyncio
+import contextlib
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +20,12 @@ from earnest.verification.lint import Complaint, Junk, complaints
 from earnest.verification.paths import path_fault, read_beside, texts_of
 from earnest.verification.plugin import Check, Promise, Subject, lint_faults
 from earnest.verification.registry import Registry
-from earnest.verification.replay import Agreement, Comparison, compared
+from earnest.verification.replay import Agreement, Comparison, compared, trust_key, work_key
 from earnest.verification.service import Verifier
 from earnest.verification.verdict import CriterionVerdict, Verdict
 
 NAME_CHARACTERS_MAX: Final = 1_024
+CONTROLS: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +52,11 @@ class Replayed:
     kept: KeptVerdict
     verdict: Verdict
     comparisons: tuple[Comparison, ...]
+
+    @property
+    def disagreeing(self) -> Sequence[str]:
+        """The `trust_key`s of checks that answered otherwise."""
+        return [each.key for each in self.comparisons if each.agreement is Agreement.DISAGREES]
 
 
 async def judged(
@@ -86,8 +94,25 @@ async def judged(
 
 
 async def replayed(verifier: Verifier, registry: Registry, book: VerdictBook, name: str) -> Replayed:
-    """Judge again what a kept verdict was about. A check that disagrees with itself is distrusted from then on."""
-    kept = book.find(name)
+    """Judge again what a kept verdict was about. A check that disagrees with itself is distrusted from then on.
+
+    One that runs code may have met work that answers by chance: it is distrusted over that work, and as a whole only
+    once it also disagrees with itself over the work of somebody else. The last `CONTROLS` of those are judged again too.
+    """
+    found = await _again(verifier, registry, book, book.find(name))
+    for key in found.disagreeing:
+        checks = [_check(registry, criterion) for criterion in found.kept.criteria if _key(registry, criterion) == key]
+        if not all(check and check.runs_code for check in checks):
+            book.distrust(key, found.kept.id)
+            continue
+        book.distrust(work_key(key, found.verdict.snapshot), found.kept.id)
+        if await _disagrees_elsewhere(verifier, registry, book, found.kept, key):
+            book.distrust(key, found.kept.id)
+    return found
+
+
+async def _again(verifier: Verifier, registry: Registry, book: VerdictBook, kept: KeptVerdict) -> Replayed:
+    """A kept verdict beside the one reached now."""
     with scratch("replay") as folder:
         work, beside = book.restore(kept, folder)
         subject = Subject(snapshot=work, base_folder=beside.folder, promise=kept.promise)
@@ -95,10 +120,23 @@ async def replayed(verifier: Verifier, registry: Registry, book: VerdictBook, na
     checks = [_check(registry, criterion) for criterion in kept.criteria]
     same_place = kept.sandbox == verdict.sandbox
     comparisons = tuple(compared(kept.criteria, checks, kept.answers, verdict.criteria, same_place=same_place))
-    for comparison in comparisons:
-        if comparison.agreement is Agreement.DISAGREES:
-            book.distrust(comparison.key, kept.id)
     return Replayed(kept=kept, verdict=verdict, comparisons=comparisons)
+
+
+async def _disagrees_elsewhere(
+    verifier: Verifier, registry: Registry, book: VerdictBook, kept: KeptVerdict, key: str
+) -> bool:
+    """True if the check disagreed, or does so now, with itself over what somebody else handed in."""
+    others = (each for each in book.others(kept) if key in {_key(registry, criterion) for criterion in each.criteria})
+    known = book.distrusted()
+    for other in itertools.islice(others, CONTROLS):
+        if work_key(key, other.snapshot) in known:
+            return True
+        with contextlib.suppress(Refused):  # its work is no longer kept
+            if key in (await _again(verifier, registry, book, other)).disagreeing:
+                book.distrust(work_key(key, other.snapshot), other.id)
+                return True
+    return False
 
 
 async def linted(verifier: Verifier, registry: Registry, spec: VerificationSpec, spec_path: Path) -> list[Complaint]:
@@ -146,6 +184,11 @@ def _config_complaints(pairs: Sequence[tuple[Criterion, Check | None]], base_fol
             for path, message, is_grave in lint_faults(check, criterion.check.config, base_folder):
                 line = criterion.check.line_of(path)
                 yield Complaint(criterion=criterion.id, message=message, line=line, is_grave=is_grave)
+
+
+def _key(registry: Registry, criterion: Criterion) -> str:
+    check = _check(registry, criterion)
+    return trust_key(check, criterion.check) if check and criterion.check else ""
 
 
 def _check(registry: Registry, criterion: Criterion) -> Check | None:

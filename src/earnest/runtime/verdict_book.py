@@ -5,6 +5,7 @@ Each with the work, the criteria and what the checks name beside the spec.
 Files of their own, not facts: judging by hand runs beside whoever writes the books.
 """
 
+import contextlib
 import json
 import os
 import tempfile
@@ -40,6 +41,7 @@ class KeptVerdict:
     promise: Promise
     answers: tuple[CriterionVerdict, ...]
     sandbox: str
+    snapshot: str
     files: tuple[SnapshotEntry, ...]
     beside: tuple[SnapshotEntry, ...]
 
@@ -96,7 +98,8 @@ class VerdictBook:
         return content.restore(kept.files, folder / "work"), content.restore(kept.beside, folder / "beside")
 
     def distrusted(self) -> Mapping[str, str]:
-        """The `trust_key`s of checks that disagreed with themselves, each with the id of the verdict that showed it."""
+        """The `trust_key`s and `work_key`s of checks that disagreed with themselves, each with the id of the verdict that
+        showed it."""
         try:
             found = json.loads((self._folder / _DISTRUSTED).read_bytes())
         except FileNotFoundError:
@@ -106,13 +109,24 @@ class VerdictBook:
         return {str(key): str(value) for key, value in found.items()}
 
     def distrust(self, key: str, identity: str) -> None:
-        """From now on the check of this `trust_key` decides nothing alone."""
+        """From now on the check of this `trust_key`, or over this work alone, decides nothing alone."""
         _write(self._folder / _DISTRUSTED, {**self.distrusted(), key: identity})
+
+    def others(self, kept: KeptVerdict) -> Iterator[KeptVerdict]:
+        """Verdicts on what other submitters handed in, newest first; those that cannot be read are passed over."""
+        for path in self._newest():
+            with contextlib.suppress(Broken, Refused, FileNotFoundError):
+                other = self.find(path.stem)
+                if other.promise.origin != kept.promise.origin:
+                    yield other
+
+    def _newest(self) -> list[Path]:
+        paths = [path for path in self._folder.glob("*.json") if path.name != _DISTRUSTED]
+        return sorted(paths, key=lambda path: path.stat().st_mtime_ns, reverse=True)
 
     def _listings(self) -> Iterator[Sequence[SnapshotEntry]]:
         """The listings of all verdicts, newest first."""
-        paths = [path for path in self._folder.glob("*.json") if path.name != _DISTRUSTED]
-        for path in sorted(paths, key=lambda path: path.stat().st_mtime_ns, reverse=True):
+        for path in self._newest():
             record = json.loads(path.read_bytes())
             yield entries_from_json(record["files"]) + entries_from_json(record["beside"])
 
@@ -167,6 +181,7 @@ def _kept(identity: str, record: dict[str, Any]) -> KeptVerdict:
         promise=promise,
         answers=answers,
         sandbox=record["sandbox"],
+        snapshot=record["snapshot"],
         files=entries_from_json(record["files"]),
         beside=entries_from_json(record["beside"]),
     )

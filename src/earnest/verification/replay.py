@@ -45,11 +45,16 @@ def seed_of(criteria: Sequence[Criterion], snapshot: str) -> int:
 def trust_key(check: Check, spec: CheckSpec) -> str:
     """What loses trust if this check disagrees with itself, until its version changes.
 
-    A check that runs nothing has only itself to blame: its kind and version. One that runs code may have met a program
-    that answers by chance: the check as it is set up here loses it, so that a flaky program cannot cripple a kind.
+    A check that runs nothing has only itself to blame: its kind and version. Of one that runs code it is the check as
+    it is set up here, once the work of two submitters has shown it (`work_key`): a program may answer by chance.
     """
     kind = f"{check.kind}/{check.version}"
     return f"{kind}@{digest_of(check_to_json(spec))}" if check.runs_code else kind
+
+
+def work_key(key: str, snapshot: str) -> str:
+    """What loses trust first if a check that runs code disagrees with itself: its `trust_key`, over this work alone."""
+    return f"{key} over {snapshot}"
 
 
 def verdict_id(record: JsonObject) -> str:

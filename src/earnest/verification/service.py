@@ -25,7 +25,7 @@ from earnest.verification.limits import read_limits
 from earnest.verification.plugin import Base, Check, CheckTools, ConfigFault, Findings, Judges, Promise, Subject
 from earnest.verification.registry import Registry
 from earnest.verification.repeat import all_of, passes_needed
-from earnest.verification.replay import seed_of, trust_key
+from earnest.verification.replay import seed_of, trust_key, work_key
 from earnest.verification.sandboxes import Hiding, NoSandbox
 from earnest.verification.strict_json import NotStrictJson
 from earnest.verification.verdict import Cause, CriterionVerdict, Verdict
@@ -68,7 +68,8 @@ class _Result:
 class Verifier:
     """One for a process. `sandbox` None: kinds that run code answer `unclear`.
 
-    `distrusted` are the `trust_key`s of checks that once disagreed with themselves: they decide nothing alone. At most
+    `distrusted` are the `trust_key`s and `work_key`s of checks that once disagreed with themselves: they decide nothing
+    alone. At most
     `parallel` checks run at once; one that takes longer than `check_wall_ms` in all is unclear.
     """
 
@@ -249,6 +250,7 @@ class Verifier:
         if faults := self.check_faults(spec):
             return _Result(criterion=criterion, problem=f"the check is faulty: {faults[0].message}")
         check = self._registry.check(spec.kind)
+        key = trust_key(check, spec)
         self_test = await self._tested() if check.runs_code else None
         if check.runs_code and (self_test is None or not self_test.green):
             why = self_test.reason if self_test else "there is no sandbox"
@@ -271,7 +273,7 @@ class Verifier:
             findings=findings,
             problem=problem,
             self_test=self_test,
-            distrusted=trust_key(check, spec) in self._distrusted,
+            distrusted=not self._distrusted.isdisjoint({key, work_key(key, subject.snapshot.digest)}),
         )
 
     async def _answer(

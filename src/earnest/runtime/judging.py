@@ -97,7 +97,7 @@ async def replayed(verifier: Verifier, registry: Registry, book: VerdictBook, na
     """Judge again what a kept verdict was about. A check that disagrees with itself is distrusted from then on.
 
     One that runs code may have met work that answers by chance: it is distrusted over that work, and as a whole only
-    once it also disagrees with itself over the work of somebody else. The last `CONTROLS` of those are judged again too.
+    once it also disagrees with itself over the work of somebody else: the last `CONTROLS` of it are judged again too.
     """
     found = await _again(verifier, registry, book, book.find(name))
     for key in found.disagreeing:

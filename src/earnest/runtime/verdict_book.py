@@ -98,8 +98,7 @@ class VerdictBook:
         return content.restore(kept.files, folder / "work"), content.restore(kept.beside, folder / "beside")
 
     def distrusted(self) -> Mapping[str, str]:
-        """The `trust_key`s and `work_key`s of checks that disagreed with themselves, each with the id of the verdict that
-        showed it."""
+        """The `trust_key`s and `work_key`s of checks that disagreed with themselves, and the verdicts that show it."""
         try:
             found = json.loads((self._folder / _DISTRUSTED).read_bytes())
         except FileNotFoundError:

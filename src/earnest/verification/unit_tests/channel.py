@@ -19,6 +19,7 @@ from earnest.verification.unit_tests import pipe
 from earnest.verification.unit_tests.failures import FILES, Failures
 from earnest.verification.unit_tests.held import Held
 from earnest.verification.unit_tests.library import Malformed, Node, exception_named, known_exception
+from earnest.verification.unit_tests.marking import NOTES, SET_BACK
 from earnest.verification.unit_tests.sharing import PREFIX, Shelf
 from earnest.verification.unit_tests.surroundings import SURROUNDINGS
 from earnest.verification.unit_tests.values import Reader, Writer, is_scalar
@@ -248,6 +249,7 @@ class Channel:
         self.meaning.learn(classes)
         reader = Reader(table, self.meaning.read, self._held.containers)
         self._held.apply(reader, changes)
+        self._note(changes)
         self._held.hold_answer(reader.containers, table)
         self._held.agree()
         value = reader.value(node)
@@ -256,6 +258,12 @@ class Channel:
         if succeeded is not True and not isinstance(value, BaseException):
             raise Malformed("no exception")
         return value, succeeded is True, [_warning(text, category) for text, category in warned]
+
+    def _note(self, changes: Any) -> None:
+        """What the submission changed of what both hold."""
+        NOTES.has_changed |= bool(changes)
+        if NOTES.counted and any(id(self._held.containers[number]) in NOTES.counted for number, _ in changes):
+            self.flags.add(SET_BACK)
 
     def _serve(self, message: list[Any]) -> None:
         """One request of the submission about what is the test's."""
@@ -266,6 +274,7 @@ class Channel:
             raise Malformed("no request")
         reader = Reader(table, self.meaning.read, self._held.containers)
         self._held.apply(reader, changes)
+        self._note(changes)
         self._held.hold_answer(reader.containers, table)
         self._held.agree()
         given = reader.values(arguments)

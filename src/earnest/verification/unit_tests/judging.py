@@ -8,6 +8,7 @@ from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.verification.plugin import Findings
 from earnest.verification.unit_tests.skips import held_skips
 from earnest.verification.unit_tests.trial import Plan, Trial
+from earnest.verification.unit_tests.vacuous import Vacuous, vacuous_tests
 
 WHY_SPLIT: Final = "the tests cannot be split from the submission: "
 
@@ -33,6 +34,8 @@ class _Counted:
     reason: str
     blame: bool
     finished: bool
+    asserted: int
+    weak: tuple[JsonValue, ...]
     flags: tuple[str, ...]
 
 
@@ -45,13 +48,19 @@ def judge(plan: Plan, trial: Trial, reports: tuple[Report, ...]) -> Findings:
         passed, reason = _unreadable(plan, count) or _failed(count) or _proves_nothing(plan, count) or (True, "")
     if passed is True and trial.reports[0].exit_code != 0:
         passed, reason = False, f"the submission's process ended with exit code {trial.reports[0].exit_code}"
+    vacuous = Vacuous()
+    if count and passed is True and not plan.in_work:
+        vacuous = vacuous_tests(plan.files, plan.modules, count.weak)
+    is_bare = passed is True and count is not None and not count.asserted and not vacuous.flags and not plan.in_work
+    if is_bare:
+        passed, reason = None, "the tests passed without asserting anything: that is how they are written"
     return Findings(
         passed=passed,
         reason=reason or (_told(count) if count else ""),
-        cannot_run=bool(count and count.inseparable and not count.fault),
+        cannot_run=is_bare or bool(count and count.inseparable and not count.fault),
         reports=reports,
         evidence=plan.tests,
-        flags=count.flags if count and passed is True else (),
+        flags=(*count.flags, *vacuous.flags) if count and passed is True else (),
     )
 
 
@@ -106,7 +115,7 @@ def _told(count: _Counted) -> str:
 
 
 def _counted(count: JsonObject) -> _Counted:
-    flags, skips = count.get("flags"), count.get("skips")
+    flags, skips, weak = count.get("flags"), count.get("skips"), count.get("weak")
     return _Counted(
         run=_number(count.get("run")),
         passed=_number(count.get("passed")),
@@ -123,6 +132,8 @@ def _counted(count: JsonObject) -> _Counted:
         reason=_text(count.get("reason")),
         blame=count.get("blame") is True,
         finished=count.get("finished") is True,
+        asserted=_number(count.get("asserted")),
+        weak=tuple(weak) if isinstance(weak, list | tuple) else ("",),
         flags=tuple(map(str, flags)) if isinstance(flags, list | tuple) else ("no flags were written",),
     )
 

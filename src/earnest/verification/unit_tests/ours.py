@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from earnest.verification.unit_tests.channel import CHANNEL
 from earnest.verification.unit_tests.library import Malformed, Node
+from earnest.verification.unit_tests.marking import NOTES, SET_BACK, sizes
 from earnest.verification.unit_tests.operations import FORWARDED
 
 HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
@@ -30,6 +31,7 @@ BINARY: Final = FORWARDED | {"__contains__", "__exit__", "__aexit__", "__eq__", 
 OFFERED: Final = tuple((BINARY | UNARY.keys() | {"__call__"}) - {"__eq__", "__repr__", "__str__"})
 OPEN_TYPES: Final = (io.IOBase, types.SimpleNamespace, random.Random, array.array)
 """Classes of the library whose instances show what has no underscore."""
+INSTANCES_MAX: Final = 16  # of the tests' own classes, whose counters are watched
 OPEN_MODULES: Final[set[str]] = set()
 """Names of the test modules: instances of their classes show what has no underscore."""
 
@@ -42,6 +44,7 @@ class Ours:
         self._numbers: dict[int, int] = {}
         self._nodes: dict[int, Node] = {}
         self._stdin = sys.stdin
+        self._instances: list[object] = []
 
     def give(self, value: Any) -> Node:
         """The node of a thing that stays here."""
@@ -59,6 +62,7 @@ class Ours:
             bases = [self.give(base) for base in value.__bases__ if _is_of_test(base)]
             return ["k", number, _names(value), [[name for name in OFFERED if _offers(value, name)], bases]]
         if _is_of_test(kind):
+            self._instances = [*self._instances, value][-INSTANCES_MAX:]
             return ["o", number, self.give(kind)]
         named = isinstance(value, types.MethodType | type)
         name = str(getattr(value, "__name__", "")) if named else kind.__name__
@@ -82,13 +86,16 @@ class Ours:
         if operation == "derive":
             CHANNEL.limit("the submission derives a class from one of the test")
             raise TypeError("a class of the test cannot be derived from")
-        if operation == "call":
-            answer = thing(*given, **named)
-            is_async = type(thing) is types.FunctionType and inspect.iscoroutinefunction(thing)
-            return _finished(answer) if is_async else answer
-        if operation == "operate":
-            return _operate(thing, name, given)
-        return _look(thing, operation, name, given)
+        if operation == "set" and (id(thing), name) in NOTES.counted:
+            CHANNEL.flags.add(SET_BACK)
+        if operation not in {"call", "operate"}:
+            return _look(thing, operation, name, given)
+        watched = self._instances
+        before = sizes(watched)
+        try:
+            return _called(thing, given, named) if operation == "call" else _operate(thing, name, given)
+        finally:
+            NOTES.count(watched, before)
 
     def thing(self, number: object) -> object:
         """What was given under a number. Raises `Malformed` for one that was not."""
@@ -102,6 +109,12 @@ class Ours:
         sys.stdout.write(str(given[0]))
         line = sys.stdin.readline()
         return line.removesuffix("\n") if line else None
+
+
+def _called(thing: Any, given: list[Any], named: dict[str, Any]) -> object:
+    answer = thing(*given, **named)
+    is_async = type(thing) is types.FunctionType and inspect.iscoroutinefunction(thing)
+    return _finished(answer) if is_async else answer
 
 
 def _operate(thing: Any, name: str, given: list[Any]) -> object:

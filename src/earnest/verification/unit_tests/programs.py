@@ -37,6 +37,8 @@ BOTH: Final = ("library", "values", "pipe", "held", "sharing")
 TESTS: Final = (
     *(
         "failures",
+        "asserting",
+        "marking",
         "surroundings",
         "channel",
         "owned",

@@ -8,13 +8,14 @@ import pytest
 from _pytest.config import default_plugins
 
 OPTIONS: Final = (
-    *("-q", "--tb=short", "--color=no", "--import-mode=prepend", "-c", "/dev/null"),
+    *("-q", "--tb=short", "--color=no", "--import-mode=prepend", "--assert=plain", "-c", "/dev/null"),
     *("-p", "no:cacheprovider", "-p", "no:doctest", "-p", "no:faulthandler", "-p", "no:pastebin"),
     *("-p", "no:setuponly", "-p", "no:setupplan", "-p", "no:stepwise"),
     *("-p", "no:threadexception", "-p", "no:unraisableexception"),
 )
-"""No configuration, no plug-in, no cache, and nothing that only costs time where nobody looks. What stays has fixtures,
-or options that others read: the plug-in for debuggers is asked by every `TestCase`."""
+"""No assertion is rewritten: what fails is told by its kind alone, and `marking.py` marks the others. No
+configuration, no plug-in, no cache, and nothing that only costs time where nobody looks. What stays has fixtures, or
+options that others read: the plug-in for debuggers is asked by every `TestCase`."""
 
 for _name in (*(f"_pytest.{plugin}" for plugin in default_plugins), "pdb"):
     importlib.import_module(_name)

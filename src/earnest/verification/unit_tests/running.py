@@ -23,6 +23,7 @@ from typing import Any, Final
 from earnest.verification.unit_tests.channel import CHANNEL, Lost
 from earnest.verification.unit_tests.claims import CLAIMS
 from earnest.verification.unit_tests.failures import FILES
+from earnest.verification.unit_tests.marking import NOTES, mark_files
 from earnest.verification.unit_tests.ours import OPEN_MODULES
 from earnest.verification.unit_tests.stand_in import separate
 
@@ -42,7 +43,8 @@ class Count:
     `skips` names the functions that were skipped or expected to fail; a name is empty where there is none, or it was
     not the tests' doing. `reason` tells of the first failure by its kind, `broken` why tests could not be read and
     `blame` whether the submission is to blame for that. `limited` are tests that did not pass and needed what the split
-    does not carry: the first is `limit`.
+    does not carry: the first is `limit`. `asserted` are tests that passed and asserted something; `weak` is what else
+    the notes told of tests that passed, each with how often.
     """
 
     run: int = 0
@@ -59,11 +61,14 @@ class Count:
     inseparable: str = ""
     limited: int = 0
     limit: str = ""
+    asserted: int = 0
+    weak: list[list[Any]] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
     finished: bool = False
 
-    def ended(self, *, bad: bool, skips: Sequence[str]) -> None:
-        """Count a test that ended; `bad` and the names of `skips` as far as its runner heard."""
+    def ended(self, name: str, *, bad: bool, skips: Sequence[str]) -> None:
+        """Count the test of this function, that ended; `bad` and the names of `skips` as far as its runner heard."""
+        told, has_asserted = NOTES.told(name), NOTES.ran
         CLAIMS.between()
         failed, swallowed = CHANNEL.failures.take()
         if failed and not bad:
@@ -73,10 +78,20 @@ class Count:
         self.skipped += bool(names) and not (bad or failed)
         is_passed = not (bad or failed or names)
         self.passed += is_passed
+        self.asserted += is_passed and has_asserted
+        if is_passed and told is not None:
+            self._weak(told)
         if CHANNEL.limits and not is_passed:
             self.limited += 1
             self.limit = self.limit or CHANNEL.limits[0]
         CHANNEL.limits.clear()
+
+    def _weak(self, told: list[Any]) -> None:
+        alike = next((each for each in self.weak if each[1:] == told), None)
+        if alike is not None:
+            alike[0] += 1
+        else:
+            self.weak.append([1, *told])
 
     def failed(self, error: BaseException | type | None) -> None:
         """Keep the kind of the first failure."""
@@ -102,6 +117,7 @@ def main(arguments: list[str]) -> int:
     else:
         before = separate(job["modules"]).forget
         SUBMITTED.update(name.partition(".")[0] for name in job["modules"])
+        mark_files()
         OPEN_MODULES.update(_place(f"{WORK}/{name}")[1] for name in job["tests"])
         sys.path[:0] = folders
     os.makedirs(TEMPORARY, exist_ok=True)
@@ -157,11 +173,13 @@ class Result(unittest.TestResult):
         super().startTest(test)
         self._bad, self._skips = False, []
         self._count.run += 1
+        NOTES.begin()
 
     def stopTest(self, test: unittest.TestCase) -> None:
         """See `unittest.TestResult`."""
         super().stopTest(test)
-        self._count.ended(bad=self._bad, skips=self._skips)
+        NOTES.ran |= type(test).__module__ == "doctest"
+        self._count.ended(getattr(test, "_testMethodName", ""), bad=self._bad, skips=self._skips)
 
     def addError(self, test: unittest.TestCase, err: Any) -> None:
         """Also for what goes wrong around tests."""
@@ -246,17 +264,22 @@ class Counter:
         """A test begins."""
         self._bad, self._skips = False, []
         self._count.run += 1
+        NOTES.begin()
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """One of the three parts of a test has ended."""
         if report.outcome == "skipped" or hasattr(report, "wasxfail"):
-            self._skips.append(report.nodeid.partition("[")[0].rpartition("::")[2])
+            self._skips.append(_function(report.nodeid))
         elif report.outcome != "passed":
             self._bad = True
 
     def pytest_runtest_logfinish(self, nodeid: str, location: Any) -> None:
         """A test has ended."""
-        self._count.ended(bad=self._bad, skips=self._skips)
+        self._count.ended(_function(nodeid), bad=self._bad, skips=self._skips)
+
+
+def _function(nodeid: str) -> str:
+    return nodeid.partition("[")[0].rpartition("::")[2]
 
 
 def _place(path: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from the submission, as far as names tell. Names of functions (`f.__name__`) are
 """
 
 import ast
+import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
@@ -19,6 +20,16 @@ _Scope = _Function | ast.ClassDef
 
 def held_skips(files: Mapping[str, bytes], modules: Sequence[str]) -> frozenset[str]:
     """The names of the test functions that may be skipped; no file that cannot be read holds any."""
+    held: set[str] = set()
+    caused: set[str] = set()
+    for tree, tainted in origins(files, modules).values():
+        for function, conditions in _skips(tree):
+            (caused if any(names_in(each) & tainted for each in conditions) else held).add(function)
+    return frozenset(held - caused)
+
+
+def origins(files: Mapping[str, bytes], modules: Sequence[str]) -> dict[str, tuple[ast.Module, set[str]]]:
+    """Of each file of Python that can be read, what it says, and its names that may hold what the submission made."""
     trees = {name: tree for name, content in files.items() if name.endswith(".py") and (tree := _parsed(content))}
     stems = {name: name.removesuffix(".py").rpartition("/")[2] for name in trees}
     theirs = set(modules)
@@ -27,13 +38,7 @@ def held_skips(files: Mapping[str, bytes], modules: Sequence[str]) -> frozenset[
         if not more:
             break
         theirs |= more
-    held: set[str] = set()
-    caused: set[str] = set()
-    for tree in trees.values():
-        tainted = _tainted(tree, theirs)
-        for function, conditions in _skips(tree):
-            (caused if any(_names(each) & tainted for each in conditions) else held).add(function)
-    return frozenset(held - caused)
+    return {name: (tree, _tainted(tree, theirs)) for name, tree in trees.items()}
 
 
 def _parsed(content: bytes) -> ast.Module | None:
@@ -62,9 +67,18 @@ def _mentions_module(tree: ast.Module, theirs: set[str]) -> bool:
     return any(_is_theirs(module, theirs) for _, module in _imports(tree))
 
 
+def imported_names(tree: ast.Module, theirs: set[str]) -> set[str]:
+    """The names that a file imports from these modules; of `import *` those that nothing else in it binds."""
+    names = {name for name, module in _imports(tree) if _is_theirs(module, theirs)}
+    if "*" in names:
+        bound = {name for targets, _ in _bindings(tree) for name in targets} | {name for name, _ in _imports(tree)}
+        names |= names_in(tree) - bound - vars(builtins).keys()
+    return names
+
+
 def _tainted(tree: ast.Module, theirs: set[str]) -> set[str]:
     """The names of a file that may hold what comes from the submission; `self` is always one."""
-    tainted = {"self", "cls", "*"} | {name for name, module in _imports(tree) if _is_theirs(module, theirs)}
+    tainted = {"self", "cls"} | imported_names(tree, theirs)
     bindings = [(set(targets), _names_of(sources)) for targets, sources in _bindings(tree)]
     while grown := {name for targets, sources in bindings if sources & tainted for name in targets} - tainted:
         tainted |= grown
@@ -78,11 +92,11 @@ def _bindings(tree: ast.Module) -> Iterator[tuple[Iterable[str], Sequence[ast.AS
             case ast.Assign(targets=targets, value=value):
                 yield _names_of(targets), [value]
             case ast.AnnAssign() | ast.AugAssign() | ast.NamedExpr():
-                yield _names(node.target), [node.value] if node.value else []
+                yield names_in(node.target), [node.value] if node.value else []
             case ast.For() | ast.AsyncFor() | ast.comprehension():
-                yield _names(node.target), [node.iter]
+                yield names_in(node.target), [node.iter]
             case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
-                yield _names(target), [value]
+                yield names_in(target), [value]
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 yield [node.name], list(node.body)
                 made = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
@@ -96,10 +110,10 @@ def _bindings(tree: ast.Module) -> Iterator[tuple[Iterable[str], Sequence[ast.AS
 
 
 def _names_of(nodes: Iterable[ast.AST]) -> set[str]:
-    return {name for node in nodes for name in _names(node)}
+    return {name for node in nodes for name in names_in(node)}
 
 
-def _names(node: ast.AST) -> set[str]:
+def names_in(node: ast.AST) -> set[str]:
     """All names in it, but for those of which only `__name__` is asked."""
     if isinstance(node, ast.Attribute) and node.attr == "__name__":
         return set()

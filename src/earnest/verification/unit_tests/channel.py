@@ -23,6 +23,7 @@ from earnest.verification.unit_tests.marking import NOTES, SET_BACK
 from earnest.verification.unit_tests.sharing import PREFIX, Shelf
 from earnest.verification.unit_tests.surroundings import SURROUNDINGS
 from earnest.verification.unit_tests.values import Reader, Writer, is_scalar
+from earnest.verification.unit_tests.volume import LARGE_BYTES, VOLUME
 
 DEPTH_MAX: Final = 150  # of calls within calls, back and forth
 ANSWER_PARTS: Final = 11
@@ -79,6 +80,7 @@ class Channel:
         self.failures = Failures()
         self._lock = threading.RLock()
         self._incoming = pipe.Incoming(pipe.ANSWER_BYTES_MAX)
+        self._incoming.large, self._incoming.large_bytes = VOLUME.add, LARGE_BYTES
         self._number = 0
         self._depth = 0
         self._held = Held(self._write)
@@ -130,6 +132,8 @@ class Channel:
             self._number += 1
             message = [self._number, operation, target, name, nodes]
         self.calls += operation in USING
+        if name == "__next__":
+            VOLUME.item(target)
         self._depth += 1
         try:
             pipe.send(message)
@@ -325,6 +329,7 @@ def line() -> str:
 def _print(out: object, err: object) -> None:
     if type(out) is not str or type(err) is not str:
         raise Malformed("no text")
+    VOLUME.add(len(out) + len(err))
     if out:
         sys.stdout.write(out)
     if err:

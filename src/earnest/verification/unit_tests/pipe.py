@@ -1,6 +1,7 @@
 """How do messages cross the pipe? Each is its length, 4 bytes little endian, and one JSON list in ASCII."""
 
 import json
+from collections.abc import Callable
 from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined]
 from os import read, write
 from typing import Any, Final, NoReturn
@@ -54,6 +55,8 @@ class Incoming:
         self._bytes_max = bytes_max
         self._descriptor = descriptor
         self._rest = b""
+        self.large: Callable[[int], None] | None = None  # is told of what is long, before it is read
+        self.large_bytes = 0
 
     def receive(self) -> list[object]:
         """The next message. Raises `Closed` or `BadMessage`."""
@@ -63,6 +66,8 @@ class Incoming:
         size = int.from_bytes(data[:HEAD], "little")
         if size > self._bytes_max:
             raise BadMessage(f"a message of {size} bytes")
+        if self.large is not None and size >= self.large_bytes:
+            self.large(size)
         end = size + HEAD
         if len(data) < end:
             parts, missing = [data], end - len(data)

@@ -37,6 +37,7 @@ BOTH: Final = ("library", "values", "pipe", "held", "sharing")
 TESTS: Final = (
     *(
         "failures",
+        "volume",
         "asserting",
         "marking",
         "surroundings",

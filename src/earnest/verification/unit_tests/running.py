@@ -2,7 +2,8 @@
 
 Called with one JSON object: `modules`, `tests` (paths below /work), `runner`, `shared` (the submission stands in
 /work/submission, in this very process), `seed` for chance, and `result`: the artifact to be written after the last
-test. Nothing that a test prints is read; a run that does not come to its end leaves no result.
+test, and `volume`: one that is written meanwhile. Nothing that a test prints is read; a run that does not come to its
+end leaves no result.
 """
 
 # Names and arguments are those that unittest and pytest call; paths are those of the sandbox, and need no objects.
@@ -26,6 +27,7 @@ from earnest.verification.unit_tests.failures import FILES
 from earnest.verification.unit_tests.marking import NOTES, mark_files
 from earnest.verification.unit_tests.ours import OPEN_MODULES
 from earnest.verification.unit_tests.stand_in import separate
+from earnest.verification.unit_tests.volume import VOLUME
 
 WORK: Final = "/work"
 SUBMISSION: Final = "/work/submission"
@@ -65,6 +67,12 @@ class Count:
     weak: list[list[Any]] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
     finished: bool = False
+
+    def begun(self) -> None:
+        """Count a test that begins."""
+        self.run += 1
+        NOTES.begin()
+        VOLUME.begin()
 
     def ended(self, name: str, *, bad: bool, skips: Sequence[str]) -> None:
         """Count the test of this function, that ended; `bad` and the names of `skips` as far as its runner heard."""
@@ -118,6 +126,7 @@ def main(arguments: list[str]) -> int:
         before = separate(job["modules"]).forget
         SUBMITTED.update(name.partition(".")[0] for name in job["modules"])
         mark_files()
+        VOLUME.keep_in(f"{WORK}/{job['volume']}")
         OPEN_MODULES.update(_place(f"{WORK}/{name}")[1] for name in job["tests"])
         sys.path[:0] = folders
     os.makedirs(TEMPORARY, exist_ok=True)
@@ -172,8 +181,7 @@ class Result(unittest.TestResult):
         """See `unittest.TestResult`."""
         super().startTest(test)
         self._bad, self._skips = False, []
-        self._count.run += 1
-        NOTES.begin()
+        self._count.begun()
 
     def stopTest(self, test: unittest.TestCase) -> None:
         """See `unittest.TestResult`."""
@@ -263,8 +271,7 @@ class Counter:
     def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
         """A test begins."""
         self._bad, self._skips = False, []
-        self._count.run += 1
-        NOTES.begin()
+        self._count.begun()
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """One of the three parts of a test has ended."""

@@ -14,6 +14,7 @@ from earnest.foundation.errors import Unavailable
 from earnest.verification.plugin import CheckTools
 from earnest.verification.strict_json import NotStrictJson, strict_json
 from earnest.verification.unit_tests.programs import submission_program, tests_program
+from earnest.verification.unit_tests.volume import is_flood
 
 TESTS_WALL_MS: Final = 2_000  # beyond that of the submission, so that who hangs is found out first
 TESTS_MEMORY_BYTES: Final = 512 * MIB
@@ -59,13 +60,14 @@ class Trial:
 
 async def run_trial(plan: Plan, work: Path | Mapping[str, bytes], tools: CheckTools) -> Trial:
     """Run the tests once. Raises `Unavailable` if their own side failed where the submission is not to blame."""
-    result = f"result-{tools.seed:x}.json"
+    result, volume = f"result-{tools.seed:x}.json", f"volume-{tools.seed:x}"
     job: dict[str, JsonValue] = {
         "modules": list(plan.modules),
         "tests": list(plan.tests),
         "runner": plan.runner,
         "shared": plan.shared,
         "result": result,
+        "volume": volume,
         "seed": _secret(tools.seed, plan.files),
     }
     tests = Execution(
@@ -73,7 +75,7 @@ async def run_trial(plan: Plan, work: Path | Mapping[str, bytes], tools: CheckTo
         argv=(json.dumps(job),),
         work=_together(plan.files, work) if plan.shared else dict(plan.files),
         limits=tools.limits if plan.shared else _tests_limits(tools.limits),
-        artifacts=(result,),
+        artifacts=(result, volume),
         program=tests_program("pytest" if plan.needs_pytest else "unittest"),
     )
     if plan.shared:
@@ -92,9 +94,23 @@ async def run_trial(plan: Plan, work: Path | Mapping[str, bytes], tools: CheckTo
     own, theirs = report.joined, replace(report, joined=None)
     if own is None:
         return Trial(count=None, reports=(theirs,))
-    if theirs.broken_limit in {None, "wall time"} and not theirs.leftovers and (own.broken_limit or own.leftovers):
-        raise Unavailable(f"the tests passed the limit of {own.broken_limit or 'processes left over'}")
-    return Trial(count=_count(own, result), reports=(theirs, own))
+    count = _count(own, result)
+    if theirs.broken_limit in {None, "wall time"} and not theirs.leftovers:
+        if is_flood(own.artifacts.get(volume)):
+            theirs = _with_time_of(theirs, own, tools.limits)
+        elif own.broken_limit or own.leftovers:
+            raise Unavailable(f"the tests passed the limit of {own.broken_limit or 'processes left over'}")
+        elif count is None and theirs.broken_limit is None:
+            raise Unavailable("the tests did not come to their end")
+    return Trial(count=count, reports=(theirs, own))
+
+
+def _with_time_of(theirs: Report, own: Report, limits: Limits) -> Report:
+    """What the tests did with a flood is the submission's doing: if a limit was passed, their time counts as its own."""
+    if not (theirs.broken_limit or own.broken_limit):
+        return theirs
+    taken = theirs.cpu_ms + own.cpu_ms
+    return replace(theirs, cpu_ms=taken, cpu_exceeded=taken >= limits.cpu_ms)
 
 
 def _tests_limits(limits: Limits) -> Limits:

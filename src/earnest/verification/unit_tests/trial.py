@@ -96,7 +96,7 @@ async def run_trial(plan: Plan, work: Path | Mapping[str, bytes], tools: CheckTo
         return Trial(count=None, reports=(theirs,))
     count = _count(own, result)
     if theirs.broken_limit in {None, "wall time"} and not theirs.leftovers:
-        if is_flood(own.artifacts.get(volume)):
+        if count is None and is_flood(own.artifacts.get(volume)):
             theirs = _with_time_of(theirs, own, tools.limits)
         elif own.broken_limit or own.leftovers:
             raise Unavailable(f"the tests passed the limit of {own.broken_limit or 'processes left over'}")
@@ -106,9 +106,7 @@ async def run_trial(plan: Plan, work: Path | Mapping[str, bytes], tools: CheckTo
 
 
 def _with_time_of(theirs: Report, own: Report, limits: Limits) -> Report:
-    """What the tests did with a flood is the submission's doing: if a limit was passed, their time counts as its own."""
-    if not (theirs.broken_limit or own.broken_limit):
-        return theirs
+    """What the tests did with a flood is the submission's doing: their time counts as its own."""
     taken = theirs.cpu_ms + own.cpu_ms
     return replace(theirs, cpu_ms=taken, cpu_exceeded=taken >= limits.cpu_ms)
 

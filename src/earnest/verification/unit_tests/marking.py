@@ -49,16 +49,26 @@ class Notes:
             return None
         return [name, self.ran, empty, sorted(map(list, self.uneven)), self.is_nan, self.has_changed]
 
-    def count(self, things: Iterable[Any], before: list[dict[str, object]]) -> None:
+    def count(self, things: Iterable[Any], before: Iterable[dict[str, object]]) -> None:
         """What of these objects is no longer as `sizes` told."""
-        for thing, (old, new) in zip(things, zip(before, sizes(things), strict=True), strict=True):
+        for thing, old, new in zip(things, before, sizes(things), strict=True):
             changed = [name for name in new if new[name] != old.get(name)]
-            self.counted |= {(id(thing), name) for name in changed} | {id(vars(thing)[name]) for name in changed}
+            held = _attributes(thing) if changed else {}
+            self.counted |= {(id(thing), name) for name in changed} | {id(held[name]) for name in changed}
 
 
 def sizes(things: Iterable[Any]) -> list[dict[str, object]]:
     """The attributes of each: numbers and texts, of containers how many items."""
-    return [{name: _size(value) for name, value in getattr(thing, "__dict__", {}).items()} for thing in things]
+    return [{name: _size(value) for name, value in _attributes(thing).items()} for thing in things]
+
+
+def _attributes(thing: object) -> dict[str, Any]:
+    """As they are, whatever the object says of itself."""
+    try:
+        held: dict[str, Any] = object.__getattribute__(thing, "__dict__")
+    except (AttributeError, TypeError):
+        return {}
+    return held if type(held) is dict else {}
 
 
 def _size(value: Any) -> object:

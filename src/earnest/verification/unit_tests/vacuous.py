@@ -4,7 +4,7 @@
 noted                                           means, of a test that passed
 =============================================== ==========================================================
 nothing was asserted                            nothing, if it asserts nothing as it is written
-a loop around an assertion had no items         flagged, if the submission made what it goes through
+a loop around an assertion had no items         flagged, if the submission made those (not their neighbours)
 `zip` ended early beside one of its arguments   flagged, if that is the test's and another the submission's
 NaN came from the submission                    flagged, unless the test speaks of NaN
 what was handed over changed                    flagged, if the test makes what it expects of that afterwards
@@ -76,7 +76,7 @@ class _Tests:
     def faults(self, empty: Sequence[str], uneven: Sequence[Any]) -> Iterator[str]:
         """Of a test that asserted something else."""
         for place in empty:
-            if self._is_theirs(place):
+            if self._is_theirs(place) and not self._goes_by_neighbours(place):
                 yield f"nothing came to be asserted in line {place.rpartition(':')[2]}"
         for place in dict.fromkeys(str(each[0]) for each in uneven):
             if self._is_cut_off(place, {each[1] for each in uneven if each[0] == place}):
@@ -125,6 +125,11 @@ class _Tests:
         """True if what decides about the items, or about going in, names what the submission made."""
         nodes, tainted = self._at(place)
         return any(names_in(part) & (tainted | self._handed_to(node)) for node in nodes for part in _deciding(node))
+
+    def _goes_by_neighbours(self, place: str) -> bool:
+        """True for `range(len(x) - 1)`, `zip(x, x[1:])`: one item has no neighbour, and that may be right."""
+        parts = [part for node in self._at(place)[0] for each in _deciding(node) for part in ast.walk(each)]
+        return any(isinstance(part, ast.Sub | ast.Slice) or getattr(part, "id", "") == "pairwise" for part in parts)
 
     def _handed_to(self, inner: ast.AST) -> set[str]:
         """What functions around it, that are no tests, are given: any test may give them what the submission made."""

@@ -44,12 +44,12 @@ _CLAUSE: Final = re.compile(r"[.,;:!?()\n\u2013\u2014]|\s-\s|\b(?:and|but|und|ab
 _ACTS: Final = "(?:run|done|made|tested|implemented|written|started|finished|completed?|checked|verified|fixed|added)"
 _UNDONE: Final = re.compile(
     r"(?:(?:this|these|it|that|which|the|tests?|work|task|part|still|so|i|we|has|have|is|are|was|were|been) )*+"
-    rf"(?:not (?:yet )?(?:been )?{_ACTS}|{_ACTS} not yet"
+    rf"(?:not (?:yet )?(?:been )?{_ACTS}|{_ACTS} not yet|nothing (?:has been |was |is |yet )?{_ACTS}"
     rf"|(?:will|shall|to|must|needs to|has to|going to) (?:still )?be {_ACTS}"
     r"|(?:will|shall) (?:do|run|test|write|finish|fix|add) (?:it|this|that)|pending|to ?do|tbd|wip|work in progress"
     r"|in progress|coming soon|unfinished|incomplete|not ready|noch nicht \w+|wird (?:noch|später) \w+"
     r"|steht (?:noch )?aus|pas encore \w+|à faire|todavía no(?: \w+)*|aún no(?: \w+)*|pendiente|por hacer)"
-    r"(?: (?:later|soon|next|tomorrow|today|yet|then|for now|at the moment|by us|by me|in time|this week|next week))*"
+    r"(?: (?:later|soon|next|tomorrow|today|yet|then|for now|at the moment|by us|by me|in time|this week|next week|so far))*"
 )
 """A clause that says nothing but that. With an object of its own ("run by cron at five") it tells what work does."""
 _LINE_NUMBER: Final = re.compile(r":\d+(?:-\d+)?$|#L\d+(?:-L?\d+)?$")

@@ -49,7 +49,8 @@ _UNDONE: Final = re.compile(
     r"|(?:will|shall) (?:do|run|test|write|finish|fix|add) (?:it|this|that)|pending|to ?do|tbd|wip|work in progress"
     r"|in progress|coming soon|unfinished|incomplete|not ready|noch nicht \w+|wird (?:noch|später) \w+"
     r"|steht (?:noch )?aus|pas encore \w+|à faire|todavía no(?: \w+)*|aún no(?: \w+)*|pendiente|por hacer)"
-    r"(?: (?:later|soon|next|tomorrow|today|yet|then|for now|at the moment|by us|by me|in time|this week|next week|so far))*"
+    r"(?: (?:later|soon|next|tomorrow|today|yet|then|for now|so far|at the moment|by us|by me|in time"
+    r"|this week|next week))*"
 )
 """A clause that says nothing but that. With an object of its own ("run by cron at five") it tells what work does."""
 _LINE_NUMBER: Final = re.compile(r":\d+(?:-\d+)?$|#L\d+(?:-L?\d+)?$")

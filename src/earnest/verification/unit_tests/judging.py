@@ -8,7 +8,7 @@ from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.verification.plugin import Findings
 from earnest.verification.unit_tests.skips import held_skips
 from earnest.verification.unit_tests.trial import Plan, Trial
-from earnest.verification.unit_tests.vacuous import Vacuous, vacuous_tests
+from earnest.verification.unit_tests.vacuous import vacuous_tests
 
 WHY_SPLIT: Final = "the tests cannot be split from the submission: "
 
@@ -48,10 +48,10 @@ def judge(plan: Plan, trial: Trial, reports: tuple[Report, ...]) -> Findings:
         passed, reason = _unreadable(plan, count) or _failed(count) or _proves_nothing(plan, count) or (True, "")
     if passed is True and trial.reports[0].exit_code != 0:
         passed, reason = False, f"the submission's process ended with exit code {trial.reports[0].exit_code}"
-    vacuous = Vacuous()
-    if count and passed is True and not plan.in_work:
-        vacuous = vacuous_tests(plan.files, plan.modules, count.weak)
-    is_bare = passed is True and count is not None and not count.asserted and not vacuous.flags and not plan.in_work
+    flags: tuple[str, ...] = ()
+    if count and passed is True:
+        flags = count.flags if plan.in_work else (*count.flags, *vacuous_tests(plan.files, plan.modules, count.weak))
+    is_bare = bool(count and passed is True and not plan.in_work and count.asserted <= 0 and not flags)
     if is_bare:
         passed, reason = None, "the tests passed without asserting anything: that is how they are written"
     return Findings(
@@ -60,7 +60,7 @@ def judge(plan: Plan, trial: Trial, reports: tuple[Report, ...]) -> Findings:
         cannot_run=is_bare or bool(count and count.inseparable and not count.fault),
         reports=reports,
         evidence=plan.tests,
-        flags=(*count.flags, *vacuous.flags) if count and passed is True else (),
+        flags=flags,
     )
 
 

@@ -46,7 +46,7 @@ class Count:
     not the tests' doing. `reason` tells of the first failure by its kind, `broken` why tests could not be read and
     `blame` whether the submission is to blame for that. `limited` are tests that did not pass and needed what the split
     does not carry: the first is `limit`. `asserted` are tests that passed and asserted something; `weak` is what else
-    the notes told of tests that passed, each with how often.
+    the notes told of tests that passed.
     """
 
     run: int = 0
@@ -87,19 +87,12 @@ class Count:
         is_passed = not (bad or failed or names)
         self.passed += is_passed
         self.asserted += is_passed and has_asserted
-        if is_passed and told is not None:
-            self._weak(told)
+        if is_passed and told is not None and told not in self.weak:
+            self.weak.append(told)
         if CHANNEL.limits and not is_passed:
             self.limited += 1
             self.limit = self.limit or CHANNEL.limits[0]
         CHANNEL.limits.clear()
-
-    def _weak(self, told: list[Any]) -> None:
-        alike = next((each for each in self.weak if each[1:] == told), None)
-        if alike is not None:
-            alike[0] += 1
-        else:
-            self.weak.append([1, *told])
 
     def failed(self, error: BaseException | type | None) -> None:
         """Keep the kind of the first failure."""

@@ -60,7 +60,7 @@ class Trial:
 
 async def run_trial(plan: Plan, work: Path | Mapping[str, bytes], tools: CheckTools) -> Trial:
     """Run the tests once. Raises `Unavailable` if their own side failed where the submission is not to blame."""
-    result, volume = f"result-{tools.seed:x}.json", f"volume-{tools.seed:x}"
+    result, volume = f"result-{tools.seed:x}.json", f".volume-{tools.seed:x}"
     job: dict[str, JsonValue] = {
         "modules": list(plan.modules),
         "tests": list(plan.tests),

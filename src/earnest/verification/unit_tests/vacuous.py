@@ -14,48 +14,39 @@ what was handed over changed                    flagged, if the test makes what 
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
-from earnest.foundation.canonical import JsonValue
 from earnest.verification.unit_tests.asserting import asserting_functions
 from earnest.verification.unit_tests.expecting import late_expectation
 from earnest.verification.unit_tests.skips import imported_names, names_in, origins
 
 NAMED_MAX: Final = 5
+ROW: Final = 6
 WORK: Final = "/work/"
 _NAN: Final = re.compile(rb"nan", re.I)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vacuous:
-    """`flags` say which tests prove nothing, and why; so many others are `bare`: they assert nothing as written."""
-
-    flags: tuple[str, ...] = ()
-    bare: int = 0
-
-
-def vacuous_tests(files: Mapping[str, bytes], modules: Sequence[str], weak: Sequence[JsonValue]) -> Vacuous:
-    """What `weak` says: rows of how often, the test's function, and what was noted (`marking.Notes.told`)."""
+def vacuous_tests(files: Mapping[str, bytes], modules: Sequence[str], weak: Sequence[Any]) -> tuple[str, ...]:
+    """Which tests prove nothing, and why. `weak` holds rows of a test's function and its notes (`marking.Notes`)."""
     if not weak:
-        return Vacuous()
+        return ()
     tests = _Tests(files, modules)
     flags: list[str] = []
-    bare = 0
     for row in weak:
-        count, name, has_asserted, empty, uneven, is_nan, has_changed = _row(row)
-        if not has_asserted and tests.is_bare(name, empty):
-            bare += count
-        elif not has_asserted:
-            flags.append(f"{name} passed, and nothing was asserted in it")
-        else:
+        if not isinstance(row, list | tuple) or len(row) != ROW:
+            flags.append("a test passed, and what was noted of it cannot be read")
+            continue
+        name, has_asserted, empty, uneven, is_nan, has_changed = row
+        if has_asserted:
             flags += [f"{name} passed, and {why}" for why in tests.faults(empty, uneven)]
+        elif not tests.is_bare(name, empty):
+            flags.append(f"{name} passed, and nothing was asserted in it")
         if is_nan and not tests.speaks_of_nan(name):
             flags.append(f"{name} passed on a NaN, of which it says nothing")
         if has_changed and tests.expects_late(name):
             flags.append(f"{name} passed, and what it expects was made of what the submission had changed")
-    return Vacuous(flags=tuple(dict.fromkeys(flags))[:NAMED_MAX], bare=bare)
+    return tuple(dict.fromkeys(flags))[:NAMED_MAX]
 
 
 class _Tests:
@@ -165,9 +156,3 @@ def _deciding(node: ast.AST) -> list[ast.AST]:
             return [each.iter for each in node.generators]
         case _:
             return []
-
-
-def _row(row: Any) -> list[Any]:
-    """Of a form that is none no test is worth anything."""
-    is_row = isinstance(row, list | tuple) and len(row) == 7 and isinstance(row[0], int)
-    return list(row) if is_row else [1, "a test", False, ["?:0"], [], False, False]

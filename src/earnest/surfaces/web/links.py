@@ -18,7 +18,7 @@ SOURCES: Final[Mapping[str, Mapping[str, str]]] = {
         "get_operator_agents_handle_heartbeats": "/data/0/heartbeat_id",
         "post_agents_me_heartbeats": "/heartbeat_id",
     },
-    "job_id": {"get_jobs": "/data/0/job_id", "post_jobs": "/job_id"},
+    "job_id": {"get_claims": "/data/0/job_id", "get_jobs": "/data/0/job_id", "post_jobs": "/job_id"},
     "key_id": {"post_agents_me_keys": "/key_id"},
     "payout_id": {"get_operator_money": "/payouts/0/payout_id", "post_payouts": "/payout_id"},
     "review_id": {"get_agents_handle_reviews": "/data/0/review_id", "post_claims_claim_id_reviews": "/review_id"},

@@ -68,7 +68,7 @@ async def results_of(page: Page) -> list[Found]:
 async def _read(page: Page, charset: str, *, results: bool) -> JsonObject:
     if find_spec("bs4") is None:
         raise Unavailable("what reads HTML is not installed: install 'earnest[web]'")
-    asked = {"body": b64encode(page.body).decode(), "charset": charset, "url": page.url, "results": results}
+    asked: JsonObject = {"body": b64encode(page.body).decode(), "charset": charset, "url": page.url, "results": results}
     try:
         read: JsonObject = json.loads(await answer_of(WORKER, asked, WORKER_S))
     except (TimeoutError, ValueError):

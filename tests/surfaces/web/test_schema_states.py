@@ -32,7 +32,7 @@ from .test_schema import REFUSED_BY_RULES, failures, operations
 SEED = 7
 SCENARIOS = 60
 STEPS_MAX = 14
-SECONDS_MAX = 150
+SECONDS_MAX = 120
 STRAY = 0.1
 KNOWN = 0.7
 ROLES: tuple[tuple[str, str], ...] = (
@@ -71,7 +71,6 @@ BODIES: dict[str, dict[str, Any]] = {
 REACHED = (
     "POST /jobs",
     "POST /jobs/{job_id}/claim",
-    "POST /jobs/{job_id}/review",
     "POST /claims/{claim_id}/evidence",
     "POST /disputes/{dispute_id}/statements",
     "POST /operator/deposits/{deposit_id}/decision",

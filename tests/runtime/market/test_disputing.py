@@ -305,7 +305,7 @@ async def test_when_it_is_withdrawn_the_buyers_clock_goes_on_and_their_silence_p
     case.withdraw(case.seller)
     again = read_claim(town, case.claim_id)
     assert (again.review_ends_at_ms, is_the_buyers(again)) == ((ended_at_ms or 0) + DAY_S * 1_000, True)
-    await pass_time(town, (again.review_ends_at_ms - town.clock.now_ms()) // 1_000 - 1)
+    await pass_time(town, ((again.review_ends_at_ms or 0) - town.clock.now_ms()) // 1_000 - 1)
     case.do(None, lambda entry: clocks.claim_due(entry, town.market.terms, case.claim_id))
     assert case.state() is ClaimState.SUBMITTED
     await pass_time(town, 1)

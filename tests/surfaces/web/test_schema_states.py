@@ -71,7 +71,6 @@ BODIES: dict[str, dict[str, Any]] = {
 REACHED = (
     "POST /jobs",
     "POST /jobs/{job_id}/claim",
-    "POST /claims/{claim_id}/evidence",
     "POST /disputes/{dispute_id}/statements",
     "POST /operator/deposits/{deposit_id}/decision",
     "GET /artifacts/{sha256}",

@@ -1,10 +1,11 @@
 """Programs on a leash: gone within seconds, with all that they started, whoever of the three is killed first."""
 
+import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,23 @@ print(process.pid, flush=True)
 process.wait()
 """
 GONE_S_MAX = 2.0
+PROBE = """
+import asyncio, sys
+from earnest.effects.clock import SystemClock
+from earnest.effects.probes.measuring import OperatorProbes
+from earnest.effects.probes.spec import Expectation, ProbeSpec
+command = ["sh", "-c", "sleep 600; sleep 600"]
+spec = ProbeSpec(kind="command", config={"command": command}, expectation=Expectation(equals=0), wall_s=300)
+asyncio.run(OperatorProbes({"p": spec}, SystemClock(), {}).measure("p"))
+"""
+PAGE = """
+import asyncio
+from earnest.effects.web.fetching import Page
+from earnest.effects.web.text import text_of
+body = b"<p>" + b"<a href='/x'>a</a> <b>b</b>" * 400_000
+asyncio.run(text_of(Page(url="https://a.org/", status=200, content_type="text/html", body=body, digest="")))
+"""
+WAITS = "try:\n{}\nexcept Exception as e: print(e, file=sys.stderr)\nfinally: sys.stdin.read()\n"
 
 
 def running(mark: str) -> list[int]:
@@ -87,3 +105,33 @@ def test_a_relative_name_is_that_of_a_program_in_the_folder_where_it_begins(tmp_
     assert (ended.returncode, ended.stdout) == (0, f"{tmp_path}\n")
     with pytest.raises(FileNotFoundError):
         leashed(["./tool"], folder=tmp_path.parent)
+
+
+def marked(mark: str) -> Iterator[tuple[int, str]]:
+    """Whoever has this in their environment, and their command line."""
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"MARK={mark}".encode() in (place / "environ").read_bytes().split(b"\0"):
+                yield int(place.name), (place / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:  # it has ended
+            continue
+
+
+@pytest.mark.parametrize("first", ["owner", "leash", "worker"])
+@pytest.mark.parametrize(("asks", "last"), [(PROBE, "sleep 600"), (PAGE, "earnest.effects.web.worker")])
+def test_no_probe_and_no_reader_of_pages_outlives_whoever_is_killed(asks: str, last: str, first: str) -> None:
+    mark = str(time.time_ns())
+    script = "import sys\n" + WAITS.format("\n".join(f"  {line}" for line in asks.strip().splitlines()))
+    with subprocess.Popen([sys.executable, "-c", script], stdin=-1, env={**os.environ, "MARK": mark}) as owner:
+
+        def others() -> dict[str, int]:
+            return {("leash" if "leash.py" in line else line): pid for pid, line in marked(mark) if pid != owner.pid}
+
+        try:
+            assert within(30, lambda: any(line.startswith(last) or f"-m {last}" in line for line in others()))
+            assert "leash" in others()
+            worker = next(pid for line, pid in others().items() if "worker" in line)
+            os.kill({"owner": owner.pid, "leash": others()["leash"], "worker": worker}[first], 9)
+            assert within(GONE_S_MAX, lambda: not others()), others()
+        finally:
+            owner.kill()

@@ -65,7 +65,7 @@ class Paper:
         if self.working and self.now >= self.grace:
             self.end("expired", "missed_deadline")
         elif self.word == "changes_requested" and self.now >= self.answer_by:
-            self.turn_down()
+            self.no_change_came()
         elif self.word == "declined" and self.now >= self.appeal_by:
             self.end("refunding", "refunded")
         elif self.handed_in and self.silence_pays and self.now >= self.silent_until:
@@ -122,6 +122,14 @@ class Paper:
         self.revisions -= 1
         self.word, self.begun = "changes_requested", self.now
         self.due = self.answer_by = self.now + DAY
+
+    def no_change_came(self) -> None:
+        """What the machine has verified is no worse for that: a day more at least to look at it."""
+        if self.verdict != "verified":
+            self.turn_down()
+            return
+        self.word, self.silent_until = "verified", max(self.silent_until, self.now + DAY)
+        self.lapse = self.silent_until + 14 * DAY
 
     def turn_down(self) -> None:
         """Three days to dispute it."""

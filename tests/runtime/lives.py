@@ -54,11 +54,16 @@ class Nursery:
         *,
         kill_at: int = 0,
         kill_after_ms: int = -1,
+        kill_when: Path | None = None,
         fault: str = "SIGKILL",
     ) -> Ending:
-        """`fault` is what comes at the boundary `kill_at`: a signal to itself, or an errno of what is done there."""
+        """`fault` is what comes at the boundary `kill_at`: a signal to itself, or an errno of what is done there.
+
+        Once there is a file `kill_when`, the child is killed.
+        """
         life = {
             "fault": fault,
+            "kill_when": str(kill_when or ""),
             "arguments": arguments,
             "home": str(home),
             "kill_at": kill_at,
@@ -97,11 +102,11 @@ class World:
     def home(self) -> Path:
         return self.folder / "home"
 
-    def run(self, *more: str, kill_at: int = 0, kill_after_ms: int = -1, fault: str = "SIGKILL") -> Ending:
+    def run(self, *more: str, **killing: Any) -> Ending:
         """`earnest run PLAYBOOK`: the first time, or again."""
         arguments = ["run", str(self.folder / "playbook.yaml"), "--json"]
         arguments += ["--allow-write", str(self.folder / "outside"), *more]
-        return self.nursery.live(arguments, self.home, kill_at=kill_at, kill_after_ms=kill_after_ms, fault=fault)
+        return self.nursery.live(arguments, self.home, **killing)
 
     def catch_up(self) -> None:
         """Any command that opens the data directory for writing; here one that changes nothing."""

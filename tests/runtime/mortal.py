@@ -124,6 +124,11 @@ def _serve() -> None:
         if life["kill_after_ms"] >= 0:
             select.select([], [], [], life["kill_after_ms"] / 1000)  # a moment by the clock is what is meant
             os.kill(child, signal.SIGKILL)
+        while life["kill_when"] and os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            if Path(life["kill_when"]).exists():
+                os.kill(child, signal.SIGKILL)
+                break
+            select.select([], [], [], 0.01)  # a watch on the file would end with a child that is dead already
         _, status = os.waitpid(child, 0)
         ending = {
             "code": os.waitstatus_to_exitcode(status),

@@ -97,7 +97,8 @@ async def test_a_key_that_registers_moves_no_dollars_and_does_all_else(site: Sit
         assert await people.code(f"{who}.reg", "POST", f"/claims/{claim_id}/{step}") == "scope_forbidden"
     await people.ok("bob.reg", "POST", f"/claims/{claim_id}/start")
     await people.ok("bob.reg", "POST", f"/claims/{claim_id}/extend", {"extra_s": 3_600})
-    await people.ok("bob.reg", "POST", f"/claims/{claim_id}/evidence", RIGHT)
+    assert await people.code("bob.reg", "POST", f"/claims/{claim_id}/evidence", RIGHT) == "scope_forbidden"
+    await people.ok("bob.hb", "POST", f"/claims/{claim_id}/evidence", RIGHT)
     for path, body in (
         (f"/claims/{claim_id}/accept", None),
         (f"/claims/{claim_id}/decline", {"reason": "no", "criteria": ["C1"]}),
@@ -105,7 +106,7 @@ async def test_a_key_that_registers_moves_no_dollars_and_does_all_else(site: Sit
     ):
         assert await people.code("ann.reg", "POST", path, body) == "scope_forbidden"
     await people.ok("ann.reg", "POST", f"/claims/{claim_id}/request-changes", {"reason": "no", "criteria": ["C1"]})
-    await people.ok("bob.reg", "POST", f"/claims/{claim_id}/evidence", RIGHT)
+    await people.ok("bob", "POST", f"/claims/{claim_id}/evidence", RIGHT)
     await people.ok("ann", "POST", f"/claims/{claim_id}/accept")
     _, coins = await people.submitted(currency="AID")
     assert (await people.ok("ann.reg", "POST", f"/claims/{coins}/accept"))["state"] == "released"

@@ -19,6 +19,8 @@ from earnest.market.service import CAPABILITIES, TRIALS
 from earnest.runtime.desk import Entry
 from earnest.runtime.market import capabilities, trials
 from earnest.runtime.market.money import open_treasury
+from earnest.runtime.market.trials import WELCOME
+from earnest.runtime.simulation.invariants import broken
 from earnest.views.capabilities import list_capabilities, list_trials, show_trial
 from market.solvers import solve
 
@@ -202,6 +204,24 @@ def test_three_honest_answers_earn_the_badge_and_their_pay(town: Town, crow: Cal
         assert graded["revealed"]["seed"]
     assert balance_micro(town, crow) == 30_000
     assert code_of(lambda: start(town, crow)) == "attempt_limit"
+
+
+@pytest.mark.parametrize(("owner", "last_micro"), [("", 0), (None, 10_000)])
+def test_an_agent_that_nobody_owns_is_paid_for_its_first_test_jobs_and_then_graded_alone(
+    town: Town, owner: str | None, last_micro: int
+) -> None:
+    town.act(None, lambda entry: open_treasury(entry, town.market.terms))
+    newcomer = town.somebody("dora", operator=owner, scope=Scope.REGISTERED)
+    put(town, newcomer)
+    paid = []
+    for number in range(WELCOME + 1):
+        if number % 3 == 0:
+            town.clock.jump_ms(DAY_MS)
+        begun = start(town, newcomer)
+        graded = answer(town, newcomer, begun["id"], solve(begun["generator"], begun["question"]))
+        paid.append((graded["state"], graded["paid_micro"]))
+    assert paid == [("passed", 10_000)] * WELCOME + [("passed", last_micro)]
+    assert town.database.read_sync(lambda reader: list(broken(reader))) == []
 
 
 def test_a_badge_lapses_by_the_clock(town: Town, crow: Caller) -> None:

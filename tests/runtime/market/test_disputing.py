@@ -17,13 +17,15 @@ from earnest.ledger import accounts
 from earnest.ledger import service as ledger
 from earnest.ledger.transfer import moved
 from earnest.market.claims.claim import ClaimState
+from earnest.market.claims.deadlines import is_the_buyers
+from earnest.market.claims.evidence import BY_POSTER
 from earnest.market.disputes.dispute import Dispute, DisputeState
 from earnest.market.disputes.ruling import For, Vote
-from earnest.market.service import DISPUTES, SIGNALS
+from earnest.market.service import DISPUTES, SIGNALS, SUBMISSIONS
 from earnest.runtime.desk import Entry
 from earnest.runtime.market import clocks, deciding, disputing
 from earnest.runtime.market.disputing import Plea
-from earnest.runtime.market.judging import Judging
+from earnest.runtime.market.judging import Judging, give_verdict
 from earnest.runtime.recompute import recompute
 from earnest.views.disputes import list_disputes, show_dispute
 
@@ -253,6 +255,62 @@ async def test_at_the_limit_the_last_machine_verdict_decides_whoever_looks_first
     assert (case.state(), case.read().state) == (state, DisputeState.FINAL)
     assert json.loads(case.read().ruling)["by"] == "clock"
     assert case.balances() == balances
+
+
+async def unclear_by_the_poster(town: Town) -> Case:
+    """Work that fell to the buyer's clock: the buyer's own files left the machine unable to tell."""
+    buyer, seller = town.somebody("ann", usd_micro=usd(100)), town.somebody("bob", usd_micro=usd(20))
+    judge = town.somebody("olga", scope=Scope.OPERATOR, kind=Kind.OPERATOR)
+    claim_id = claim(town, seller, await post(town, buyer))
+    await submit(town, seller, claim_id)
+    handed_in = town.database.read_sync(lambda reader: next(SUBMISSIONS.where(reader, "claim_id = ?", (claim_id,))))
+    verdict = {"verdict": "unclear", "criteria": [], "reason": "a file is gone", BY_POSTER: True}
+    town.act(None, lambda entry: give_verdict(entry, town.market.terms, handed_in, verdict))
+    return Case(town=town, buyer=buyer, seller=seller, judge=judge, claim_id=claim_id)
+
+
+@pytest.mark.parametrize("first", ["claim", "dispute"])
+async def test_a_poster_who_made_work_unclear_gains_nothing_by_a_dispute_that_nobody_rules(
+    town: Town, first: str
+) -> None:
+    case = await unclear_by_the_poster(town)
+    assert is_the_buyers(read_claim(town, case.claim_id))
+    case.raised(case.buyer)
+    await pass_time(town, 21 * DAY_S)
+    looks = [
+        lambda entry: clocks.claim_due(entry, town.market.terms, case.claim_id),
+        lambda entry: disputing.due(entry, town.market.terms, case.dispute_id),
+    ]
+    for look in looks if first == "claim" else reversed(looks):
+        case.do(None, look)
+    assert (case.state(), case.read().state) == (ClaimState.RELEASED, DisputeState.FINAL)
+    assert json.loads(case.read().ruling)["for"] == "seller"
+    assert case.balances() == (usd(20) + 9_500_000, usd(90), 500_000)
+
+
+async def test_a_dispute_about_it_is_ruled_as_any_other(town: Town) -> None:
+    case = await unclear_by_the_poster(town)
+    case.raised(case.buyer)
+    await case.deliberated()
+    case.rule(For.BUYER)
+    await case.after(72 * 3_600)
+    assert (case.state(), case.balances()) == (ClaimState.REFUNDED, (usd(20), usd(100), 0))
+
+
+async def test_when_it_is_withdrawn_the_buyers_clock_goes_on_and_their_silence_pays(town: Town) -> None:
+    case = await unclear_by_the_poster(town)
+    ended_at_ms = read_claim(town, case.claim_id).review_ends_at_ms
+    case.raised(case.seller)
+    await pass_time(town, DAY_S)
+    case.withdraw(case.seller)
+    again = read_claim(town, case.claim_id)
+    assert (again.review_ends_at_ms, is_the_buyers(again)) == ((ended_at_ms or 0) + DAY_S * 1_000, True)
+    await pass_time(town, ((again.review_ends_at_ms or 0) - town.clock.now_ms()) // 1_000 - 1)
+    case.do(None, lambda entry: clocks.claim_due(entry, town.market.terms, case.claim_id))
+    assert case.state() is ClaimState.SUBMITTED
+    await pass_time(town, 1)
+    case.do(None, lambda entry: clocks.claim_due(entry, town.market.terms, case.claim_id))
+    assert (case.state(), free(town, case.seller)) == (ClaimState.RELEASED, usd(20))
 
 
 async def test_a_withdrawn_case_returns_the_stake_and_the_claim_goes_on(case: Case) -> None:

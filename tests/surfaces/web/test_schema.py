@@ -114,11 +114,11 @@ def test_whatever_is_asked_is_answered_as_documented(market: Market, keys: dict[
         }
     )
     schema = schemathesis.openapi.from_asgi("/openapi.json", app, config=config)
-    found = {failure for event in from_schema(schema).execute() for failure in _failures(event)}
+    found = {failure for event in from_schema(schema).execute() for failure in failures(event)}
     assert not found, "\n".join(sorted(found))
 
 
-def _failures(event: EngineEvent) -> Iterator[str]:
+def failures(event: EngineEvent) -> Iterator[str]:
     """What an event of the engine says is wrong, in a line each."""
     match event:
         case NonFatalError():

@@ -7,14 +7,13 @@ to its reader's memory stays there.
 import asyncio
 import json
 import os
-import sys
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from typing import Final
 
 from earnest.effects.clock import Clock
 from earnest.effects.probes.api import Reading, Value
 from earnest.effects.probes.spec import ProbeSpec
+from earnest.effects.workers import answer_of
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 
@@ -57,25 +56,10 @@ class OperatorProbes:
             "now_ms": self._clock.now_ms(),
             "wall_s": spec.wall_s,
         }
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-I",
-            "-m",
-            WORKER,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-        )
         try:
-            async with asyncio.timeout(spec.wall_s):
-                answer, _ = await process.communicate(json.dumps(question).encode())
+            answer = await answer_of(WORKER, question, spec.wall_s)
         except TimeoutError:
             raise Unavailable(f"the probe {name!r} did not answer within {spec.wall_s} s") from None
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, 9)  # with whatever a command left
-            await process.wait()
         return _value(name, answer[: ANSWER_BYTES_MAX + 1])
 
     def _secret(self, name: str, spec: ProbeSpec) -> str:

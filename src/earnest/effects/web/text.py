@@ -1,18 +1,15 @@
 """What does a fetched page say, as text? HTML is read by a process of its own, other text as it is."""
 
-import asyncio
 import codecs
 import json
-import os
-import sys
 from base64 import b64encode
-from contextlib import suppress
 from dataclasses import dataclass
 from email.message import Message
 from importlib.util import find_spec
 from typing import Final
 
 from earnest.effects.web.fetching import Page
+from earnest.effects.workers import answer_of
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.text import printable
@@ -71,24 +68,11 @@ async def results_of(page: Page) -> list[Found]:
 async def _read(page: Page, charset: str, *, results: bool) -> JsonObject:
     if find_spec("bs4") is None:
         raise Unavailable("what reads HTML is not installed: install 'earnest[web]'")
-    asked = {"body": b64encode(page.body).decode(), "charset": charset, "url": page.url, "results": results}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-m", WORKER),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    asked: JsonObject = {"body": b64encode(page.body).decode(), "charset": charset, "url": page.url, "results": results}
     try:
-        async with asyncio.timeout(WORKER_S):
-            answer, _ = await process.communicate(json.dumps(asked).encode())
-        read: JsonObject = json.loads(answer)
+        read: JsonObject = json.loads(await answer_of(WORKER, asked, WORKER_S))
     except (TimeoutError, ValueError):
         raise Unavailable(f"the page at {page.url} cannot be read within bounds") from None
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, 9)
-        await process.wait()
     return read
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from earnest.market.claims.claim import SECOND_MS, Actor, Claim
-from earnest.market.claims.deadlines import OPERATOR_ASKED, next_deadline, with_wake
+from earnest.market.claims.deadlines import OPERATOR_ASKED, counting_verdict, next_deadline, with_wake
 from earnest.market.claims.judgement import turned_down
 from earnest.market.claims.moving import Moved, begin
 from earnest.market.reviews.signal import SignalKind
@@ -65,7 +65,7 @@ def _verified_again(claim: Claim, now_ms: int, terms: Terms) -> Claim:
 def _paid_by_default(claim: Claim) -> Claim:
     """The machine's yes pays all; where it could not tell, each side gets half, the seller the odd micro."""
     half = claim.amount_micro // 2
-    if claim.last_verdict == Answer.VERIFIED or half == 0:
+    if counting_verdict(claim) == Answer.VERIFIED or half == 0:
         return replace(claim, frozen="")
     seller_micro = claim.amount_micro - half
     return replace(claim, frozen="", settlement_seller_micro=seller_micro, settlement_buyer_micro=half)

@@ -43,9 +43,18 @@ def deadline(claim: Claim) -> Deadline | None:
 
 
 def is_the_buyers(claim: Claim) -> bool:
-    """True where the buyer's silence accepts: they do, or their own files or probes left the machine unable to tell."""
-    by_their_fault = claim.acceptance == Acceptance.MACHINE and claim.verdict == Answer.UNCLEAR and not claim.escalated
-    return claim.acceptance in SILENT or by_their_fault
+    """True where the buyer's silence accepts: they do, or they left the machine unable to tell."""
+    return claim.acceptance in SILENT or _is_by_their_fault(claim)
+
+
+def counting_verdict(claim: Claim) -> str:
+    """What the clock rules a dispute by: the last machine verdict; what the buyer made unclear counts as met."""
+    return Answer.VERIFIED if _is_by_their_fault(claim) else claim.last_verdict
+
+
+def _is_by_their_fault(claim: Claim) -> bool:
+    """True where the buyer's own files or probes left the machine unable to tell."""
+    return claim.acceptance == Acceptance.MACHINE and claim.verdict == Answer.UNCLEAR and not claim.escalated
 
 
 def _review_deadline(claim: Claim) -> Deadline:

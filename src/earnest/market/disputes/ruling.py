@@ -122,7 +122,7 @@ def default_ruling(amount_micro: int, last_verdict: str) -> Ruling:
         in_favour, seller_micro = For.SELLER, amount_micro
     else:
         in_favour, seller_micro = For.SPLIT, amount_micro - amount_micro // 2
-    reason = f"the time for a ruling was over; the last machine verdict is {last_verdict or 'absent'}"
+    reason = f"the time for a ruling was over; by the last machine verdict it counts as {last_verdict or 'not judged'}"
     return Ruling(
         in_favour=in_favour,
         seller_micro=seller_micro,

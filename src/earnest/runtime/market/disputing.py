@@ -16,6 +16,7 @@ from earnest.market.claims import contest
 from earnest.market.claims.artifact import artifact_id
 from earnest.market.claims.claim import Claim, ClaimState, role_of
 from earnest.market.claims.clock import clock
+from earnest.market.claims.deadlines import counting_verdict
 from earnest.market.claims.moving import Moved
 from earnest.market.disputes import dispute as rules
 from earnest.market.disputes import ruling as rulings
@@ -162,7 +163,7 @@ def due(entry: Entry, terms: Terms, key: str) -> JsonObject:
     if dispute.state is DisputeState.STAKE_PENDING:
         return _shown(_try_stake(entry, terms, dispute))
     claim = CLAIMS.find(entry.transaction, dispute.claim_id)
-    while (past := rulings.clock(dispute, claim.last_verdict, entry.now_ms)) is not None:
+    while (past := rulings.clock(dispute, counting_verdict(claim), entry.now_ms)) is not None:
         event, after = past
         _save(entry, dispute, after, event.value)
         dispute = after

@@ -20,9 +20,10 @@ from earnest.market.service import ARTIFACTS, CLAIMS, JOBS, SUBMISSIONS
 from earnest.runtime.desk import Act, Entry
 from earnest.runtime.market.artifacts import Bringing, keep_artifact, media_type_of, room_for
 from earnest.runtime.market.market import Market
-from earnest.runtime.market.settling import advance
+from earnest.runtime.market.settling import advance, need_may_move
 
 HTTP_OK: Final = 200
+MAY_HAND_IN: Final = (Scope.LIVE, Scope.HEARTBEAT, Scope.REGISTERED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,7 @@ async def prepare_submission(brought: Bringing, caller: Caller, claim_id: str, i
 
     Raises `Refused`: `evidence_hash_mismatch`, `url_refused`, `address_refused`, `too_large`, and `Unavailable`.
     """
-    caller.need(Scope.LIVE, Scope.HEARTBEAT, Scope.REGISTERED)
+    caller.need(*MAY_HAND_IN)
     market = brought.market
     asked = market.desk.database.read_sync(lambda reader: _checked(reader, market, caller, claim_id, items))
     kept = [await _keep(brought, item, asked[item.requirement_id]) for item in items]
@@ -65,7 +66,7 @@ def _checked(
 ) -> Mapping[str, Requirement]:
     """What the job asks for, by id, once all that is known before anything is stored or fetched fits it."""
     claim = CLAIMS.find(reader, claim_id)
-    _check_seller(claim, caller)
+    _check_may(claim, caller)
     working.submit(claim, market.desk.now_ms(), market.terms, "")
     asked = _asked(reader, claim, items)
     for item in items:
@@ -121,9 +122,9 @@ async def _fetched(market: Market, item: Item, bytes_max: int) -> bytes:
 
 
 def _submit(entry: Entry, market: Market, claim_id: str, kept: Sequence[_Kept]) -> JsonObject:
-    entry.me.need(Scope.LIVE, Scope.HEARTBEAT, Scope.REGISTERED)
+    entry.me.need(*MAY_HAND_IN)
     claim = CLAIMS.find(entry.transaction, claim_id)
-    _check_seller(claim, entry.me)
+    _check_may(claim, entry.me)
     asked = _asked(entry.transaction, claim, [one.item for one in kept])
     manifest = _manifest(entry, market, kept, asked)
     root = digest_of(manifest)
@@ -196,6 +197,8 @@ def _check_item(item: Item, wanted: Requirement, size_bytes: int, media_type: st
         raise Refused("unsupported_media", f"{wanted.id}: one of {', '.join(wanted.accept_media)}")
 
 
-def _check_seller(claim: Claim, caller: Caller) -> None:
+def _check_may(claim: Claim, caller: Caller) -> None:
+    """What is handed in brings money about: a key that only registers does so for ai$ and free work alone."""
     if claim.seller != caller.id:
         raise Refused("not_a_party", "only the seller hands in evidence for a claim")
+    need_may_move(caller, claim.currency, claim.amount_micro)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from earnest.effects.storage.reader import Reader
 from earnest.market.claims.claim import TERMINAL
+from earnest.runtime.market.trials import WELCOME
 
 _ENDED = ", ".join(f"'{state.value}'" for state in sorted(TERMINAL))
 
@@ -70,7 +71,12 @@ QUESTIONS = {
     ),
     "somebody whom nobody owns was given ai$": (
         "SELECT a.id, t.id FROM accounts a JOIN transfers t ON t.credit = a.id || ':available:AID' "
-        "WHERE a.kind = 'agent' AND a.operator_id IS NULL AND t.reason IN ('bonus', 'genesis', 'trial')"
+        "WHERE a.kind = 'agent' AND a.operator_id IS NULL AND t.reason IN ('bonus', 'genesis')"
+    ),
+    "somebody whom nobody owns was paid for more test jobs than their first": (
+        "SELECT a.id, count(*) FROM accounts a JOIN transfers t ON t.credit = a.id || ':available:AID' "  # noqa: S608
+        "WHERE a.kind = 'agent' AND a.operator_id IS NULL AND t.reason = 'trial' "
+        f"GROUP BY a.id HAVING count(*) > {WELCOME}"
     ),
     "a review is seen before its time": (
         "SELECT r.id, r.published_at_ms FROM reviews r JOIN claims c ON c.id = r.claim_id "

@@ -18,6 +18,7 @@ def serve(
     Exit codes: 0 stopped, 3 it could not begin.
     """
     import asyncio  # noqa: PLC0415
+    import signal  # noqa: PLC0415
     import socket  # noqa: PLC0415
     from dataclasses import replace  # noqa: PLC0415
 
@@ -58,3 +59,5 @@ def serve(
 
     with listen(settings.server) as listener:
         asyncio.run(run(settings, listener))
+    for number in (signal.SIGINT, signal.SIGTERM):  # all is closed: whoever is told to stop again ends as if told once
+        signal.signal(number, signal.SIG_IGN)

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.version import VERSION
 from earnest.surfaces.web.calls import API, KEY_OPTIONAL
+from earnest.surfaces.web.links import add_links
 from earnest.surfaces.web.problems import PROBLEM_SCHEMA, codes_of, problems
 
 TITLE: Final = "earnest"
@@ -64,6 +65,7 @@ def document(app: FastAPI) -> dict[str, Any]:
     components["headers"] = {name: {"schema": schema, "required": True} for name, schema in _HEADERS.items()}
     for path, method, operation in _operations(found):
         _complete(path, method, operation)
+    add_links(found["paths"])
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     return found

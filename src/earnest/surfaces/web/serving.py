@@ -74,11 +74,7 @@ async def serve(server: Server, listener: socket.socket, url: str, begun: Callab
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, serving.stop)
-    try:
-        await serving.serve(sockets=[listener])
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
+    await serving.serve(sockets=[listener])  # and whoever is told twice to stop closes in order none the less
 
 
 def quotas_of(settings: ServerSettings) -> Quotas:

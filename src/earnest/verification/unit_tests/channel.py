@@ -28,6 +28,7 @@ ANSWER_PARTS: Final = 11
 BRIEF_PARTS: Final = 2
 ASK_PARTS: Final = 12
 USING: Final = frozenset({"call", "call_above", "method", "operate", "member", "await"})
+EXITING: Final = frozenset({"__exit__", "__aexit__"})
 ITERATING: Final = frozenset({"__next__", "send", "throw", "close"})
 ENDING: Final = {"operate": ITERATING, "call_above": ITERATING, "await": frozenset({""})}
 """Operations that may say that there is no more. From any other it would end a loop of the test, unheard."""
@@ -268,7 +269,10 @@ class Channel:
         self._held.apply(reader, changes)
         self._held.hold_answer(reader.containers, table)
         self._held.agree()
+        flags = set(self.flags)
         given = reader.values(arguments)
+        if name in EXITING:  # where the class of what was raised is told, and nothing is caught by it
+            self.flags = flags
         named = {key: reader.value(node) for key, node in keywords.items()}
         self._depth += 1
         try:

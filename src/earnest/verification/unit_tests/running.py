@@ -6,7 +6,7 @@ test. Nothing that a test prints is read; a run that does not come to its end le
 """
 
 # Names and arguments are those that unittest and pytest call; paths are those of the sandbox, and need no objects.
-# ruff: noqa: ARG002, N802, N815, PTH103, PTH113, PTH119, PTH123
+# ruff: noqa: ARG002, N802, N815, PTH103, PTH112, PTH113, PTH119, PTH123, PTH208, PTH211
 
 import contextlib
 import importlib.util
@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from earnest.verification.unit_tests.channel import CHANNEL, Lost
 from earnest.verification.unit_tests.claims import CLAIMS
-from earnest.verification.unit_tests.failures import FILES
+from earnest.verification.unit_tests.failures import FILES, place
 from earnest.verification.unit_tests.ours import OPEN_MODULES
 from earnest.verification.unit_tests.stand_in import separate
 
@@ -40,9 +40,9 @@ class Count:
     """What happened to the tests.
 
     `skips` names the functions that were skipped or expected to fail; a name is empty where there is none, or it was
-    not the tests' doing. `reason` tells of the first failure by its kind, `broken` why tests could not be read and
-    `blame` whether the submission is to blame for that. `limited` are tests that did not pass and needed what the split
-    does not carry: the first is `limit`.
+    not the tests' doing. `reason` tells of the first failure by its kind and `place` by its line, `broken` why tests
+    could not be read and `blame` whether the submission is to blame for that. `limited` are tests that did not pass
+    and needed what the split does not carry: the first is `limit`.
     """
 
     run: int = 0
@@ -54,6 +54,7 @@ class Count:
     broken: str = ""
     blame: bool = False
     reason: str = ""
+    place: str = ""
     calls: int = 0
     fault: str = ""
     inseparable: str = ""
@@ -81,7 +82,7 @@ class Count:
     def failed(self, error: BaseException | type | None) -> None:
         """Keep the kind of the first failure."""
         if not self.reason and error is not None:
-            self.reason = _kind(error)
+            self.reason, self.place = _kind(error), place(error)
 
 
 def main(arguments: list[str]) -> int:
@@ -97,12 +98,13 @@ def main(arguments: list[str]) -> int:
     folders = list(dict.fromkeys(_place(path)[0] for path in paths))
     if job["shared"]:
         sys.path[:0] = [SUBMISSION]
+        _join_folders()
         sys.path += folders
         before = _nothing
     else:
         before = separate(job["modules"]).forget
         SUBMITTED.update(name.partition(".")[0] for name in job["modules"])
-        OPEN_MODULES.update(_place(f"{WORK}/{name}")[1] for name in job["tests"])
+        OPEN_MODULES.update(_place(f"{WORK}/{name}")[1].removesuffix(".__init__") for name in job["tests"])
         sys.path[:0] = folders
     os.makedirs(TEMPORARY, exist_ok=True)
     try:
@@ -295,6 +297,13 @@ def _broken(count: Count, error: BaseException) -> None:
 
 def _kind(error: BaseException | type) -> str:
     return (error if isinstance(error, type) else type(error)).__name__[:80]
+
+
+def _join_folders() -> None:
+    """What the submission brought stands beside the tests too, for those that start it as a program."""
+    for name in os.listdir(SUBMISSION) if os.path.isdir(SUBMISSION) else ():
+        if not os.path.lexists(f"{WORK}/{name}"):
+            os.symlink(f"{SUBMISSION}/{name}", f"{WORK}/{name}")
 
 
 def _nothing() -> None:

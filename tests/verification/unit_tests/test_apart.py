@@ -118,6 +118,12 @@ class Case(unittest.TestCase):
         try: self.assertEqual(solution.double(2), 4)
         except solution.Odd: pass
 """
+DOCTESTS = """
+import doctest, unittest, solution
+class Case(unittest.TestCase):
+    def test_examples(self): self.assertEqual(doctest.testmod(solution).failed, 0)
+    def test_plain(self): self.assertEqual(solution.double(2), 4)
+"""
 
 TRIALS = [
     Trial(name="carried", solution=CARRIED, tests=TESTS),
@@ -125,6 +131,7 @@ TRIALS = [
     Trial(name="not carried", solution=PROGRAM, tests=SAME),
     Trial(name="not carried, and wrong", solution=PROGRAM.replace("n + n", "n"), tests=SAME),
     Trial(name="faked together", solution=FAKED, tests=SAME.replace("[sys.executable", "['none'")),
+    Trial(name="doctests", solution=PROGRAM, tests=DOCTESTS),
     Trial(name="caught", solution=CAUGHT, tests=CATCHING),
 ]
 
@@ -147,6 +154,12 @@ def test_a_test_that_starts_the_submission_as_a_program_blames_nobody(verdicts: 
     assert (criterion.answer, criterion.cause) == (Answer.UNCLEAR, Cause.VERIFIER)
     assert criterion.cannot_run
     assert "test_it.py, line 7" in criterion.reason
+
+
+def test_doctests_of_the_submission_are_not_taken_for_tests(verdicts: Mapping[str, Verdict]) -> None:
+    (criterion,) = verdicts["doctests"].criteria
+    assert (criterion.answer, criterion.cause) == (Answer.UNCLEAR, Cause.VERIFIER)
+    assert "test_it.py, line 4" in criterion.reason
 
 
 def test_what_fails_together_too_is_the_submissions_failure(verdicts: Mapping[str, Verdict]) -> None:

@@ -71,7 +71,6 @@ class Channel:
 
     def __init__(self) -> None:
         self.calls = 0
-        self.raised = 0
         self.fault = ""
         self.inseparable = ""
         self.flags: set[str] = set()
@@ -108,7 +107,6 @@ class Channel:
             warnings.warn(text, category, stacklevel=3)
         if succeeded:
             return value
-        self.raised += 1
         if _is_unheard(type(value)) or (
             isinstance(value, StopIteration | StopAsyncIteration | GeneratorExit)
             and name not in ENDING.get(operation, ())

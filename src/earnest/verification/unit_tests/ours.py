@@ -1,5 +1,6 @@
 """What of the test's may the submission use? What it was given, and only what is open of that."""
 
+import abc
 import array
 import copy
 import dataclasses
@@ -14,7 +15,7 @@ from functools import cache
 from typing import Any, Final
 
 from earnest.verification.unit_tests.channel import CHANNEL
-from earnest.verification.unit_tests.library import Malformed, Node
+from earnest.verification.unit_tests.library import ABSTRACT, Malformed, Node
 from earnest.verification.unit_tests.operations import FORWARDED
 from earnest.verification.unit_tests.values import is_scalar
 
@@ -68,7 +69,8 @@ class Ours:
             return ["o", number, self.give(kind)]
         named = isinstance(value, types.MethodType | type)
         names = (value.__name__, value.__qualname__) if named else (kind.__name__, kind.__qualname__)
-        return ["o", number, *names, _text(value.__doc__) if named else ""]
+        likewise = [each for each, base in ABSTRACT.items() if isinstance(base, abc.ABCMeta) and isinstance(value, base)]
+        return ["o", number, *names, _text(value.__doc__) if named else "", likewise]
 
     def number(self, value: object) -> int:
         """Under which it is given."""

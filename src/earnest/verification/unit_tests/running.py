@@ -290,7 +290,8 @@ def _is_test(name: str) -> bool:
 def _broken(count: Count, error: BaseException) -> None:
     """Tests that cannot be read. An error of the submission, or a name that it lacks, is its fault."""
     lacks = isinstance(error, ImportError) and (error.name or "").partition(".")[0] in SUBMITTED
-    count.blame = CHANNEL.raised > 0 or bool(CHANNEL.fault) or lacks
+    is_theirs = any("__number__" in vars(each) for each in (error, error.__cause__) if each is not None)
+    count.blame = is_theirs or bool(CHANNEL.fault) or lacks
     text = f"{_kind(error)}: {error}" if count.blame else _kind(error)
     count.broken = re.sub(r"\s+", " ", text)[:REASON_CHARACTERS_MAX]
 

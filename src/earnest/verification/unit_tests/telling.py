@@ -143,7 +143,7 @@ class Telling:
         if isinstance(value, enum.Enum):
             return self._write_member(writer, value, depth)
         base = plain_base(value)
-        if base in BY_VALUE:
+        if base in BY_VALUE and not (base is tuple and hasattr(type(value), "__getattr__")):  # which has more to tell
             return writer.node(plain_view(value, base), depth + 1)
         return self.handle(value)
 

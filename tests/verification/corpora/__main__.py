@@ -8,11 +8,12 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from . import sources
+from . import libraries, sources
 from .judging import judge_all
 from .matrix import held, noted, table
 
 KEPT = Path(__file__).resolve().parents[3] / ".corpora" / "plain.json"
+LIBRARIES = KEPT.with_name("libraries")
 
 
 def main() -> int:
@@ -23,11 +24,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--replay", action="store_true", help="keep each verdict and reach it again")
     parser.add_argument("--json", type=Path, metavar="FILE", help="every row, for programs")
+    parser.add_argument(
+        "--libraries", action="store_true", help="in place of the corpora, the libraries of `make libraries`"
+    )
     options = parser.parse_args()
-    if gone := sources.missing():
+    if gone := libraries.missing(LIBRARIES) if options.libraries else sources.missing():
         print(gone, file=sys.stderr)
         return 2
-    items = sources.items()
+    items = libraries.items(LIBRARIES) if options.libraries else sources.items()
     items = [
         one for one in items if not options.only or any(text in f"{one.corpus}/{one.name}" for text in options.only)
     ]
@@ -36,7 +40,8 @@ def main() -> int:
     rows, sandbox = asyncio.run(
         judge_all(items, KEPT, mutants_each=options.mutants, seed=options.seed, replay=options.replay)
     )
-    must = held(rows, whole=not options.only and options.sample is None)
+    whole = not (options.only or options.libraries) and options.sample is None
+    must = held(rows, whole=whole, may_be_unclear=options.libraries)
     if options.json:
         answer = {"sandbox": sandbox, "seed": options.seed, "held": must, "rows": [asdict(row) for row in rows]}
         options.json.write_text(json.dumps(answer, indent=1), encoding="utf-8")

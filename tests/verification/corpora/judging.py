@@ -23,7 +23,7 @@ from earnest.verification.service import PARALLEL_CHECKS, Verifier
 
 from .mutating import mutants
 from .sources import Item
-from .truth import Plain, Truth
+from .truth import CPU_S, Plain, Truth
 
 DRAWS_A_MUTANT: Final = 5
 """So many are drawn, at most, for each that shall fail plainly."""
@@ -108,15 +108,14 @@ class _Cases:
     async def _row(self, kind: str, label: str, solution: bytes, *wanted: Truth) -> Row:
         """Judged only if the plain truth is what is wanted."""
         item, work = self._item, self._item.work(solution)
-        truth = await self._judging.plain.truth(item.tests, work)
+        truth = await self._judging.plain.truth(item.tests, work, item.limits.get("cpu_s", CPU_S))
         row = Row(corpus=item.corpus, item=item.name, kind=kind, label=label, truth=truth)
         return await self._judged(row, work) if truth in wanted else row
 
     async def _judged(self, row: Row, work: dict[str, bytes]) -> Row:
         config = {"module": self._item.module, "tests": sorted(self._item.tests)}
-        criterion = Criterion(
-            id="C1", text="the published tests pass", check=CheckSpec(kind="unit_tests", config=config)
-        )
+        check = CheckSpec(kind="unit_tests", config=config, limits=self._item.limits or None)
+        criterion = Criterion(id="C1", text="the published tests pass", check=check)
         spec = VerificationSpec(title=self._item.name, text="see the tests", criteria=(criterion,))
         with tempfile.TemporaryDirectory(dir=self._judging.scratch) as place:
             beside, submission = write(Path(place) / "spec", self._item.tests), write(Path(place) / "work", work)

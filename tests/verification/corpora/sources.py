@@ -5,20 +5,22 @@ import json
 import os
 import tarfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 VARIABLE: Final = "EARNEST_CORPORA"
 BESIDE: Final = Path(__file__).resolve().parents[4] / "shared" / "corpus" / "tests"
-CORPORA: Final = ("exercism-practice", "exercism-concept", "quixbugs", "humaneval")
+NAMES: Final = ("exercism", "quixbugs", "humaneval")
 
 Files = Mapping[str, bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One exercise. `tests` are the hidden files, `place` is where the solution lies, `beside` what is handed in too.
+    """One exercise, or one file of a library's tests.
+
+    `tests` are the hidden files, `place` is where the solution lies, `beside` what is handed in too.
 
     `wrong` is what is known not to be a solution, by its kind.
     """
@@ -31,6 +33,7 @@ class Item:
     reference: bytes
     wrong: Files
     beside: Files
+    limits: Mapping[str, int] = field(default_factory=dict)
 
     def work(self, solution: bytes) -> dict[str, bytes]:
         """The files of a submission."""
@@ -44,17 +47,19 @@ def folder() -> Path:
 
 def missing() -> str:
     """Why there are no corpora, or nothing."""
-    gone = [name for name in ("exercism", "quixbugs", "humaneval") if not (folder() / f"{name}.tar.xz").is_file()]
+    gone = [name for name in NAMES if not (folder() / f"{name}.tar.xz").is_file()]
     return f"no {', '.join(gone)} in {folder()}; {VARIABLE} says where the archives lie" if gone else ""
 
 
 def items() -> list[Item]:
     """All of them, in order."""
-    return [*_exercism(_unpacked("exercism")), *_quixbugs(_unpacked("quixbugs")), *_humaneval(_unpacked("humaneval"))]
+    exercism, quixbugs, humaneval = (unpacked(folder() / f"{name}.tar.xz") for name in NAMES)
+    return [*_exercism(exercism), *_quixbugs(quixbugs), *_humaneval(humaneval)]
 
 
-def _unpacked(name: str) -> dict[str, bytes]:
-    with tarfile.open(folder() / f"{name}.tar.xz") as archive:
+def unpacked(archive_path: Path) -> dict[str, bytes]:
+    """The files of an archive, without the folder that holds all of them."""
+    with tarfile.open(archive_path) as archive:
         return {
             member.name.partition("/")[2]: file.read()
             for member in archive

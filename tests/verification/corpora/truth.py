@@ -18,12 +18,13 @@ from earnest.foundation.canonical import digest_bytes
 from earnest.testing.check_conformance import write
 
 AT_ONCE: Final = 2
-WALL_S: Final = 60
 CPU_S: Final = 10
+WALL_SHARE: Final = 6
+"""So much longer may it take by the clock, beside others."""
 _PYTEST: Final = re.compile(rb"^\s*(?:import|from)\s+pytest\b|^def\s+test", re.M)
-_PLAIN: Final = f"""
+_PLAIN: Final = """
 import resource, runpy, sys
-resource.setrlimit(resource.RLIMIT_CPU, ({CPU_S}, {CPU_S}))
+resource.setrlimit(resource.RLIMIT_CPU, 2 * (int(sys.argv.pop(1)),))
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 26, 1 << 26))
 sys.path.insert(0, "")
@@ -55,14 +56,14 @@ class Plain:
             known = json.loads(kept.read_text(encoding="ascii"))
         return cls(kept, asyncio.Semaphore(AT_ONCE), known)
 
-    async def truth(self, tests: Mapping[str, bytes], work: Mapping[str, bytes]) -> Truth:
+    async def truth(self, tests: Mapping[str, bytes], work: Mapping[str, bytes], cpu_s: int = CPU_S) -> Truth:
         """Do the tests pass on this work?"""
         files = {**work, **tests}
         content = b"\0".join(part for name in sorted(files) for part in (name.encode(), files[name]))
         key = digest_bytes(sys.version.encode() + content)
         if key not in self.known:
             async with self.slots:
-                self.known[key] = (await _run(files, sorted(tests))).value
+                self.known[key] = (await _run(files, sorted(tests), cpu_s)).value
         return Truth(self.known[key])
 
     def keep(self) -> None:
@@ -71,7 +72,7 @@ class Plain:
         self.kept.write_text(json.dumps(self.known, indent=0), encoding="ascii")
 
 
-async def _run(files: Mapping[str, bytes], tests: list[str]) -> Truth:
+async def _run(files: Mapping[str, bytes], tests: list[str], cpu_s: int) -> Truth:
     runner = "pytest" if any(_PYTEST.search(files[name]) for name in tests) else "unittest"
     named = [name for name in tests if re.search(r"(^|/)test_\w*\.py$|_test\.py$", name)]
     options = ["-qx", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir=."] if runner == "pytest" else ["-f"]
@@ -79,7 +80,7 @@ async def _run(files: Mapping[str, bytes], tests: list[str]) -> Truth:
     with tempfile.TemporaryDirectory(prefix="corpora-") as folder:
         write(Path(folder), files)
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", _PLAIN, runner, *options, *named),
+            *(sys.executable, "-c", _PLAIN, str(cpu_s), runner, *options, *named),
             cwd=folder,
             env=environment,
             stdin=asyncio.subprocess.DEVNULL,
@@ -88,7 +89,7 @@ async def _run(files: Mapping[str, bytes], tests: list[str]) -> Truth:
             start_new_session=True,
         )
         try:
-            code = await asyncio.wait_for(process.wait(), WALL_S)
+            code = await asyncio.wait_for(process.wait(), WALL_SHARE * cpu_s)
         except TimeoutError:
             code = -signal.SIGKILL
         finally:

@@ -11,10 +11,10 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.verification.paths import path_fault, read_beside, read_entry
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, Weakness, faults_of
-from earnest.verification.unit_tests.judging import judge
 from earnest.verification.unit_tests.linting import complaints
 from earnest.verification.unit_tests.mutants import judge_own_tests
-from earnest.verification.unit_tests.trial import Plan, run_trial
+from earnest.verification.unit_tests.together import judge_apart
+from earnest.verification.unit_tests.trial import Plan
 
 FILES_MAX: Final = 1_000
 MODULES_MAX: Final = 20
@@ -55,8 +55,7 @@ class UnitTestsCheck:
                 wanted.with_files({name: sources[name] for name in wanted.tests}), sources, tools, wanted.killed_percent
             )
         plan = wanted.with_files({name: read_beside(subject.base_folder, name) for name in wanted.tests})
-        trial = await run_trial(plan, subject.snapshot.folder, tools)
-        return judge(plan, trial, trial.reports)
+        return await judge_apart(plan, subject.snapshot.folder, tools)
 
 
 def _read(reader: Reader, node: Node, base_folder: Path | None) -> Plan:

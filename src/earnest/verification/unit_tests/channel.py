@@ -30,6 +30,7 @@ ANSWER_PARTS: Final = 11
 BRIEF_PARTS: Final = 2
 ASK_PARTS: Final = 12
 USING: Final = frozenset({"call", "call_above", "method", "operate", "member", "await"})
+EXITING: Final = frozenset({"__exit__", "__aexit__"})
 ITERATING: Final = frozenset({"__next__", "send", "throw", "close"})
 ENDING: Final = {"operate": ITERATING, "call_above": ITERATING, "await": frozenset({""})}
 """Operations that may say that there is no more. From any other it would end a loop of the test, unheard."""
@@ -72,7 +73,6 @@ class Channel:
 
     def __init__(self) -> None:
         self.calls = 0
-        self.raised = 0
         self.fault = ""
         self.inseparable = ""
         self.flags: set[str] = set()
@@ -110,7 +110,6 @@ class Channel:
             warnings.warn(text, category, stacklevel=3)
         if succeeded:
             return value
-        self.raised += 1
         if _is_unheard(type(value)) or (
             isinstance(value, StopIteration | StopAsyncIteration | GeneratorExit)
             and name not in ENDING.get(operation, ())
@@ -281,7 +280,10 @@ class Channel:
         self._note(changes)
         self._held.hold_answer(reader.containers, table)
         self._held.agree()
+        flags = set(self.flags)
         given = reader.values(arguments)
+        if name in EXITING:  # where the class of what was raised is told, and nothing is caught by it
+            self.flags = flags
         named = {key: reader.value(node) for key, node in keywords.items()}
         self._depth += 1
         try:

@@ -84,6 +84,14 @@ def cuts_off_assertions(trace: TracebackType | None) -> bool:
     return any(_rest_asserts(step) for step in steps)
 
 
+def place(error: BaseException | type) -> str:
+    """The line of the tests that an error comes from."""
+    steps = [
+        step for step in _steps(getattr(error, "__traceback__", None)) if step.tb_frame.f_code.co_filename in FILES
+    ]
+    return f"{steps[-1].tb_frame.f_code.co_filename.rpartition('/')[2]}, line {steps[-1].tb_lineno}" if steps else ""
+
+
 def _outcomes(name: str) -> tuple[type[BaseException], ...]:
     """A class of pytest's outcomes, if pytest runs the tests."""
     module = sys.modules.get("_pytest.outcomes")

@@ -57,11 +57,26 @@ def judge(plan: Plan, trial: Trial, reports: tuple[Report, ...]) -> Findings:
     return Findings(
         passed=passed,
         reason=reason or (_told(count) if count else ""),
-        cannot_run=is_bare or bool(count and count.inseparable and not count.fault),
+        cannot_run=is_bare or bool(count and passed is None and (count.inseparable or count.limited)),
         reports=reports,
         evidence=plan.tests,
         flags=flags,
     )
+
+
+def all_passed(plan: Plan, trial: Trial) -> bool:
+    """True if every test ran and passed, in an execution that ended as it should."""
+    if trial.count is None or any(report.broken_limit or report.leftovers for report in trial.reports):
+        return False
+    count = _counted(trial.count)
+    passed = _unreadable(plan, count) is None and _failed(count) is None
+    return passed and count.finished and 0 < count.run == count.collected
+
+
+def where(trial: Trial) -> str:
+    """The line of the first failure."""
+    place = (trial.count or {}).get("place")
+    return f" ({place})" if isinstance(place, str) and place else ""
 
 
 def _unreadable(plan: Plan, count: _Counted) -> Judgement | None:

@@ -11,6 +11,7 @@ import decimal
 import enum
 import fractions
 import importlib
+import io
 import math
 import numbers
 import pathlib
@@ -56,7 +57,7 @@ ABSTRACT: Final[dict[str, Any]] = {
     for kind in (
         *(vars(collections.abc)[name] for name in collections.abc.__all__),
         *(numbers.Number, numbers.Complex, numbers.Real, numbers.Rational, numbers.Integral),
-        *(abc.ABC, enum.Enum, enum.Flag),
+        *(abc.ABC, enum.Enum, enum.Flag, io.IOBase, io.RawIOBase, io.BufferedIOBase, io.TextIOBase),
     )
 }
 """Classes whose subclass a class of the submission is also on our side, by module and name."""

@@ -26,6 +26,7 @@ from earnest.verification.unit_tests.library import (
 from earnest.verification.unit_tests.members import KINDS
 from earnest.verification.unit_tests.objects import (
     BoundCall,
+    Doc,
     Handle,
     Method,
     Remote,
@@ -80,7 +81,7 @@ class Theirs:
             above = [exception_named(*base) if type(base) is list else self._classes[base] for base in bases]
             namespace: dict[str, object] = {
                 "__class_id__": number,
-                "__doc__": doc if type(doc) is str else None,
+                "__doc__": Doc(doc if type(doc) is str else None),
                 "__plain__": plain if type(plain) is str else None,
             }
             if is_exception is True:
@@ -225,7 +226,9 @@ class Theirs:
             if type(name) is str and not name.startswith("_"):
                 vars(error)[name] = reader.value(value_node)
         vars(error).update(__text__=text, __number__=number)
-        if cause is not None:
+        if cause is False:
+            error.__suppress_context__ = True
+        elif cause is not None:
             error.__cause__ = reader.value(cause)
         return error
 
@@ -252,7 +255,7 @@ def _special_namespace(special: object) -> dict[str, object]:
     if special == "generator":
         return dict(GENERATOR)
     if special == "function":
-        return {"__doc__": property(lambda self: CHANNEL.request("get", self.__number__, "__doc__"))}
+        return {"__get__": _bind}
     return {}
 
 
@@ -283,6 +286,11 @@ def _exception_class(name: str, above: list[type], namespace: dict[str, object])
 
 def _dataclass_fields(names: list[str]) -> object:
     return vars(dataclasses.make_dataclass("Fields", names))["__dataclass_fields__"]
+
+
+def _bind(function: Any, instance: object, _owner: object = None) -> object:
+    """A function of the submission in a class of the test is a method there."""
+    return function if instance is None else types.MethodType(function, instance)
 
 
 def _generate(handle: Any) -> Any:

@@ -1,8 +1,9 @@
 """What do the tests hold in place of objects and classes of the submission? Stand-ins: each use is a request."""
 
+import copyreg
 import inspect
 import types
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from earnest.verification.unit_tests.channel import CHANNEL
 from earnest.verification.unit_tests.claims import CLAIMS, PREFIXES
@@ -41,7 +42,7 @@ class StandInClass(type):
         likewise = vars(cls).get("__likewise__", ())
         return list(dict.fromkeys([*super().mro()[:-1], *likewise, object]))
 
-    def __call__(cls, *arguments: object, **keywords: object) -> object:
+    def __call__(cls, /, *arguments: object, **keywords: object) -> object:
         """An object of the submission. One that was there before may stand for anything."""
         before = Handle.__seen__
         value: Any = CHANNEL.request("call", cls.__class_id__, "", arguments, keywords)
@@ -100,7 +101,7 @@ class Handle(Owned, metaclass=StandInClass):
     __born__: int
     """How many there were when this one was first seen, itself included."""
 
-    def __init__(self, *arguments: object, **keywords: object) -> None:
+    def __init__(self, /, *arguments: object, **keywords: object) -> None:
         """Asked for by `super()` of a derived class alone; see `StandInClass.__call__`."""
         above(self, "__init__")(*arguments, **keywords)
 
@@ -159,8 +160,8 @@ class Handle(Owned, metaclass=StandInClass):
     def __deepcopy__(self, _memo: object) -> object:
         return CHANNEL.request("operate", self.__number__, "__deepcopy__")
 
-    def __reduce_ex__(self, _protocol: object) -> NoReturn:
-        raise TypeError("an object of the submission cannot be pickled")
+    def __reduce_ex__(self, _protocol: object) -> Any:
+        return pickled(self.__number__)
 
 
 class BoundCall:
@@ -172,7 +173,7 @@ class BoundCall:
         self.__owner__ = owner
         self.__name__ = name
 
-    def __call__(self, *arguments: object, **keywords: object) -> object:
+    def __call__(self, /, *arguments: object, **keywords: object) -> object:
         """In one request, not two."""
         answer = CHANNEL.request("method", self.__owner__.__number__, self.__name__, arguments, keywords)
         if self.__name__ in PREFIXES:
@@ -214,6 +215,16 @@ class Inherited:
         return CHANNEL.request(operation, owner.__class_id__ if instance is None else instance.__number__, self._name)
 
 
+class Doc:
+    """In a stand-in class: its docstring, and that of an instance."""
+
+    def __init__(self, text: str | None) -> None:
+        self._text = text
+
+    def __get__(self, instance: Handle | None, owner: object) -> object:
+        return self._text if instance is None else CHANNEL.request("get", instance.__number__, "__doc__")
+
+
 class Remote:
     """Of an exception of the submission: what it could tell."""
 
@@ -244,7 +255,7 @@ class StandInException(type):
     def __init__(cls, *_: object, **__: object) -> None:
         """As of `StandInClass`."""
 
-    def __call__(cls, *arguments: object, **keywords: object) -> object:
+    def __call__(cls, /, *arguments: object, **keywords: object) -> object:
         """An exception of the submission, not raised."""
         return CHANNEL.request("call", cls.__class_id__, "", arguments, keywords)
 
@@ -261,6 +272,19 @@ def above(instance: Handle, name: str) -> Any:
         return CHANNEL.request("call_above", instance.__number__, name, arguments, keywords)
 
     return call
+
+
+def pickled(number: int) -> tuple[Any, tuple[Any, ...]]:
+    """What `pickle` makes of an object of the submission: the bytes that it becomes there, which are read there too."""
+    return unpickled, (CHANNEL.request("pickle", number),)
+
+
+def unpickled(data: bytes) -> object:
+    """The object that these bytes are to the submission."""
+    return CHANNEL.request("unpickle", 0, "", (data,))
+
+
+copyreg.pickle(StandInClass, lambda kind: pickled(kind.__class_id__))
 
 
 def is_handle(value: object) -> bool:

@@ -37,7 +37,7 @@ def _exact(name: str, kind: type) -> Callable[..., object]:
     return operation
 
 
-def _call(self: Owned, *arguments: object, **keywords: object) -> object:
+def _call(self: Owned, /, *arguments: object, **keywords: object) -> object:
     operation = "call_above" if "__call__" in type(self).__overridden__ else "call"
     return CHANNEL.request(operation, self.__number__, "__call__", arguments, keywords)
 
@@ -66,7 +66,8 @@ async def _async_exit(self: Owned, kind: object, error: BaseException | None, tr
 FORWARDED: Final = frozenset(
     {
         *("__abs__", "__add__", "__aenter__", "__aiter__", "__and__", "__anext__", "__ceil__"),
-        *("__delitem__", "__divmod__", "__enter__", "__floor__", "__floordiv__", "__ge__", "__getitem__"),
+        *("__delete__", "__delitem__", "__divmod__", "__get__", "__mro_entries__", "__set__", "__set_name__"),
+        *("__divmod__", "__enter__", "__floor__", "__floordiv__", "__ge__", "__getitem__"),
         *("__gt__", "__iadd__", "__iand__", "__ifloordiv__", "__ilshift__", "__imod__", "__imul__", "__invert__"),
         *("__ior__", "__ipow__", "__irshift__", "__isub__", "__iter__", "__itruediv__", "__ixor__", "__le__"),
         *("__lshift__", "__lt__", "__matmul__", "__mod__", "__mul__", "__neg__", "__next__", "__or__", "__pos__"),

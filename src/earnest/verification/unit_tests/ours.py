@@ -1,6 +1,8 @@
 """What of the test's may the submission use? What it was given, and only what is open of that."""
 
+import abc
 import array
+import copy
 import dataclasses
 import inspect
 import io
@@ -13,22 +15,28 @@ from functools import cache
 from typing import Any, Final
 
 from earnest.verification.unit_tests.channel import CHANNEL
-from earnest.verification.unit_tests.library import Malformed, Node
+from earnest.verification.unit_tests.library import ABSTRACT, Malformed, Node
 from earnest.verification.unit_tests.marking import NOTES, SET_BACK, sizes
 from earnest.verification.unit_tests.operations import FORWARDED
+from earnest.verification.unit_tests.values import is_scalar
 
 HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 UNARY: Final[dict[str, Any]] = {
     "__iter__": iter,
     "__next__": next,
     "__len__": len,
+    "__copy__": copy.copy,
+    "__deepcopy__": copy.deepcopy,
     "__bool__": bool,
     "__str__": lambda thing: _shown(thing, str),
     "__repr__": lambda thing: _shown(thing, repr),
     "__await__": lambda coroutine: _finished(coroutine),  # noqa: PLW0108 - defined below
 }
 BINARY: Final = FORWARDED | {"__contains__", "__exit__", "__aexit__", "__eq__", "__float__", "__index__", "__int__"}
-OFFERED: Final = tuple((BINARY | UNARY.keys() | {"__call__"}) - {"__eq__", "__repr__", "__str__"})
+COMMON: Final = frozenset({"__eq__", "__repr__", "__str__", "__copy__", "__deepcopy__"})
+"""What is asked of anything of the test."""
+OFFERED: Final = tuple((BINARY | UNARY.keys() | {"__call__"}) - COMMON)
+LIKEWISE: Final[dict[str, Any]] = {name: kind for name, kind in ABSTRACT.items() if isinstance(kind, abc.ABCMeta)}
 OPEN_TYPES: Final = (io.IOBase, types.SimpleNamespace, random.Random, array.array)
 """Classes of the library whose instances show what has no underscore."""
 INSTANCES_MAX: Final = 16  # of the tests' own classes, whose counters are watched
@@ -65,8 +73,8 @@ class Ours:
             self._instances = [*self._instances, value][-INSTANCES_MAX:]
             return ["o", number, self.give(kind)]
         named = isinstance(value, types.MethodType | type)
-        name = str(getattr(value, "__name__", "")) if named else kind.__name__
-        return ["o", number, name, _text(value.__doc__) if named else ""]
+        names = (value.__name__, value.__qualname__) if named else (kind.__name__, kind.__qualname__)
+        return ["o", number, *names, _text(value.__doc__) if named else "", _likewise(value)]
 
     def number(self, value: object) -> int:
         """Under which it is given."""
@@ -192,6 +200,11 @@ def _offers(kind: type, name: str) -> bool:
     return any(vars(base).get(name) is not None for base in kind.__mro__[:-1])  # the last is object
 
 
+def _likewise(value: object) -> list[Node]:
+    """The library's abstract classes that it is one of."""
+    return [name for name, kind in LIKEWISE.items() if isinstance(value, kind)]
+
+
 def _names(value: Any) -> list[Node]:
     return [value.__name__, value.__qualname__, _text(value.__module__), _text(value.__doc__)]
 
@@ -206,13 +219,12 @@ def _parameters(function: Any) -> Node:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return None
-    plain = (bool, int, float, str)
     return [
         [
             each.name,
             int(each.kind),
             each.default is not each.empty,
-            each.default if type(each.default) in plain else None,
+            each.default if is_scalar(each.default) else None,
         ]
         for each in found
     ]

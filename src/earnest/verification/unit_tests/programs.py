@@ -67,7 +67,7 @@ Modules = dict[str, tuple[bool, bytes]]
 @functools.cache
 def submission_program() -> Program:
     """Serves the submission."""
-    modules = _own(*BOTH, "streams", "surrounded", "theirs", "telling", "serving")
+    modules = _own(*BOTH, "streams", "surrounded", "theirs", "telling", "pickling", "serving")
     return Program(modules=modules, imports=STDLIB, entry=f"{PACKAGE}.serving")
 
 

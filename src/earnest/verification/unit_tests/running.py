@@ -7,7 +7,7 @@ end leaves no result.
 """
 
 # Names and arguments are those that unittest and pytest call; paths are those of the sandbox, and need no objects.
-# ruff: noqa: ARG002, N802, N815, PTH103, PTH113, PTH119, PTH123
+# ruff: noqa: ARG002, N802, N815, PTH103, PTH112, PTH113, PTH119, PTH123, PTH208, PTH211
 
 import contextlib
 import importlib.util
@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from earnest.verification.unit_tests.channel import CHANNEL, Lost
 from earnest.verification.unit_tests.claims import CLAIMS
-from earnest.verification.unit_tests.failures import FILES
+from earnest.verification.unit_tests.failures import FILES, place
 from earnest.verification.unit_tests.marking import NOTES, mark_files
 from earnest.verification.unit_tests.ours import OPEN_MODULES
 from earnest.verification.unit_tests.stand_in import separate
@@ -43,10 +43,10 @@ class Count:
     """What happened to the tests.
 
     `skips` names the functions that were skipped or expected to fail; a name is empty where there is none, or it was
-    not the tests' doing. `reason` tells of the first failure by its kind, `broken` why tests could not be read and
-    `blame` whether the submission is to blame for that. `limited` are tests that did not pass and needed what the split
-    does not carry: the first is `limit`. `asserted` are tests that passed and asserted something; `weak` is what else
-    the notes told of tests that passed.
+    not the tests' doing. `reason` tells of the first failure by its kind and `place` by its line, `broken` why tests
+    could not be read and `blame` whether the submission is to blame for that. `limited` are tests that did not pass
+    and needed what the split does not carry: the first is `limit`. `asserted` are tests that passed and asserted
+    something; `weak` is what else the notes told of tests that passed.
     """
 
     run: int = 0
@@ -58,6 +58,7 @@ class Count:
     broken: str = ""
     blame: bool = False
     reason: str = ""
+    place: str = ""
     calls: int = 0
     fault: str = ""
     inseparable: str = ""
@@ -97,7 +98,7 @@ class Count:
     def failed(self, error: BaseException | type | None) -> None:
         """Keep the kind of the first failure."""
         if not self.reason and error is not None:
-            self.reason = _kind(error)
+            self.reason, self.place = _kind(error), place(error)
 
 
 def main(arguments: list[str]) -> int:
@@ -113,6 +114,7 @@ def main(arguments: list[str]) -> int:
     folders = list(dict.fromkeys(_place(path)[0] for path in paths))
     if job["shared"]:
         sys.path[:0] = [SUBMISSION]
+        _join_folders()
         sys.path += folders
         before = _nothing
     else:
@@ -120,7 +122,7 @@ def main(arguments: list[str]) -> int:
         SUBMITTED.update(name.partition(".")[0] for name in job["modules"])
         mark_files()
         VOLUME.keep_in(f"{WORK}/{job['volume']}")
-        OPEN_MODULES.update(_place(f"{WORK}/{name}")[1] for name in job["tests"])
+        OPEN_MODULES.update(_place(f"{WORK}/{name}")[1].removesuffix(".__init__") for name in job["tests"])
         sys.path[:0] = folders
     os.makedirs(TEMPORARY, exist_ok=True)
     try:
@@ -311,13 +313,21 @@ def _is_test(name: str) -> bool:
 def _broken(count: Count, error: BaseException) -> None:
     """Tests that cannot be read. An error of the submission, or a name that it lacks, is its fault."""
     lacks = isinstance(error, ImportError) and (error.name or "").partition(".")[0] in SUBMITTED
-    count.blame = CHANNEL.raised > 0 or bool(CHANNEL.fault) or lacks
+    is_theirs = any("__number__" in vars(each) for each in (error, error.__cause__) if each is not None)
+    count.blame = is_theirs or bool(CHANNEL.fault) or lacks
     text = f"{_kind(error)}: {error}" if count.blame else _kind(error)
     count.broken = re.sub(r"\s+", " ", text)[:REASON_CHARACTERS_MAX]
 
 
 def _kind(error: BaseException | type) -> str:
     return (error if isinstance(error, type) else type(error)).__name__[:80]
+
+
+def _join_folders() -> None:
+    """What the submission brought stands beside the tests too, for those that start it as a program."""
+    for name in os.listdir(SUBMISSION) if os.path.isdir(SUBMISSION) else ():
+        if not os.path.lexists(f"{WORK}/{name}"):
+            os.symlink(f"{SUBMISSION}/{name}", f"{WORK}/{name}")
 
 
 def _nothing() -> None:

@@ -14,6 +14,7 @@ import contextlib
 import copy
 import importlib
 import inspect
+import operator
 import os
 import random
 import sys
@@ -26,6 +27,7 @@ from typing import Any, Final
 from earnest.verification.unit_tests import pipe
 from earnest.verification.unit_tests.held import Held
 from earnest.verification.unit_tests.library import Node, known_exception, plain_base, plain_view
+from earnest.verification.unit_tests.pickling import Pickles
 from earnest.verification.unit_tests.sharing import Shelf
 from earnest.verification.unit_tests.streams import Input, Output
 from earnest.verification.unit_tests.surrounded import Surrounded
@@ -76,6 +78,7 @@ class Server:
         self._held = Held(self._telling.write)
         self._plain = Reader([], self._telling.read, self._held.containers)
         self._shelf = Shelf()
+        self._pickles = Pickles(self._telling.is_lent)
         self._surrounded = Surrounded()
         self._warned: list[Node] = []
         self._asking = threading.RLock()
@@ -100,6 +103,7 @@ class Server:
             "names": lambda thing, *_: _public_names(thing),
             "member": lambda thing, name, *_: getattr(thing, name),
             "signature": lambda thing, *_: _signature(thing),
+            "pickle": lambda thing, *_: self._pickles.dumps(thing),
             "await": lambda thing, *_: self._run(thing),
         }
 
@@ -214,6 +218,8 @@ class Server:
             return None
         if operation == "derive":
             return self._telling.derive(name, given, named)
+        if operation == "unpickle":
+            return self._pickles.loads(*given)
         return self._operations[operation](self._telling.objects[target], name, given, named)
 
     def _run(self, awaitable: Any) -> object:
@@ -242,7 +248,7 @@ class Server:
 
 
 def _operate(thing: Any, name: str, given: list[Any], _named: dict[str, Any]) -> object:
-    unary = UNARY.get(name)
+    unary = operator.getitem if name == "__getitem__" and isinstance(thing, type) else UNARY.get(name)
     return unary(thing, *given) if unary else getattr(type(thing), name)(thing, *given)
 
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
-from typing import Final
+from typing import Any, Final
 
 from earnest.verification.unit_tests.channel import CHANNEL
 from earnest.verification.unit_tests.library import Malformed
@@ -16,11 +16,20 @@ from earnest.verification.unit_tests.surroundings import SURROUNDINGS
 
 HIDES_BUILTIN: Final = "a test takes all names of the submission, and one of them hides a builtin"
 
+OWN_DICT: Final[Any] = vars(ModuleType)["__dict__"]
+
 
 class StandInModule(StandIn):
     """A module of the submission. Every look at an attribute is a request."""
 
     __test__ = False
+
+    @property
+    def __dict__(self) -> dict[str, object]:  # type: ignore[override]
+        """Nothing of the submission's: who looks here for doctests would find none, and pass."""
+        if sys._getframe(1).f_globals.get("__name__") == "doctest":  # noqa: SLF001
+            CHANNEL.refuse("a test runs the doctests of the submission, which are its own word: state them as tests")
+        return OWN_DICT.__get__(self)  # type: ignore[no-any-return]
 
     def __getattr__(self, name: str) -> object:
         if is_private(name):

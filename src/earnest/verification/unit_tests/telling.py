@@ -33,6 +33,7 @@ SPECIAL: Final[dict[type, str]] = {
 FORWARDED: Final = (
     *("__abs__", "__add__", "__aenter__", "__aexit__", "__aiter__", "__and__", "__anext__", "__await__", "__bool__"),
     *("__bytes__", "__call__", "__ceil__", "__complex__", "__contains__", "__delitem__", "__divmod__", "__enter__"),
+    *("__delete__", "__get__", "__mro_entries__", "__set__", "__set_name__"),
     *("__exit__", "__float__", "__floor__", "__floordiv__", "__ge__", "__getitem__", "__gt__", "__hash__"),
     *("__iadd__", "__iand__", "__ifloordiv__", "__ilshift__", "__imod__", "__imul__", "__index__", "__int__"),
     *("__invert__", "__ior__", "__ipow__", "__irshift__", "__isub__", "__iter__", "__itruediv__", "__ixor__"),
@@ -119,6 +120,10 @@ class Telling:
         self.derived[made] = token
         return made
 
+    def is_lent(self, value: Any) -> bool:
+        """True for what is the test's, and for classes that it derived."""
+        return self._loans.number(value) is not None or (isinstance(value, type) and value in self.derived)
+
     def above(self, thing: Any, name: str) -> Any:
         """An attribute as the submission's own classes have it, past those that tests derived."""
         order = thing.__mro__ if isinstance(thing, type) else type(thing).__mro__
@@ -138,7 +143,7 @@ class Telling:
         if isinstance(value, enum.Enum):
             return self._write_member(writer, value, depth)
         base = plain_base(value)
-        if base in BY_VALUE:
+        if base in BY_VALUE and not (base is tuple and hasattr(type(value), "__getattr__")):  # which has more to tell
             return writer.node(plain_view(value, base), depth + 1)
         return self.handle(value)
 
@@ -157,7 +162,7 @@ class Telling:
             self._if_possible(writer, error.args, depth),
             _text(error),
             [[str(name), self._if_possible(writer, value, depth)] for name, value in vars(error).items()],
-            None if cause is None else self.write_exception(writer, cause, depth + 1),
+            self.write_exception(writer, cause, depth + 1) if cause else False if error.__suppress_context__ else None,
             self.number(error),
             [self.write_exception(writer, each, depth + 1) for each in grouped],
         ]

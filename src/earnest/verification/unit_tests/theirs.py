@@ -1,10 +1,11 @@
 """What the submission holds in place of what is the test's: one object for each, of one class for each class."""
 
+import copyreg
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from earnest.verification.unit_tests.library import Malformed
+from earnest.verification.unit_tests.library import ABSTRACT, Malformed
 
 Ask = Callable[..., Any]
 """Has the test's side do something: see `serving.Server.ask`."""
@@ -20,7 +21,7 @@ COMMON: Final = (
 class TheirClass(type):
     """The class of classes of the test: what is asked of a class, the test's class answers."""
 
-    def __call__(cls, *arguments: object, **keywords: object) -> Any:
+    def __call__(cls, /, *arguments: object, **keywords: object) -> Any:
         """An object of the test's."""
         return cls._ask("call", cls._number, "", arguments, keywords)
 
@@ -59,6 +60,9 @@ class Theirs(metaclass=TheirClass):
     def __hash__(self) -> int:
         return hash(self._number)
 
+    def __copy__(self) -> Any:
+        return self._ask("operate", self._number, "__copy__")
+
 
 def _operation(name: str) -> Any:
     def operation(self: Theirs, *arguments: object) -> Any:
@@ -67,7 +71,7 @@ def _operation(name: str) -> Any:
     return operation
 
 
-def _call(self: Theirs, *arguments: object, **keywords: object) -> Any:
+def _call(self: Theirs, /, *arguments: object, **keywords: object) -> Any:
     return self._ask("call", self._number, "", arguments, keywords)
 
 
@@ -115,11 +119,11 @@ class Loans:
             case "k":
                 return self._class(values, *node[1:])
             case "o":
-                kind = values(node[2]) if type(node[2]) is list else self._plain_class(*node[2:])
+                kind = values(node[2]) if type(node[2]) is list else self._plain_class(node[2], node[5])
                 made = object.__new__(kind)
                 vars(made).update(_ask=self._ask, _number=node[1])
                 if type(node[2]) is str:
-                    vars(made).update(__name__=node[2], __qualname__=node[2], __doc__=node[3])
+                    vars(made).update(__name__=node[2], __qualname__=node[3], __doc__=node[4])
                 return made
         raise Malformed("an unknown tag")
 
@@ -145,8 +149,12 @@ class Loans:
         above = tuple(kind for kind in map(values, bases) if isinstance(kind, TheirClass)) or (Theirs,)
         return self._new_class(names, above, operations, number)
 
-    def _plain_class(self, name: str, _doc: object) -> Any:
-        return self._new_class([name, name, None, None], (Theirs,), COMMON, -1)
+    def _plain_class(self, name: str, likewise: list[str]) -> Any:
+        """Of a library's class, which is one of some abstract ones."""
+        made = self._new_class([name, name, None, None], (Theirs,), COMMON, -1)
+        for each in likewise:
+            ABSTRACT[each].register(made)
+        return made
 
     def _new_class(self, names: list[Any], above: tuple[Any, ...], operations: Sequence[str], number: int) -> Any:
         name, qualname, module, doc = names
@@ -154,7 +162,12 @@ class Loans:
         namespace |= {"__qualname__": qualname, "__doc__": doc, "_ask": staticmethod(self._ask), "_number": number}
         if module is not None:
             namespace["__module__"] = module
-        return TheirClass(name, above, namespace)
+        made = TheirClass(name, above, namespace)
+        copyreg.pickle(made, lambda thing: (self._copied, (thing._number,)))  # noqa: SLF001 - of `Theirs`
+        return made
+
+    def _copied(self, number: int) -> Any:
+        return self._ask("operate", number, "__deepcopy__")
 
 
 def _signature(parameters: list[Any]) -> inspect.Signature:

@@ -7,7 +7,7 @@ command can set neither: what it sets is escaped. So the exact names count, and 
 import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Final
@@ -25,23 +25,25 @@ class Below:
     """What lies below the upper layer: entries by path, and the sum of their sizes."""
 
     entries: Mapping[str, Entry]
-    size_bytes: int = field(init=False)
+    size_bytes: int
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size_bytes", sum(entry.size_bytes for entry in self.entries.values()))
+    @classmethod
+    def of(cls, entries: Mapping[str, Entry]) -> "Below":
+        """These entries, their sizes summed up."""
+        return cls(entries=entries, size_bytes=_size(entries))
 
     def after(self, changes: Sequence[Change]) -> "Below":
         """What lies there when these changes were made."""
         if not changes:
             return self
         entries = dict(self.entries)
+        size_bytes = self.size_bytes
         for change in changes:
-            entry = entry_after(change)
-            if entry is None:
-                entries.pop(change.path, None)
-            else:
+            former = entries.pop(change.path, None)
+            size_bytes += change.size_bytes - (former.size_bytes if former else 0)
+            if (entry := entry_after(change)) is not None:
                 entries[change.path] = entry
-        return Below(entries=entries)
+        return Below(entries=entries, size_bytes=size_bytes)
 
 
 def entry_after(change: Change) -> Entry | None:
@@ -71,8 +73,6 @@ def changes_in(
     after = {path: read(path, node) for path, node in tree.items() if node.kind is not Kind.GONE}
     for path in tree:
         _refuse_marks(upper, path)
-    for path in before.keys() & reserved:
-        after[path] = before[path]
     entries = len(below.entries) + len(after) - len(before)
     size_bytes = below.size_bytes + _size(after) - _size(before)
     check_size(entries, size_bytes, limits)

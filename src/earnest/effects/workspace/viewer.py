@@ -55,8 +55,8 @@ def enter() -> None:
 def show(lowers: list[str], folder: str) -> None:
     """Mount them. Paths are given as descriptors: no character of a path means anything then, and options stay short.
 
-    `volatile`: what is written is not synced when the mount ends, which would wait for everything else on that disk. The
-    kernel never mounts with the spare folder again, so that of the sandbox is another.
+    `volatile`: what is written is not synced when the mount ends, which would wait for everything else on that disk.
+    The kernel never mounts with the spare folder again, so that of the sandbox is another.
     """
     flags = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
     below = [os.open(lower, flags) for lower in reversed(lowers)]

@@ -28,7 +28,7 @@ class Views:
     def show(self, lowers: Sequence[Path], folder: Path) -> Path:
         """Lay `folder` over the others, the lowest first, and say where the whole is seen and changed.
 
-        In `folder`, four are made, of which `upper` takes the changes and `work` is left for a sandbox. Raises `Unavailable`.
+        In `folder` four are made: `upper` takes the changes, `work` is left for a sandbox. Raises `Unavailable`.
         """
         for name in (UPPER, WORK, SPARE, VIEW):
             (folder / name).mkdir()

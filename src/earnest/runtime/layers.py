@@ -1,8 +1,9 @@
 """Layers over a large workspace: how a sandbox comes to write into one, and whether this machine has them at all."""
 
 import asyncio
-import shutil
+import tempfile
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,7 @@ from earnest.effects.workspace.known import Known
 from earnest.effects.workspace.overlay import changes_in
 from earnest.effects.workspace.stage import Stage, entry_of
 from earnest.effects.workspace.staging import Workspace
-from earnest.effects.workspace.tree import Kind, TreeLimits
+from earnest.effects.workspace.tree import Kind, TreeLimits, remove_tree
 from earnest.effects.workspace.views import UPPER, Views
 from earnest.foundation.errors import EarnestError
 
@@ -62,13 +63,14 @@ def laying(sandbox: Sandbox) -> Callable[[Path], Awaitable[str]]:
     """
 
     async def lays(stages: Path) -> str:
-        place = stages / "trial"
+        place = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="trial-", dir=stages))
         try:
             return await asyncio.to_thread(_from_outside, place) or await _from_inside(place, sandbox)
         except (EarnestError, OSError) as error:
             return str(error)
         finally:
-            await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+            with suppress(OSError):  # it is tried again by whoever sweeps there
+                await asyncio.to_thread(remove_tree, place, stages)
 
     return lays
 

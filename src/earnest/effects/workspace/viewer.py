@@ -5,7 +5,8 @@ They need no privilege, and vanish with this process, which ends when its stdin 
 
 A program of its own (`python -I -S`). In comes one JSON value a line, out goes a line for each, empty if it was done:
 `{"lowers": [path, the lowest first], "folder": path}` mounts at `folder/view` what is written to `folder/upper`, with
-`folder/spare` for the kernel; `{"end": path}` ends what is mounted there. The first line out says whether it could begin.
+`folder/spare` for the kernel; `{"end": path}` ends what is mounted there. The first line out says whether
+it could begin.
 """
 
 import ctypes

@@ -87,6 +87,15 @@ async def test_what_is_held_to_be_judged_does_not_change_until_it_is_judged(work
     assert (workspace.folder / "a").read_text() == "1"
 
 
+async def test_two_judges_look_at_the_same_time(workspace: Workspace) -> None:
+    async with workspace.held() as first:
+        async with workspace.held() as second:
+            assert first == second is not None
+        await workspace.commit(*(await staged(workspace, "1", "a", "1")))
+        assert not (workspace.folder / "a").exists()
+    assert (workspace.folder / "a").read_text() == "1"
+
+
 async def test_a_return_waits_for_the_calls_beside_it(workspace: Workspace) -> None:
     (workspace.folder / "a").write_text("0")
     await workspace.checkpoint("before")

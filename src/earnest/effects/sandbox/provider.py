@@ -189,7 +189,7 @@ class BubblewrapSandbox:
         try:
             box = await self._take(self._shape(checked), checked.program)
         except Unavailable as error:
-            if checked.profile is Profile.WORK or not isinstance(checked.work, Layers):
+            if isinstance(execution.work, Layers) or not isinstance(checked.work, Layers):
                 raise
             self._cannot_lay = str(error)  # asked once: from now on folders are copied
             return await self._execute(execution, join)

@@ -69,15 +69,14 @@ class Known:
         }
 
     def expect(self, changes: tuple[Change, ...]) -> None:
-        """These changes were decided; they are not moved in yet."""
+        """These changes are decided, or moved in."""
         if self.now is not None:
             self.now = self.now.after(changes)
             for change in changes:
                 self.nodes.pop(change.path, None)
 
     def note(self, change: Change) -> None:
-        """This change was moved in: its content need not be read again."""
-        self.expect((change,))
+        """A change that was expected is moved in: its content need not be read again."""
         if change.digest is not None:
             self.nodes[change.path] = node_at(self._folder / change.path)
 

@@ -72,6 +72,7 @@ class Workspace:
         self._copies_because: str | None = None
         self._views = Views()
         self._mounts = Mounts()
+        self._holders = count()
         self._waiting: list[tuple[str, tuple[Change, ...]]] = []
         self._commits: list[tuple[Change, ...]] = []
         self._empty_trash()
@@ -211,12 +212,13 @@ class Workspace:
         if self._lays is None or not await self._lays_over():
             yield None
             return
-        async with self._at_rest(then=_HELD):
-            await asyncio.to_thread(self._known.read)
+        name = f"{_HELD}{next(self._holders)}"
+        async with self._at_rest(then=name) if self._waiting else self._mounts.entering(name):
+            seen = await asyncio.to_thread(self._looked)
         try:
-            yield self._known.files()
+            yield seen
         finally:
-            await self._mounts.leave(_HELD)
+            await self._mounts.leave(name)
             await self._merge()
 
     def close(self) -> None:
@@ -331,6 +333,12 @@ class Workspace:
         with self._alone:
             return self._known.seen() if self._is_laid else self._known.read()
 
+    def _looked(self) -> Seen:
+        with self._alone:
+            if not self._waiting:
+                self._known.read()
+            return self._known.files()
+
     def _manifest(self) -> Manifest:
         return Manifest(entries=self._now().entries)
 
@@ -342,6 +350,7 @@ class Workspace:
             if checked:
                 _check_stage(folder, changes)
             self._mover.move_in(folder, changes)
+            self._known.expect(changes)
             for change in changes:
                 self._known.note(change)
             self._drop(stage_id)

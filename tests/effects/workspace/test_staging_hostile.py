@@ -54,7 +54,7 @@ def deep(folder: Path) -> None:
     here = Path.cwd()
     os.chdir(folder)
     try:
-        for _ in range(2_200):  # far beyond what a path, or a recursion, can reach
+        for _ in range(3_000):  # far beyond what a path, or a recursion, can reach
             Path("d").mkdir()
             os.chdir("d")
     finally:

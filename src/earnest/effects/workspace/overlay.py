@@ -70,13 +70,13 @@ def changes_in(
         if former is not None and former.kind is Kind.FOLDER and _hides(upper, path, node):
             ordered = ordered or sorted(below.entries)
             before |= {hidden: below.entries[hidden] for hidden in _inside(path, ordered)}
-    after = {path: read(path, node) for path, node in tree.items() if node.kind is not Kind.GONE}
-    for path in tree:
+    there = {path: node for path, node in tree.items() if node.kind is not Kind.GONE}
+    for path in there:
         _refuse_marks(upper, path)
-    entries = len(below.entries) + len(after) - len(before)
-    size_bytes = below.size_bytes + _size(after) - _size(before)
-    check_size(entries, size_bytes, limits)
-    return difference(before, after)
+    entries = len(below.entries) + len(there) - len(before)
+    size_bytes = below.size_bytes + sum(node.size_bytes for node in there.values()) - _size(before)
+    check_size(entries, size_bytes, limits)  # before anything is read: a file may claim to be endless
+    return difference(before, {path: read(path, node) for path, node in there.items()})
 
 
 def _hides(upper: Path, path: str, node: Node) -> bool:

@@ -53,7 +53,7 @@ def fill(folder: Path) -> None:
 
 
 async def main(root: Path) -> None:
-    known.LARGE_ENTRIES = 0
+    vars(known)["LARGE_ENTRIES"] = 0
     sandbox = await open_sandbox(SandboxSettings(), SystemClock())
     if isinstance(sandbox, UnavailableSandbox):
         print("SKIP", (await sandbox.self_test()).problem)

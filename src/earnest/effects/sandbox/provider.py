@@ -32,6 +32,7 @@ from earnest.effects.sandbox.host import Host
 from earnest.effects.sandbox.joining import Join, Pipe
 from earnest.effects.sandbox.kept import KeptTest
 from earnest.effects.sandbox.launcher import Box, Launcher
+from earnest.effects.sandbox.mountpoints import mountpoints, remove_if_empty
 from earnest.effects.sandbox.seccomp import child_filter_bytes
 from earnest.foundation.errors import EarnestError, Refused, Unavailable
 
@@ -185,7 +186,7 @@ class BubblewrapSandbox:
     async def _execute(self, execution: Execution, join: Join | None = None) -> Report:
         checked = await self._laid(_checked(execution))
         copied = () if isinstance(checked.work, Layers) else _copied(checked)
-        mountpoints = _mountpoints(checked)
+        created = mountpoints(checked)
         try:
             box = await self._take(self._shape(checked), checked.program)
         except Unavailable as error:
@@ -205,8 +206,8 @@ class BubblewrapSandbox:
             return self._killed("pid 1 ended without a report")
         finally:
             await _to_the_end(self._launcher.dismiss(box) if over else self._launcher.end(box))
-            for place in mountpoints:
-                _remove_if_empty(place)
+            for place in created:
+                remove_if_empty(place)
 
     async def _laid(self, execution: Execution) -> Execution:
         """A large folder to be judged is laid under /work instead of being copied there, where that can be."""
@@ -375,37 +376,6 @@ def _is_private(path: Path | None, hidden: Iterable[Path]) -> bool:
 def _environment(execution: Execution, host: Host) -> Mapping[str, str]:
     base = {"PATH": bubblewrap.search_path(host), "HOME": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
     return base | dict(execution.environment)
-
-
-def _mountpoints(execution: Execution) -> list[Path]:
-    """Places that bubblewrap will have to create in a bound work folder or in an upper layer, innermost first."""
-    if execution.profile is Profile.VERIFY:
-        return []
-    work = execution.work.folder / "upper" if isinstance(execution.work, Layers) and execution.work.folder else None
-    work = execution.work if isinstance(execution.work, Path) else work
-    assert work is not None
-    root = work.resolve()
-    places = []
-    for mount in execution.mounts:
-        target = Path(mount.target)
-        if target.is_relative_to(WORK_DIR):
-            place = root / target.relative_to(WORK_DIR)
-            while place != root and not place.exists() and place not in places:
-                places.append(place)
-                place = place.parent
-    return sorted(places, key=lambda place: -len(place.parts))
-
-
-def _remove_if_empty(place: Path) -> None:
-    """Take away a mountpoint that was left behind, unless something else stands there now."""
-    with contextlib.suppress(OSError):
-        if place.parent.resolve() != place.parent:
-            return
-        status = place.lstat()
-        if place.is_dir() and not place.is_symlink():
-            place.rmdir()
-        elif place.is_file() and not place.is_symlink() and status.st_size == 0:
-            place.unlink()
 
 
 async def _to_the_end(ending: Coroutine[None, None, None]) -> None:

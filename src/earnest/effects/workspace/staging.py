@@ -8,12 +8,11 @@ meanwhile lies in layers of its own until nobody looks any more.
 
 import asyncio
 import json
-import os
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from itertools import chain, count
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 
 from earnest.effects.workspace.changes import Change, Entry, Manifest, conflicting, difference
@@ -24,14 +23,15 @@ from earnest.effects.workspace.mounts import Mounts
 from earnest.effects.workspace.moving import Mover
 from earnest.effects.workspace.overlay import Below
 from earnest.effects.workspace.snapshot import Seen
-from earnest.effects.workspace.stage import Stage, entry_of
-from earnest.effects.workspace.tree import Kind, Node, TreeLimits, node_at, opened_file, remove_tree
+from earnest.effects.workspace.stage import Stage
+from earnest.effects.workspace.staged import bring_back, check_staged, limited_to
+from earnest.effects.workspace.trash import Trash
+from earnest.effects.workspace.tree import Kind, Node, TreeLimits, node_at, opened_file
 from earnest.effects.workspace.views import UPPER, WORK, Views
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Broken, Refused
 
-LAYERS_MAX: Final = 8
-"""So many commits wait in layers of their own; the options of a mount are not longer than a page."""
+LAYERS_MAX: Final = 8  # of commits that wait: the options of a mount are not longer than a page
 
 
 class Workspace:
@@ -56,31 +56,26 @@ class Workspace:
         self._limits = limits or TreeLimits()
         self._reserved = frozenset(reserved)
         self._stages = stages.resolve() / "open"
-        self._trash = stages.resolve() / "trash"
+        self._trash = Trash(stages.resolve() / "trash")
         self._alone = threading.RLock()
         self._known = Known(self.folder, self._limits, self._reserved)
-        for needed in (self.folder, self._stages, self._trash):
+        for needed in (self.folder, self._stages, self._trash.folder):
             needed.mkdir(parents=True, exist_ok=True)
         stages.chmod(0o700)
-        if self.folder.stat().st_dev != self._trash.stat().st_dev:
+        if self.folder.stat().st_dev != self._trash.folder.stat().st_dev:
             raise Refused("stages_elsewhere", f"{stages} is not on the file system of {folder}")
         if self._stages.is_relative_to(self.folder):
             raise Refused("stages_elsewhere", f"{stages} lies inside {folder}")
         self._checkpoints = Checkpoints(stages.resolve() / "checkpoints")
         self._mover = Mover(self.folder, keep=self._keep)
         self._lays = lays
-        self._copies_because: str | None = None
+        self.copies_because: str | None = None  # of a large workspace: empty if they are layers
         self._views = Views()
         self._mounts = Mounts()
         self._holders = count()
         self._waiting: list[tuple[str, tuple[Change, ...]]] = []
         self._commits: list[tuple[Change, ...]] = []
-        self._empty_trash()
-
-    @property
-    def copies_because(self) -> str:
-        """Why stages of this large workspace are copies; empty if they are not, or that did not matter yet."""
-        return self._copies_because or ""
+        self._trash.empty()
 
     async def stage(self, stage_id: str, *, copied: bool = False) -> Stage:
         """The content as it is now, for one step. What an earlier, unfinished stage of this id left is dropped.
@@ -233,21 +228,21 @@ class Workspace:
         left = {path.name.partition(".")[0] for path in self._stages.iterdir()} - names
         for name in left:
             await asyncio.to_thread(self._drop_named, name)
-        await asyncio.to_thread(self._empty_trash)
+        await asyncio.to_thread(self._trash.empty)
 
     def _base_of(self, stage_id: str) -> Path:
         return self._stages / f"{file_name_of(stage_id)}.base"
 
     @property
     def _is_laid(self) -> bool:
-        return self._copies_because == ""
+        return self.copies_because == ""
 
     async def _lays_over(self) -> bool:
         """True if the content is large, and layers work here, which is tried once."""
         if self._known.now is None:
             await asyncio.to_thread(self._now)
-        if self._copies_because is None and self._known.is_large and self._lays is not None:
-            self._copies_because = await self._lays(self._stages)
+        if self.copies_because is None and self._known.is_large and self._lays is not None:
+            self.copies_because = await self._lays(self._stages)
         return self._is_laid
 
     @asynccontextmanager
@@ -348,7 +343,7 @@ class Workspace:
             if not folder.is_dir():
                 return False
             if checked:
-                _check_stage(folder, changes)
+                check_staged(folder, changes)
             self._mover.move_in(folder, changes)
             self._known.expect(changes)
             for change in changes:
@@ -364,18 +359,7 @@ class Workspace:
     def _drop_named(self, name: str) -> None:
         with self._alone:
             for left in self._stages.glob(f"{name}*"):
-                place = next(free for n in count() if not (free := self._trash / f"{left.name}-{n}").exists())
-                left.rename(place)
-                self._remove(place)
-
-    def _empty_trash(self) -> None:
-        for left in sorted(self._trash.iterdir(), reverse=True):  # an inner folder's name extends its outer's
-            self._remove(left)
-
-    def _remove(self, left: Path) -> None:
-        """Remove trash. What cannot be removed now is tried again by the next sweep, and when the workspace opens."""
-        with suppress(OSError):
-            remove_tree(left, self._trash)
+                self._trash.take(left)
 
     def _keep(self, path: str) -> None:
         """What stands at `path` is about to leave: keep it if a checkpoint needs it."""
@@ -397,32 +381,13 @@ class Workspace:
                 return ()
             changes = difference(self._known.read().entries, wanted.entries)
             if within is not None:
-                changes = _limited_to(frozenset(within), changes)
+                changes = limited_to(frozenset(within), changes)
             stage_id = _RESTORE + label
             self._drop(stage_id)
-            self._bring_back(self._stages / file_name_of(stage_id) / UPPER, wanted, changes)
+            bring_back(self._stages / file_name_of(stage_id) / UPPER, wanted, changes, self._checkpoints)
             self._move_in(stage_id, changes)
             self._checkpoints.spend(label)
             return changes
-
-    def _bring_back(self, folder: Path, wanted: Manifest, changes: Iterable[Change]) -> None:
-        """Fill a stage with the kept content of `changes`."""
-        folder.mkdir(parents=True)
-        for change in changes:
-            entry = wanted.entries.get(change.path)
-            if entry is None or entry.kind is Kind.FOLDER:
-                continue
-            target = folder / change.path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            kept = self._checkpoints.kept(entry)
-            if not os.path.lexists(kept):
-                raise Broken(f"{change.path}: its former content was changed from outside and is lost")
-            if entry.kind is Kind.LINK:
-                target.symlink_to(kept.readlink())
-                continue
-            with opened_file(kept.parent, kept.name) as source:
-                copy_file(source, target, executable=entry.executable)
-        _check_stage(folder, changes)
 
     def _release(self, label: str) -> None:
         with self._alone:
@@ -431,22 +396,3 @@ class Workspace:
 
 _RESTORE: Final = "restore\0"
 _HELD: Final = "held\0"
-
-
-def _check_stage(folder: Path, changes: Iterable[Change]) -> None:
-    """Raise `Broken` if something still waiting in the stage is not what was recorded."""
-    for change in changes:
-        path = folder / change.path
-        if change.kind not in {Kind.FILE, Kind.LINK} or not os.path.lexists(path):
-            continue
-        entry = entry_of(folder, change.path, node_at(path))
-        if (entry.kind, entry.digest) != (change.kind, change.digest):
-            raise Broken(f"{change.path}: what was staged is not what was recorded")
-
-
-def _limited_to(paths: frozenset[str], changes: Iterable[Change]) -> tuple[Change, ...]:
-    """The changes of these paths, and the folders needed above them."""
-    above = {str(parent) for path in paths for parent in PurePosixPath(path).parents}
-    return tuple(
-        change for change in changes if change.path in paths or (change.kind is Kind.FOLDER and change.path in above)
-    )

@@ -46,6 +46,10 @@ def fill(folder: Path, files: int) -> None:
         (place / f"{number}.txt").write_bytes(number.to_bytes(4, "little") + block[4:])
 
 
+def copy_with_cp(source: Path, target: Path) -> None:
+    subprocess.run(["/bin/cp", "-a", "--reflink=auto", source, target], check=True)
+
+
 async def timed(work: Awaitable[object]) -> float:
     start_ns = time.perf_counter_ns()
     await work
@@ -84,10 +88,11 @@ async def main(files: int, folder: Path) -> None:
     nothing.mkdir()
     fill(source, files)
     taken: dict[str, list[float]] = {"cp": [], "take_in": []}
+    large = None
     for number in range(3):
         copy = folder / f"copy{number}"
         start_ns = time.perf_counter_ns()
-        subprocess.run(["/bin/cp", "-a", "--reflink=auto", source, copy], check=True)  # noqa: S603
+        copy_with_cp(source, copy)
         taken["cp"].append((time.perf_counter_ns() - start_ns) / 1e6)
         shutil.rmtree(copy)
         root = folder / f"large{number}"
@@ -96,6 +101,7 @@ async def main(files: int, folder: Path) -> None:
         taken["take_in"].append((time.perf_counter_ns() - start_ns) / 1e6)
         if number < 2:
             shutil.rmtree(root)
+    assert large is not None
     small = await opened(folder / "small", nothing, sandbox)
     calls: dict[str, list[float]] = {"large": [], "empty": []}
     for number in range(ROUNDS):
@@ -123,7 +129,7 @@ async def main(files: int, folder: Path) -> None:
     medians = {kind: statistics.median(times) for kind, times in (calls | taken).items()}
     result = {f"{kind}_ms": round(median, 1) for kind, median in medians.items()} | {
         "files": files,
-        "copies_because": large.copies_because,
+        "copies_because": large.copies_because or "",
         "first_call_ms": round(calls["large"][0], 1),
         "call_ratio": round(medians["large"] / medians["empty"], 2),
         "take_in_ratio": round(medians["take_in"] / medians["cp"], 2),

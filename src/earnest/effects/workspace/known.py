@@ -1,6 +1,6 @@
 """What a workspace holds: every file read once for as long as it stays the same."""
 
-import time
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -32,7 +32,7 @@ class Known:
     def read(self) -> Below:
         """The content as it is now."""
         tree = walk(self._folder, self._limits, self._reserved)
-        began_ns = time.time_ns()
+        began_ns = _tick_ns()
         known = self.now.entries if self.now else {}
         entries = {
             path: known[path] if path in known and self.nodes.get(path) == node else entry_of(self._folder, path, node)
@@ -98,6 +98,17 @@ class Known:
         if found is None:
             return Change(path=path, kind=Kind.GONE, digest=None)
         return Change(path=path, kind=found.kind, digest=found.digest)
+
+
+def _tick_ns() -> int:
+    """The time that a file made now gets; 0 where that cannot be asked, and then nothing seems long unchanged."""
+    if not hasattr(os, "memfd_create"):
+        return 0
+    descriptor = os.memfd_create("tick")
+    try:
+        return os.fstat(descriptor).st_ctime_ns
+    finally:
+        os.close(descriptor)
 
 
 def _unsure(node: Node) -> Node:

@@ -50,6 +50,20 @@ def _amount(value: float) -> str:
 
 TARGETS = (
     Target(
+        program="large_workspace",
+        key="call_ratio",
+        what="a tool call in a workspace of 50,000 files, 1 GiB",
+        bound=1.5,
+        unit="times that in an empty one",
+    ),
+    Target(
+        program="large_workspace",
+        key="take_in_ratio",
+        what="taking such a folder in to be edited",
+        bound=2.0,
+        unit="times `cp -a --reflink=auto`",
+    ),
+    Target(
         program="sandbox",
         key="pass.warm_ratio",
         what="sandboxed `python -I -c pass`, warm",

@@ -24,6 +24,7 @@ from earnest.effects.sandbox.kept import fault
 from earnest.effects.storage.driver import SQLITE_VERSION
 from earnest.effects.storage.reader import ReadPool
 from earnest.foundation.errors import EarnestError
+from earnest.runtime.layers import laying
 from earnest.verification.registry import Registry
 
 PACKAGES: Final = ("earnest", "sqlalchemy", "lmdb", "pydantic", "typer")
@@ -80,16 +81,18 @@ async def _sandbox(settings: Settings) -> Finding:
     sandbox = await open_for(settings, SystemClock())
     try:
         test = await sandbox.self_test()
+        copied = await laying(sandbox)(settings.home) if test.green and settings.home.is_dir() else ""
     finally:
         await sandbox.close()
     held = sum(probe.held for probe in test.probes)
     unkept = fault(settings.home)
     kept = f"this is not kept: {unkept}" if unkept else ""
+    copies = f"tool calls copy large workspaces: {copied}" if copied else ""
     detail = f"{test.provider}: held against {held} of {len(test.probes)} attacks"
     return Finding(
         name="sandbox",
         well=test.green,
-        detail="; ".join(filter(None, (detail, test.lack, kept))) if test.green else test.reason,
+        detail="; ".join(filter(None, (detail, test.lack, copies, kept))) if test.green else test.reason,
     )
 
 

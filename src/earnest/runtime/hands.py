@@ -10,9 +10,11 @@ from earnest.effects.sandbox.api import Mount, Sandbox
 from earnest.effects.tools.api import Leave, Place
 from earnest.effects.tools.failures import NEEDS_CONFIRMATION, ToolFailure
 from earnest.effects.tools.record import RawResult, ToolCall, ToolRecord
+from earnest.effects.tools.task_folder import PROGRAM
 from earnest.effects.tools.toolbox import WRITES_MAX, Toolbox
 from earnest.effects.workspace.changes import Change
-from earnest.effects.workspace.staging import Stage, Workspace
+from earnest.effects.workspace.stage import Stage
+from earnest.effects.workspace.staging import Workspace
 from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.ports import EffectUnknown, GivenUp, NeedsConfirmation
 from earnest.foundation.canonical import JsonObject, canonical_text
@@ -21,6 +23,7 @@ from earnest.foundation.failures import FailureClass
 from earnest.foundation.text import printable
 from earnest.runtime.approvals import QUESTION_MS, Approvals
 from earnest.runtime.completion import to_the_end
+from earnest.runtime.layers import OverLayers
 from earnest.runtime.order import Grants
 from earnest.runtime.programs import ProgramOrder
 from earnest.runtime.run_book import RunBook
@@ -146,10 +149,13 @@ class JournaledHands:
 
     async def _perform(self, key: str, call: ToolCall, writable: tuple[Path, ...]) -> ToolRecord:
         await self._workspace.checkpoint(_work_of(key))
-        stage = await self._workspace.stage(key)
-        if self._reaches_outside(call):
-            await self._workspace.keep(stage)
-        record = await self._toolbox.perform(call, replace(self._place(stage), writable=writable))
+        stage = await self._workspace.stage(key, copied=call.tool == PROGRAM and not call.args.get("sandbox"))
+        try:
+            if self._reaches_outside(call):
+                await self._workspace.keep(stage)
+            record = await self._toolbox.perform(call, replace(self._place(stage), writable=writable))
+        finally:
+            await to_the_end(self._workspace.ended(stage))
         return await to_the_end(self._settle(key, stage, self._or_wanting(call, record)))
 
     async def _settle(self, key: str, stage: Stage, record: ToolRecord) -> ToolRecord:
@@ -226,13 +232,15 @@ class JournaledHands:
 
     async def _looked(self, key: str, call: ToolCall, look: str) -> bool | str:
         """What the world says: it happened, it did not, or why that cannot be told."""
-        place = self._place(await self._workspace.stage(f"{key}/look"))
+        stage = await self._workspace.stage(f"{key}/look")
+        place = self._place(stage)
         seen = tuple(Mount(source=path, target=str(path)) for path in _resolved(call))
         looking = ToolCall(tool="shell", args={"command": look}, network=call.network and self._grants.network)
         try:
             looked = await self._toolbox.perform(looking, replace(place, inputs=(*place.inputs, *seen)))
         finally:
-            await self._workspace.discard(f"{key}/look")
+            await self._workspace.ended(stage)
+            await self._workspace.discard(stage.id)
         if looked.exit_code in (0, 1):
             return looked.exit_code == 0
         how = "did not end by itself" if looked.exit_code is None else f"ended with exit code {looked.exit_code}"
@@ -260,7 +268,8 @@ class JournaledHands:
         return self._program is not None and self._program.starts(call)
 
     def _place(self, stage: Stage) -> Place:
-        return Place(folder=stage.folder, sandbox=self._sandbox, stage=stage, inputs=self._inputs)
+        sandbox = OverLayers(self._sandbox, stage, self._workspace) if stage.lowers else self._sandbox
+        return Place(folder=stage.folder, sandbox=sandbox, stage=stage, inputs=self._inputs)
 
 
 def wanted_paths(told: Sequence[str], home: Path) -> tuple[Path, ...]:

@@ -67,17 +67,19 @@ class WorkspaceJudge:
             if hearing and decided["snapshot"]:
                 await hearing.opinions(output, model)
             return _VERDICTS.validate_python(decided["verdicts"])
-        verdict = await self._verifier.verify(
-            criteria,
-            self._workspace.folder,
-            base_folder=self._base_folder,
-            mounts=self._inputs,
-            bases=self._bases,
-            trusted_workspace=True,
-            calls=calls,
-            promise=Promise(origin=self._book.run_id),
-            keep=(lambda snapshot, _: hearing.take_in(snapshot)) if hearing else None,
-        )
+        async with self._workspace.held() as seen:
+            verdict = await self._verifier.verify(
+                criteria,
+                self._workspace.folder,
+                base_folder=self._base_folder,
+                mounts=self._inputs,
+                bases=self._bases,
+                trusted_workspace=True,
+                calls=calls,
+                promise=Promise(origin=self._book.run_id),
+                keep=(lambda snapshot, _: hearing.take_in(snapshot)) if hearing else None,
+                seen=seen,
+            )
         verdicts = verdict.criteria
         if not verdict.snapshot and verdicts[0].cause is Cause.VERIFIER:  # which says nothing about the work
             raise Broken(verdicts[0].reason)

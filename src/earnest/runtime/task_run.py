@@ -34,6 +34,7 @@ from earnest.runtime.edits.taking import TAKEN, edit_bases, history_mounts, take
 from earnest.runtime.hands import JournaledHands
 from earnest.runtime.inputs import refuse_private
 from earnest.runtime.judge import WorkspaceJudge
+from earnest.runtime.layers import laying
 from earnest.runtime.minds import Minds, playbook_minds
 from earnest.runtime.order import Order, PlaybookOrder, RequestOrder, order_from_json
 from earnest.runtime.programs import program_minds
@@ -196,13 +197,14 @@ class TaskRuns:
         try:
             if result is None:
                 result = await services.engine.work(run, left.order.request, already_elapsed_ms=elapsed_ms)
+            await workspace.sweep()
         except BaseException:
             with suppress(Broken, Unavailable):
                 await book.close()
             raise
         finally:
             end_tap()
-        await workspace.sweep()
+            workspace.close()
         marker_of(self._folder(run_id)).touch()
         body: JsonObject = {"result": encode(result)}
         await book.close((Fact(kind=FINISHED, subject=run_id, at_ms=services.clock.now_ms(), body=body),))
@@ -218,6 +220,7 @@ class TaskRuns:
             self._folder(run_id) / "stages",
             EDIT_LIMITS if order.edits else None,
             reserved=tuple(mount.target for mount in mounts),
+            lays=laying(services.sandbox),
         )
         await take_in_edits(
             order.edits, workspace, self._folder(run_id), lambda body: self._record(run_id, TAKEN, body)

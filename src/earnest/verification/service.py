@@ -16,7 +16,7 @@ from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Mount, Sandbox, Self
 from earnest.effects.scratch import scratch_beside
 from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.archive import take_submission
-from earnest.effects.workspace.snapshot import Snapshot, SnapshotLimits, is_intact, snapshot_in_place
+from earnest.effects.workspace.snapshot import Seen, Snapshot, SnapshotLimits, is_intact, snapshot_in_place
 from earnest.foundation.canonical import digest_of
 from earnest.foundation.errors import Broken, Diagnostic, EarnestError, Refused, Unavailable
 from earnest.verification.assertions import Assertions, contradictions, read_assertions
@@ -123,18 +123,20 @@ class Verifier:
         promise: Promise | None = None,
         hidden: Sequence[Path] = (),
         keep: Callable[[Snapshot, Verdict], None] | None = None,
+        seen: Seen | None = None,
     ) -> Verdict:
         """Take `folder`, or an archive of one, in once and judge the copy. For the rest see `Subject`.
 
         The copy is removed afterwards; `keep` is given it, with the verdict, before that, in a thread of its own. What
         cannot be taken in (links, devices, lookalike names, too much of it) leaves every criterion unclear for want of
-        evidence. A folder that a function lays out for us alone is judged as it is; `base_folder` is what that says.
+        evidence. A folder that a function lays out for us alone is judged as it is; `base_folder` is what that says. So
+        is one of which is told what was `seen` of it, and which the caller keeps from changing.
         """
         lay_out = (lambda _: (folder, base_folder)) if isinstance(folder, Path) else folder
         limits = EDIT_SNAPSHOT_LIMITS if bases else self._snapshot_limits
         async with scratch_beside("verify") as scratch:
             try:
-                taken = await _in_thread(_taken_in, lay_out, scratch, limits)
+                taken = await _in_thread(_taken_in, lay_out, scratch, limits, seen)
             except Refused as refused:
                 return self._not_taken_in(criteria, str(refused), Cause.EVIDENCE)
             except OSError as error:
@@ -347,11 +349,11 @@ async def _in_thread(function: Callable[..., Result], *arguments: object) -> Res
         raise
 
 
-def _taken_in(lay_out: LayOut, scratch: Path, limits: SnapshotLimits) -> _Taken:
+def _taken_in(lay_out: LayOut, scratch: Path, limits: SnapshotLimits, seen: Seen | None) -> _Taken:
     """Take work in. A folder in `scratch` is ours alone already."""
     work, base_folder = lay_out(scratch)
-    if work.is_relative_to(scratch) and work.is_dir():
-        snapshot = snapshot_in_place(work, limits)
+    if seen is not None or (work.is_relative_to(scratch) and work.is_dir()):
+        snapshot = snapshot_in_place(work, limits, seen)
     else:
         snapshot = take_submission(work, scratch / "snapshot", limits)
     return _taken(snapshot, base_folder)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from earnest.effects.workspace.changes import Change, conflicting
-from earnest.effects.workspace.staging import Stage, Workspace
+from earnest.effects.workspace.stage import Stage
+from earnest.effects.workspace.staging import Workspace
 from earnest.effects.workspace.tree import Kind, TreeLimits, node_at
 from earnest.foundation.errors import Broken, Refused
 
@@ -18,11 +19,6 @@ Write = Callable[[Path], object]
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "workspace"
-
-
-@pytest.fixture
-def workspace(folder: Path, tmp_path: Path) -> Workspace:
-    return Workspace(folder, tmp_path / "stages")
 
 
 def content(folder: Path) -> dict[str, str | None]:
@@ -112,7 +108,10 @@ async def test_a_stage_keeps_times_and_the_executable_bit(workspace: Workspace, 
 
     stage = await workspace.stage("s")
 
-    assert (stage.folder / "run").stat().st_mtime_ns == 1_000_000_006  # one less: see the next test
+    assert (stage.folder / "run").stat().st_mtime_ns in {
+        1_000_000_006,
+        1_000_000_007,
+    }  # of a copy, one less: see the next test
     assert os.access(stage.folder / "run", os.X_OK)
 
 
@@ -121,6 +120,9 @@ async def test_a_write_in_the_tick_in_which_the_stage_was_made_is_seen(workspace
     stage = await workspace.stage("s")
     (stage.folder / "a").write_text("two")
     os.utime(stage.folder / "a", ns=(0, (folder / "a").stat().st_mtime_ns))
+    if stage.lowers:
+        assert [change.path for change in await stage.changes()] == ["a"]
+        return
     made, now = stage.made["a"], node_at(stage.folder / "a")
     assert made.identity[:2] != now.identity[:2]
 
@@ -258,8 +260,8 @@ async def test_a_stage_without_a_folder_cannot_be_committed(workspace: Workspace
         await workspace.commit(stage, ())
 
 
-async def test_what_is_reserved_for_mounts_is_no_content(folder: Path, tmp_path: Path) -> None:
-    workspace = Workspace(folder, tmp_path / "stages", reserved=["source"])
+async def test_what_is_reserved_for_mounts_is_no_content(opened: Callable[..., Workspace]) -> None:
+    workspace = opened(reserved=["source"])
 
     def write(stage: Path) -> None:
         (stage / "source").mkdir()
@@ -360,8 +362,8 @@ async def test_files_are_copied_where_the_kernel_cannot(
     assert (stage.folder / "a").read_bytes() == b"x" * 3_000_001
 
 
-async def test_a_workspace_over_its_limits_cannot_be_staged(folder: Path, tmp_path: Path) -> None:
-    workspace = Workspace(folder, tmp_path / "stages", limits=TreeLimits(size_bytes=10))
+async def test_a_workspace_over_its_limits_cannot_be_staged(opened: Callable[..., Workspace], folder: Path) -> None:
+    workspace = opened(TreeLimits(size_bytes=10))
     (folder / "a").write_bytes(b"x" * 11)
     with pytest.raises(Refused) as refused:
         await workspace.stage("s")
@@ -396,7 +398,7 @@ async def test_what_could_not_be_removed_is_removed_by_the_next_sweep_and_fails_
     stage = await workspace.stage("s")
     (stage.folder / "a").write_text("a")
     with monkeypatch.context() as failing:
-        failing.setattr("earnest.effects.workspace.staging.remove_tree", fail)
+        failing.setattr("earnest.effects.workspace.trash.remove_tree", fail)
         await workspace.discard("s")
     assert len(list((tmp_path / "stages/trash").iterdir())) == 1
     await workspace.sweep()

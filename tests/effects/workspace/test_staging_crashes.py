@@ -163,7 +163,7 @@ def test_a_stage_killed_at_any_point_leaves_the_workspace_as_it_was(tmp_path: Pa
 
 def test_a_staged_file_that_is_not_what_was_recorded_is_never_moved_in(tmp_path: Path) -> None:
     workspace, changes, before, _ = stage_one(tmp_path)
-    staged = next((tmp_path / "stages/open").iterdir())
+    staged = next((tmp_path / "stages/open").iterdir()) / "upper"
     (staged / "changed").write_text("cut by a power failure")
     with pytest.raises(Broken, match="changed"):
         asyncio.run(workspace.finish("step", changes))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from earnest.effects.workspace.staging import Stage, Workspace
+from earnest.effects.workspace.stage import Stage
+from earnest.effects.workspace.staging import Workspace
 from earnest.effects.workspace.tree import TreeLimits, stays_inside
 from earnest.foundation.errors import Refused
 
@@ -15,8 +16,8 @@ LIMITS = TreeLimits(entries=50, size_bytes=1_000_000, depth=8, path_bytes=200)
 
 
 @pytest.fixture
-async def stage(tmp_path: Path) -> Stage:
-    return await Workspace(tmp_path / "workspace", tmp_path / "stages", limits=LIMITS).stage("s")
+async def stage(opened: Callable[..., Workspace]) -> Stage:
+    return await opened(LIMITS).stage("s")
 
 
 def fifo(folder: Path) -> None:

@@ -36,7 +36,7 @@ class Limits:
     file_bytes: int = 64 * MIB
     """Of one file."""
     disk_bytes: int = 256 * MIB
-    """Of everything under /work, /tmp and /dev/shm together; under WORK, of what /work grew by."""
+    """Of everything under /work, /tmp and /dev/shm together; under WORK, and of layers, of what /work grew by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +51,18 @@ class Mount:
     target: str
     writable: bool = False
     is_ours: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layers:
+    """A /work that is laid over folders of the host, which stay as they are (overlayfs): `lowers`, the lowest first.
+
+    What is written comes into `folder`, which holds the empty folders `upper` and `work`; without it, into memory.
+    Nothing else may write to any of them meanwhile.
+    """
+
+    lowers: tuple[Path, ...]
+    folder: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,7 +84,8 @@ class Execution:
     """One command to run.
 
     `work` is what stands in /work at the start: under VERIFY a folder or the files themselves are copied into a
-    private in-memory /work; under WORK a folder is bound there, writable, so that what was written stays.
+    private in-memory /work, or a large folder is laid under it where the kernel allows that; under WORK a folder is
+    bound there, writable, so that what was written stays, or layers with a `folder` of their own.
     `artifacts` are paths relative to /work that are read after every process has ended. A relative `cwd` is below
     /work. What cannot be executed ends `done` with exit code 127 and the reason on stderr.
 
@@ -85,7 +98,7 @@ class Execution:
 
     profile: Profile
     argv: tuple[str, ...]
-    work: Path | Mapping[str, bytes] = field(default_factory=dict)
+    work: Path | Layers | Mapping[str, bytes] = field(default_factory=dict)
     mounts: tuple[Mount, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     stdin: bytes = b""

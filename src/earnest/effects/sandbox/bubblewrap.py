@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from earnest.effects.sandbox.api import MIB, WORK_DIR, Mount
+from earnest.effects.sandbox.api import MIB, WORK_DIR, Layers, Mount
 from earnest.effects.sandbox.host import Host
 from earnest.foundation.errors import Refused
 
 PROGRAM: Final = "/run/earnest/pid1.pyc"
 TRACING: Final = "/run/earnest/tracing.pyc"
 TOOLS: Final = "/run/earnest/bin"
+GROWN: Final = "/run/earnest/grown"  # what a call writes to its layers, to be measured by pid 1
 UID: Final = 1000
 SIZE_MARGIN_BYTES: Final = MIB  # a file system slightly larger than its limit, so that passing the limit is seen
 
@@ -51,13 +52,13 @@ RESERVED: Final = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """What of an execution must be known when its sandbox starts. `work` is a folder bound to /work, or None.
+    """What of an execution must be known when its sandbox starts. `work` is bound to /work, or laid under it, or None.
 
     `home` is shown at its own path, resolved; `masks` (place inside, is a folder) are hidden in whatever is shown.
     """
 
     disk_bytes: int
-    work: Path | None = None
+    work: Path | Layers | None = None
     mounts: tuple[Mount, ...] = ()
     home: Path | None = None
     masks: tuple[tuple[Path, bool], ...] = ()
@@ -67,8 +68,16 @@ class Shape:
     def sources(self) -> tuple[Path, ...]:
         """Everything of the host that this one start shows, beside what every sandbox shows."""
         own = [self.home] if self.home else []
-        own += [self.work] if self.work else []
+        if isinstance(self.work, Layers):
+            own += [*self.work.lowers, *([self.work.folder] if self.work.folder else [])]
+        elif self.work:
+            own.append(self.work)
         return (*own, *(mount.source for mount in self.mounts))
+
+    @property
+    def stays(self) -> bool:
+        """True if what is written to /work outlives the sandbox."""
+        return self.work.folder is not None if isinstance(self.work, Layers) else self.work is not None
 
 
 def mount_target(mount: Mount) -> str:
@@ -87,7 +96,7 @@ def arguments(host: Host, shape: Shape, staged: Callable[[Path], str]) -> tuple[
         *(["--share-net"] if shape.network else []),
         *("--new-session", "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL", "--clearenv"),
         *("--uid", str(UID), "--gid", str(UID), "--hostname", "earnest"),
-        *("--seccomp", str(TRACING_SECCOMP_FD if shape.work else SECCOMP_FD)),
+        *("--seccomp", str(TRACING_SECCOMP_FD if shape.stays else SECCOMP_FD)),
         *_system(host, network=shape.network),
         *("--proc", "/proc", "--dev", "/dev"),
         *_memory("/dev/shm", shape.disk_bytes),  # noqa: S108
@@ -97,10 +106,7 @@ def arguments(host: Host, shape: Shape, staged: Callable[[Path], str]) -> tuple[
         options += ["--ro-bind", staged(shape.home), str(shape.home)]
     if not host.prefix.is_relative_to("/usr"):
         options += ["--ro-bind", staged(host.prefix), str(host.prefix)]
-    if shape.work:
-        options += ["--bind", staged(shape.work), WORK_DIR]
-    else:
-        options += _memory(WORK_DIR, shape.disk_bytes)
+    options += _work(shape, staged)
     for mount in shape.mounts:
         options += ["--bind" if mount.writable else "--ro-bind", staged(mount.source), mount_target(mount)]
     options += _hidden(shape.masks)
@@ -117,6 +123,19 @@ def arguments(host: Host, shape: Shape, staged: Callable[[Path], str]) -> tuple[
         "/",
     ]
     return (*options, "--", str(host.interpreter), "-I", "-S", PROGRAM)
+
+
+def _work(shape: Shape, staged: Callable[[Path], str]) -> list[str]:
+    match shape.work:
+        case None:
+            return _memory(WORK_DIR, shape.disk_bytes)
+        case Path():
+            return ["--bind", staged(shape.work), WORK_DIR]
+    options = [word for lower in shape.work.lowers for word in ("--overlay-src", staged(lower))]
+    if shape.work.folder is None:
+        return [*options, "--tmp-overlay", WORK_DIR]
+    upper, work = (f"{staged(shape.work.folder)}/{name}" for name in ("upper", "work"))
+    return [*options, "--overlay", upper, work, WORK_DIR, "--ro-bind", upper, GROWN]
 
 
 def search_path(host: Host) -> str:

@@ -259,7 +259,7 @@ class Watch:
         err, err_child = os.pipe()
         feed_child, feed = os.pipe() if self.stdin else (os.open("/dev/null", os.O_RDONLY), -1)
         if self.job["folder"]:
-            self.folder_start_bytes = folder_bytes()
+            self.folder_start_bytes = folder_bytes(self.job["folder"])  # type: ignore[arg-type]
         pipes = receive_pipes() if self.job["joined"] else ()
         self.began_ns = time.monotonic_ns()
         self.folder_next_ns = self.began_ns + FOLDER_TICK_MS * 1_000_000
@@ -434,7 +434,7 @@ class Watch:
             if status.f_files - status.f_ffree > INODES_MAX:
                 self.seen["disk_exceeded"] = 1
         if self.job["folder"] and (last or now_ns >= self.folder_next_ns):
-            self.folder_grown_bytes = folder_bytes() - self.folder_start_bytes
+            self.folder_grown_bytes = folder_bytes(self.job["folder"]) - self.folder_start_bytes  # type: ignore[arg-type]
             took_ns = time.monotonic_ns() - now_ns
             self.folder_next_ns = now_ns + max(FOLDER_TICK_MS * 1_000_000, FOLDER_SHARE * took_ns)
             used_bytes += self.folder_grown_bytes
@@ -519,10 +519,10 @@ def kill_all() -> None:
         return
 
 
-def folder_bytes() -> int:
-    """What the files below /work take on disk. A folder with too many entries counts as endless."""
+def folder_bytes(folder: str) -> int:
+    """What the files below a folder take on disk. One with too many entries counts as endless."""
     total = entries = 0
-    folders = ["/work"]
+    folders = [folder]
     while folders:
         try:
             with os.scandir(folders.pop()) as found:

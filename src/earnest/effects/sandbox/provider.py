@@ -17,6 +17,7 @@ from earnest.effects.sandbox.api import (
     SELF_TEST_VALID_MS,
     WORK_DIR,
     Execution,
+    Layers,
     Limits,
     Mount,
     Profile,
@@ -31,6 +32,7 @@ from earnest.effects.sandbox.host import Host
 from earnest.effects.sandbox.joining import Join, Pipe
 from earnest.effects.sandbox.kept import KeptTest
 from earnest.effects.sandbox.launcher import Box, Launcher
+from earnest.effects.sandbox.mountpoints import mountpoints, remove_if_empty
 from earnest.effects.sandbox.seccomp import child_filter_bytes
 from earnest.foundation.errors import EarnestError, Refused, Unavailable
 
@@ -83,6 +85,7 @@ class BubblewrapSandbox:
         self._testing = asyncio.Lock()
         self._tested: SelfTest | None = None
         self._believed_since_ms = 0
+        self._cannot_lay = ""
         always = (*settings.masked, Path(tempfile.gettempdir()))  # in the latter: copies of specs and of other work
         self._plain = replace(PLAIN, masks=private.system_masks(host, always))
         source = "system" if binary.is_relative_to("/usr") else "wheel"
@@ -181,11 +184,16 @@ class BubblewrapSandbox:
         return replace(mine.result(), joined=theirs.result())
 
     async def _execute(self, execution: Execution, join: Join | None = None) -> Report:
-        checked = _checked(execution)
-        shape = self._shape(checked)
-        copied = wire.entries(checked.work, checked.limits) if checked.profile is Profile.VERIFY else ()
-        mountpoints = _mountpoints(checked)
-        box = await self._take(shape, checked.program)
+        checked = await self._laid(_checked(execution))
+        copied = () if isinstance(checked.work, Layers) else _copied(checked)
+        created = mountpoints(checked)
+        try:
+            box = await self._take(self._shape(checked), checked.program)
+        except Unavailable as error:
+            if isinstance(execution.work, Layers) or not isinstance(checked.work, Layers):
+                raise
+            self._cannot_lay = str(error)  # asked once: from now on folders are copied
+            return await self._execute(execution, join)
         over = False
         try:
             async with asyncio.timeout((checked.limits.wall_ms + OVERTIME_MS) / 1000):
@@ -198,18 +206,26 @@ class BubblewrapSandbox:
             return self._killed("pid 1 ended without a report")
         finally:
             await _to_the_end(self._launcher.dismiss(box) if over else self._launcher.end(box))
-            for place in mountpoints:
-                _remove_if_empty(place)
+            for place in created:
+                remove_if_empty(place)
+
+    async def _laid(self, execution: Execution) -> Execution:
+        """A large folder to be judged is laid under /work instead of being copied there, where that can be."""
+        work = execution.work
+        if execution.profile is Profile.WORK or not isinstance(work, Path) or self._cannot_lay:
+            return execution
+        is_large = await asyncio.to_thread(wire.is_large, work)
+        return replace(execution, work=Layers(lowers=(work.resolve(),))) if is_large else execution
 
     def _shape(self, execution: Execution) -> Shape:
         hidden: tuple[Path, ...] = ()
         if self._home and (execution.mounts or execution.profile is Profile.WORK):
             hidden = private.private_places(self._home, self._settings.masked)
-        if execution.profile is Profile.VERIFY:
-            work, home = None, None
-        else:
-            assert isinstance(execution.work, Path)
-            work, home = execution.work.resolve(), None if _is_private(self._home, hidden) else self._home
+        work: Path | Layers | None = execution.work if isinstance(execution.work, Layers) else None
+        home = None
+        if execution.profile is Profile.WORK:
+            work = execution.work.resolve() if isinstance(execution.work, Path) else work
+            home = None if _is_private(self._home, hidden) else self._home
             strange = (m for m in execution.mounts if not m.is_ours)
             if private_mount := next((m for m in strange if _is_private(m.source, hidden)), None):
                 raise Refused("sandbox_mount", f"{private_mount.source} is private: no tool is shown it")
@@ -329,7 +345,8 @@ def _checked(execution: Execution) -> Execution:
         raise Refused("sandbox_argv", "a command has a name, and no argument holds a zero byte")
     if any("\0" in name + value or "=" in name or not name for name, value in execution.environment.items()):
         raise Refused("sandbox_environment", "an environment variable with a name or value that cannot be")
-    if execution.profile is Profile.WORK and not (isinstance(execution.work, Path) and execution.work.is_dir()):
+    work = execution.work.folder if isinstance(execution.work, Layers) else execution.work
+    if execution.profile is Profile.WORK and not (isinstance(work, Path) and work.is_dir()):
         raise Refused("sandbox_work", "under WORK, work is a folder that exists")
     if len(execution.artifacts) > wire.ARTIFACTS_MAX:
         raise Refused("sandbox_artifacts", f"more than {wire.ARTIFACTS_MAX} artifacts")
@@ -337,6 +354,11 @@ def _checked(execution: Execution) -> Execution:
     mounts = tuple(_resolved(mount) for mount in execution.mounts)
     cwd = str(Path(WORK_DIR) / execution.cwd)
     return replace(execution, artifacts=artifacts, mounts=mounts, cwd=cwd)
+
+
+def _copied(execution: Execution) -> tuple[wire.Entry, ...]:
+    assert not isinstance(execution.work, Layers)
+    return wire.entries(execution.work, execution.limits) if execution.profile is Profile.VERIFY else ()
 
 
 def _resolved(mount: Mount) -> Mount:
@@ -354,35 +376,6 @@ def _is_private(path: Path | None, hidden: Iterable[Path]) -> bool:
 def _environment(execution: Execution, host: Host) -> Mapping[str, str]:
     base = {"PATH": bubblewrap.search_path(host), "HOME": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
     return base | dict(execution.environment)
-
-
-def _mountpoints(execution: Execution) -> list[Path]:
-    """Places that bubblewrap will have to create in a bound work folder, innermost first."""
-    if execution.profile is Profile.VERIFY:
-        return []
-    assert isinstance(execution.work, Path)
-    root = execution.work.resolve()
-    places = []
-    for mount in execution.mounts:
-        target = Path(mount.target)
-        if target.is_relative_to(WORK_DIR):
-            place = root / target.relative_to(WORK_DIR)
-            while place != root and not place.exists() and place not in places:
-                places.append(place)
-                place = place.parent
-    return sorted(places, key=lambda place: -len(place.parts))
-
-
-def _remove_if_empty(place: Path) -> None:
-    """Take away a mountpoint that was left behind, unless something else stands there now."""
-    with contextlib.suppress(OSError):
-        if place.parent.resolve() != place.parent:
-            return
-        status = place.lstat()
-        if place.is_dir() and not place.is_symlink():
-            place.rmdir()
-        elif place.is_file() and not place.is_symlink() and status.st_size == 0:
-            place.unlink()
 
 
 async def _to_the_end(ending: Coroutine[None, None, None]) -> None:

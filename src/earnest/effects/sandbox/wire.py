@@ -8,12 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from earnest.effects.sandbox.api import Execution, Limits, Process, Profile, Program, Report, Status
+from earnest.effects.sandbox.api import WORK_DIR, Execution, Layers, Limits, Process, Profile, Program, Report, Status
+from earnest.effects.sandbox.bubblewrap import GROWN
 from earnest.effects.sandbox.pid1 import FIELDS, NO_EXIT
 from earnest.foundation.errors import Refused
 
 CHUNK_BYTES: Final = 1 << 18
 FILES_MAX: Final = 20_000
+LARGE_FILES: Final = 1_000  # from here on it costs less to lay a folder under /work than to copy it there
+LARGE_BYTES: Final = 32 * 1024 * 1024
 ARTIFACTS_MAX: Final = 1_000
 LINE_BYTES_MAX: Final = 64 * 1024
 PROBLEM_BYTES_MAX: Final = 1_000
@@ -62,6 +65,16 @@ def entries(work: Path | Mapping[str, bytes], limits: Limits) -> tuple[Entry, ..
     return tuple(sorted(found, key=lambda entry: entry.size == LINK))  # links last: nothing is written through one
 
 
+def is_large(root: Path) -> bool:
+    """True if a folder had better not be copied. Looks no further than needed to tell."""
+    size_bytes = 0
+    for count, entry in enumerate(_folder_entries(root)):
+        size_bytes += max(entry.size, 0)
+        if count >= LARGE_FILES or size_bytes > LARGE_BYTES:
+            return True
+    return False
+
+
 def _folder_entries(root: Path) -> Iterator[Entry]:
     count = 0
     for folder, _, files, at in os.fwalk(root, follow_symlinks=False):
@@ -99,7 +112,7 @@ def job_parts(
             "argv": [os.fsencode(argument) for argument in execution.argv],
             "environment": dict(environment),
             "cwd": execution.cwd,
-            "folder": execution.profile is Profile.WORK,
+            "folder": _measured(execution),
             "files": [(entry.path, entry.mode, entry.size, entry.target) for entry in copied],
             "stdin": len(execution.stdin),
             "artifacts": list(execution.artifacts),
@@ -119,6 +132,13 @@ def job_parts(
         else:
             yield from _file_parts(entry.content, entry.size)
     yield execution.stdin
+
+
+def _measured(execution: Execution) -> str:
+    """The folder inside that is measured by a walk, empty if the size of the file system says it."""
+    if execution.profile is Profile.VERIFY:
+        return ""
+    return GROWN if isinstance(execution.work, Layers) else WORK_DIR
 
 
 def program_message(program: Program | None) -> bytes:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from earnest.effects.sandbox.api import Limits, Mount, Sandbox
 from earnest.effects.tools.record import RawResult, ToolCall
-from earnest.effects.workspace.staging import Stage
+from earnest.effects.workspace.stage import Stage
 from earnest.foundation.canonical import JsonObject
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from earnest.effects.workspace.changes import Change, Entry, Manifest, difference
 from earnest.effects.workspace.checkpoints import Checkpoints
-from earnest.effects.workspace.staging import entry_of
+from earnest.effects.workspace.stage import entry_of
 from earnest.effects.workspace.tree import TreeLimits, walk
 from earnest.foundation.errors import Refused
 

@@ -4,11 +4,11 @@ import hashlib
 import os
 import stat
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from earnest.effects.workspace.tree import stays_inside
 from earnest.foundation.canonical import JsonValue, digest_of
@@ -25,6 +25,10 @@ _KINDS: Final = (
     (stat.S_ISBLK, "a device"),
     (stat.S_ISCHR, "a device"),
 )
+
+
+Seen: TypeAlias = Mapping[str, tuple[tuple[int, int, int], str]]
+"""Inode, mtime and ctime of files by path, and the digest that each had. No program can set a ctime."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +55,15 @@ class SnapshotEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """Entries in order of path, the digest of their listing, and the folder that holds the copy."""
+    """Entries in order of path, the digest of their listing, and the folder that holds the copy.
+
+    With `seen` it is no copy but a folder that is kept from changing: what it says need not be read again.
+    """
 
     entries: tuple[SnapshotEntry, ...]
     digest: str
     folder: Path
+    seen: Seen = field(default_factory=dict)
 
 
 def take_snapshot(folder: Path, destination: Path, limits: SnapshotLimits | None = None) -> Snapshot:
@@ -70,15 +78,18 @@ def take_snapshot(folder: Path, destination: Path, limits: SnapshotLimits | None
     return _snapshot(folder, limits, destination)
 
 
-def snapshot_in_place(folder: Path, limits: SnapshotLimits | None = None) -> Snapshot:
-    """What a folder holds that nobody else can reach: nothing is copied. Raises as `take_snapshot` does."""
-    return _snapshot(folder, limits, None)
+def snapshot_in_place(folder: Path, limits: SnapshotLimits | None = None, seen: Seen | None = None) -> Snapshot:
+    """What a folder holds that nobody else can reach: nothing is copied. Raises as `take_snapshot` does.
+
+    What was `seen` before, and is the same file still, is not read again.
+    """
+    return _snapshot(folder, limits, None, seen)
 
 
 def is_intact(snapshot: Snapshot, limits: SnapshotLimits | None = None) -> bool:
     """True if the copy still holds exactly what was taken in, and nothing else."""
     try:
-        return _snapshot(snapshot.folder, limits, None).digest == snapshot.digest
+        return _snapshot(snapshot.folder, limits, None, snapshot.seen).digest == snapshot.digest
     except (Refused, OSError):
         return False
 
@@ -90,15 +101,19 @@ def listing_digest(entries: tuple[SnapshotEntry, ...], links: Sequence[tuple[str
     return digest_of([files, leading] if leading else files)
 
 
-def _snapshot(folder: Path, limits: SnapshotLimits | None, destination: Path | None) -> Snapshot:
+def _snapshot(
+    folder: Path, limits: SnapshotLimits | None, destination: Path | None, seen: Seen | None = None
+) -> Snapshot:
     """Everything in `folder`, in order of path, copied to `destination` if there is one."""
-    intake = _Intake(limits or SnapshotLimits(), destination)
+    intake = _Intake(limits or SnapshotLimits(), destination, seen or {})
     with _opened_root(folder) as root:
         intake.read_folder(root, "", depth=1)
     if intake.problems:
         raise _refusal(intake.problems)
     entries = tuple(sorted(intake.entries, key=lambda entry: entry.path))
-    return Snapshot(entries=entries, digest=listing_digest(entries, intake.links), folder=destination or folder)
+    return Snapshot(
+        entries=entries, digest=listing_digest(entries, intake.links), folder=destination or folder, seen=seen or {}
+    )
 
 
 @contextmanager
@@ -122,7 +137,8 @@ def _refusal(problems: list[str]) -> Refused:
 class _Intake:
     """One walk. Reads every file, and writes it below `destination` if there is one."""
 
-    def __init__(self, limits: SnapshotLimits, destination: Path | None) -> None:
+    def __init__(self, limits: SnapshotLimits, destination: Path | None, seen: Seen) -> None:
+        self._seen_before = seen
         self.entries: list[SnapshotEntry] = []
         self.problems: list[str] = []
         self.links: list[tuple[str, str]] = []
@@ -159,7 +175,10 @@ class _Intake:
     def _read_entry(self, folder: int, name: str, path: str, depth: int) -> str | None:
         """Take in one entry; answers what is wrong with it."""
         try:
-            mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            mode = status.st_mode
+            if self._is_known(path, status):
+                return None
             if stat.S_ISDIR(mode):
                 child = os.open(name, _FOLDER_FLAGS, dir_fd=folder)
                 try:
@@ -178,6 +197,23 @@ class _Intake:
             return self._read_file(handle, path)
         finally:
             os.close(handle)
+
+    def _is_known(self, path: str, status: os.stat_result) -> bool:
+        """True if the file was seen before, and is taken in without being read."""
+        identity, digest = self._seen_before.get(path, (None, ""))
+        if identity != (status.st_ino, status.st_mtime_ns, status.st_ctime_ns) or status.st_nlink != 1:
+            return False
+        self._size_bytes += status.st_size
+        self._check_size()
+        executable = bool(status.st_mode & stat.S_IXUSR)
+        self.entries.append(
+            SnapshotEntry(path=path, size_bytes=status.st_size, digest=digest, mode_executable=executable)
+        )
+        return True
+
+    def _check_size(self) -> None:
+        if self._size_bytes > self._limits.size_bytes:
+            raise Refused("snapshot_refused", f"more than {self._limits.size_bytes} bytes")
 
     def _read_link(self, folder: int, name: str, path: str) -> str | None:
         target = os.readlink(name, dir_fd=folder)
@@ -202,8 +238,7 @@ class _Intake:
             while chunk := os.read(handle, _CHUNK_BYTES):
                 size_bytes += len(chunk)
                 self._size_bytes += len(chunk)
-                if self._size_bytes > self._limits.size_bytes:
-                    raise Refused("snapshot_refused", f"more than {self._limits.size_bytes} bytes")
+                self._check_size()
                 digest.update(chunk)
                 if copy is not None:
                     _write_all(copy, chunk)

@@ -1,78 +1,45 @@
 """How does a workspace change in whole steps only, so that a crash leaves it as it was or is finished later?
 
-A step works on a stage, a private copy. What it changed is made durable by the caller, as a value; then the changed
-paths are moved into the workspace one by one. As long as a stage's folder is there, its move can be finished.
+A step works on a stage: a private copy, or a layer over a large workspace. What it changed is made durable by the
+caller, as a value; then the changed paths are moved into the workspace one by one. As long as a stage's folder is
+there, its move can be finished. What lies under a layer never changes while it is mounted: what was committed
+meanwhile lies in layers of its own until nobody looks any more.
 """
 
 import asyncio
-import hashlib
 import json
-import os
 import threading
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from itertools import count
-from pathlib import Path, PurePosixPath
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
+from itertools import chain, count
+from pathlib import Path
 from typing import Final
 
-from earnest.effects.workspace.changes import FOLDER, Change, Entry, Manifest, conflicting, difference
+from earnest.effects.workspace.changes import Change, Entry, Manifest, conflicting, difference
 from earnest.effects.workspace.checkpoints import Checkpoints, file_name_of
 from earnest.effects.workspace.copying import copy_file
+from earnest.effects.workspace.known import SMALL_ENTRIES, Known
+from earnest.effects.workspace.mounts import Mounts
 from earnest.effects.workspace.moving import Mover
-from earnest.effects.workspace.tree import Kind, Node, Tree, TreeLimits, node_at, opened_file, remove_tree, walk
-from earnest.foundation.canonical import canonical_bytes, digest_bytes
+from earnest.effects.workspace.overlay import Below
+from earnest.effects.workspace.snapshot import Seen
+from earnest.effects.workspace.stage import Stage
+from earnest.effects.workspace.staged import bring_back, check_staged, limited_to
+from earnest.effects.workspace.trash import Trash
+from earnest.effects.workspace.tree import Kind, Node, TreeLimits, node_at, opened_file
+from earnest.effects.workspace.views import UPPER, WORK, Views
+from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Broken, Refused
 
-SMALL_ENTRIES: Final = 64
-SMALL_BYTES: Final = 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
-    """A private copy of the workspace. `base` is what it was made from, `made` how it looked when it was made."""
-
-    id: str
-    folder: Path
-    base: Mapping[str, Entry]
-    made: Mapping[str, Node]
-    limits: TreeLimits
-    reserved: frozenset[str]
-
-    async def changes(self) -> tuple[Change, ...]:
-        """What differs from the base now, in order of path; to be asked when everything that writes has ended.
-
-        Raises `Refused` (codes of `tree.walk`) if the stage holds what must not enter the workspace.
-        """
-        return await asyncio.to_thread(self._changes)
-
-    def _changes(self) -> tuple[Change, ...]:
-        tree = walk(self.folder, self.limits, self.reserved)
-        after = {
-            path: self.base[path] if self.made.get(path) == node else entry_of(self.folder, path, node)
-            for path, node in tree.items()
-        }
-        return difference(self.base, after)
-
-
-def entry_of(root: Path, path: str, node: Node) -> Entry:
-    """What stands at `path`, its content read."""
-    match node.kind:
-        case Kind.FILE:
-            with opened_file(root, path) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
-                digest = "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
-            return Entry(kind=Kind.FILE, digest=digest, size_bytes=node.size_bytes, executable=node.executable)
-        case Kind.LINK:
-            return Entry(kind=Kind.LINK, digest=digest_bytes(node.target.encode()))
-        case _:
-            return FOLDER
+LAYERS_MAX: Final = 8  # of commits that wait: the options of a mount are not longer than a page
 
 
 class Workspace:
     """A folder that changes through stages only. One object a folder; its methods may be called from several tasks.
 
     `stages` is a folder on the same file system, outside of `folder`, that belongs to this workspace alone. `reserved`
-    are paths at which something else is mounted for tools: they are no part of the content.
+    are paths at which something else is mounted for tools: they are no part of the content. `lays` is asked once, when
+    the content is large, why in this folder nothing can be laid over another; without it, stages are always copies.
     Hold `turn` from `conflicts` until `commit` has returned, so that no other commit comes between.
     """
 
@@ -82,42 +49,91 @@ class Workspace:
         stages: Path,
         limits: TreeLimits | None = None,
         reserved: Collection[str] = (),
+        lays: Callable[[Path], Awaitable[str]] | None = None,
     ) -> None:
         self.folder = folder.resolve()
         self.turn = asyncio.Lock()
         self._limits = limits or TreeLimits()
         self._reserved = frozenset(reserved)
         self._stages = stages.resolve() / "open"
-        self._trash = stages.resolve() / "trash"
+        self._trash = Trash(stages.resolve() / "trash")
         self._alone = threading.RLock()
-        self._digests: dict[str, tuple[Node, Entry]] = {}
-        for needed in (self.folder, self._stages, self._trash):
+        self._known = Known(self.folder, self._limits, self._reserved)
+        for needed in (self.folder, self._stages, self._trash.folder):
             needed.mkdir(parents=True, exist_ok=True)
         stages.chmod(0o700)
-        if self.folder.stat().st_dev != self._trash.stat().st_dev:
+        if self.folder.stat().st_dev != self._trash.folder.stat().st_dev:
             raise Refused("stages_elsewhere", f"{stages} is not on the file system of {folder}")
         if self._stages.is_relative_to(self.folder):
             raise Refused("stages_elsewhere", f"{stages} lies inside {folder}")
         self._checkpoints = Checkpoints(stages.resolve() / "checkpoints")
         self._mover = Mover(self.folder, keep=self._keep)
-        self._empty_trash()
+        self._lays = lays
+        self.copies_because: str | None = None  # of a large workspace: empty if they are layers
+        self._views = Views()
+        self._mounts = Mounts()
+        self._holders = count()
+        self._waiting: list[tuple[str, tuple[Change, ...]]] = []
+        self._commits: list[tuple[Change, ...]] = []
+        self._trash.empty()
 
-    async def stage(self, stage_id: str) -> Stage:
-        """A copy of the content as it is now. What an earlier, unfinished stage of this id left is dropped."""
-        if self._is_small():
+    async def stage(self, stage_id: str, *, copied: bool = False) -> Stage:
+        """The content as it is now, for one step. What an earlier, unfinished stage of this id left is dropped.
+
+        With `copied` it is a copy in any case, in a folder that every process can work in.
+        """
+        if self._lays and await self._lays_over() and not copied:
+            if len(self._waiting) >= LAYERS_MAX:
+                async with self._at_rest():
+                    pass
+            async with self._mounts.entering(stage_id):
+                return await asyncio.to_thread(self._lay, stage_id)
+        if self._waiting:
+            async with self._at_rest():
+                return await asyncio.to_thread(self._stage, stage_id)
+        if self._known.is_small:
             return self._stage(stage_id)
         return await asyncio.to_thread(self._stage, stage_id)
+
+    def seal(self, stage: Stage) -> None:
+        """Our own process looks no longer into a layer, so that a sandbox may write there."""
+        if stage.lowers:
+            self._views.end(stage.upper.parent)
+
+    async def ended(self, stage: Stage) -> None:
+        """Nothing works in this stage any more. Does nothing a second time."""
+        if stage.lowers:
+            await asyncio.to_thread(self.seal, stage)
+            await self._mounts.leave(stage.id)
+            await self._merge()
 
     def conflicts(self, stage: Stage, changes: Collection[Change]) -> tuple[str, ...]:
         """Those of the stage's changed paths that the workspace changed, too, since the stage was made."""
         with self._alone:
-            return conflicting(changes, difference(stage.base, self._entries(self._walk())))
+            if not self._is_laid or stage.since < 0:
+                return conflicting(changes, difference(stage.base, self._now().entries))
+            moved = {change.path for _, waiting in self._waiting for change in waiting}
+            strange = (self._known.strange(change.path) for change in changes if change.path not in moved)
+            return conflicting(changes, [*chain(*self._commits[stage.since :]), *filter(None, strange)])
 
     async def commit(self, stage: Stage, changes: Collection[Change]) -> None:
         """Move the changes in. Call it when they are durable: from here on there is only forward."""
-        small = self._is_small() and len(changes) <= SMALL_ENTRIES
         ordered = tuple(changes)
-        moved = self._move_in(stage.id, ordered) if small else await asyncio.to_thread(self._move_in, stage.id, ordered)
+        await self.ended(stage)
+        self._commits.append(ordered)
+        if stage.lowers:
+            with self._alone:
+                self._known.expect(ordered)
+                self._waiting.append((stage.id, ordered))
+            await self._merge()
+            return
+        if not self._mounts.is_calm or self._waiting:
+            async with self._at_rest():
+                moved = await asyncio.to_thread(self._move_in, stage.id, ordered)
+        elif self._known.is_small and len(changes) <= SMALL_ENTRIES:
+            moved = self._move_in(stage.id, ordered)
+        else:
+            moved = await asyncio.to_thread(self._move_in, stage.id, ordered)
         if not moved:
             raise Broken(f"the stage {stage.id} is gone")
 
@@ -131,6 +147,8 @@ class Workspace:
     async def discard(self, stage_id: str) -> None:
         """Drop a stage, if there is one; the workspace stays as it is."""
         await asyncio.to_thread(self._drop, stage_id)
+        await self._mounts.leave(stage_id)
+        await self._merge()
 
     async def manifest(self) -> Manifest:
         """The content as it is now."""
@@ -160,7 +178,8 @@ class Workspace:
         A spent label does nothing. Interrupted halfway, it completes when called again. Raises `Broken` if the
         content is lost.
         """
-        return await asyncio.to_thread(self._restore, label, within)
+        async with self._at_rest():
+            return await asyncio.to_thread(self._restore, label, within)
 
     async def release(self, label: str) -> None:
         """Spend a label without bringing anything back."""
@@ -178,40 +197,116 @@ class Workspace:
         base, folder = self._base_of(stage_id), self._stages / file_name_of(stage_id)
         if not base.exists() or not folder.is_dir():
             return None
-        entries = Manifest.from_json(json.loads(base.read_bytes())).entries
-        return Stage(id=stage_id, folder=folder, base=entries, made={}, limits=self._limits, reserved=self._reserved)
+        below = Below.of(Manifest.from_json(json.loads(base.read_bytes())).entries)
+        lowers = (self.folder,) if (folder / WORK).is_dir() else ()
+        return self._made(stage_id, folder / UPPER, below, lowers=lowers, since=-1)
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[Seen | None]:
+        """A large workspace as it is now, which does not change until the block ends; None if that takes a copy."""
+        if self._lays is None or not await self._lays_over():
+            yield None
+            return
+        name = f"{_HELD}{next(self._holders)}"
+        async with self._at_rest(then=name) if self._waiting else self._mounts.entering(name):
+            seen = await asyncio.to_thread(self._looked)
+        try:
+            yield seen
+        finally:
+            await self._mounts.leave(name)
+            await self._merge()
+
+    def close(self) -> None:
+        """End what shows layers to this process."""
+        self._views.close()
 
     async def sweep(self, spared: Iterable[str] = ()) -> None:
         """Drop every stage but these, whoever made it, and what could not be removed before. Nothing may be at work."""
+        self._mounts.forget()
+        await self._merge()
         names = {file_name_of(stage_id) for stage_id in spared}
         left = {path.name.partition(".")[0] for path in self._stages.iterdir()} - names
         for name in left:
             await asyncio.to_thread(self._drop_named, name)
-        await asyncio.to_thread(self._empty_trash)
+        await asyncio.to_thread(self._trash.empty)
 
     def _base_of(self, stage_id: str) -> Path:
         return self._stages / f"{file_name_of(stage_id)}.base"
 
-    def _is_small(self) -> bool:
-        """True if the content was small when last seen: then handing the work to a thread costs more than doing it."""
-        sizes = [entry.size_bytes for _, entry in self._digests.values()]
-        return 0 < len(sizes) <= SMALL_ENTRIES and sum(sizes) <= SMALL_BYTES
+    @property
+    def _is_laid(self) -> bool:
+        return self.copies_because == ""
+
+    async def _lays_over(self) -> bool:
+        """True if the content is large, and layers work here, which is tried once."""
+        if self._known.now is None:
+            await asyncio.to_thread(self._now)
+        if self.copies_because is None and self._known.is_large and self._lays is not None:
+            self.copies_because = await self._lays(self._stages)
+        return self._is_laid
+
+    @asynccontextmanager
+    async def _at_rest(self, then: str = "") -> AsyncIterator[None]:
+        """While nobody looks, with everything moved in that was committed; afterwards `then` looks."""
+        async with self._mounts.alone(then):
+            await asyncio.to_thread(self._merge_all)
+            yield
+
+    async def _merge(self) -> None:
+        """Move in what was committed, unless somebody looks: then whoever is the last one does."""
+        if self._waiting:
+            async with self._mounts.if_calm() as is_calm:
+                if is_calm:
+                    await asyncio.to_thread(self._merge_all)
+
+    def _merge_all(self) -> None:
+        with self._alone:
+            while self._waiting:
+                stage_id, changes = self._waiting[0]
+                if not self._move_in(stage_id, changes):
+                    raise Broken(f"the stage {stage_id} is gone")
+                del self._waiting[0]
+
+    def _lay(self, stage_id: str) -> Stage:
+        with self._alone:
+            self._drop(stage_id)
+            folder = self._stages / file_name_of(stage_id)
+            folder.mkdir()
+            waiting = (self._stages / file_name_of(waits) / UPPER for waits, changes in self._waiting if changes)
+            lowers = (self.folder, *waiting)
+            view = self._views.show(lowers, folder)
+            below = self._known.seen()
+            return self._made(stage_id, view, below, lowers=lowers, since=len(self._commits))
 
     def _stage(self, stage_id: str) -> Stage:
         with self._alone:
             self._drop(stage_id)
-            tree = self._walk()
-            base = self._entries(tree)
-            folder = self._stages / file_name_of(stage_id)
-            folder.mkdir()
-            made = {path: self._copied(path, node, folder) for path, node in tree.items()}
+            below = self._known.read()
+            folder = self._stages / file_name_of(stage_id) / UPPER
+            folder.mkdir(parents=True)
+            made = {path: self._copied(path, node, folder) for path, node in self._known.nodes.items()}
+            return self._made(stage_id, folder, below, made=made, since=len(self._commits))
+
+    def _made(
+        self,
+        stage_id: str,
+        folder: Path,
+        below: Below,
+        *,
+        made: Mapping[str, Node] | None = None,
+        lowers: tuple[Path, ...] = (),
+        since: int,
+    ) -> Stage:
         return Stage(
             id=stage_id,
             folder=folder,
-            base=base,
-            made=made,
+            upper=self._stages / file_name_of(stage_id) / UPPER,
+            below=below,
+            made=made or {},
             limits=self._limits,
             reserved=self._reserved,
+            lowers=lowers,
+            since=since,
         )
 
     def _copied(self, path: str, node: Node, folder: Path) -> Node:
@@ -228,74 +323,49 @@ class Workspace:
                     copy_file(source, target, executable=node.executable)
                 return node_at(target)
 
-    def _walk(self) -> Tree:
-        return walk(self.folder, self._limits, self._reserved)
+    def _now(self) -> Below:
+        """The content; where layers are laid over it, as it was last seen, since nobody else writes there."""
+        with self._alone:
+            return self._known.seen() if self._is_laid else self._known.read()
 
-    def _entries(self, tree: Tree) -> dict[str, Entry]:
-        """The content of the workspace, each file read once for as long as it stays the same."""
-        known = self._digests
-        self._digests = {
-            path: known[path] if path in known and known[path][0] == node else (node, entry_of(self.folder, path, node))
-            for path, node in tree.items()
-        }
-        return {path: entry for path, (_, entry) in self._digests.items()}
+    def _looked(self) -> Seen:
+        with self._alone:
+            if not self._waiting:
+                self._known.read()
+            return self._known.files()
 
     def _manifest(self) -> Manifest:
-        with self._alone:
-            return Manifest(entries=self._entries(self._walk()))
+        return Manifest(entries=self._now().entries)
 
     def _move_in(self, stage_id: str, changes: tuple[Change, ...], checked: bool = False) -> bool:
         with self._alone:
-            folder = self._stages / file_name_of(stage_id)
+            folder = self._stages / file_name_of(stage_id) / UPPER
             if not folder.is_dir():
                 return False
             if checked:
-                _check_stage(folder, changes)
+                check_staged(folder, changes)
             self._mover.move_in(folder, changes)
+            self._known.expect(changes)
             for change in changes:
-                self._note(change)
+                self._known.note(change)
             self._drop(stage_id)
             return True
 
-    def _note(self, change: Change) -> None:
-        """Know the digest of what has just been moved in without reading it again."""
-        self._digests.pop(change.path, None)
-        if change.digest is not None:
-            entry = Entry(
-                kind=change.kind,
-                digest=change.digest,
-                size_bytes=change.size_bytes,
-                executable=change.executable,
-            )
-            self._digests[change.path] = (node_at(self.folder / change.path), entry)
-
     def _drop(self, stage_id: str) -> None:
         """A stage under its name is unfinished; so it loses its name before it is removed piece by piece."""
+        self._views.end(self._stages / file_name_of(stage_id))
         self._drop_named(file_name_of(stage_id))
 
     def _drop_named(self, name: str) -> None:
         with self._alone:
             for left in self._stages.glob(f"{name}*"):
-                place = next(free for n in count() if not (free := self._trash / f"{left.name}-{n}").exists())
-                left.rename(place)
-                self._remove(place)
-
-    def _empty_trash(self) -> None:
-        for left in sorted(self._trash.iterdir(), reverse=True):  # an inner folder's name extends its outer's
-            self._remove(left)
-
-    def _remove(self, left: Path) -> None:
-        """Remove trash. What cannot be removed now is tried again by the next sweep, and when the workspace opens."""
-        with suppress(OSError):
-            remove_tree(left, self._trash)
+                self._trash.take(left)
 
     def _keep(self, path: str) -> None:
         """What stands at `path` is about to leave: keep it if a checkpoint needs it."""
         if self._checkpoints.empty:
             return
-        node = node_at(self.folder / path)
-        known = self._digests.get(path)
-        entry = known[1] if known and known[0] == node else entry_of(self.folder, path, node)
+        entry = self._known.entry(path)
         if self._checkpoints.needs(entry):
             self._checkpoints.keep(self.folder / path, entry)
 
@@ -309,34 +379,15 @@ class Workspace:
             wanted = self._checkpoints.find(label)
             if wanted is None:
                 return ()
-            changes = difference(self._entries(self._walk()), wanted.entries)
+            changes = difference(self._known.read().entries, wanted.entries)
             if within is not None:
-                changes = _limited_to(frozenset(within), changes)
+                changes = limited_to(frozenset(within), changes)
             stage_id = _RESTORE + label
             self._drop(stage_id)
-            self._bring_back(self._stages / file_name_of(stage_id), wanted, changes)
+            bring_back(self._stages / file_name_of(stage_id) / UPPER, wanted, changes, self._checkpoints)
             self._move_in(stage_id, changes)
             self._checkpoints.spend(label)
             return changes
-
-    def _bring_back(self, folder: Path, wanted: Manifest, changes: Iterable[Change]) -> None:
-        """Fill a stage with the kept content of `changes`."""
-        folder.mkdir()
-        for change in changes:
-            entry = wanted.entries.get(change.path)
-            if entry is None or entry.kind is Kind.FOLDER:
-                continue
-            target = folder / change.path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            kept = self._checkpoints.kept(entry)
-            if not os.path.lexists(kept):
-                raise Broken(f"{change.path}: its former content was changed from outside and is lost")
-            if entry.kind is Kind.LINK:
-                target.symlink_to(kept.readlink())
-                continue
-            with opened_file(kept.parent, kept.name) as source:
-                copy_file(source, target, executable=entry.executable)
-        _check_stage(folder, changes)
 
     def _release(self, label: str) -> None:
         with self._alone:
@@ -344,22 +395,4 @@ class Workspace:
 
 
 _RESTORE: Final = "restore\0"
-
-
-def _check_stage(folder: Path, changes: Iterable[Change]) -> None:
-    """Raise `Broken` if something still waiting in the stage is not what was recorded."""
-    for change in changes:
-        path = folder / change.path
-        if change.kind not in {Kind.FILE, Kind.LINK} or not os.path.lexists(path):
-            continue
-        entry = entry_of(folder, change.path, node_at(path))
-        if (entry.kind, entry.digest) != (change.kind, change.digest):
-            raise Broken(f"{change.path}: what was staged is not what was recorded")
-
-
-def _limited_to(paths: frozenset[str], changes: Iterable[Change]) -> tuple[Change, ...]:
-    """The changes of these paths, and the folders needed above them."""
-    above = {str(parent) for path in paths for parent in PurePosixPath(path).parents}
-    return tuple(
-        change for change in changes if change.path in paths or (change.kind is Kind.FOLDER and change.path in above)
-    )
+_HELD: Final = "held\0"

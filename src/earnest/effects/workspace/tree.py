@@ -60,13 +60,14 @@ class Node:
 Tree = dict[str, Node]
 
 
-def walk(root: Path, limits: TreeLimits, reserved: Collection[str] = ()) -> Tree:
+def walk(root: Path, limits: TreeLimits, reserved: Collection[str] = (), *, gone: bool = False) -> Tree:
     """Every path below `root`, relative and with `/`, a folder before its content; `reserved` ones are left out.
 
+    With `gone`, the root is a layer over another folder: what says that something was removed is taken in as such.
     Raises `Refused`: `workspace_special_file`, `workspace_link`, `workspace_name`, `workspace_too_deep`,
     `workspace_too_many_files`, `workspace_too_large`.
     """
-    walker = _Walker(limits=limits, reserved=frozenset(reserved))
+    walker = _Walker(limits=limits, reserved=frozenset(reserved), gone=gone)
     descriptor = os.open(root, _FOLDER)
     try:
         walker.enter(descriptor, "", 1)
@@ -78,8 +79,9 @@ def walk(root: Path, limits: TreeLimits, reserved: Collection[str] = ()) -> Tree
 class _Walker:
     """One walk: what was found, and how much of the limits is used."""
 
-    def __init__(self, *, limits: TreeLimits, reserved: frozenset[str]) -> None:
+    def __init__(self, *, limits: TreeLimits, reserved: frozenset[str], gone: bool) -> None:
         self.tree: Tree = {}
+        self._gone = gone
         self._limits = limits
         self._reserved = reserved
         self._size_bytes = 0
@@ -97,7 +99,7 @@ class _Walker:
             if path in self._reserved:
                 continue
             self._check_name(path)
-            node = _node(entry, path, folder)
+            node = _node(entry, path, folder, gone=self._gone)
             self.tree[path] = node
             self._count(node)
             if node.kind is Kind.FOLDER:
@@ -114,15 +116,22 @@ class _Walker:
 
     def _count(self, node: Node) -> None:
         self._size_bytes += node.size_bytes
-        if len(self.tree) > self._limits.entries:
-            raise Refused("workspace_too_many_files", f"over {self._limits.entries} files and folders")
-        if self._size_bytes > self._limits.size_bytes:
-            raise Refused("workspace_too_large", f"over {self._limits.size_bytes} bytes in all")
+        check_size(len(self.tree), self._size_bytes, self._limits)
 
 
-def _node(entry: os.DirEntry[str], path: str, folder: int) -> Node:
+def check_size(entries: int, size_bytes: int, limits: TreeLimits) -> None:
+    """Raises `Refused` for a tree of more than there may be."""
+    if entries > limits.entries:
+        raise Refused("workspace_too_many_files", f"over {limits.entries} files and folders")
+    if size_bytes > limits.size_bytes:
+        raise Refused("workspace_too_large", f"over {limits.size_bytes} bytes in all")
+
+
+def _node(entry: os.DirEntry[str], path: str, folder: int, *, gone: bool) -> Node:
     status = entry.stat(follow_symlinks=False)
     kind = _FORMATS.get(stat.S_IFMT(status.st_mode))
+    if gone and stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:
+        return Node(kind=Kind.GONE)
     if kind is None:
         raise Refused("workspace_special_file", f"{path}: neither a regular file, a folder nor a link")
     target = os.readlink(entry.name, dir_fd=folder) if kind is Kind.LINK else ""

@@ -1,0 +1,1 @@
+"""Workspaces: the same must hold whether their stages are copies or layers."""

@@ -260,7 +260,7 @@ class JournaledHands:
         return self._program is not None and self._program.starts(call)
 
     def _place(self, stage: Stage) -> Place:
-        return Place(folder=stage.folder, sandbox=self._sandbox, stage=stage, inputs=self._inputs)
+        return Place(folder=stage.folder, sandbox=self._sandbox, stage=stage, inputs=self._inputs, home=self._home)
 
 
 def wanted_paths(told: Sequence[str], home: Path) -> tuple[Path, ...]:

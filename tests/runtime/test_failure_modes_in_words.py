@@ -417,8 +417,8 @@ def _takes_tac(request: Request) -> Reply:
 
 
 def _plans_by_memory(request: Request) -> Reply:
-    """A planner that takes sed, unless memory says how that went."""
-    return planned(subtask("a.txt", context="use the writer" if "shell:sed failed on" in request.prompt else "use sed"))
+    """A planner that takes tac, unless memory says how that went."""
+    return planned(subtask("a.txt", context="use the writer" if "shell:tac failed on" in request.prompt else "use tac"))
 
 
 def _works_as_planned(request: Request) -> Reply:
@@ -443,5 +443,5 @@ async def test_the_second_task_takes_another_way_because_of_the_first(tmp_path: 
             results.append((await asyncio.wait_for(platform.runs.work(run_id), 60)).directive)
             await platform.memory.flush()
             first = next(request.prompt for request in server.chats[begun:] if request.prompt_name == "executor")
-            ways.append("writer" if "use the writer" in first else "sed")
-    assert (ways, results) == (["sed", "writer"], [State.ABANDON, State.ACCEPT])
+            ways.append("writer" if "use the writer" in first else "tac")
+    assert (ways, results) == (["tac", "writer"], [State.ABANDON, State.ACCEPT])

@@ -56,9 +56,9 @@ async def test_for_the_work_of_others_nobody_looks(tmp_path: Path) -> None:
     [
         ("command", {"command": "test ! -e ~/old"}),
         ("command", {"command": ["sh", "-c", "test ! -e $HOME/old"]}),
-        ("command", {"command": "! grep -q x /home/me/notes.txt"}),
+        ("command", {"command": "! grep -q x /srv/me/notes.txt"}),
         ("command", {"command": ["python3", "-c", "import os; assert not os.path.exists('~/x')"]}),
-        ("stdout", {"program": ["cat", "/home/me/a"], "cases": [{"expected": ""}]}),
+        ("stdout", {"program": ["cat", "/srv/me/a"], "cases": [{"expected": ""}]}),
         ("files", {"required": ["a"], "forbidden": ["~/old"]}),
         ("files", {"required": ["$HOME/a"]}),
         ("outside", {"path": "a.txt"}),

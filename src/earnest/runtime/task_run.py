@@ -254,16 +254,7 @@ class TaskRuns:
             executor=minds.executor,
             hands=hands,
             confirming=approvals,
-            judge=WorkspaceJudge(
-                book=book,
-                verifier=services.verifier,
-                workspace=workspace,
-                base_folder=order.folder,
-                inputs=mounts,
-                bases=edit_bases(order.edits, workspace),
-                mind=minds.judge,
-                outside=Outside(home=services.user_home, hidden=(services.home,)) if services.user_home else None,
-            ),
+            judge=self._judge(order, book, workspace, mounts, minds),
             models=minds.models,
             reality=Lookout(order, workspace, services.user_home, attended=services.person is not None),
             last_words=minds.last_words,
@@ -272,6 +263,21 @@ class TaskRuns:
             limits=services.limits,
         )
         return run, workspace
+
+    def _judge(
+        self, order: Order, book: RunBook, workspace: Workspace, mounts: tuple[Mount, ...], minds: Minds
+    ) -> WorkspaceJudge:
+        services = self._services
+        return WorkspaceJudge(
+            book=book,
+            verifier=services.verifier,
+            workspace=workspace,
+            base_folder=order.folder,
+            inputs=mounts,
+            bases=edit_bases(order.edits, workspace),
+            mind=minds.judge,
+            outside=Outside(home=services.user_home, hidden=(services.home,)) if services.user_home else None,
+        )
 
     async def _minds(self, left: Unfinished, book: RunBook, hands: JournaledHands, around: Surroundings) -> Minds:
         services, order = self._services, left.order

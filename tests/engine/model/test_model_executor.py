@@ -33,6 +33,7 @@ ORDER = SubTask(
 CORRECTION = CorrectionSignal(
     round=1, subtask_id="s1", attempt=1, what_was_wrong=("C1: empty",), what_to_do="write it", failure_class=None
 )
+PATCH = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
 DONE = {"status": "completed", "output": "3 lines"}
 
 
@@ -224,7 +225,8 @@ def test_the_tools_that_a_model_is_told_of_are_those_of_the_toolbox() -> None:
     for offer in offers_of(toolbox.tools.values()):
         names = offer.args["required"]
         assert isinstance(names, list)
-        assert toolbox.faults(offer.name, dict.fromkeys(names, "a")) == []
+        plain = dict.fromkeys(names, "a") | ({"patch": PATCH} if "patch" in names else {})
+        assert toolbox.faults(offer.name, plain) == []
         assert toolbox.faults(offer.name, {}) != []
 
 

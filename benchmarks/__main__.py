@@ -64,6 +64,13 @@ TARGETS = (
         unit="times `cp -a --reflink=auto`",
     ),
     Target(
+        program="prompts",
+        key="ratio",
+        what="request characters of four scripted tasks, to those before tools and files were told once",
+        bound=0.65,
+        unit="times",
+    ),
+    Target(
         program="sandbox",
         key="pass.warm_ratio",
         what="sandboxed `python -I -c pass`, warm",

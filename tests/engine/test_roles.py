@@ -343,11 +343,11 @@ async def test_an_exact_repeat_is_refused_and_the_second_one_ends_the_execution(
     assert "made again after it had been refused" in result.reason
 
 
-async def test_ten_calls_are_enough() -> None:
-    result, calls, _, hands = await execute(each(*(call(n=str(n)) for n in range(12))))
-    assert len(calls) == len(hands.performed) == 10
-    assert (result.status, result.reason) == (Status.FAILED, "more than 10 tool calls in one execution")
-    assert len(result.calls) == 10
+async def test_forty_calls_are_enough() -> None:
+    result, calls, _, hands = await execute(each(*(call(n=str(n)) for n in range(42))))
+    assert len(calls) == len(hands.performed) == 40
+    assert (result.status, result.reason) == (Status.FAILED, "more than 40 tool calls in one execution")
+    assert len(result.calls) == 40
 
 
 async def test_a_mind_that_swallows_its_end_gains_nothing() -> None:
@@ -366,10 +366,10 @@ async def test_a_mind_that_swallows_its_end_gains_nothing() -> None:
 
 async def test_calls_side_by_side_have_keys_of_their_own_and_keep_the_limit() -> None:
     async def hasty(tools: GuardedTools) -> None:
-        await asyncio.gather(*(tools.call(call(n=str(n))) for n in range(12)), return_exceptions=True)
+        await asyncio.gather(*(tools.call(call(n=str(n))) for n in range(42)), return_exceptions=True)
 
     result, calls, _, _ = await execute(hasty)
-    assert len({one.key for one in calls}) == len(calls) == 10
+    assert len({one.key for one in calls}) == len(calls) == 40
     assert result.status is Status.FAILED
 
 

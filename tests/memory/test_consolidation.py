@@ -83,9 +83,18 @@ def test_what_a_user_had_remembered_is_neither_replaced_nor_lowered() -> None:
 
 @pytest.mark.parametrize(
     ("sigma", "decision", "fallen"),
-    [(1.0, -0.1, True), (1.0, 0.0, False), (1.0, 0.1, False), (-1.0, 0.1, True), (-1.0, 0.0, False), (-1.0, -3, False)],
+    [
+        (1.0, -3.1, True),
+        (1.0, -1.0, False),
+        (1.0, 0.1, False),
+        (-1.0, 3.1, True),
+        (-1.0, 1.0, False),
+        (-1.0, -3, False),
+    ],
 )
-def test_a_rule_falls_only_when_experience_has_the_other_sign(sigma: float, decision: float, fallen: bool) -> None:
+def test_a_rule_falls_only_when_experience_outweighs_what_it_was_made_of(
+    sigma: float, decision: float, fallen: bool
+) -> None:
     """By the sign of decision alone, every constraint would fall at once."""
     assert has_fallen(a_rule(sigma), Potentials(attention=1.0, decision=decision)) is fallen
 

@@ -239,13 +239,13 @@ async def test_what_follows_a_failed_subtask_is_not_run(tmp_path: Path) -> None:
 async def test_what_is_blocked_is_refused_by_code_in_the_plan_and_in_the_call(tmp_path: Path) -> None:
     def plans(request: Request) -> Reply:
         """Whatever it was told, it wants the same again, until its draft is turned down."""
-        wants: list[JsonValue] = [] if "turned down" in request.prompt else [{"tool": "shell:sed"}]
+        wants: list[JsonValue] = [] if "turned down" in request.prompt else [{"tool": "shell:tac"}]
         return planned(subtask("a.txt", uses=wants))
 
-    script = {**MACHINE_CHECKED, "planner": plans, "executor": _takes_sed, "graceful": fails(400)}
+    script = {**MACHINE_CHECKED, "planner": plans, "executor": _takes_tac, "graceful": fails(400)}
     found, server = await worked(tmp_path, script)
     planning = [request.prompt for request in server.chats if request.prompt_name == "planner"]
-    assert any("uses the blocked tool shell:sed" in prompt for prompt in planning), "the draft came back"
+    assert any("uses the blocked tool shell:tac" in prompt for prompt in planning), "the draft came back"
     codes = [one.record.failure.code for one in said(found, ToolCalled) if one.record.failure]  # type: ignore[attr-defined]
     assert {"blocked_tool", "exit_code"} >= set(codes) >= {"blocked_tool"}
     assert found.result.directive is State.ABANDON
@@ -411,18 +411,18 @@ async def test_a_greeting_costs_one_call(tmp_path: Path) -> None:
     assert len(server.chats) == 1
 
 
-def _takes_sed(request: Request) -> Reply:
+def _takes_tac(request: Request) -> Reply:
     """A wrong command, once an execution, and a claim."""
-    return done("sed did it") if "} failed, " in request.prompt.rpartition("Begin.")[2] else shell("sed 's/x/y' a.txt")
+    return done("tac did it") if "\nfailed, " in request.prompt.rpartition("Begin.")[2] else shell("tac --wrong a.txt")
 
 
 def _plans_by_memory(request: Request) -> Reply:
-    """A planner that takes sed, unless memory says how that went."""
-    return planned(subtask("a.txt", context="use the writer" if "shell:sed failed on" in request.prompt else "use sed"))
+    """A planner that takes tac, unless memory says how that went."""
+    return planned(subtask("a.txt", context="use the writer" if "shell:tac failed on" in request.prompt else "use tac"))
 
 
 def _works_as_planned(request: Request) -> Reply:
-    return _writes_what_it_is_told(request) if "use the writer" in request.prompt else _takes_sed(request)
+    return _writes_what_it_is_told(request) if "use the writer" in request.prompt else _takes_tac(request)
 
 
 async def test_the_second_task_takes_another_way_because_of_the_first(tmp_path: Path) -> None:
@@ -443,5 +443,5 @@ async def test_the_second_task_takes_another_way_because_of_the_first(tmp_path: 
             results.append((await asyncio.wait_for(platform.runs.work(run_id), 60)).directive)
             await platform.memory.flush()
             first = next(request.prompt for request in server.chats[begun:] if request.prompt_name == "executor")
-            ways.append("writer" if "use the writer" in first else "sed")
-    assert (ways, results) == (["sed", "writer"], [State.ABANDON, State.ACCEPT])
+            ways.append("writer" if "use the writer" in first else "tac")
+    assert (ways, results) == (["tac", "writer"], [State.ABANDON, State.ACCEPT])

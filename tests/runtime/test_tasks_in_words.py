@@ -46,12 +46,12 @@ async def test_a_task_whose_criteria_machines_check_takes_three_passes(tmp_path:
         assert usage.cost_micro == sum(PRICE.cost_micro(one.prompt_tokens, one.completion_tokens) for one in told)
 
 
-async def test_a_task_that_models_judge_takes_five_passes(tmp_path: Path) -> None:
+async def test_a_task_that_models_judge_takes_four_passes(tmp_path: Path) -> None:
     script = {**MACHINE_CHECKED, "planner": plan("a.txt", judged=True), "judge": met_by("c1")}
     async with ModelServer(by_prompt(**script)) as server:
         worked = await work(tmp_path / "home", server)
         assert worked.result.directive is State.ACCEPT, worked.result
-        assert (worked.result.usage.passes, worked.result.usage.model_calls) == (5, 6)
+        assert (worked.result.usage.passes, worked.result.usage.model_calls) == (4, 5)
 
 
 async def test_a_persona_is_told_to_those_that_speak_plan_and_work_and_not_to_the_judge(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ async def test_a_correction_adds_two_passes(tmp_path: Path) -> None:
     async with ModelServer(by_prompt(**script)) as server:
         worked = await work(tmp_path / "home", server)
         assert worked.result.directive is State.ACCEPT, worked.result
-        assert worked.result.usage.passes == 7
+        assert worked.result.usage.passes == 6
 
 
 async def test_subtasks_side_by_side_add_no_passes_and_are_counted_to_the_token(tmp_path: Path) -> None:

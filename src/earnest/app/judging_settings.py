@@ -22,6 +22,7 @@ FILE_NAME: Final = "settings.toml"
 TABLES: Final = ("solver", "probes", "judge", "mail", "market", "models", "server", "web")
 LIMITS: Final = {
     "parallel_subtasks": (1, 32),
+    "calls_per_execution": (1, 200),
     "silence_s": (5, 3_600),
     "sandbox_slots": (1, 64),
     "audit_report_s": (10, 86_400),

@@ -158,7 +158,11 @@ async def open_sandbox_in(stack: contextlib.AsyncExitStack, settings: Settings, 
 
 
 def _limits(settings: Settings) -> RunLimits:
-    return RunLimits(parallel_subtasks=settings.parallel_subtasks, silence_ms=settings.silence_s * 1000)
+    return RunLimits(
+        parallel_subtasks=settings.parallel_subtasks,
+        calls_per_execution=settings.calls_per_execution,
+        silence_ms=settings.silence_s * 1000,
+    )
 
 
 def _redaction(settings: Settings) -> Redaction:

@@ -17,6 +17,7 @@ NEXT_MOVES: Final[dict[Cause, tuple[str, ...]]] = {
     Cause.UNCLEAR: ("find out why the criteria could not be judged: `earnest doctor`",),
     Cause.PLANNING: ("look at the reasons: the plan broke the rules twice",),
     Cause.UNANSWERED: ("look whether the model's endpoint answers: `earnest doctor`", "try a stronger model"),
+    Cause.IMPOSSIBLE: ("provide what is missing, or name another, and start again",),
     Cause.LAW_1: ("confirm the named action, or leave it out",),
     Cause.UNKNOWN_EFFECT: ("give the step a `look` command, which tells whether it happened",),
     Cause.SILENCE: ("look at `earnest audit tail` for the last message",),

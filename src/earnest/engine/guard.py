@@ -43,7 +43,7 @@ class Guard:
         return f"r{self._order.round}/{self._order.subtask.id}/a{self._attempt}/"
 
     async def call(self, call: ToolCall, look: str | None = None) -> ToolRecord:
-        """Perform the call, or record what refused it.
+        """Perform the call, or record what refused it. Once something has changed, a call is no repeat.
 
         Raises `ExecutionOver` for one call more than the limit, for the same call once more after a refusal, and for
         whatever comes after that: a mind that swallows it gains nothing.
@@ -66,6 +66,8 @@ class Guard:
             record=record,
         )
         self.calls.append(told.key)
+        if record.changed:
+            self._made.clear()
         self._run.post.send(Role.R3, told.key, told, self._cause)
         return record
 

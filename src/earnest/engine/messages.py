@@ -101,6 +101,8 @@ class TaskSpec:
     scope: str | None = None
     deadline: str | None = None
     reply: str = ""
+    needs: tuple[str, ...] = ()
+    """What the request takes as given: files and programs by the names that the user gave them, and `network`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,11 +167,15 @@ class PlanReady:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningFailed:
-    """No plan for this round: everything was tried (`exhausted`), or what was drafted broke the rules."""
+    """No plan for this round: everything was tried (`exhausted`), or what was drafted broke the rules.
+
+    `impossible` says what is missing, once it was looked for and not found.
+    """
 
     round: int
     reasons: tuple[str, ...]
     exhausted: bool
+    impossible: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +216,10 @@ class ToolCalled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionResult:
-    """R3's assertion about its own work. `calls` are keys of the records that R4a believes instead."""
+    """R3's assertion about its own work. `calls` are keys of the records that R4a believes instead.
+
+    `impossible` is no assertion: it says what was looked for and not found.
+    """
 
     round: int
     subtask_id: str
@@ -219,6 +228,7 @@ class ExecutionResult:
     output: str
     calls: tuple[str, ...]
     reason: str = ""
+    impossible: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

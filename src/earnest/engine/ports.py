@@ -10,6 +10,7 @@ from earnest.effects.llm.api import Message
 from earnest.effects.tools.failures import ToolFailure
 from earnest.effects.tools.record import ToolCall, ToolRecord
 from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
+from earnest.engine.impossibility import Claim
 from earnest.engine.messages import (
     CorrectionSignal,
     FinalResult,
@@ -232,8 +233,11 @@ class Planner(Protocol):
         """What to ask memory before planning."""
         ...
 
-    async def plan(self, context: PlanningContext, model: RoleModel) -> PlanReady | PlanningFailed:
-        """A plan for the round, or why there is none. The round and the number of corrections are set by R2 itself."""
+    async def plan(self, context: PlanningContext, model: RoleModel) -> PlanReady | PlanningFailed | Claim:
+        """A plan for the round, why there is none, or that none can be: the claim is looked into, and if it is not true
+
+        the planner is asked again, with that as an objection. Round and number of corrections are set by R2 itself.
+        """
         ...
 
 
@@ -252,6 +256,7 @@ class Assertion:
     status: Status
     output: str
     reason: str = ""
+    impossible: Claim | None = None
 
 
 class Executor(Protocol):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from earnest.engine.confirming import Nobody
 from earnest.engine.gradient.cascade import Cause
 from earnest.engine.gradient.constants import Constants, Tuning, tuned
+from earnest.engine.impossibility import Reality, Unbelieving
 from earnest.engine.messages import FinalResult, Role, StopRequested
 from earnest.engine.ports import (
     BudgetSpent,
@@ -32,7 +33,7 @@ class RunLimits:
     """Bounds of one run."""
 
     parallel_subtasks: int = 4
-    calls_per_execution: int = 10
+    calls_per_execution: int = 40
     silence_ms: int = 120_000
     """How long a run may say nothing while no effect is in flight."""
 
@@ -54,6 +55,7 @@ class Run:
     """By task class."""
     limits: RunLimits = field(default_factory=RunLimits)
     confirming: Confirming = field(default_factory=Nobody)
+    reality: Reality = field(default_factory=Unbelieving)
     result: asyncio.Future[FinalResult] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     effects_in_flight: int = 0
     stopping: bool = False

@@ -120,11 +120,12 @@ def consolidated(cluster: Cluster, words: Distilled, now_ms: int) -> Revision:
 
 
 def has_fallen(rule: Megram, potentials: Potentials) -> bool:
-    """Trust bankruptcy: what was seen since speaks against it, sigma of the rule times M_dec < 0.
+    """Trust bankruptcy: sigma of the rule times M_dec < 0; M_dec holds the rule's own weight and what was seen since.
 
-    Only what the dreamer made falls by itself; what a user had remembered is for the user to take back.
+    A rule was made of at least DECISION_RIPE and does not decay. Only what the dreamer made falls by itself; what a
+    user had remembered is for the user to take back.
     """
-    return rule.agent == DREAMER and rule.sigma * potentials.decision < -TOLERANCE
+    return rule.agent == DREAMER and rule.sigma * potentials.decision + DECISION_RIPE < -TOLERANCE
 
 
 def demoted(rule: Megram) -> Megram:

@@ -53,21 +53,26 @@ def put(tx: Writing, megram: Megram) -> bool:
     for row in _rows(megram):
         tx.put(row, reference)
     if megram.level in EVENTS:
-        by = json.dumps([megram.space, megram.entity, megram.id]).encode()
-        tx.put(keys.stirred(megram.space, megram.entity), by)
+        _stir(tx, megram, megram.id)
     _count(tx, megram.level, 1)
     _weigh_in(tx, megram)
     return True
 
 
+def _stir(tx: Writing, megram: Megram, by: str) -> None:
+    """Have the dreamer look at the pair again."""
+    tx.put(keys.stirred(megram.space, megram.entity), json.dumps([megram.space, megram.entity, by]).encode())
+
+
 def recall(tx: Writing, megram_id: str, now_ms: int) -> bool:
-    """Count its age from `now_ms`, if that is later; whether anything changed."""
+    """Count its age from `now_ms`, if that is later; whether anything changed. It stirs its pair."""
     megram = get(tx, megram_id)
     at_ms = min(now_ms, INSTANT_MS_MAX)
     if megram is None or at_ms <= megram.renewed_at_ms:
         return False
     _weigh_out(tx, megram)
     _weigh_in(tx, replace(megram, last_recalled_at_ms=at_ms))
+    _stir(tx, megram, f"{megram.id}@{at_ms}")
     return True
 
 

@@ -269,7 +269,7 @@ class JournaledHands:
 
     def _place(self, stage: Stage) -> Place:
         sandbox = OverLayers(self._sandbox, stage, self._workspace) if stage.lowers else self._sandbox
-        return Place(folder=stage.folder, sandbox=sandbox, stage=stage, inputs=self._inputs)
+        return Place(folder=stage.folder, sandbox=sandbox, stage=stage, inputs=self._inputs, home=self._home)
 
 
 def wanted_paths(told: Sequence[str], home: Path) -> tuple[Path, ...]:

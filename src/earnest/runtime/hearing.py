@@ -34,6 +34,12 @@ class Hearing:
         self._inputs = inputs
         self._texts: dict[str, FileText] = {}
 
+    def about(self, criteria: Sequence[Criterion]) -> "Hearing | None":
+        """The same for these criteria alone; None if there are none."""
+        other = Hearing(self._mind, criteria, self._calls, self._inputs)
+        other._texts = self._texts
+        return other if criteria else None
+
     def take_in(self, snapshot: Snapshot) -> None:
         """Read the files that successful calls changed and that are text, as far as they fit. Raises `Broken`."""
         changed = {change.path for call in self._calls if call.ok for change in call.changed}

@@ -1,12 +1,14 @@
 """A run's judge: it takes the workspace in, lets checks and a model decide, and remembers what was decided."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from pydantic import TypeAdapter
 
 from earnest.contracts.criterion import Criterion
+from earnest.effects.outside import Outside
 from earnest.effects.sandbox.api import Mount
 from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.staging import Workspace
@@ -16,7 +18,7 @@ from earnest.foundation.errors import Broken
 from earnest.runtime.run_book import RunBook
 from earnest.verification.plugin import Base, Promise
 from earnest.verification.service import Verifier
-from earnest.verification.verdict import Cause, CriterionVerdict, Verdict
+from earnest.verification.verdict import Answer, Cause, CriterionVerdict, Verdict
 
 if TYPE_CHECKING:
     from earnest.engine.model.judge import ModelJudge
@@ -41,6 +43,7 @@ class WorkspaceJudge:
         inputs: tuple[Mount, ...],
         bases: Mapping[str, Base] | None = None,
         mind: "ModelJudge | None" = None,
+        outside: Outside | None = None,
     ) -> None:
         self._book = book
         self._verifier = verifier
@@ -49,7 +52,9 @@ class WorkspaceJudge:
         self._inputs = inputs
         self._bases = bases or {}
         self._mind = mind
+        self._outside = outside
         self._earlier: dict[str, tuple[ToolRecord, ...]] = {}
+        self._heard: list[_Heard] = []
 
     async def judge(
         self, key: str, criteria: Sequence[Criterion], calls: Sequence[ToolRecord], *, output: str, model: RoleModel
@@ -61,12 +66,15 @@ class WorkspaceJudge:
         if not criteria:
             return ()
         unchecked = [criterion for criterion in criteria if criterion.check is None]
-        hearing = self._hearing(unchecked, self._all_calls(key, calls))
+        everything = self._all_calls(key, calls)
+        hearing = self._hearing(unchecked, everything)
         decided = self._book.outcome(key)
         if decided is not None:
-            if hearing and decided["snapshot"]:
-                await hearing.opinions(output, model)
-            return _VERDICTS.validate_python(decided["verdicts"])
+            snapshot, kept = str(decided["snapshot"]), _VERDICTS.validate_python(decided["verdicts"])
+            if hearing and snapshot and (open_ones := hearing.about(self._unheard(unchecked, everything, snapshot))):
+                await open_ones.opinions(output, model)
+            self._heard.append(_Heard(everything, snapshot, _by_text(unchecked, kept)))
+            return kept
         async with self._workspace.held() as seen:
             verdict = await self._verifier.verify(
                 criteria,
@@ -77,6 +85,7 @@ class WorkspaceJudge:
                 trusted_workspace=True,
                 calls=calls,
                 promise=Promise(origin=self._book.run_id),
+                outside=self._outside,
                 keep=(lambda snapshot, _: hearing.take_in(snapshot)) if hearing else None,
                 seen=seen,
             )
@@ -84,9 +93,23 @@ class WorkspaceJudge:
         if not verdict.snapshot and verdicts[0].cause is Cause.VERIFIER:  # which says nothing about the work
             raise Broken(verdicts[0].reason)
         if hearing and verdict.snapshot:
-            verdicts = _merged(verdicts, await hearing.verdicts(output, model))
+            known = self._known(everything, verdict.snapshot)
+            verdicts = _merged(verdicts, (replace(known[c.text], id=c.id) for c in unchecked if c.text in known))
+            if open_ones := hearing.about(self._unheard(unchecked, everything, verdict.snapshot)):
+                verdicts = _merged(verdicts, await open_ones.verdicts(output, model))
+        self._heard.append(_Heard(everything, verdict.snapshot, _by_text(unchecked, verdicts)))
         await self._book.conclude(key, _body(verdict, verdicts))
         return verdicts
+
+    def _known(self, calls: tuple[ToolRecord, ...], snapshot: str) -> Mapping[str, CriterionVerdict]:
+        """What a model said of the same work by the same records, by the criterion's text: it is not asked twice."""
+        return next((one.verdicts for one in self._heard[::-1] if (one.calls, one.snapshot) == (calls, snapshot)), {})
+
+    def _unheard(
+        self, criteria: Sequence[Criterion], calls: tuple[ToolRecord, ...], snapshot: str
+    ) -> Sequence[Criterion]:
+        known = self._known(calls, snapshot)
+        return [criterion for criterion in criteria if criterion.text not in known]
 
     def _hearing(self, criteria: Sequence[Criterion], calls: tuple[ToolRecord, ...]) -> "Hearing | None":
         if self._mind is None or not criteria:
@@ -102,6 +125,21 @@ class WorkspaceJudge:
             return tuple(calls)
         self._earlier[work] = (*self._earlier.get(work, ()), *calls)
         return self._earlier[work]
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """One judgement: what it rested on, and what was said of criteria without a check."""
+
+    calls: tuple[ToolRecord, ...]
+    snapshot: str
+    verdicts: Mapping[str, CriterionVerdict]
+
+
+def _by_text(criteria: Sequence[Criterion], verdicts: Iterable[CriterionVerdict]) -> dict[str, CriterionVerdict]:
+    """What could be told; an answer that failed for want of a judge is asked for again."""
+    given = {verdict.id: verdict for verdict in verdicts if verdict.answer is not Answer.UNCLEAR}
+    return {criterion.text: given[criterion.id] for criterion in criteria if criterion.id in given}
 
 
 def _merged(verdicts: Sequence[CriterionVerdict], judged: Iterable[CriterionVerdict]) -> tuple[CriterionVerdict, ...]:

@@ -12,6 +12,7 @@ from earnest.engine.model.judge import ModelJudge
 from earnest.engine.model.offers import Offer
 from earnest.engine.model.perceiver import ModelPerceiver
 from earnest.engine.model.planner import ModelPlanner
+from earnest.engine.picture import Look
 from earnest.engine.ports import Clarifier, Executor, Models
 from earnest.runtime.minds import Minds
 from earnest.runtime.order import Grants
@@ -42,6 +43,7 @@ def model_minds(
     check_faults: CheckFaults,
     clarifier: Clarifier | None,
     persona: str,
+    look: Look,
     executor: Executor | None = None,
 ) -> Minds:
     """They ask models. `today` is the ISO date on which the run began, in every process that works it.
@@ -51,10 +53,10 @@ def model_minds(
     """
     offers = offers_of(tools)
     return Minds(
-        perceiver=ModelPerceiver(today=today, clarifier=clarifier, persona=persona),
-        planner=ModelPlanner(today=today, offers=offers, check_faults=check_faults, persona=persona),
-        executor=executor or ModelExecutor(offers=offers, calls_max=calls_max, persona=persona),
-        judge=ModelJudge(today=today),
+        perceiver=ModelPerceiver(today=today, clarifier=clarifier, persona=persona, look=look),
+        planner=ModelPlanner(today=today, offers=offers, check_faults=check_faults, persona=persona, look=look),
+        executor=executor or ModelExecutor(offers=offers, calls_max=calls_max, persona=persona, look=look),
+        judge=ModelJudge(today=today, look=look),
         models=models,
         last_words=partial(last_words, persona=persona),
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from earnest.effects.bus.api import Bus
 from earnest.effects.clock import Chance, Clock
 from earnest.effects.edits.taking import EDIT_LIMITS
+from earnest.effects.outside import Outside
 from earnest.effects.sandbox.api import Mount, Sandbox
 from earnest.effects.storage.database import Database
 from earnest.effects.storage.reader import Reader
@@ -32,6 +33,7 @@ from earnest.runtime.approvals import Approvals, Person
 from earnest.runtime.clarifications import Clarifications
 from earnest.runtime.edits.taking import TAKEN, edit_bases, history_mounts, take_in_edits
 from earnest.runtime.hands import JournaledHands
+from earnest.runtime.impossibility import Lookout
 from earnest.runtime.inputs import refuse_private
 from earnest.runtime.judge import WorkspaceJudge
 from earnest.runtime.layers import laying
@@ -41,6 +43,7 @@ from earnest.runtime.programs import program_minds
 from earnest.runtime.recall import MemoryRecall
 from earnest.runtime.redaction import Redaction
 from earnest.runtime.run_book import Kept, RunBook, read_kept
+from earnest.runtime.surroundings import Surroundings
 from earnest.runtime.telling import Untold, marker_of, untold, waiting_run
 from earnest.runtime.unknown_effects import Decision, UnknownEffect, decide, open_effect
 from earnest.verification.service import Verifier
@@ -245,7 +248,7 @@ class TaskRuns:
             home=services.user_home,
         )
         await hands.recover(kept.outcomes, kept.intents)
-        minds = await self._minds(left, book, hands)
+        minds = await self._minds(left, book, hands, Surroundings(order, workspace, services.user_home))
         budget = order.request.budget
         run = Run(
             post=Post(run_id=run_id, bus=services.bus, clock=services.clock, kept=book, pauses=pauses),
@@ -254,16 +257,9 @@ class TaskRuns:
             executor=minds.executor,
             hands=hands,
             confirming=approvals,
-            judge=WorkspaceJudge(
-                book=book,
-                verifier=services.verifier,
-                workspace=workspace,
-                base_folder=order.folder,
-                inputs=mounts,
-                bases=edit_bases(order.edits, workspace),
-                mind=minds.judge,
-            ),
+            judge=self._judge(order, book, workspace, mounts, minds),
             models=minds.models,
+            reality=Lookout(order, workspace, services.user_home, attended=services.person is not None),
             last_words=minds.last_words,
             tuning=services.tuning,
             constants=replace(services.constants, time_budget_ms=budget.time_ms, max_replans=order.replans),
@@ -271,7 +267,22 @@ class TaskRuns:
         )
         return run, workspace
 
-    async def _minds(self, left: Unfinished, book: RunBook, hands: JournaledHands) -> Minds:
+    def _judge(
+        self, order: Order, book: RunBook, workspace: Workspace, mounts: tuple[Mount, ...], minds: Minds
+    ) -> WorkspaceJudge:
+        services = self._services
+        return WorkspaceJudge(
+            book=book,
+            verifier=services.verifier,
+            workspace=workspace,
+            base_folder=order.folder,
+            inputs=mounts,
+            bases=edit_bases(order.edits, workspace),
+            mind=minds.judge,
+            outside=Outside(home=services.user_home, hidden=(services.home,)) if services.user_home else None,
+        )
+
+    async def _minds(self, left: Unfinished, book: RunBook, hands: JournaledHands, around: Surroundings) -> Minds:
         services, order = self._services, left.order
         if isinstance(order, PlaybookOrder):
             return playbook_minds(order.playbook, hands)
@@ -301,6 +312,7 @@ class TaskRuns:
             clarifier=clarifier if clarifier.has_answers else None,
             check_faults=lambda check: services.verifier.check_faults(check, order.folder),
             persona=services.recall.persona(),
+            look=around.look,
             executor=executor,
         )
 

@@ -1,6 +1,7 @@
 """Which files may a check's config name, and how are they read?"""
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -17,6 +18,19 @@ GLOB_SEGMENTS_MAX: Final = 32
 NAME_BYTES_MAX: Final = 255
 PATH_CHARACTERS_MAX: Final = 1_024
 TEXT_BYTES_MAX: Final = 4 * 1024 * 1024
+_HOMES: Final = frozenset({"~", "$HOME", "${HOME}"})
+_OUTSIDE: Final = re.compile(
+    r"""(?<![\w./~\\-])(~(?=/|$)|\$HOME\b|\$\{HOME\}|/(?:home|root|Users|mnt|media|srv|var|data|Volumes)/[\w.])"""
+)
+"""Where a home, or a place of the user's data, is named in a command."""
+
+
+def outside_fault(text: str) -> str | None:
+    """Why a command would look where a check sees nothing, so that absence there would pass for a fact."""
+    found = _OUTSIDE.search(text)
+    if found is None:
+        return None
+    return f"names {found[1]!r}: a check sees only the work; for what lies outside there is the check kind 'outside'"
 
 
 def path_fault(path: str) -> str | None:
@@ -26,6 +40,8 @@ def path_fault(path: str) -> str | None:
         return f"{path!r} must have no control characters"
     if any(len(part.encode()) > NAME_BYTES_MAX for part in parts):
         return f"{path[:80]!r} has a part of more than {NAME_BYTES_MAX} bytes, which no file is called"
+    if parts[0] in _HOMES:
+        return f"{path!r} names the home, which is outside the work: use the check kind 'outside'"
     if not path or PurePosixPath(path).is_absolute() or any(part in {"", ".", ".."} for part in parts):
         return f"{path!r} must be a relative path without empty parts, '.' and '..'"
     return None

@@ -10,6 +10,7 @@ from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
 from earnest.effects.clock import Chance
 from earnest.effects.llm.api import ChatModel
+from earnest.effects.outside import Outside
 from earnest.effects.probes.api import Probes
 from earnest.effects.sandbox.api import Limits, Mount, Report, Sandbox
 from earnest.effects.tools.record import ToolRecord
@@ -76,6 +77,7 @@ class Subject:
     playbook's inputs, read-only. `trusted_workspace` is True for a user's own playbook only. `calls` are the recorded
     tool calls that led to the work. `criteria` are all that it is judged by, not only the one of this check. `bases`
     are what the edits of a run were before it, by name. Nothing that runs is shown what is `hidden`, wherever it lies.
+    `outside` looks at the user's own files, for a user's own run.
     """
 
     snapshot: Snapshot
@@ -88,6 +90,7 @@ class Subject:
     bases: Mapping[str, Base] = field(default_factory=dict)
     limits: SnapshotLimits | None = None
     hidden: tuple[Path, ...] = ()
+    outside: Outside | None = None
 
 
 class Reviews(Protocol):

@@ -17,7 +17,7 @@ CPU_S: Final = 8
 SIZE_BYTES: Final = 8
 """The length of the number before a request or an answer: how many bytes follow, most significant first."""
 MEMORY_BYTES: Final = 1024 * 1024 * 1024
-PROBLEMS_MAX: Final = 5
+PROBLEMS_MAX: Final = 20
 PROBLEM_CHARACTERS_MAX: Final = 300
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 

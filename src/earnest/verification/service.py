@@ -11,6 +11,7 @@ from typing import Final, TypeAlias, TypeVar
 from earnest.contracts.criterion import CheckSpec, Criterion, check_diagnostics, check_to_json
 from earnest.effects.clock import Clock
 from earnest.effects.edits.taking import EDIT_LIMITS
+from earnest.effects.outside import Outside
 from earnest.effects.probes.api import Probes
 from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Mount, Sandbox, SelfTest
 from earnest.effects.scratch import scratch_beside
@@ -122,6 +123,7 @@ class Verifier:
         calls: Sequence[ToolRecord] = (),
         promise: Promise | None = None,
         hidden: Sequence[Path] = (),
+        outside: Outside | None = None,
         keep: Callable[[Snapshot, Verdict], None] | None = None,
         seen: Seen | None = None,
     ) -> Verdict:
@@ -151,6 +153,7 @@ class Verifier:
                 calls=tuple(calls),
                 promise=promise or Promise(),
                 hidden=tuple(hidden),
+                outside=outside,
             )
             verdict = await self._asked(await self._judged(criteria, subject, taken))
             if keep is not None:

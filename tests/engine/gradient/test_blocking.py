@@ -1,5 +1,6 @@
 """Is what failed blocked, and never so much that nothing is left?"""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,7 +50,18 @@ def test_only_logically_failing_subtasks_contribute_tools_and_approaches() -> No
 
 def test_the_tools_of_all_attempts_are_blamed_in_order_of_use() -> None:
     calls = (call("shell:wc", "shell:find"), call("read_file"), call("shell:wc"))
-    assert blame(ROUND, [Trial(subtask="wrong", calls=calls)], DEFAULT).tools == ("shell:find", "shell:wc", "read_file")
+    assert blame(ROUND, [Trial(subtask="wrong", calls=calls)], DEFAULT).tools == ("shell:find", "shell:wc")
+
+
+@pytest.mark.parametrize(
+    "general",
+    ["shell", "write_file", "edit_file", "shell:bash", "shell:python3.11", "shell:sed", "shell:vi"],
+)
+def test_general_tools_are_never_blamed_for_a_criterion_that_was_not_met(general: str) -> None:
+    trials = [Trial(subtask="wrong", approach="a", calls=(call(general), call("shell:pdftotext")))]
+    blocked = blame(ROUND, trials, DEFAULT)
+    assert blocked.tools == ("shell:pdftotext",)
+    assert blocked.approaches == (TriedApproach(subtask="wrong", approach="a"),)
 
 
 def test_targets_come_from_environmental_calls_of_failing_subtasks() -> None:

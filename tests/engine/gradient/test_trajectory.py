@@ -153,16 +153,16 @@ def test_a_logically_failed_approach_stays_blocked() -> None:
 
 def test_a_tool_that_was_blocked_is_free_again_when_only_it_is_left() -> None:
     first = replace(
-        seen(*[LOGICAL] * 8, tool="shell:python3"),
-        alternatives={"count": (frozenset({"shell:wc"}), frozenset({"shell:python3"}))},
+        seen(*[LOGICAL] * 8, tool="shell:datamash"),
+        alternatives={"count": (frozenset({"shell:wc"}), frozenset({"shell:datamash"}))},
     )
-    second = replace(seen(*[LOGICAL] * 8, tool="shell:wc"), alternatives={"count": (frozenset({"shell:python3"}),)})
+    second = replace(seen(*[LOGICAL] * 8, tool="shell:wc"), alternatives={"count": (frozenset({"shell:datamash"}),)})
     trajectory, rounds = run(first, second)
     assert [current.directive and current.directive.blocked_tools for current in rounds] == [
-        ("shell:python3",),
+        ("shell:datamash",),
         ("shell:wc",),
     ]
-    assert trajectory.blocked.tools == ("shell:wc", "shell:python3")
+    assert trajectory.blocked.tools == ("shell:wc", "shell:datamash")
 
 
 def test_a_subtask_that_kept_its_promise_holds_no_tool_back() -> None:

@@ -33,6 +33,7 @@ ORDER = SubTask(
 CORRECTION = CorrectionSignal(
     round=1, subtask_id="s1", attempt=1, what_was_wrong=("C1: empty",), what_to_do="write it", failure_class=None
 )
+PATCH = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
 DONE = {"status": "completed", "output": "3 lines"}
 
 
@@ -55,9 +56,9 @@ async def test_calls_are_made_in_order_and_their_records_shown_before_the_end_is
     assert said == Assertion(status=Status.COMPLETED, output="3 lines")
     assert [call.tool for call in tools.calls] == ["shell", "read_file"]
     shown = data_in(model.heard())
-    assert 'shell {"command":"wc a > b"} succeeded, exit status 0' in shown["record of call 1"]
-    assert shown["record of call 2"].endswith("output:\ndone\n")
-    assert "You may make 8 more calls." in model.heard()
+    assert shown["record of call 1"] == "succeeded\ndone\n"
+    assert shown["record of call 2"] == "succeeded\ndone\n"
+    assert "You may make 38 more calls." in model.heard()
 
 
 async def test_calls_that_end_the_work_for_certain_take_one_answer() -> None:
@@ -91,19 +92,19 @@ async def test_a_call_carries_what_it_wishes_and_nothing_else() -> None:
 
 
 async def test_no_call_beyond_the_limit_is_made_and_the_model_is_told_to_end() -> None:
-    six = [{"calls": [shell(f"echo {turn} {n}") for n in range(6)]} for turn in range(2)]
-    said, model, tools = await execute(*six, {"done": DONE})
-    assert len(tools.calls) == 10
+    many = [{"calls": [shell(f"echo {turn} {n}") for n in range(21)]} for turn in range(2)]
+    said, model, tools = await execute(*many, {"done": DONE})
+    assert len(tools.calls) == 40
     assert said.status is Status.COMPLETED
     assert "2 of your calls were not made: no call is left." in model.heard()
     assert 'give "done" alone' in model.heard()
 
 
 async def test_a_model_that_never_ends_is_ended() -> None:
-    on_and_on = [{"calls": [shell(f"echo {turn} {n}") for n in range(10)]} for turn in range(4)]
+    on_and_on = [{"calls": [shell(f"echo {turn} {n}") for n in range(40)]} for turn in range(4)]
     said, model, tools = await execute(*on_and_on)
     assert said.status is Status.FAILED
-    assert (len(tools.calls), len(model.asked)) == (10, 4)
+    assert (len(tools.calls), len(model.asked)) == (40, 4)
 
 
 async def test_a_model_that_does_nothing_is_reminded_and_then_ended() -> None:
@@ -125,7 +126,7 @@ async def test_a_model_that_does_nothing_is_reminded_and_then_ended() -> None:
         '{"calls": [{"tool": "shell", "args": ["ls"]}]}',
         '{"calls": [{"tool": "shell", "args": {"command": "ls"}, "grant": true}]}',
         '{"calls": {"tool": "shell"}}',
-        json.dumps({"calls": [shell("x")] * 11}),
+        json.dumps({"calls": [shell("x")] * 41}),
     ],
 )
 async def test_nonsense_fails_the_execution_without_a_call(nonsense: str) -> None:
@@ -147,7 +148,7 @@ async def test_what_others_say_of_their_arguments_is_told_and_never_followed(sai
     model, tools = ScriptedModel({"calls": [call, shell("ls")]}, {"done": DONE}), ScriptedTools()
     assert (await executor.execute(ORDER, None, tools, model)).status is Status.COMPLETED
     assert [made.args for made in tools.calls] == [call["args"], {"command": "ls"}]
-    assert json.dumps(said_of_args) in json.dumps(model.asked[0].schema)
+    assert json.dumps(said_of_args, separators=(",", ":"), sort_keys=True) in model.heard(0)
 
 
 async def test_a_silent_endpoint_fails_the_execution() -> None:
@@ -187,10 +188,10 @@ async def test_the_order_is_told_as_data_with_criteria_prior_outputs_and_what_is
     shown = data_in(model.heard())
     assert shown["subtask"] == "count the lines"
     assert shown["context"] == "in English"
-    assert shown["criteria that the result is judged by"] == "- counts.txt is there"
+    assert shown["criteria that the result is judged by"] == "- C1 counts.txt is there"
     assert shown["output of s0, which was done before"] == "from before"
     assert shown["forbidden, such calls are refused"] == "- the tool shell:curl\n- read_file on b.txt"
-    assert "You may make 10 calls." in model.heard()
+    assert "You may make 40 calls." in model.heard()
 
 
 async def test_a_retry_is_told_what_was_wrong_and_what_was_tried() -> None:
@@ -224,7 +225,8 @@ def test_the_tools_that_a_model_is_told_of_are_those_of_the_toolbox() -> None:
     for offer in offers_of(toolbox.tools.values()):
         names = offer.args["required"]
         assert isinstance(names, list)
-        assert toolbox.faults(offer.name, dict.fromkeys(names, "a")) == []
+        plain = dict.fromkeys(names, "a") | ({"patch": PATCH} if "patch" in names else {})
+        assert toolbox.faults(offer.name, plain) == []
         assert toolbox.faults(offer.name, {}) != []
 
 

@@ -15,10 +15,10 @@ from earnest.memory.thinking import LAWS, PERSONA_CHARACTERS_MAX
 
 # One line a version: whoever changes a text gives it a new version, so that what was asked can be told from a record.
 TEXTS = {
-    "perceiver@2": "0727539fbc954240",
-    "planner@2": "6674bafde2aa6b4a",
-    "executor@3": "195b5db1ff362cab",
-    "judge@2": "d48de55e35a868b4",
+    "perceiver@3": "926511c13a274bd7",
+    "planner@3": "04974bb1b59525a6",
+    "executor@4": "d4fed88d3ebb54cd",
+    "judge@3": "811820e2b611fb9e",
     "graceful@2": "42103b51a6265c53",
 }
 ATTACKS = (

@@ -17,7 +17,7 @@ class Place:
 
     `inputs` are shown below /work, read-only; their targets are reserved paths of the workspace. Of `limits` the
     call's own timeout replaces wall and CPU time. `writable` is what the call was given leave to write to beyond /work,
-    resolved; it is shown at its own path.
+    resolved; it is shown at its own path. `home` is the user's, which `~` means to a command, read-only.
     """
 
     folder: Path
@@ -25,6 +25,7 @@ class Place:
     stage: Stage | None = None
     inputs: tuple[Mount, ...] = ()
     writable: tuple[Path, ...] = ()
+    home: Path | None = None
     limits: Limits = field(default_factory=Limits)
 
 

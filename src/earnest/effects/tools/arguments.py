@@ -1,6 +1,7 @@
 """What may the arguments of a tool be?"""
 
 import posixpath
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -8,6 +9,11 @@ from earnest.effects.sandbox.api import WORK_DIR
 from earnest.foundation.canonical import JsonObject
 
 PATH_BYTES_MAX: Final = 1_024
+_HOME: Final = re.compile(r"~[\w.-]*(/|$)|(.*/)?(\$HOME\b|\$\{HOME\})", re.ASCII)
+_INSTEAD: Final = (
+    "inputs and edits stand in the workspace under their names; read anything else with the shell, and let a shell "
+    'call that must change it name it in "writes"'
+)
 
 
 def text_faults(args: JsonObject, required: Mapping[str, int]) -> list[str]:
@@ -49,10 +55,17 @@ def path_faults(path: str) -> list[str]:
     """Faults of a path that must lead to something below /work."""
     if not path.strip() or "\0" in path:
         return ["path is empty or holds a NUL"]
+    if names_home(path):
+        return [f"path {path!r} means the home, which is outside the workspace: {_INSTEAD}"]
     place = normal_path(path)
     if place == ".." or place.startswith(("../", "/")):
-        return [f"path {path!r} leads out of {WORK_DIR}"]
+        return [f"path {path!r} leads out of {WORK_DIR}: {_INSTEAD}"]
     return ["path is the workspace itself"] if place == "." else []
+
+
+def names_home(path: str) -> bool:
+    """True if a shell would put somebody's home in the path's place; `./~` is a file of that name."""
+    return _HOME.match(path) is not None
 
 
 def absolute_path_fault(path: str) -> str:

@@ -2,10 +2,11 @@
 
 import asyncio
 import os
-from typing import Final
+import sys
+from typing import ClassVar, Final
 
 from earnest.effects.tools.api import Leave, Place
-from earnest.effects.tools.arguments import PATH_BYTES_MAX, normal_path, path_faults, text, text_faults, texts_schema
+from earnest.effects.tools.arguments import PATH_BYTES_MAX, normal_path, path_faults, text, text_faults
 from earnest.effects.tools.beneath import opened_beneath, root_of
 from earnest.effects.tools.failures import logical, of_os_error
 from earnest.effects.tools.record import RawResult, ToolCall
@@ -15,18 +16,30 @@ READ_BYTES_MAX: Final = 1024 * 1024
 
 
 class ReadFile:
-    """`read_file {path}`: the bytes of a file of at most `READ_BYTES_MAX`, of the workspace or of an input."""
+    """`read_file {path, from?, to?}`: a file of at most `READ_BYTES_MAX`, of the workspace or of an input, as it is.
+
+    With `from` or `to`, the first and last line, only these, each with its number.
+    """
 
     name = "read_file"
-    version = "1"
+    version = "2"
     reads_only = True
     leave = Leave.NONE
-    purpose = "Read one text file."
-    args_schema = texts_schema(path="relative to the workspace")
+    purpose = "Read a text file, or some lines of it with their numbers."
+    args_schema: ClassVar[JsonObject] = {
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "from": {"type": "integer"}, "to": {"type": "integer"}},
+        "required": ["path"],
+        "additionalProperties": False,
+    }
 
     def args_faults(self, args: JsonObject) -> list[str]:
         """See `Tool`."""
-        return text_faults(args, {"path": PATH_BYTES_MAX}) or path_faults(text(args, "path"))
+        lines = {name: args[name] for name in ("from", "to") if name in args}
+        rest = {name: value for name, value in args.items() if name not in lines}
+        faults = text_faults(rest, {"path": PATH_BYTES_MAX}) or path_faults(text(rest, "path"))
+        wrong = [name for name, line in lines.items() if type(line) is not int or line < 1]
+        return faults + [f"{name} must be the number of a line, from 1" for name in wrong]
 
     def tool_ids(self, _args: JsonObject) -> frozenset[str]:
         """See `Tool`."""
@@ -38,7 +51,17 @@ class ReadFile:
 
     async def run(self, call: ToolCall, place: Place) -> RawResult:
         """See `Tool`."""
-        return await asyncio.to_thread(_read, self.target(call.args), place)
+        raw = await asyncio.to_thread(_read, self.target(call.args), place)
+        if raw.failure is not None or not {"from", "to"} & call.args.keys():
+            return raw
+        first, last = call.args.get("from", 1), call.args.get("to", sys.maxsize)
+        assert isinstance(first, int)
+        assert isinstance(last, int)
+        lines = raw.stdout.splitlines(keepends=True)
+        if first > max(1, len(lines)):
+            return RawResult(failure=logical("no_such_line", f"{self.target(call.args)} has {len(lines)} lines"))
+        numbers = range(first, min(last, len(lines)) + 1)
+        return RawResult(stdout=b"".join(b"%d\t%s" % (number, lines[number - 1]) for number in numbers))
 
 
 def _read(path: str, place: Place) -> RawResult:

@@ -22,9 +22,9 @@ _SIZES: Final = {"name": NAME_BYTES_MAX, "text": TEXT_BYTES_MAX, "folder": PATH_
 _SCHEMA: Final[JsonObject] = {
     "type": "object",
     "properties": {
-        "name": {"type": "string", "description": "part of the name, or a pattern such as *.pdf"},
+        "name": {"type": "string", "description": "part of it, or *.pdf"},
         "text": {"type": "string", "description": "a regular expression"},
-        "folder": {"type": "string", "description": "where to begin, such as ~/Documents; else the whole home"},
+        "folder": {"type": "string", "description": "such as ~/Documents"},
     },
     "additionalProperties": False,
 }
@@ -43,8 +43,8 @@ class SearchFiles:
     reads_only = True
     leave = Leave.NONE
     purpose = (
-        "Find files of the user outside the workspace, by name or by a regular expression that a line of them matches; "
-        "read what it finds with the shell. Files of the workspace are found with glob."
+        "Find files of the user outside the workspace, by name or by a pattern that a line of them matches; read what "
+        "it finds with the shell."
     )
     args_schema = _SCHEMA
 
@@ -97,6 +97,8 @@ class SearchFiles:
     def _folder(self, args: JsonObject) -> str:
         """Absolute, in its shortest spelling; `~` is the home, and so is what a relative path begins at."""
         given = str(args.get("folder", ""))
+        for spelt in ("${HOME}", "$HOME"):
+            given = given.replace(spelt, "~", 1) if given.startswith(spelt) else given
         inner = given[1:].lstrip("/") if given == "~" or given.startswith("~/") else given
         return "/" + posixpath.normpath(posixpath.join(self._home, inner)).lstrip("/")
 

@@ -16,6 +16,7 @@ from earnest.foundation.canonical import JsonObject
 
 COMMAND_BYTES_MAX: Final = 64 * 1024
 CUT_SHORT: Final = 128 + SIGPIPE
+_CACHES: Final = ("XDG_CACHE_HOME", "XDG_STATE_HOME", "npm_config_cache", "GOCACHE", "GOPATH")
 CPU_PER_WALL: Final = 4
 """CPU time that a command may use per wall time: a few busy processes at once."""
 
@@ -27,7 +28,7 @@ class Shell:
     version = "1"
     reads_only = False
     leave = Leave.NONE
-    purpose = "Run a command line of bash, with pipefail, in the workspace: whatever the other tools cannot do."
+    purpose = "Run a command line of bash, with pipefail: whatever other tools cannot do."
     args_schema = texts_schema(command="the command line")
 
     def args_faults(self, args: JsonObject) -> list[str]:
@@ -57,6 +58,7 @@ class Shell:
                 mounts=place.inputs
                 + tuple(Mount(source=path, target=str(path), writable=True) for path in place.writable),
                 limits=command_limits(place.limits, call.timeout_ms),
+                environment=_environment(place.home),
                 network=call.network,
             )
         )
@@ -73,6 +75,11 @@ class Shell:
             sandbox=report.sandbox,
             processes=processes,
         )
+
+
+def _environment(home: Path | None) -> dict[str, str]:
+    """`~` is the user's home, which is read-only: what programs keep for themselves there goes elsewhere."""
+    return {} if home is None else {"HOME": str(home), **{name: f"/tmp/{name.lower()}" for name in _CACHES}}  # noqa: S108
 
 
 def _shell() -> tuple[str, ...]:

@@ -8,7 +8,9 @@ from typing import Final
 
 from earnest.effects.clock import Clock
 from earnest.effects.tools.api import Leave, Place, Tool, ToolSource
+from earnest.effects.tools.apply_patch import ApplyPatch
 from earnest.effects.tools.arguments import absolute_path_fault
+from earnest.effects.tools.editing import Delete, EditFile, Move
 from earnest.effects.tools.failures import PASSING_ERRNOS, ToolFailure, environmental, logical, ours
 from earnest.effects.tools.glob import Glob
 from earnest.effects.tools.read_file import ReadFile
@@ -29,7 +31,7 @@ _SPACE_CODES: Final = frozenset({"workspace_too_large", "workspace_too_many_file
 
 def built_in() -> tuple[Tool, ...]:
     """The tools of every toolbox."""
-    return (Glob(), ReadFile(), WriteFile(), Shell())
+    return (Glob(), ReadFile(), EditFile(), ApplyPatch(), WriteFile(), Delete(), Move(), Shell())
 
 
 class Toolbox(Collection[str]):

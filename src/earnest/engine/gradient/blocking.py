@@ -1,14 +1,70 @@
 """Which tools, targets and approaches must the next plan leave alone?"""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.gradient.loss import Judged, implausibility
 from earnest.foundation.failures import FailureClass
 
 _T = TypeVar("_T")
+
+GENERAL_TOOLS: Final = frozenset(
+    {"shell", "read_file", "write_file", "edit_file", "apply_patch", "delete", "move", "glob", "search_files"}
+)
+GENERAL_PROGRAMS: Final = frozenset(
+    [
+        "sh",
+        "bash",
+        "dash",
+        "zsh",
+        "fish",
+        "ksh",
+        "env",
+        "ed",
+        "ex",
+        "sed",
+        "patch",
+        "vi",
+        "vim",
+        "nano",
+        "emacs",
+        "python",
+        "pypy",
+        "node",
+        "deno",
+        "bun",
+        "perl",
+        "ruby",
+        "php",
+        "lua",
+        "Rscript",
+        "java",
+        "cat",
+        "head",
+        "tail",
+        "less",
+        "ls",
+        "cd",
+        "pwd",
+        "echo",
+        "printf",
+        "test",
+        "true",
+        "cp",
+        "mv",
+        "rm",
+        "mkdir",
+        "touch",
+        "grep",
+        "git",
+        "make",
+    ]
+)
+"""Shells, editors, interpreters and what any command line is made of; a version at the end of a name does not count."""
+_VERSION: Final = re.compile(r"[\d.]+$")
 
 Alternatives: TypeAlias = Mapping[str, tuple[frozenset[str], ...]]
 """For each subtask: the tool identities of every approach that was not tried yet, blocked tools or not.
@@ -108,13 +164,19 @@ def logically_failing(judged: Collection[Judged], constants: Constants) -> froze
 def blame(judged: Collection[Judged], trials: Collection[Trial], constants: Constants) -> Blocked:
     """What this round alone speaks against.
 
-    Tools: of all attempts of logically failing subtasks. Targets: of calls that failed for environmental reasons in
-    failing subtasks. Approaches: those that failed logically, even the last one of a subtask; the run then ends.
+    Tools: of all attempts of logically failing subtasks, but for general ones, which any approach needs. Targets: of
+    calls that failed for environmental reasons in failing subtasks. Approaches: those that failed logically, even the
+    last one of a subtask; the run then ends.
     A rejected result of subtasks that all kept their promise blames none of them.
     """
     logical, unmet = logically_failing(judged, constants), failures_of(judged)
     tools = (
-        tool for trial in trials if trial.subtask in logical for call in trial.calls for tool in sorted(call.tools)
+        tool
+        for trial in trials
+        if trial.subtask in logical
+        for call in trial.calls
+        for tool in sorted(call.tools)
+        if not is_general(tool)
     )
     return Blocked(
         tools=_once(tools),
@@ -130,6 +192,12 @@ def blame(judged: Collection[Judged], trials: Collection[Trial], constants: Cons
             if trial.approach is not None and trial.subtask in logical
         ),
     )
+
+
+def is_general(tool: str) -> bool:
+    """True for what works on anything: that a criterion was not met says nothing against it."""
+    kind, _, program = tool.partition(":")
+    return tool in GENERAL_TOOLS or (kind == "shell" and _VERSION.sub("", program) in GENERAL_PROGRAMS)
 
 
 def failed_targets(trial: Trial, failure: FailureClass) -> Iterator[Target]:

@@ -48,6 +48,8 @@ class Cause(StrEnum):
     """No valid plan was made."""
     UNANSWERED = "unanswered"
     """A model that the run cannot do without gave no usable answer."""
+    IMPOSSIBLE = "impossible"
+    """Something that the task takes as given is missing: a role said so, and the runtime looked."""
     LAW_1 = "law_1"
     """The user did not confirm what cannot be undone."""
     UNKNOWN_EFFECT = "unknown_effect"
@@ -246,6 +248,7 @@ _OUTSIDE: Final[Mapping[Cause, str]] = MappingProxyType(
         Cause.EXHAUSTED: "Every approach was tried.",
         Cause.PLANNING: "No valid plan could be made.",
         Cause.UNANSWERED: "A model gave no usable answer.",
+        Cause.IMPOSSIBLE: "It cannot be done.",
         Cause.LAW_1: "It would have taken a step that cannot be undone and was not confirmed (Law 1).",
         Cause.UNKNOWN_EFFECT: "A step outside the workspace was interrupted, and nothing can tell whether it happened.",
         Cause.SILENCE: "The run fell silent.",

@@ -4,24 +4,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from earnest.effects.tools.record import ToolCall, ToolRecord
+from earnest.engine.impossibility import CLAIM_FORM, claim_of
 from earnest.engine.messages import CorrectionSignal, Status, SubTask
-from earnest.engine.model.offers import Offer, call_form, call_schema
-from earnest.engine.model.prompting import Data, listed, persona_parts, prompt, said, told
+from earnest.engine.model.conversation import Exchange, ended, turns_of
+from earnest.engine.model.criterion_telling import told_criterion
+from earnest.engine.model.offers import Offer, args_told, call_form
+from earnest.engine.model.picture_telling import picture_parts
+from earnest.engine.model.prompting import Data, listed, persona_parts, prompt, told
+from earnest.engine.picture import Look, unseen
 from earnest.engine.ports import Assertion, GuardedTools, RoleModel, Unanswered
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.text import head_tail
 
-CALLS_MAX: Final = 10
+CALLS_MAX: Final = 40
 """As the guard's (`RunLimits.calls_per_execution`), so that an execution ends before it is ended."""
 IDLE_ANSWERS_MAX: Final = 2
 """Answers in which nothing is done and nothing ends."""
 TIMEOUT_S: Final = 60
 OUTPUT_CHARACTERS_MAX: Final = 16_000
 LIST_CHARACTERS_MAX: Final = 8_000
-RECORD_CHARACTERS_MAX: Final = 6_000
-ARGS_CHARACTERS_MAX: Final = 600
+ARGS_CHARACTERS_MAX: Final = 300
 MESSAGE_CHARACTERS_MAX: Final = 300
-CHANGES_SHOWN_MAX: Final = 20
 TRIED_SHOWN_MAX: Final = 40
 PRIOR_OUTPUTS_MAX: Final = 20
 
@@ -29,12 +32,14 @@ PRIOR_OUTPUTS_MAX: Final = 20
 class ModelExecutor:
     """The mind of R3, one per run: it remembers what was tried for a subtask, so that no retry forgets it."""
 
-    def __init__(self, *, offers: Sequence[Offer], calls_max: int = CALLS_MAX, persona: str = "") -> None:
+    def __init__(
+        self, *, offers: Sequence[Offer], calls_max: int = CALLS_MAX, persona: str = "", look: Look = unseen
+    ) -> None:
         self._offers = tuple(offers)
         self._persona = persona
         self._calls_max = calls_max
+        self._look = look
         self._form = _answer(call_form(offers), calls_max)
-        self._schema = _answer(call_schema(offers), calls_max)
         self._tried: dict[str, list[str]] = {}
 
     async def execute(
@@ -46,11 +51,13 @@ class ModelExecutor:
         raises ends the execution.
         """
         tried = self._tried.setdefault(order.subtask.id, [])
-        turns = [told(*self._order_parts(order, correction, tried))]
+        opening = told(*self._order_parts(order, correction, tried), *picture_parts(await self._look()), self._begin)
+        exchanges: list[Exchange] = []
         left, idle = self._calls_max, 0
         while idle <= IDLE_ANSWERS_MAX:
+            turns = (opening, *turns_of(exchanges))
             try:
-                answer = await model.ask(prompt("executor").question(self._form, *turns, schema=self._schema))
+                answer = await model.ask(prompt("executor").question(self._form, *turns))
             except Unanswered as error:
                 return Assertion(status=Status.FAILED, output="", reason=f"the model gave no answer: {error}")
             calls, end = _calls(answer), _end(answer)
@@ -60,12 +67,17 @@ class ModelExecutor:
                 tried.append(_in_short(records[-1]))
                 if not records[-1].ok:
                     break
-            left -= len(records)
+            first, left = self._calls_max - left + 1, left - len(records)
             if end is not None and len(records) == len(calls) and all(record.ok for record in records):
                 return end
             idle += not records
-            turns += [said(answer), told(*_progress_parts(calls, records, end, left))]
+            remarks = tuple(_remarks(calls, records, end, left))
+            exchanges.append(Exchange(answer=answer, first=first, records=tuple(records), remarks=remarks))
         return Assertion(status=Status.FAILED, output="", reason="the model neither did anything nor came to an end")
+
+    @property
+    def _begin(self) -> str:
+        return f"You may make {self._calls_max} calls. Begin."
 
     def _order_parts(
         self, order: SubTask, correction: CorrectionSignal | None, tried: Sequence[str]
@@ -75,7 +87,7 @@ class ModelExecutor:
         yield Data(name="subtask", text=subtask.intent)
         if subtask.context:
             yield Data(name="context", text=subtask.context, characters_max=LIST_CHARACTERS_MAX)
-        yield from _list("criteria that the result is judged by", [criterion.text for criterion in subtask.criteria])
+        yield from _list("criteria that the result is judged by", list(map(told_criterion, subtask.criteria)))
         for prior in order.prior_outputs[-PRIOR_OUTPUTS_MAX:]:
             yield Data(name=f"output of {prior.subtask_id}, which was done before", text=prior.output)
         yield from _list("tools, the first that fits is the best", [_offered(offer) for offer in self._offers])
@@ -86,7 +98,6 @@ class ModelExecutor:
             yield "You were sent back: your last work does not meet its criteria. The workspace is as you left it."
             yield from _list("what was wrong", [*correction.what_was_wrong, correction.what_to_do])
         yield from _list("tried before for this subtask, do not repeat what failed", tried[-TRIED_SHOWN_MAX:])
-        yield f"You may make {self._calls_max} calls. Begin."
 
 
 def _answer(call: JsonObject, calls_max: int) -> JsonObject:
@@ -109,6 +120,7 @@ def _answer(call: JsonObject, calls_max: int) -> JsonObject:
                     },
                 ]
             },
+            "impossible": {"anyOf": [{"type": "null"}, CLAIM_FORM]},
         },
         "additionalProperties": False,
     }
@@ -132,6 +144,8 @@ def _call(entry: JsonObject) -> ToolCall:
 
 
 def _end(answer: JsonObject) -> Assertion | None:
+    if claim := claim_of(answer.get("impossible")):
+        return Assertion(status=Status.FAILED, output="", reason=claim.because, impossible=claim)
     match answer.get("done"):
         case {"status": str(status), "output": str(output), **others} if status in {*Status}:
             reason = others.get("reason")
@@ -143,11 +157,9 @@ def _end(answer: JsonObject) -> Assertion | None:
     return None
 
 
-def _progress_parts(
+def _remarks(
     calls: Sequence[ToolCall], records: Sequence[ToolRecord], end: Assertion | None, left: int
-) -> Iterator[str | Data]:
-    for number, record in enumerate(records, start=1):
-        yield Data(name=f"record of call {number}", text=_told_in_full(record), characters_max=RECORD_CHARACTERS_MAX)
+) -> Iterator[str]:
     if len(records) < len(calls):
         why = "one before them failed" if records and not records[-1].ok else "no call is left"
         yield f"{len(calls) - len(records)} of your calls were not made: {why}."
@@ -158,25 +170,13 @@ def _progress_parts(
     yield f"You may make {left} more calls." if left else 'No call is left: give "done" alone.'
 
 
-def _told_in_full(record: ToolRecord) -> str:
-    ending = "" if record.exit_code is None else f", exit status {record.exit_code}"
-    changes = [
-        f"removed {change.path}" if change.digest is None else f"{change.path} ({change.size_bytes} bytes)"
-        for change in record.changed[:CHANGES_SHOWN_MAX]
-    ]
-    changed = f"\nchanged: {', '.join(changes)}" if changes else ""
-    more = f" and {len(record.changed) - CHANGES_SHOWN_MAX} more" if len(record.changed) > CHANGES_SHOWN_MAX else ""
-    return f"{_in_short(record)}{ending}{changed}{more}\noutput:\n{record.output_excerpt}"
-
-
 def _in_short(record: ToolRecord) -> str:
-    failure = record.failure
-    ended = f"failed, {failure.code}: {head_tail(failure.message, MESSAGE_CHARACTERS_MAX)}" if failure else "succeeded"
-    return f"{record.tool} {head_tail(canonical_text(record.args), ARGS_CHARACTERS_MAX)} {ended}"
+    return f"{record.tool} {head_tail(canonical_text(record.args), ARGS_CHARACTERS_MAX)} {ended(record)}"
 
 
 def _offered(offer: Offer) -> str:
-    return f"{offer.name}: {offer.purpose} Arguments: {canonical_text(offer.args)}"
+    """`read_file {path, from?, to?}: …`; arguments that say more than their names are shown as their schema."""
+    return f"{offer.name} {args_told(offer.args)}: {offer.purpose}"
 
 
 def _list(name: str, items: Sequence[str]) -> Iterator[Data]:

@@ -1,8 +1,6 @@
 """Which criteria does a model find met, by which records? Its word is an opinion; `verification.ledger` rules on it."""
 
-import json
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from earnest.contracts.criterion import Criterion
@@ -10,9 +8,11 @@ from earnest.effects.llm.api import Message
 from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.changes import Change
 from earnest.effects.workspace.tree import Kind
+from earnest.engine.model.picture_telling import picture_parts
 from earnest.engine.model.prompting import Data, prompt, told
+from earnest.engine.picture import Look, Picture, unseen
 from earnest.engine.ports import RoleModel, Unanswered
-from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 from earnest.foundation.instants import rfc3339
 from earnest.foundation.text import head_tail
 from earnest.verification.ledger.records import Ledger, call_name
@@ -30,6 +30,8 @@ ARGS_CHARACTERS_MAX: Final = 1_000
 CHANGES_SHOWN_MAX: Final = 30
 FILES_SHOWN_MAX: Final = 20
 FILE_CHARACTERS_MAX: Final = 4_000
+TWICE_CHARACTERS_MIN: Final = 200
+"""Of a file that is not shown again where an argument or output holds it."""
 SAID_CHARACTERS_MAX: Final = 4_000
 _WHOLE: Final = 1_000_000
 """Of data whose parts are bounded one by one."""
@@ -38,8 +40,9 @@ _WHOLE: Final = 1_000_000
 class ModelJudge:
     """The mind of R4a and of R4b for criteria without a check. `today` is the ISO date on which the run began."""
 
-    def __init__(self, *, today: str) -> None:
+    def __init__(self, *, today: str, look: Look = unseen) -> None:
         self._today = today
+        self._look = look
 
     async def opinions(
         self, criteria: Sequence[Criterion], ledger: Ledger, output: str, model: RoleModel
@@ -49,19 +52,21 @@ class ModelJudge:
         Raises `Unanswered` for anything but the one form asked for: exact ids in order, true or false, texts in bounds.
         """
         ids = [criterion.id for criterion in criteria]
-        answer = await model.ask(prompt("judge").question(_schema(ids), self._told(criteria, ledger, output)))
+        asked = self._told(criteria, ledger, output, await self._look())
+        answer = await model.ask(prompt("judge").question(_schema(ids), asked))
         entries = answer.get("criteria")
         if not isinstance(entries, Sequence) or isinstance(entries, str) or len(entries) != len(criteria):
             raise _not_of_the_form(f"it does not have one entry for each of {len(criteria)} criteria")
         return tuple(_opinion(criterion, entry) for criterion, entry in zip(criteria, entries, strict=True))
 
-    def _told(self, criteria: Sequence[Criterion], ledger: Ledger, output: str) -> Message:
-        asked = [{"id": criterion.id, "text": criterion.text} for criterion in criteria]
+    def _told(self, criteria: Sequence[Criterion], ledger: Ledger, output: str, picture: Picture) -> Message:
+        asked = [canonical_text({"id": criterion.id, "text": criterion.text}) for criterion in criteria]
         return told(
             f"Today is {self._today}.",
-            Data(name="criteria", text=_json(asked), characters_max=_WHOLE),
-            Data(name="records", text=_json(_records(ledger)), characters_max=_WHOLE),
-            Data(name="files", text=_json(_files(ledger)), characters_max=_WHOLE),
+            *picture_parts(picture),
+            Data(name="criteria", text="\n".join(asked), characters_max=_WHOLE),
+            *_records(ledger),
+            *_files(ledger),
             Data(name="what the executor says", text=output, characters_max=SAID_CHARACTERS_MAX),
             "Judge each criterion now.",
         )
@@ -114,29 +119,30 @@ def _not_of_the_form(reason: str) -> Unanswered:
     return Unanswered(f"the judge's answer does not count: {reason}")
 
 
-def _records(ledger: Ledger) -> list[JsonObject]:
-    """The newest calls; of earlier ones only that they are left out."""
+def _records(ledger: Ledger) -> Iterator[Data]:
+    """The newest calls, each between fences of its own; of earlier ones only that they are left out."""
     first = max(0, len(ledger.calls) - CALLS_SHOWN_MAX)
     shown = ledger.calls[first:]
     share = min(OUTPUT_CHARACTERS_MAX, max(OUTPUT_CHARACTERS_MIN, RECORDS_CHARACTERS // max(1, len(shown))))
-    records = [_record(call_name(at), record, share) for at, record in enumerate(shown, start=first)]
-    return [{"left out": f"{first} earlier calls"}, *records] if first else records
+    known = {text: path for path, (_, text) in _left(ledger).items() if len(text) >= TWICE_CHARACTERS_MIN}
+    if first:
+        yield Data(name="left out", text=f"{first} earlier calls")
+    for at, record in enumerate(shown, start=first):
+        lines = _record_lines(record, known, share)
+        yield Data(name=f"record {call_name(at)}", text="\n".join(lines), characters_max=_WHOLE)
 
 
-def _record(name: str, record: ToolRecord, share: int) -> JsonObject:
+def _record_lines(record: ToolRecord, known: Mapping[str, str], share: int) -> Iterator[str]:
+    """What we know of the call stands before what it put out, where no output can follow it."""
+    args = {name: _once(value, known) if isinstance(value, str) else value for name, value in record.args.items()}
     failure = f"{record.failure.code}: {record.failure.message}" if record.failure else ""
-    return {
-        "call": name,
-        "tool": record.tool,
-        "arguments": head_tail(_json(dict(record.args)), ARGS_CHARACTERS_MAX).splitlines(),
-        "succeeded": record.ok,
-        "exit_status": record.exit_code,
-        "failure": head_tail(failure, ARGS_CHARACTERS_MAX),
-        "started_at": rfc3339(record.started_at_ms),
-        "output": head_tail(record.output_excerpt, share).splitlines(),
-        "changed": [_change(change) for change in record.changed[:CHANGES_SHOWN_MAX]],
-        "changes_not_shown": max(0, len(record.changed) - CHANGES_SHOWN_MAX),
-    }
+    yield f"{record.tool} {head_tail(canonical_text(args), ARGS_CHARACTERS_MAX)}"
+    yield "succeeded" if record.ok else f"failed: {head_tail(canonical_text(failure), ARGS_CHARACTERS_MAX)}"
+    yield f"exit status {record.exit_code}, started {rfc3339(record.started_at_ms)}"
+    if changed := [_change(change) for change in record.changed[:CHANGES_SHOWN_MAX]]:
+        yield f"changed: {canonical_text(changed)}"
+    if record.output_excerpt:
+        yield f"output:\n{head_tail(_once(record.output_excerpt, known), share)}"
 
 
 def _change(change: Change) -> str:
@@ -149,21 +155,22 @@ def _change(change: Change) -> str:
             return f"wrote {change.path} ({change.size_bytes} bytes)"
 
 
-def _files(ledger: Ledger) -> list[JsonObject]:
-    """The files as they are now that the calls left, the newest first."""
-    left: Mapping[str, tuple[str, str]] = {
-        path: (call_name(at), text) for at in range(len(ledger.calls)) for path, text in ledger.written(at)
-    }
+def _once(text: str, known: Mapping[str, str]) -> str:
+    """The text; where it holds a whole file that is shown anyway, its name instead."""
+    for content, path in known.items():
+        if content.strip() and content.strip() in text:
+            text = text.replace(content.strip(), f"[all of the file {canonical_text(path)}, as shown]")
+    return text
+
+
+def _left(ledger: Ledger) -> dict[str, tuple[str, str]]:
+    """The files that calls left, as they are now, each with the call that changed it last; the newest first."""
+    left = {path: (call_name(at), text) for at in range(len(ledger.calls)) for path, text in ledger.written(at)}
     newest = sorted(left, key=lambda path: int(left[path][0][1:]), reverse=True)
-    return [
-        {
-            "path": path,
-            "changed_by": left[path][0],
-            "content": head_tail(left[path][1], FILE_CHARACTERS_MAX).splitlines(),
-        }
-        for path in islice(newest, FILES_SHOWN_MAX)
-    ]
+    return {path: left[path] for path in newest[:FILES_SHOWN_MAX]}
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1)
+def _files(ledger: Ledger) -> Iterator[Data]:
+    for number, (path, (call, text)) in enumerate(_left(ledger).items(), start=1):
+        shown = f"{canonical_text(path)}, changed by {call}\n{head_tail(text, FILE_CHARACTERS_MAX)}"
+        yield Data(name=f"file {number}", text=shown, characters_max=_WHOLE)

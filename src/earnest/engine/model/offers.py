@@ -1,9 +1,9 @@
 """Which tools is a model told of, and how does it call them?"""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,11 +18,6 @@ class Offer:
 def call_form(offers: Iterable[Offer]) -> JsonObject:
     """What a call of one of these tools is held to. Its arguments are checked by the tool, which knows them best."""
     return _call([offer.name for offer in offers], {"type": "object"})
-
-
-def call_schema(offers: Iterable[Offer]) -> JsonObject:
-    """The same as an endpoint is told, which may then give each tool only the arguments that it takes."""
-    return {"anyOf": [_call([offer.name], _args_of(offer)) for offer in offers]}
 
 
 def _call(tools: list[str], args: JsonObject) -> JsonObject:
@@ -40,6 +35,18 @@ def _call(tools: list[str], args: JsonObject) -> JsonObject:
     }
 
 
-def _args_of(offer: Offer) -> JsonObject:
-    """A schema that refers to its own parts only holds where it stands alone: then the tool alone checks."""
-    return {"type": "object"} if b'"$' in canonical_bytes(offer.args) else offer.args
+def args_told(args: JsonObject) -> str:
+    """`{path: relative to the workspace, to?: integer}` for plain arguments, their schema for others."""
+    properties, required = args.get("properties"), args.get("required", ())
+    if not isinstance(properties, Mapping) or not isinstance(required, Sequence):
+        return canonical_text(args)
+    told = [_argument_told(name, said, is_required=name in required) for name, said in properties.items()]
+    return canonical_text(args) if None in told else f"{{{', '.join(filter(None, told))}}}"
+
+
+def _argument_told(name: str, said: JsonValue, *, is_required: bool) -> str | None:
+    match said:
+        case {"type": "string" | "integer" | "boolean" as kind, **rest} if rest.keys() <= {"description"}:
+            what = str(rest.get("description", "")) or kind
+            return f"{name}{'' if is_required else '?'}: {what if kind == 'string' else f'{kind}, {what}'}"
+    return None

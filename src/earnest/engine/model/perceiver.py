@@ -9,7 +9,9 @@ from typing import Final
 from earnest.contracts.playbook import INTENT_CHARACTERS_MAX
 from earnest.effects.llm.api import Message
 from earnest.engine.messages import TaskRequested, TaskSpec
+from earnest.engine.model.picture_telling import picture_parts
 from earnest.engine.model.prompting import Data, persona_parts, prompt, told
+from earnest.engine.picture import Look, Picture, unseen
 from earnest.engine.ports import Clarifier, RoleModel
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes
 from earnest.foundation.names import SLUG_LENGTH_MAX
@@ -17,6 +19,8 @@ from earnest.foundation.text import head_tail
 
 SESSION_TURNS_MAX: Final = 5
 QUESTIONS_MAX: Final = 2
+NEEDS_MAX: Final = 20
+NETWORK: Final = "network"
 REQUEST_CHARACTERS_MAX: Final = 20_000
 TURN_CHARACTERS_MAX: Final = 2_000
 SMALL_TALK_CHARACTERS_MAX: Final = 200
@@ -34,6 +38,7 @@ _SCHEMA: Final[JsonObject] = {
         "task_class": {"type": "string"},
         "scope": {"type": ["string", "null"]},
         "deadline": {"type": ["string", "null"]},
+        "needs": {"type": "array", "items": {"type": "string"}},
         "reply": {"type": "string"},
         "questions": {"type": "array", "items": {"type": "string"}},
     },
@@ -45,22 +50,28 @@ _SCHEMA: Final[JsonObject] = {
 class ModelPerceiver:
     """The mind of R1. `today` is the ISO date on which the run began; without a `clarifier` nothing is asked."""
 
-    def __init__(self, *, today: str, clarifier: Clarifier | None = None, persona: str = "") -> None:
+    def __init__(
+        self, *, today: str, clarifier: Clarifier | None = None, persona: str = "", look: Look = unseen
+    ) -> None:
         self._today = today
+        self._look = look
         self._persona = persona
         self._clarifier = clarifier
 
     async def perceive(self, request: TaskRequested, model: RoleModel) -> TaskSpec:
         """See `Perceiver`. One call of the model, or two if it had questions and there is somebody to answer them."""
-        answer = await model.ask(prompt("perceiver").question(_SCHEMA, self._told(request)))
+        picture = await self._look()
+        answer = await model.ask(prompt("perceiver").question(_SCHEMA, self._told(request, picture)))
         questions = _texts(answer.get("questions"))[:QUESTIONS_MAX]
         if questions and self._clarifier is not None:
             answers = await self._clarifier.ask(questions)
-            told_too = self._told(request, tuple(zip_longest(questions, answers[: len(questions)], fillvalue="")))
+            told_too = self._told(
+                request, picture, tuple(zip_longest(questions, answers[: len(questions)], fillvalue=""))
+            )
             answer = await model.ask(prompt("perceiver").question(_SCHEMA, told_too))
         return _spec(answer, request)
 
-    def _told(self, request: TaskRequested, clarified: Sequence[tuple[str, str]] = ()) -> Message:
+    def _told(self, request: TaskRequested, picture: Picture, clarified: Sequence[tuple[str, str]] = ()) -> Message:
         turns = request.session[-SESSION_TURNS_MAX:]
         may_ask = self._clarifier is not None and not clarified
         return told(
@@ -70,6 +81,7 @@ class ModelPerceiver:
                 Data(name=f"earlier turn {n}", text=t, characters_max=TURN_CHARACTERS_MAX)
                 for n, t in enumerate(turns, 1)
             ),
+            *picture_parts(picture),
             Data(name="request", text=request.raw_input, characters_max=REQUEST_CHARACTERS_MAX),
             *(
                 Data(name="clarified by the user", text=f"{question}\n{answer}", characters_max=TURN_CHARACTERS_MAX)
@@ -91,7 +103,15 @@ def _spec(answer: JsonObject, request: TaskRequested) -> TaskSpec:
         raw_input=raw,
         scope=_cut(_text(answer.get("scope")), TURN_CHARACTERS_MAX) or None,
         deadline=_instant(_text(answer.get("deadline"))),
+        needs=tuple(name for name in _texts(answer.get("needs"))[:NEEDS_MAX] if is_named(name, raw)),
     )
+
+
+def is_named(name: str, request: str) -> bool:
+    """True if the user wrote that name, as a whole; `network` stands for any address or the word itself."""
+    if name == NETWORK:
+        return re.search(r"https?://|www\.|internet|network|online|download", request, re.IGNORECASE) is not None
+    return re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", request) is not None
 
 
 def task_class_of(proposed: str, request: str) -> str:

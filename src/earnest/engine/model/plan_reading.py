@@ -16,6 +16,7 @@ from earnest.contracts.node import Node, node_of
 from earnest.contracts.playbook import INTENT_CHARACTERS_MAX
 from earnest.contracts.reader import Reader
 from earnest.engine.gradient.blocking import Target
+from earnest.engine.impossibility import CLAIM_FORM
 from earnest.engine.messages import PlannedSubTask, PlanReady
 from earnest.engine.ports import PlanningContext
 from earnest.foundation.canonical import JsonObject
@@ -26,7 +27,9 @@ CRITERIA_MAX: Final = 10
 CONTEXT_CHARACTERS_MAX: Final = 8_000
 USES_MAX: Final = 20
 TARGET_CHARACTERS_MAX: Final = 4_000
-CHECK_KINDS: Final = frozenset({"files", "json_schema", "json_list", "md_table", "stdout", "command", "unit_tests"})
+CHECK_KINDS: Final = frozenset(
+    {"files", "json_schema", "json_list", "md_table", "stdout", "command", "unit_tests", "diff", "outside"}
+)
 """What a model may decide criteria by. The others ask people, the judge or the operator's probes."""
 
 _SAID: Final = frozenset({"text", "mode", "check"})
@@ -80,8 +83,8 @@ PLAN_SCHEMA: Final[JsonObject] = {
         "task_criteria": _CRITERIA,
         "subtasks": {"type": "array", "minItems": 1, "maxItems": SUBTASKS_MAX, "items": _SUBTASK},
         "rules": {"type": "array", "items": {"type": "string"}},
+        "impossible": {"anyOf": [{"type": "null"}, CLAIM_FORM]},
     },
-    "required": ["subtasks"],
     "additionalProperties": False,
 }
 
@@ -101,7 +104,7 @@ class PlanReader:
         """
         reader = Reader()
         previous = self.context.previous
-        required, optional = ["subtasks"], ["rules"]
+        required, optional = ["subtasks"], ["rules", "impossible"]
         (required if previous is None else optional).append("task_criteria")
         root = reader.mapping(node_of(answer), required=required, optional=optional)
         task_criteria = previous.task_criteria if previous else self._criteria(reader, root.get("task_criteria"))
@@ -110,6 +113,8 @@ class PlanReader:
         subtasks = tuple(
             self._subtask(reader, node, f"s{number}") for number, node in enumerate(nodes, start=self.first_number)
         )
+        if len(subtasks) == 1 and subtasks[0].id not in self.context.matched:
+            subtasks = (_with_criteria(subtasks[0], task_criteria),)
         carried = self._carried(subtasks)
         if nodes and len(carried) == len(subtasks):
             reader.fault(node_of(answer), "every subtask is kept and has matched, so nothing would change")
@@ -171,6 +176,15 @@ class PlanReader:
             for subtask in subtasks
             if subtask.id in stays and (first_change is None or subtask.sequence <= first_change)
         )
+
+
+def _with_criteria(subtask: PlannedSubTask, task_criteria: Sequence[Criterion]) -> PlannedSubTask:
+    """The only subtask keeps the task's criteria too: who works it is shown them, and they are asked about once."""
+    own = [(criterion.text, criterion.check) for criterion in subtask.criteria]
+    more = [criterion for criterion in task_criteria if (criterion.text, criterion.check) not in own]
+    known = len(subtask.criteria)
+    added = (replace(criterion, id=f"C{number}") for number, criterion in enumerate(more, start=known + 1))
+    return replace(subtask, criteria=(*subtask.criteria, *added))
 
 
 def _keep(node: Node) -> str | None:

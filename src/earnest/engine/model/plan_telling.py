@@ -4,14 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from earnest.contracts.criterion import Criterion, check_to_json
 from earnest.engine.gradient.cascade import State, Urgency
 from earnest.engine.messages import PlanDirective, PlannedSubTask, PlanReady
+from earnest.engine.model.criterion_telling import told_criterion
 from earnest.engine.model.offers import Offer
+from earnest.engine.model.picture_telling import picture_parts
 from earnest.engine.model.prompting import Data, listed
+from earnest.engine.picture import Picture
 from earnest.engine.ports import PlanningContext
 from earnest.engine.recollection import Recollection, Rule
-from earnest.foundation.canonical import canonical_text
 from earnest.memory.megram import RECALL_MAX
 from earnest.memory.potential import Action
 
@@ -41,7 +42,9 @@ LEANINGS: Final[Mapping[Action, str]] = {
 }
 
 
-def planning_parts(context: PlanningContext, offers: Iterable[Offer], today: str) -> Iterator[str | Data]:
+def planning_parts(
+    context: PlanningContext, offers: Iterable[Offer], today: str, picture: Picture
+) -> Iterator[str | Data]:
     """All that the model is shown, in order."""
     spec = context.spec
     yield f"Today is {today}."
@@ -50,6 +53,7 @@ def planning_parts(context: PlanningContext, offers: Iterable[Offer], today: str
     limits = [f"limited to: {spec.scope}"] if spec.scope else []
     limits += [f"to be done by: {spec.deadline}"] if spec.deadline else []
     yield from _list("limits", limits)
+    yield from picture_parts(picture)
     yield from _list("tools of those who do the work", (f"{offer.name}: {offer.purpose}" for offer in offers))
     yield from _memory(context)
     if context.previous is not None and context.directive is not None:
@@ -107,7 +111,7 @@ def _memory(context: PlanningContext) -> Iterator[str | Data]:
 
 def _replan(context: PlanningContext, previous: PlanReady, directive: PlanDirective) -> Iterator[str | Data]:
     yield "The last plan did not reach the goal. Its task criteria stand; plan the subtasks anew. What became of it:"
-    yield from _list("task criteria", map(_criterion, previous.task_criteria))
+    yield from _list("task criteria", map(told_criterion, previous.task_criteria))
     yield from _list("last plan", (_became(subtask, context) for subtask in previous.subtasks))
     yield f"{DIRECTIONS[directive.directive]} {URGENCIES[directive.urgency]}"
     yield from _list(
@@ -125,13 +129,8 @@ def _replan(context: PlanningContext, previous: PlanReady, directive: PlanDirect
 
 def _became(subtask: PlannedSubTask, context: PlanningContext) -> str:
     state = "matched" if subtask.id in context.matched else "failed" if subtask.id in context.failed else "not run"
-    criteria = "; ".join(map(_criterion, subtask.criteria))
+    criteria = "; ".join(map(told_criterion, subtask.criteria))
     return f"{subtask.id} (sequence {subtask.sequence}, {state}): {subtask.intent} Criteria: {criteria}"
-
-
-def _criterion(criterion: Criterion) -> str:
-    check = f" {canonical_text(check_to_json(criterion.check))}" if criterion.check else ""
-    return f"{criterion.id} {criterion.text}{check}"
 
 
 def _cut(text: str) -> str:

@@ -6,11 +6,13 @@ from typing import Final
 
 from earnest.contracts.criterion import CheckFaults
 from earnest.engine.gradient.lessons import SUMMARY
+from earnest.engine.impossibility import Claim, claim_of
 from earnest.engine.messages import Alternatives, PlanningFailed, PlanReady, TaskSpec
 from earnest.engine.model.offers import Offer
 from earnest.engine.model.plan_reading import PLAN_SCHEMA, PlanReader, named_rules
 from earnest.engine.model.plan_telling import leanings, planning_parts, recalled, rules_by_name, turned_down
 from earnest.engine.model.prompting import persona_parts, prompt, said, told
+from earnest.engine.picture import Look, unseen
 from earnest.engine.ports import PlanningContext, RoleModel, Unanswered
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Faulty
@@ -28,8 +30,17 @@ class ModelPlanner:
     `today` is the ISO date on which the run began; `check_faults` says what is wrong with a check of a draft.
     """
 
-    def __init__(self, *, today: str, offers: Sequence[Offer], check_faults: CheckFaults, persona: str = "") -> None:
+    def __init__(
+        self,
+        *,
+        today: str,
+        offers: Sequence[Offer],
+        check_faults: CheckFaults,
+        persona: str = "",
+        look: Look = unseen,
+    ) -> None:
         self._today = today
+        self._look = look
         self._persona = persona
         self._offers = tuple(offers)
         self._check_faults = check_faults
@@ -42,17 +53,22 @@ class ModelPlanner:
         tools = (tool_tag(offer.name) for offer in self._offers)
         return intent, Tag(space=intent.space, entity=SUMMARY), NOTES, *tools
 
-    async def plan(self, context: PlanningContext, model: RoleModel) -> PlanReady | PlanningFailed:
+    async def plan(self, context: PlanningContext, model: RoleModel) -> PlanReady | PlanningFailed | Claim:
         """See `Planner`. A draft goes back once a round, whoever objects; after that there is no plan."""
         objections = context.objections
         if objections and self._sent_back_in == context.round:
             return _failed(context, objections)
-        turns = [told(*persona_parts(self._persona), *planning_parts(context, self._offers, self._today))]
+        picture = await self._look()
+        parts = planning_parts(context, self._offers, self._today, picture)
+        turns = [told(*persona_parts(self._persona), *parts)]
         while True:
             try:
                 answer = await model.ask(prompt("planner").question(PLAN_SCHEMA, *turns))
             except Unanswered as error:
                 return _failed(context, [f"the model gave no plan: {error}"])
+            if claim := claim_of(answer.get("impossible")):
+                self._sent_back_in = context.round if objections else self._sent_back_in
+                return claim
             try:
                 return self._plan(context, answer)
             except Faulty as faulty:

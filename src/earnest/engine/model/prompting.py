@@ -2,16 +2,17 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import count
-from typing import Final
+from typing import Final, cast
 
 from earnest.effects.llm.api import Message, Role
+from earnest.effects.llm.forms import is_closed
 from earnest.engine.ports import Question
-from earnest.foundation.canonical import JsonObject, canonical_text, digest_bytes
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text, digest_bytes
 from earnest.foundation.errors import Broken
 from earnest.foundation.text import EXCERPT_CHARACTERS_MAX, head_tail
 from earnest.memory.thinking import LAWS, PERSONA_CHARACTERS_MAX
@@ -39,6 +40,9 @@ _VISIBLE: Final = frozenset("\n\t\r\u200c\u200d")
 _CHAT_MARK: Final = re.compile(
     r"<(?=[|\uff5c]|/?s>|/?(?:start|end)_of_turn>|[be]os>|</?SYS>>|/?(?:tool_call|tool_response|think(?:ing)?)>)|\[(?=/?INST\])",
     re.IGNORECASE,
+)
+_BOUNDS: Final = frozenset(
+    {"additionalProperties", "maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum"}
 )
 _HARMLESS: Final = {"<": "\u2039", "[": "\uff3b"}
 
@@ -72,7 +76,7 @@ class Prompt:
         `schema` is for the endpoint, if it can be told more than the `form`.
         """
         rules = Message(role=Role.SYSTEM, text=f"prompt: {self.label}\n\n{LAWS_FIRST}\n\n{self.text}\n\n{FENCES}")
-        return Question(prompt=self.label, messages=(rules, *turns), form=form, schema=schema or form)
+        return Question(prompt=self.label, messages=(rules, *turns), form=form, schema=schema or lightened(form))
 
 
 @cache
@@ -101,6 +105,11 @@ def told(*parts: str | Data) -> Message:
     )
 
 
+def lightened(form: JsonObject) -> JsonObject:
+    """The form as endpoints need it: what they would not enforce is for us to check, and is not sent each time."""
+    return form if is_closed(form) else cast("JsonObject", _without_bounds(form))
+
+
 def persona_parts(persona: str) -> Iterator[str | Data]:
     """Who to be, if a person approved a persona: what it may do in our words, what it says between fences."""
     if persona:
@@ -119,6 +128,15 @@ def said(answer: JsonObject) -> Message:
 def listed(items: Iterable[str]) -> str:
     """A line each; a line break within an item is a space."""
     return "\n".join(f"- {' '.join(item.split())}" for item in items)
+
+
+def _without_bounds(form: JsonValue) -> JsonValue:
+    match form:
+        case Mapping():
+            return {key: _without_bounds(inner) for key, inner in form.items() if key not in _BOUNDS}
+        case [*items]:
+            return [_without_bounds(item) for item in items]
+    return form
 
 
 def _shown(data: Data) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from earnest.effects.bus.api import Envelope
 from earnest.engine.asking import Asking
 from earnest.engine.guard import ExecutionOver, Guard
-from earnest.engine.messages import CorrectionSignal, ExecutionResult, Role, Status, SubTask
+from earnest.engine.messages import CorrectionSignal, ExecutionResult, Role, Status, SubTask, TaskSpec
 from earnest.engine.participant import Participant, Work
 from earnest.engine.ports import Assertion
 from earnest.engine.run import Run
@@ -16,13 +16,18 @@ class ExecutorState:
     """The order of each subtask in work."""
 
     orders: dict[str, SubTask] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    """What the request takes as given."""
 
 
 class ExecutorRole(Participant[ExecutorState]):
-    """SubTask → ExecutionResult; CorrectionSignal → another ExecutionResult."""
+    """SubTask → ExecutionResult; CorrectionSignal → another ExecutionResult.
+
+    That something is impossible is passed on only with a call that was made, and once the runtime found it so.
+    """
 
     role = Role.R3
-    hears = (SubTask, CorrectionSignal)
+    hears = (TaskSpec, SubTask, CorrectionSignal)
 
     def fresh(self) -> ExecutorState:
         """Nothing in work."""
@@ -31,14 +36,18 @@ class ExecutorRole(Participant[ExecutorState]):
     def hear(self, run: Run, state: ExecutorState, envelope: Envelope) -> Work | None:
         """Work, or work again."""
         match envelope.payload:
+            case TaskSpec(needs=needs):
+                state.needs = needs
             case SubTask() as order:
                 state.orders[order.subtask.id] = order
-                return self._execute(run, envelope, order, None)
+                return self._execute(run, envelope, order, None, state.needs)
             case CorrectionSignal(subtask_id=subtask_id) as correction:
-                return self._execute(run, envelope, state.orders[subtask_id], correction)
+                return self._execute(run, envelope, state.orders[subtask_id], correction, state.needs)
         return None
 
-    async def _execute(self, run: Run, cause: Envelope, order: SubTask, correction: CorrectionSignal | None) -> None:
+    async def _execute(
+        self, run: Run, cause: Envelope, order: SubTask, correction: CorrectionSignal | None, needs: tuple[str, ...]
+    ) -> None:
         attempt = correction.attempt + 1 if correction else 1
         guard = Guard(run, order, attempt, cause)
         model = Asking(run, Role.R3, cause, round_number=order.round, subtask_id=order.subtask.id, attempt=attempt)
@@ -48,6 +57,9 @@ class ExecutorRole(Participant[ExecutorState]):
             said = None
         if said is None or guard.over:
             said = Assertion(status=Status.FAILED, output="", reason=guard.over)
+        missing = ""
+        if said.impossible is not None and said.impossible.names_one_of(len(guard.calls)):
+            missing = await run.reality.confirmed(said.impossible, needs, order.subtask.criteria)
         result = ExecutionResult(
             round=order.round,
             subtask_id=order.subtask.id,
@@ -56,5 +68,6 @@ class ExecutorRole(Participant[ExecutorState]):
             output=said.output,
             calls=tuple(guard.calls),
             reason=said.reason,
+            impossible=missing,
         )
         run.post.send(Role.R3, f"{guard.prefix}result", result, cause)

@@ -6,6 +6,7 @@ from typing import Final
 from earnest.effects.bus.api import Envelope
 from earnest.engine.asking import Asking
 from earnest.engine.gradient.cascade import Urgency
+from earnest.engine.impossibility import Claim
 from earnest.engine.messages import (
     MemoryAnswered,
     MemoryAsked,
@@ -22,8 +23,10 @@ from earnest.engine.plan_rules import plan_faults
 from earnest.engine.ports import PlanningContext
 from earnest.engine.recollection import Recollection
 from earnest.engine.run import Run
+from earnest.foundation.text import printable
 
 DRAFTS_MAX: Final = 2
+NOT_SHOWN: Final = "that {name} is missing could not be confirmed: plan the task"
 """A draft that breaks a rule goes back once, with the reasons."""
 
 CORRECTIONS_MAX: Final[dict[Urgency, int]] = {Urgency.LOW: 3, Urgency.NORMAL: 2, Urgency.HIGH: 1}
@@ -92,6 +95,14 @@ class PlannerRole(Participant[PlannerState]):
         for number in range(1, DRAFTS_MAX + 1):
             model = Asking(run, Role.R2, cause, round_number=context.round, attempt=number)
             draft = await run.planner.plan(context, model)
+            if isinstance(draft, Claim):
+                missing = await run.reality.confirmed(draft, context.spec.needs, ())
+                if missing:
+                    return PlanningFailed(
+                        round=context.round, reasons=(draft.because,), exhausted=False, impossible=missing
+                    )
+                context = replace(context, objections=(NOT_SHOWN.format(name=printable(draft.name)),))
+                continue
             if isinstance(draft, PlanningFailed):
                 return draft
             faults = plan_faults(draft, context, run.hands)

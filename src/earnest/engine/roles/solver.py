@@ -9,6 +9,7 @@ from earnest.engine.gradient.cascade import Cause
 from earnest.engine.gradient.lessons import lessons
 from earnest.engine.gradient.trajectory import Observation, Round, Trajectory, answered, halt, observe
 from earnest.engine.messages import (
+    ExecutionResult,
     FinalResult,
     MegramEmitted,
     MemoryAnswered,
@@ -60,6 +61,7 @@ class SolverRole(Participant[SolverState]):
         ReplanRequest,
         OutcomeSummary,
         PlanningFailed,
+        ExecutionResult,
         StopRequested,
     )
 
@@ -147,6 +149,8 @@ async def _part(run: Run, last_words: LastWords, seen: Seen, result: FinalResult
 def _ending(payload: object, seen: Seen) -> tuple[Cause, str] | None:
     """What ends a run whatever its rounds were like, and why; a check that cannot run blames nobody."""
     match payload:
+        case PlanningFailed(impossible=str(missing)) | ExecutionResult(impossible=str(missing)) if missing:
+            return Cause.IMPOSSIBLE, missing
         case PlanningFailed(reasons=reasons, exhausted=exhausted):
             return (Cause.EXHAUSTED if exhausted else Cause.PLANNING), "; ".join(reasons)
         case StopRequested(cause=cause, detail=detail):

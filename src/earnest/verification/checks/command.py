@@ -4,7 +4,7 @@ Its exit code is the workspace's own word: whoever wrote the files can make it 0
 over a submission of somebody else it leaves the answer unclear.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,12 +15,13 @@ from earnest.effects.sandbox.api import Execution, Profile, Report
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.text import head_tail
 from earnest.verification.missing import SHELL, missing_program
+from earnest.verification.paths import outside_fault, texts_of
 from earnest.verification.patterns import PATTERN_CHARACTERS_MAX, is_found, pattern_fault
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 
 COMMAND_CHARACTERS_MAX: Final = 8_000
 ARGUMENTS_MAX: Final = 100
-EXCERPT_CHARACTERS: Final = 300
+EXCERPT_CHARACTERS: Final = 1_500
 STREAMS: Final = ("stdout", "stderr")
 
 
@@ -57,7 +58,7 @@ class CommandCheck:
         )
         if cannot := await _cannot_run(wanted, report, subject, tools):
             return Findings(passed=None, cannot_run=True, reason=cannot, reports=(report,))
-        problem = _problem(wanted, report)
+        problem = "; ".join(_problems(wanted, report))
         evidence = (f"command: exit code {report.exit_code}",)
         if problem:
             return Findings(passed=False, reason=problem, reports=(report,), evidence=evidence)
@@ -89,6 +90,9 @@ def _read(reader: Reader, node: Node) -> _Config:
 
 def _argv(reader: Reader, node: Node | None) -> tuple[str, ...]:
     """A list is run as it is, a text by the shell."""
+    for text in texts_of(node.json()) if node is not None else ():
+        if node is not None and (fault := outside_fault(text)):
+            reader.fault(node, fault)
     if node is not None and isinstance(node.value, str):
         return (*SHELL, reader.text(node, at_most=COMMAND_CHARACTERS_MAX))
     return reader.texts(node, at_least=1, at_most=ARGUMENTS_MAX, characters_max=COMMAND_CHARACTERS_MAX)
@@ -110,19 +114,19 @@ async def _cannot_run(wanted: _Config, report: Report, subject: Subject, tools: 
     return f"the check cannot run: {missing!r} is no program of the sandbox" if missing else ""
 
 
-def _problem(wanted: _Config, report: Report) -> str | None:
+def _problems(wanted: _Config, report: Report) -> Iterator[str]:
+    """All of them: who mends one is not to be sent back for the next."""
     text = {name: getattr(report, name).decode(errors="replace") for name in STREAMS}
     if report.exit_code != wanted.exit_code:
         ended = "died of a signal" if (report.exit_code or 0) < 0 else f"ended with exit code {report.exit_code}"
         last = head_tail((text["stderr"].strip() or text["stdout"].strip()), EXCERPT_CHARACTERS)
-        return f"the command {ended} instead of {wanted.exit_code}" + (f": {last}" if last else "")
+        yield f"the command {ended} instead of {wanted.exit_code}" + (f": {last}" if last else "")
     for stream, part in wanted.contains:
         if part not in text[stream]:
-            return f"{stream} does not contain {part[:80]!r}"
+            yield f"{stream} does not contain {part[:80]!r}"
     for stream, pattern in wanted.patterns:
         if not is_found(pattern, text[stream]):
-            return f"{stream} does not match {pattern[:80]!r}"
-    return None
+            yield f"{stream} does not match {pattern[:80]!r}"
 
 
 CHECK = CommandCheck()

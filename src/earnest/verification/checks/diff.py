@@ -19,7 +19,7 @@ from earnest.verification.plugin import Base, CheckTools, ConfigFault, Findings,
 PATTERNS_MAX: Final = 100
 PATTERN_CHARACTERS_MAX: Final = 1_024
 COUNT_MAX: Final = 10_000_000
-SHOWN_MAX: Final = 5
+SHOWN_MAX: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

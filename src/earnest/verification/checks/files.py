@@ -23,7 +23,7 @@ CONTENT_BYTES_MAX: Final = 4 * 1024 * 1024
 TEXT_CHARACTERS_MAX: Final = 1024 * 1024
 MATCHES_MAX: Final = 10_000
 SIZE_BYTES_MAX: Final = 1 << 40
-PROBLEMS_SHOWN_MAX: Final = 5
+PROBLEMS_SHOWN_MAX: Final = 20
 _SHA256: Final = re.compile(r"(sha256:)?[0-9a-f]{64}", re.ASCII)
 
 

@@ -20,7 +20,7 @@ from earnest.verification.visible import squeezed, without_unseen
 ITEMS_MAX: Final = 100_000
 KEYS_MAX: Final = 100
 KEY_CHARACTERS_MAX: Final = 200
-PROBLEMS_SHOWN_MAX: Final = 5
+PROBLEMS_SHOWN_MAX: Final = 20
 _DATE: Final = ValueRule(type=Type.DATE)
 
 

@@ -22,7 +22,7 @@ TABLES_MAX: Final = 1_000
 ROWS_MAX: Final = 10_000
 COLUMNS_MAX: Final = 100
 TITLE_CHARACTERS_MAX: Final = 1_000
-PROBLEMS_SHOWN_MAX: Final = 5
+PROBLEMS_SHOWN_MAX: Final = 20
 
 _TAG: Final = re.compile(r"</?(?!(?:img|input)\b)[a-z][a-z0-9-]*(?:\s[^<>]*)?/?>", re.I)
 

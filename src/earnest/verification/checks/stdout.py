@@ -14,10 +14,12 @@ from earnest.effects.sandbox.api import Execution, Profile, Report
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.verification.missing import missing_program
-from earnest.verification.paths import path_fault, read_beside
+from earnest.verification.paths import outside_fault, path_fault, read_beside, texts_of
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 
 CASES_MAX: Final = 100
+PROBLEMS_MAX: Final = 5
+"""Cases that fail before the rest is left out: each may take all the time it has."""
 ARGUMENTS_MAX: Final = 100
 TEXT_CHARACTERS_MAX: Final = 1024 * 1024
 
@@ -49,9 +51,10 @@ class StdoutCheck:
         return faults_of(config, lambda reader, node: _read(reader, node, base_folder))
 
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
-        """See `Check`. Cases run one after another, each in a sandbox of its own; the first that fails ends them."""
+        """See `Check`. Cases run one after another, each in a sandbox of its own; a few that fail end them."""
         wanted = _read(Reader(), node_of(config), None)
         reports: list[Report] = []
+        problems: dict[str, str] = {}
         for at, case in enumerate(wanted.cases, start=1):
             expected = (
                 read_beside(subject.base_folder, case.expected_file) if case.expected_file else case.expected.encode()
@@ -70,16 +73,23 @@ class StdoutCheck:
             if missing := await missing_program(wanted.program, report, tools.sandbox):
                 reason = f"the check cannot run: {missing!r} is no program of the sandbox"
                 return Findings(passed=None, cannot_run=True, reason=reason, reports=tuple(reports))
-            problem = _problem(report, expected, trim=wanted.trim_final_newline)
-            if problem:
-                reason = f"case {at} of {len(wanted.cases)}: {problem}"
-                return Findings(passed=False, reason=reason, reports=tuple(reports), evidence=(f"case {at}",))
+            if problem := _problem(report, expected, trim=wanted.trim_final_newline):
+                problems[f"case {at}"] = problem
+            if len(problems) == PROBLEMS_MAX:
+                break
+        if problems:
+            reason = "; ".join(f"{case} of {len(wanted.cases)}: {problem}" for case, problem in problems.items())
+            return Findings(passed=False, reason=reason, reports=tuple(reports), evidence=tuple(problems))
         reason = f"all {len(wanted.cases)} cases printed exactly what they should"
         return Findings(passed=True, reason=reason, reports=tuple(reports), evidence=(f"cases 1 to {len(reports)}",))
 
 
 def _read(reader: Reader, node: Node, base_folder: Path | None) -> _Config:
     entries = reader.mapping(node, required=("program", "cases"), optional=("trim_final_newline",))
+    program = entries.get("program")
+    for text in texts_of(program.json()) if program is not None else ():
+        if program is not None and (fault := outside_fault(text)):
+            reader.fault(program, fault)
     cases = reader.items(entries.get("cases"), at_least=1, at_most=CASES_MAX)
     return _Config(
         program=reader.texts(entries.get("program"), at_least=1, at_most=ARGUMENTS_MAX, characters_max=4_000),

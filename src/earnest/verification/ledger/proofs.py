@@ -10,7 +10,7 @@ from earnest.effects.workspace.tree import Kind
 from earnest.verification.judging.orders import gives_orders
 from earnest.verification.ledger.demands import Demand, is_named
 from earnest.verification.ledger.records import Ledger, arguments, folded, mentions, says
-from earnest.verification.ledger.speech import only_lists, only_says, only_shows
+from earnest.verification.ledger.speech import WRITERS, only_lists, only_says, only_shows
 from earnest.verification.ledger.worth import against_file, pieces
 from earnest.verification.visible import words
 
@@ -119,7 +119,7 @@ def _against_stdout(proof: Proof, demand: Demand, ledger: Ledger) -> str:
 def _against_call(proof: Proof, demand: Demand, ledger: Ledger) -> str:
     """Why a call that only says, lists or shows something is no proof of what is asked for."""
     record = ledger.calls[proof.at]
-    if record.tool == "write_file" or only_says(record):
+    if record.tool in WRITERS or only_says(record):
         return "it only says what it was told to say"
     may_list = demand.plausible or demand.tells or demand.acts
     if only_lists(record) and (not may_list or demand.measures or _is_readable(demand, ledger)):

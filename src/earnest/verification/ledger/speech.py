@@ -14,6 +14,10 @@ _TURNS_WORDS: Final = _SAYS | frozenset({"base64", "rev", "tr", "xxd", "sleep", 
 _LISTS: Final = frozenset({"ls", "stat", "find", "du", "tree", "touch", "realpath", "basename"})
 
 
+WRITERS: Final = frozenset({"write_file", "edit_file", "apply_patch", "delete", "move"})
+"""Tools that put out no more than what they were told to do."""
+
+
 def only_says(record: ToolRecord) -> bool:
     """True for a command that prints what it was told to print, however it turns the words round."""
     programs = _programs(record)
@@ -26,7 +30,7 @@ def only_lists(record: ToolRecord) -> bool:
     if record.tool == "search_files":
         return not record.args.get("text")
     programs = _programs(record)
-    return record.tool in {"write_file", "glob"} or (bool(programs) and programs <= _LISTS | _SAYS)
+    return record.tool in {*WRITERS, "glob"} or (bool(programs) and programs <= _LISTS | _SAYS)
 
 
 def only_shows(record: ToolRecord) -> bool:

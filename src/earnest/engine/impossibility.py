@@ -1,0 +1,91 @@
+"""A claim that a task cannot be done, with the record that shows it. Nobody is believed: the runtime looks."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol
+
+from earnest.contracts.criterion import Criterion
+from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.text import printable
+
+NAME_CHARACTERS_MAX: Final = 1_024
+BECAUSE_CHARACTERS_MAX: Final = 300
+LISTING: Final = "surroundings"
+"""What a planner, who makes no calls, may name as its record."""
+
+
+class Lack(StrEnum):
+    """What can make a task impossible."""
+
+    FILE = "file"
+    """An input that the user named is nowhere."""
+    PROGRAM = "program"
+    """A program that the user named is not there and cannot be had."""
+    NETWORK = "network"
+    """It needs the network, which the run does not have."""
+    CRITERIA = "criteria"
+    """Two criteria exclude each other as checks; `name` holds their ids."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What a role says. `record` names a call of its own (`call 2`), or the surroundings that it was shown."""
+
+    lack: Lack
+    name: str
+    because: str
+    record: str
+
+    def names_one_of(self, calls: int) -> bool:
+        """True if the record is one of so many calls."""
+        found = re.fullmatch(r"\D*(\d{1,4})", self.record, re.ASCII)
+        return found is not None and 1 <= int(found[1]) <= calls
+
+
+class Reality(Protocol):
+    """Where a claim is looked into."""
+
+    async def confirmed(self, claim: Claim, needs: Sequence[str], criteria: Sequence[Criterion]) -> str:
+        """What is missing, in words for the user; empty if the claim is not true or cannot be shown.
+
+        `needs` are what the request takes as given, `criteria` those that must hold together.
+        """
+        ...
+
+
+class Unbelieving:
+    """`Reality` for runs in which nobody claims anything."""
+
+    async def confirmed(self, _claim: Claim, _needs: Sequence[str], _criteria: Sequence[Criterion]) -> str:
+        """Nothing is."""
+        return ""
+
+
+CLAIM_FORM: Final[JsonObject] = {
+    "type": "object",
+    "properties": {
+        "kind": {"type": "string", "enum": [lack.value for lack in Lack]},
+        "name": {"type": "string", "maxLength": NAME_CHARACTERS_MAX},
+        "because": {"type": "string"},
+        "record": {"type": "string"},
+    },
+    "required": ["kind", "name", "because", "record"],
+    "additionalProperties": False,
+}
+
+
+def claim_of(value: JsonValue) -> Claim | None:
+    """The claim in an answer of that form, if there is one."""
+    match value:
+        case {"kind": str(kind), "name": str(name), "because": str(because), "record": str(record)} if (
+            isinstance(value, Mapping) and kind in {*Lack} and name.strip()
+        ):
+            return Claim(
+                lack=Lack(kind),
+                name=name.strip(),
+                because=printable(because[:BECAUSE_CHARACTERS_MAX]),
+                record=record.strip(),
+            )
+    return None

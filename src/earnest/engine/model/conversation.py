@@ -1,0 +1,100 @@
+"""What an executor's model has been through, as the turns that it is shown: the newest whole, older ones shortened.
+
+A record is told once, under the call's name; the arguments stand in the answer before it, which are the model's own.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from earnest.effects.llm.api import Message, Role
+from earnest.effects.tools.record import ToolRecord
+from earnest.engine.model.prompting import ANSWER_CHARACTERS_MAX, Data, said, told
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
+from earnest.foundation.text import head_tail
+
+HISTORY_CHARACTERS: Final = 24_000
+"""What exchanges before the newest may take together before the oldest are shortened."""
+RECORD_CHARACTERS_MAX: Final = 6_000
+OLD_RECORD_CHARACTERS: Final = 200
+OLD_ARGUMENT_CHARACTERS: Final = 200
+CHANGES_SHOWN_MAX: Final = 20
+MESSAGE_CHARACTERS_MAX: Final = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """An answer and what came of it: the records of its calls, the first of them number `first`, and our remarks."""
+
+    answer: JsonObject
+    first: int
+    records: tuple[ToolRecord, ...]
+    remarks: tuple[str, ...]
+
+
+def turns_of(exchanges: Sequence[Exchange]) -> list[Message]:
+    """From the oldest to the newest."""
+    turns: list[Message] = []
+    left = HISTORY_CHARACTERS
+    for age, exchange in enumerate(reversed(exchanges)):
+        pair = _whole(exchange, is_newest=age == 0)
+        if age and (left := left - sum(len(turn.text) for turn in pair)) < 0:
+            pair = _shortened(exchange)
+        turns[:0] = pair
+    return turns
+
+
+def _whole(exchange: Exchange, *, is_newest: bool) -> list[Message]:
+    """What was written stands in its file: of an older answer only the beginning of a long argument is shown."""
+    answer = said(exchange.answer) if is_newest else _brief(exchange.answer)
+    records = [
+        Data(name=f"record of call {number}", text=record_told(record), characters_max=RECORD_CHARACTERS_MAX)
+        for number, record in enumerate(exchange.records, start=exchange.first)
+    ]
+    return [answer, told(*records, *(exchange.remarks if is_newest else exchange.remarks[:-1]))]
+
+
+def _shortened(exchange: Exchange) -> list[Message]:
+    lines = [
+        f"call {number} {ended(record)}: {head_tail(record.output_excerpt, OLD_RECORD_CHARACTERS)}"
+        for number, record in enumerate(exchange.records, start=exchange.first)
+    ]
+    return [_brief(exchange.answer), told(Data(name="older records, shortened", text="\n".join(lines)))]
+
+
+def record_told(record: ToolRecord) -> str:
+    """How the call ended, what it changed, what it put out."""
+    return "\n".join([ended(record), *_changed(record), *([record.output_excerpt] if record.output_excerpt else [])])
+
+
+def ended(record: ToolRecord) -> str:
+    """`succeeded, exit status 0`"""
+    failure = record.failure
+    how = f"failed, {failure.code}: {head_tail(failure.message, MESSAGE_CHARACTERS_MAX)}" if failure else "succeeded"
+    return how + ("" if record.exit_code in (None, 0) else f", exit status {record.exit_code}")
+
+
+def _changed(record: ToolRecord) -> Iterator[str]:
+    changes = [
+        f"removed {change.path}" if change.digest is None else f"{change.path} ({change.size_bytes} bytes)"
+        for change in record.changed[:CHANGES_SHOWN_MAX]
+    ]
+    more = f" and {len(record.changed) - CHANGES_SHOWN_MAX} more" if len(record.changed) > CHANGES_SHOWN_MAX else ""
+    if changes:
+        yield f"changed: {', '.join(changes)}{more}"
+
+
+def _brief(answer: JsonObject) -> Message:
+    text = canonical_text(_cut(answer))
+    return Message(role=Role.ASSISTANT, text=head_tail(text, ANSWER_CHARACTERS_MAX))
+
+
+def _cut(value: JsonValue) -> JsonValue:
+    match value:
+        case str():
+            return head_tail(value, OLD_ARGUMENT_CHARACTERS)
+        case Mapping():
+            return {key: _cut(inner) for key, inner in value.items()}
+        case [*items]:
+            return [_cut(item) for item in items]
+    return value

@@ -21,8 +21,6 @@ class ExitCode(IntEnum):
     """Bad input, bad usage, or something that is needed is missing or broken. Never read as an answer."""
     WAITS = 4
     """Not an answer yet: the run is to be resumed, by the line that is told."""
-    IMPOSSIBLE = 5
-    """Abandoned because something is missing that the task takes as given."""
     STOPPED = 130
     NOBODY_LISTENS = 141
 

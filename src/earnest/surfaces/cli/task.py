@@ -189,7 +189,7 @@ async def work_run(
 
 def exit_code_of(result: FinalResult) -> int:
     """The exit code that a result stands for."""
-    return ExitCode.IMPOSSIBLE if result.cause is Cause.IMPOSSIBLE else EXIT_CODES[result.directive]
+    return EXIT_CODES[result.directive]
 
 
 def print_result(worked: Worked, *, as_json: bool, output: bool = False) -> None:

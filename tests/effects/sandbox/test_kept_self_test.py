@@ -76,7 +76,7 @@ def _another_user(one: KeptTest, patch: pytest.MonkeyPatch) -> KeptTest:
 
 
 def _another_version(one: KeptTest, patch: pytest.MonkeyPatch) -> KeptTest:
-    patch.setattr(kept, "__version__", "0")
+    patch.setattr(kept, "VERSION", "0")
     return one
 
 

@@ -18,13 +18,14 @@ TESTS = (
     b"import unittest, solution\nclass T(unittest.TestCase):\n    def test(self): self.assertEqual(solution.f(), 1)\n"
 )
 GOOD = {
-    **dict.fromkeys(("run", "passed", "collected", "calls"), 3),
+    **dict.fromkeys(("run", "passed", "collected", "calls", "asserted"), 3),
     **dict.fromkeys(("skipped", "deselected"), 0),
-    **dict.fromkeys(("fault", "inseparable", "broken", "reason"), ""),
+    **dict.fromkeys(("fault", "inseparable", "broken", "reason", "place"), ""),
     "blame": False,
     "finished": True,
     "flags": [],
     "skips": [],
+    "weak": [],
 }
 DONE = Report(status=Status.DONE, exit_code=0)
 PLAN = Plan(modules=("solution",), tests=("test_it.py",), min_tests=3)
@@ -32,7 +33,7 @@ PLAN = Plan(modules=("solution",), tests=("test_it.py",), min_tests=3)
 
 def answer(execution: Execution) -> Report:
     assert execution.joined is not None
-    (result,) = execution.joined.artifacts
+    (result,) = (name for name in execution.joined.artifacts if name.startswith("result"))
     return replace(DONE, joined=replace(DONE, artifacts={result: json.dumps(GOOD).encode()}))
 
 
@@ -69,6 +70,7 @@ class TestUnitTests(CheckConformance):
         ({"broken": "x", "blame": True}, False),
         ({"run": True}, False),
         ({"flags": None}, True),
+        ({"asserted": 0}, None),
     ],
 )
 def test_only_a_whole_run_passes(change: Mapping[str, object], passed: bool | None) -> None:

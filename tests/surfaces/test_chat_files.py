@@ -8,8 +8,9 @@ import pytest
 from earnest.app.settings import read_settings
 from earnest.surfaces.cli.asking import Terminal
 from earnest.surfaces.cli.conversation import Conversation
+from earnest.testing.model_server import answers
 
-from .endpoint import DONE, GREETED, GREETS, calling, environment_of, serving
+from .endpoint import DONE, GREETED, GREETS, SPEC, calling, environment_of, plan, serving
 
 PLAYBOOK = """\
 format: earnest-playbook-v1
@@ -26,6 +27,10 @@ subtasks:
       - id: sed
         steps: [{tool: shell, args: {command: "sed -i 's/a - b/a + b/' calc/calc.py && echo note > note.txt"}}]
 """
+TWICE = {
+    "text": "b.txt greets twice",
+    "check": {"kind": "files", "required": [{"path": "b.txt", "exact": GREETED * 2}]},
+}
 BEFORE, AFTER = "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"
 
 
@@ -115,3 +120,31 @@ async def test_a_request_may_change_a_copy_of_what_was_named(
         assert "ACCEPTED" in capsys.readouterr().out
         await conversation.answer("/apply")
     assert text_of(source) == AFTER
+
+
+async def test_what_a_request_made_is_there_for_the_next_one(
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    again = {"sequence": 1, "intent": "Greet twice in b.txt", "criteria": [TWICE]}
+    script = {
+        "perceiver": [answers(SPEC), answers({**SPEC, "intent": "Make it twice as long"})],
+        "planner": [plan(), answers({"task_criteria": [TWICE], "subtasks": [again], "rules": []})],
+        "executor": [
+            calling("write_file", path="a.txt", content=GREETED),
+            DONE,
+            calling("shell", command="cat a.txt a.txt > b.txt"),
+            DONE,
+        ],
+    }
+    with serving(script) as server:
+        for name, value in environment_of(server).items():
+            monkeypatch.setenv(name, value)
+        await conversation.answer("greet")
+        await conversation.answer("make it twice as long")
+        assert capsys.readouterr().out.count("ACCEPTED") == 2
+        seen = [
+            request for request in server.requests if "a.txt" in request.prompt and "twice as long" in request.prompt
+        ]
+    assert seen, "the roles are shown what the workspace holds from before"
+    await conversation.answer("/files")
+    assert [line.split()[1] for line in capsys.readouterr().out.splitlines()] == ["a.txt", "b.txt"]

@@ -129,6 +129,8 @@ class RequestOrder:
     spec: VerificationSpec | None = None
     inputs: Mapping[str, Path] = field(default_factory=dict)
     edits: Mapping[str, Path] = field(default_factory=dict)
+    after: str = ""
+    """The run whose files the workspace begins with; empty: it begins empty."""
 
     @property
     def tools(self) -> frozenset[str] | None:
@@ -140,7 +142,10 @@ class RequestOrder:
         """Equal for the same words after the same turns, in the same folder."""
         words = [self.request.raw_input, *self.request.session]
         about: JsonObject = {"words": words, "folder": str(self.folder), "inputs": _texts(self.inputs)}
-        return digest_of({**about, **self._worked_by(), "edits": _texts(self.edits)})
+        return digest_of({**about, **self._worked_by(), **self._begun_with(), "edits": _texts(self.edits)})
+
+    def _begun_with(self) -> JsonObject:
+        return {"after": self.after} if self.after else {}
 
     def _worked_by(self) -> JsonObject:
         program = self.program.to_json() if self.program else None
@@ -157,6 +162,7 @@ class RequestOrder:
             "grants": self.grants.to_json(),
             "replans": self.replans,
             **self._worked_by(),
+            **self._begun_with(),
             "digest": self.digest,
         }
 
@@ -198,6 +204,7 @@ def order_from_json(body: JsonObject) -> Order:
                 replans=replans,
                 program=ProgramOrder.from_json(body.get("program")),
                 spec=spec_of_json(spec, "spec") if isinstance(spec := body.get("spec"), Mapping) else None,
+                after=str(body.get("after", "")),
             )
     raise Broken("a run's start cannot be read")
 

@@ -218,15 +218,22 @@ class TaskRuns:
         mounts = tuple(Mount(source=path, target=name) for name, path in order.inputs.items())
         await services.toolbox.open(order.tools)
         mounts += history_mounts(order.edits, self._folder(run_id))
+        after = order.after if isinstance(order, RequestOrder) else ""
+        before = self.workspace_of(after) if after else None
         workspace = Workspace(
             self.workspace_of(run_id),
             self._folder(run_id) / "stages",
-            EDIT_LIMITS if order.edits else None,
+            EDIT_LIMITS if order.edits or before else None,
             reserved=tuple(mount.target for mount in mounts),
             lays=laying(services.sandbox),
         )
         await take_in_edits(
-            order.edits, workspace, self._folder(run_id), lambda body: self._record(run_id, TAKEN, body)
+            order.edits,
+            workspace,
+            self._folder(run_id),
+            lambda body: self._record(run_id, TAKEN, body),
+            before=before,
+            inputs=order.inputs,
         )
         approvals = Approvals(
             book=book,

@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -32,19 +32,26 @@ async def take_in_edits(
     workspace: Workspace,
     run_folder: Path,
     record: Callable[[JsonObject], Awaitable[None]],
+    *,
+    before: Path | None = None,
+    inputs: Collection[str] = (),
 ) -> None:
     """Copy each edit into the workspace, unless that was done, and `record` the body of the fact `edit.taken`.
 
+    Beside them goes what lies in the folder `before`, but for what has the name of an edit or of one of `inputs`.
     What an interrupted copy left is copied anew: nothing has worked on it. Raises `Refused("edit_too_large")`.
     """
-    if not edits or not workspace.is_new(BASE):
+    if not (edits or before) or not workspace.is_new(BASE):
         return
+    if before is not None:
+        await asyncio.to_thread(_carry_over, before, workspace.folder, {*edits, *inputs})
     taken = {name: await asyncio.to_thread(_take, name, path, workspace, run_folder) for name, path in edits.items()}
     told: list[JsonValue] = [
         {"name": name, "path": str(edits[name]), "left_out": list(one.left_out), "has_git": one.has_git}
         for name, one in taken.items()
     ]
-    await record({"edits": told})
+    if told:
+        await record({"edits": told})
     await workspace.checkpoint(BASE)
 
 
@@ -85,12 +92,28 @@ def left_out_of(body: JsonObject) -> tuple[str, ...]:
 def _take(name: str, path: Path, workspace: Workspace, run_folder: Path) -> Taken:
     target, history = workspace.folder / name, _history(run_folder, name)
     for former in (target, history):
-        if former.is_dir():
-            shutil.rmtree(former)
-        else:
-            former.unlink(missing_ok=True)
+        _remove(former)
     history.parent.mkdir(parents=True, exist_ok=True)
     return take_in(path, target, history)
+
+
+def _carry_over(before: Path, folder: Path, passed_over: Collection[str]) -> None:
+    for entry in before.iterdir() if before.is_dir() else ():
+        if entry.name in passed_over:
+            continue
+        target = folder / entry.name
+        _remove(target)
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.copytree(entry, target, symlinks=True)
+        else:
+            shutil.copy2(entry, target, follow_symlinks=False)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _history(run_folder: Path, name: str) -> Path:

@@ -8,7 +8,7 @@ import contextlib
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import wait
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
@@ -121,7 +121,8 @@ class Conversation:
         from earnest.runtime.order import Grants  # noqa: PLC0415
 
         asked = Words(text=words, inputs=self._files.inputs.copy(), edits=self._files.edits.copy())
-        await self._work(asked.order(self._settings.models, Grants(), *self._turns), words)
+        order = asked.order(self._settings.models, Grants(), *self._turns)
+        await self._work(replace(order, after=self._files.newest), words)
 
     async def playbook(self, rest: str) -> None:
         """Work a playbook, which needs no model."""

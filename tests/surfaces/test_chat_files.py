@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from earnest.app.settings import read_settings
+from earnest.foundation.canonical import JsonObject
 from earnest.surfaces.cli.asking import Terminal
 from earnest.surfaces.cli.conversation import Conversation
 from earnest.testing.model_server import answers
@@ -27,7 +28,7 @@ subtasks:
       - id: sed
         steps: [{tool: shell, args: {command: "sed -i 's/a - b/a + b/' calc/calc.py && echo note > note.txt"}}]
 """
-TWICE = {
+TWICE: JsonObject = {
     "text": "b.txt greets twice",
     "check": {"kind": "files", "required": [{"path": "b.txt", "exact": GREETED * 2}]},
 }
@@ -125,7 +126,7 @@ async def test_a_request_may_change_a_copy_of_what_was_named(
 async def test_what_a_request_made_is_there_for_the_next_one(
     conversation: Conversation, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    again = {"sequence": 1, "intent": "Greet twice in b.txt", "criteria": [TWICE]}
+    again: JsonObject = {"sequence": 1, "intent": "Greet twice in b.txt", "criteria": [TWICE]}
     script = {
         "perceiver": [answers(SPEC), answers({**SPEC, "intent": "Make it twice as long"})],
         "planner": [plan(), answers({"task_criteria": [TWICE], "subtasks": [again], "rules": []})],
@@ -142,9 +143,7 @@ async def test_what_a_request_made_is_there_for_the_next_one(
         await conversation.answer("greet")
         await conversation.answer("make it twice as long")
         assert capsys.readouterr().out.count("ACCEPTED") == 2
-        seen = [
-            request for request in server.requests if "a.txt" in request.prompt and "twice as long" in request.prompt
-        ]
-    assert seen, "the roles are shown what the workspace holds from before"
+        asked = [one.prompt for one in server.requests if "twice as long" in one.prompt]
+    assert any("a.txt" in prompt for prompt in asked), "the roles are shown what the workspace holds from before"
     await conversation.answer("/files")
     assert [line.split()[1] for line in capsys.readouterr().out.splitlines()] == ["a.txt", "b.txt"]

@@ -27,7 +27,7 @@ class UnitTestsCheck:
     """See docs/checks/unit_tests.md."""
 
     kind = "unit_tests"
-    version = 2
+    version = 3
     runs_code = True
 
     def config_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from earnest.foundation.canonical import JsonObject
+from earnest.testing.model_server import answers
+
 from .conftest import Earnest
 from .endpoint import DONE, GREETED, GREETS, calling, environment_of, met_by, no_model, plan, serving
 
@@ -56,6 +59,22 @@ def test_a_saved_run_repeats_with_no_model_at_all(
     assert (again.code, again.err) == (0, "")
     assert (again.json["directive"], again.json["usage"]["passes"]) == ("accept", 0)
     assert (Path(again.json["workspace"]) / "a.txt").read_text() == GREETED
+
+
+def test_a_run_is_not_saved_whose_criteria_are_met_by_doing_nothing(
+    earnest: Earnest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    idle: JsonObject = {"text": "it runs", "check": {"kind": "command", "command": "true"}}
+    subtask: JsonObject = {"sequence": 1, "intent": "Greet in a.txt", "criteria": [idle]}
+    script = {**GREETS, "planner": answers({"task_criteria": [idle], "subtasks": [subtask], "rules": []})}
+    saved = tmp_path / "saved.yaml"
+    with serving(script) as server:
+        for name, value in environment_of(server).items():
+            monkeypatch.setenv(name, value)
+        ended = earnest("run", WORDS, "--save", saved, "--quiet")
+    assert "its criteria are met where nothing was done: it runs" in ended.err
+    assert ended.code == 3
+    assert not saved.exists()
 
 
 def test_a_run_that_was_not_accepted_is_not_saved(

@@ -5,14 +5,17 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from earnest.app import places
 from earnest.app.judging_settings import JudgingSettings
 from earnest.app.sandboxes import POOL, open_for
 from earnest.app.verifiers import bare_verifier, verdict_book, verifier_for
+from earnest.contracts.criterion import Criterion
 from earnest.contracts.spec import VerificationSpec, spec_of_json
 from earnest.effects.clock import Clock, SystemChance, SystemClock
-from earnest.effects.sandbox.api import Sandbox
+from earnest.effects.sandbox.api import Mount, Sandbox
+from earnest.effects.scratch import scratch
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.judging import Judged, Keeping, Replayed, judged, linted, replayed
 from earnest.runtime.submission import Submission, read_spec
@@ -21,7 +24,10 @@ from earnest.verification.plugin import Reviews
 from earnest.verification.registry import Registry
 from earnest.verification.reviews.review import Decision
 from earnest.verification.service import PARALLEL_CHECKS, Verifier
-from earnest.verification.verdict import Verdict
+from earnest.verification.verdict import Answer, Verdict
+
+if TYPE_CHECKING:
+    from earnest.runtime.order import PlaybookOrder
 
 
 class _Reviews:
@@ -96,6 +102,22 @@ async def replay_of(name: str, settings: JudgingSettings) -> Replayed:
     """Judge a kept verdict again. Raises `Refused("verdict_unknown")` and `Refused("evidence_gone")`."""
     async with _verifying(settings, SystemClock()) as verifier:
         return await replayed(verifier, Registry(), verdict_book(settings), name)
+
+
+async def met_by_nothing(order: "PlaybookOrder", settings: JudgingSettings) -> list[Criterion]:
+    """The criteria of a playbook that are verified where nothing was done: of an empty workspace, beside its inputs."""
+    mounts = tuple(Mount(source=path, target=name) for name, path in order.inputs.items())
+    groups = [order.playbook.criteria, *(subtask.criteria for subtask in order.playbook.subtasks)]
+    met: list[Criterion] = []
+    with scratch("nothing") as folder:
+        async with _verifying(settings, SystemClock()) as verifier:
+            for criteria in filter(None, groups):
+                verdict = await verifier.verify(
+                    criteria, folder, base_folder=order.folder, mounts=mounts, trusted_workspace=True
+                )
+                answers = zip(criteria, verdict.criteria, strict=True)
+                met += [criterion for criterion, line in answers if line.answer is Answer.VERIFIED]
+    return met
 
 
 async def lint_of(spec_path: Path, settings: JudgingSettings) -> list[Complaint]:

@@ -1,5 +1,6 @@
 """How is an accepted run written down as a playbook file?"""
 
+import asyncio
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Any, Final
 
 import yaml
 
+from earnest.app.judging import met_by_nothing
+from earnest.app.judging_settings import read_judging_settings
 from earnest.app.readers import order_of
 from earnest.contracts.playbook import Playbook, playbook_to_json
 from earnest.effects.clock import SystemClock
@@ -14,6 +17,7 @@ from earnest.effects.tools.beneath import opened_beneath
 from earnest.effects.tools.toolbox import Toolbox
 from earnest.engine.messages import ToolCalled
 from earnest.engine.saving import playbook_of
+from earnest.foundation.errors import Refused
 from earnest.foundation.text import printable
 from earnest.runtime.order import Grants, PlaybookOrder
 from earnest.surfaces.cli.printing import short
@@ -46,10 +50,21 @@ def save_run(worked: Worked, inputs: Mapping[str, Path], target: Path) -> list[s
         order = order_of(draft, Grants())
         assert isinstance(order, PlaybookOrder)
         assert order.playbook == saved.playbook
+        _refuse_empty(order)
         os.link(draft, target)
     finally:
         draft.unlink(missing_ok=True)
     return left_out
+
+
+def _refuse_empty(order: PlaybookOrder) -> None:
+    """A playbook whose steps may do nothing and that is accepted all the same promises nothing."""
+    met = asyncio.run(met_by_nothing(order, read_judging_settings()))
+    playbook = order.playbook
+    criteria = [*playbook.criteria, *(one for subtask in playbook.subtasks for one in subtask.criteria)]
+    if all(criterion in met for criterion in criteria if criterion.required):
+        texts = "; ".join(dict.fromkeys(short(criterion.text, COMMENT_CHARACTERS_MAX) for criterion in met))
+        raise Refused("not_saved", f"the run is not saved: its criteria are met where nothing was done: {texts}")
 
 
 def _texts(worked: Worked) -> Iterator[tuple[str, str]]:

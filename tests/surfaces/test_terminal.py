@@ -57,12 +57,21 @@ async def test_only_a_clear_yes_is_one(
 ) -> None:
     os.write(keyboard, b"y\n")  # typed before the question
     asking = asyncio.create_task(Terminal().allows(ASKED))
-    shown = await _until_shown(capsys, "allow it? [y/N] ")
+    shown = await _until_shown(capsys, "allow it? [y]es, [s]how, [N]o ")
     assert "shell rm -rf /srv/thing/x needs leave" in shown
-    assert "  write  /srv/thing\n" in shown
+    assert "  write  /srv/thing  (nothing is there)\n" in shown
     assert not asking.done()
     os.write(keyboard, line.encode())
     assert await asyncio.wait_for(asking, WAIT_S) is allowed
+
+
+async def test_show_is_no_answer_and_the_question_stays(keyboard: int, capsys: pytest.CaptureFixture[str]) -> None:
+    asking = asyncio.create_task(Terminal().allows(ASKED))
+    await _until_shown(capsys, "[N]o ")
+    os.write(keyboard, b"s\n")
+    assert "  command: rm -rf /srv/thing/x\n" in await _until_shown(capsys, "[N]o ")
+    os.write(keyboard, b"y\n")
+    assert await asyncio.wait_for(asking, WAIT_S)
 
 
 async def test_a_question_that_is_withdrawn_leaves_the_keyboard_alone(
@@ -70,7 +79,7 @@ async def test_a_question_that_is_withdrawn_leaves_the_keyboard_alone(
 ) -> None:
     terminal = Terminal()
     asking = asyncio.create_task(terminal.allows(ASKED))
-    await _until_shown(capsys, "[y/N]")
+    await _until_shown(capsys, "[N]o")
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
     again = asyncio.create_task(terminal.ask(["Which one?", "How many?"]))
@@ -176,7 +185,7 @@ def test_what_is_not_granted_is_done_once_somebody_says_yes(word: str, ending: s
         assert talk.shows("earnest>")
         talk.type("greet\r")
         assert talk.shows(command)
-        assert talk.shows("allow it? [y/N] ")
+        assert talk.shows("allow it? [y]es, [s]how, [N]o ")
         assert not (outside / "b.txt").exists()
         talk.type(f"{word}\r")
         assert talk.shows(ending)

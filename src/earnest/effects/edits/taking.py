@@ -125,22 +125,27 @@ class _Taking:
             os.close(descriptor)
 
 
-def _large_ignored(source: Path) -> frozenset[str]:
-    """What `.gitignore` excludes, as the paths that git names, if it is over `IGNORED_BYTES_MAX` in all.
+QUIET_GIT: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "safe.directory=*")
+"""A project's own settings are a stranger's words: nothing that git could be told to start by them is started."""
 
-    The project's own settings are a stranger's words: nothing that git could be told to start by them is started.
-    """
+
+def git_environment() -> dict[str, str]:
+    """This process's, and no lock is taken for a look."""
+    return {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+
+
+def _large_ignored(source: Path) -> frozenset[str]:
+    """What `.gitignore` excludes, as the paths that git names, if it is over `IGNORED_BYTES_MAX` in all."""
     git = shutil.which("git")
     if git is None:
         return frozenset()
-    quiet = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "safe.directory=*")
     listing = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
     done = subprocess.run(  # noqa: S603 - no shell, no word of a stranger
-        [git, *quiet, "-C", str(source), *listing],
+        [git, *QUIET_GIT, "-C", str(source), *listing],
         capture_output=True,
         timeout=_GIT_S,
         check=False,
-        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
+        env=git_environment(),
         stdin=subprocess.DEVNULL,
     )
     paths = [os.fsdecode(path).rstrip("/") for path in done.stdout.split(b"\0") if path]

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
-from earnest.foundation.instants import rfc3339
 from earnest.surfaces.cli.printing import say
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 LINE_BYTES_MAX: Final = 4_096
 """What a terminal hands over at once."""
 YES: Final = frozenset({"y", "yes"})
+SHOW: Final = frozenset({"s", "show"})
 
 
 def is_terminal() -> bool:
@@ -56,11 +56,12 @@ class Terminal:
 
     async def allows(self, asked: "ConfirmationAsked") -> bool:
         """See `Person`. Anything but a clear yes is a no."""
-        question = ["", "LAW 1  this needs your leave, for this once:", f"  {asked.wording}"]
-        question += [f"  write  {path}" for path in asked.paths]
-        question += ["  network"] * asked.network
-        question += [f"  action {asked.action}", f"  by     {rfc3339(asked.expires_at_ms)}, else it is a no"]
-        return (await self._answer(question, "allow it? [y/N] ")).lower() in YES
+        from earnest.surfaces.cli.leave import question_lines, shown_lines  # noqa: PLC0415
+
+        question = await asyncio.to_thread(question_lines, asked)
+        while (said := (await self._answer(question, "allow it? [y]es, [s]how, [N]o ")).lower()) in SHOW:
+            question = await asyncio.to_thread(shown_lines, asked)
+        return said in YES
 
     async def decides(self, effect: "UnknownEffect") -> "Decision | None":
         """What became of an effect that a crash left open. None: nobody knows, or says."""

@@ -1,7 +1,7 @@
 """The question about an action that needs leave, in words: what would be done, and what of the user's is at stake."""
 
-import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -57,4 +57,4 @@ def _stake_text(stake: AtStake | None) -> str:
 
 def _local(at_ms: int) -> str:
     """In the user's own zone."""
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_ms / 1000))
+    return datetime.fromtimestamp(at_ms / 1000, UTC).astimezone().strftime("%Y-%m-%d %H:%M")

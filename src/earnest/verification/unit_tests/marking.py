@@ -205,6 +205,20 @@ class _Marks(ast.NodeTransformer):
     def visit_TryStar(self, node: ast.TryStar) -> ast.AST:
         return self._tried(node)
 
+    def visit_With(self, node: ast.With) -> ast.AST:
+        return self._within(node)
+
+    def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.AST:
+        return self._within(node)
+
+    def _within(self, node: ast.With | ast.AsyncWith) -> ast.AST:
+        """What raises on purpose within it fails the test, unless the manager takes it."""
+        is_decided = can_fail(node.body)
+        self.generic_visit(node)
+        if is_decided:
+            node.body.insert(0, _statement(node, RAN))
+        return node
+
     def _around(self, node: Any) -> Any:
         """A block that may not be entered, if it holds an assertion."""
         holds = any(asserts(each, self._own) for part in node.body for each in ast.walk(part))

@@ -202,8 +202,9 @@ CHEATS: Mapping[str, str] = {
     "an endless loop": "def digit_sum(n):\n    while True: pass",
     "sleep": "import time\ndef digit_sum(n): time.sleep(600)",
     "flaky answers": """
-        import time
-        def digit_sum(n): return 3 if time.monotonic_ns() % 2 else sum(map(int, str(abs(n))))
+        import itertools
+        calls = itertools.count()
+        def digit_sum(n): return 3 if next(calls) % 2 else sum(map(int, str(abs(n))))
     """,
     "a huge answer": "def digit_sum(n): return 'x' * (40 << 20)",
     "a huge number": "def digit_sum(n): return 1 << (1 << 28)",

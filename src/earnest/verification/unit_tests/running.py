@@ -104,7 +104,6 @@ class Count:
 def main(arguments: list[str]) -> int:
     """Run, count, write."""
     job: dict[str, Any] = json.loads(arguments[0])
-    sys.setrecursionlimit(RECURSION)
     sys.dont_write_bytecode = True
     sys.argv = ["tests"]
     random.seed(job["seed"])
@@ -118,6 +117,7 @@ def main(arguments: list[str]) -> int:
         sys.path += folders
         before = _nothing
     else:
+        sys.setrecursionlimit(RECURSION)
         before = separate(job["modules"]).forget
         SUBMITTED.update(name.partition(".")[0] for name in job["modules"])
         mark_files()

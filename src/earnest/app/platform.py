@@ -9,6 +9,7 @@ from pathlib import Path
 
 from earnest.app import places
 from earnest.app.distillers import distiller_for
+from earnest.app.editing import edits_in
 from earnest.app.models import ModelPool
 from earnest.app.reviews import reviews_in
 from earnest.app.sandboxes import open_for
@@ -41,7 +42,7 @@ from earnest.runtime.recall import MemoryRecall, catch_up
 from earnest.runtime.redaction import Redaction, secrets_in
 from earnest.runtime.remembering import Remembering
 from earnest.runtime.review_book import ReviewBook
-from earnest.runtime.task_run import RUNS_FOLDER, TaskRuns, TaskServices
+from earnest.runtime.task_run import TaskRuns, TaskServices
 from earnest.runtime.tracing import open_tracing
 from earnest.runtime.tree_heads import TREE_HEAD_SENDERS, TreeHead, announcing
 from earnest.verification.service import Verifier
@@ -66,6 +67,11 @@ class Platform:
     sandbox: Sandbox
     toolbox: Toolbox
 
+    async def after_run(self) -> None:
+        """What a run taught is kept, and what is out of date forgotten: when its end has been told."""
+        await self.memory.flush()
+        await self.dreaming.expire()
+
 
 @contextlib.asynccontextmanager
 async def open_platform(
@@ -89,8 +95,7 @@ async def open_platform(
         sandbox = await open_sandbox_in(stack, settings, clock)
         memory = await _open_memory(stack, settings, database)
         keep_sealing(stack, database, bus, clock, auditor)
-        edits = Edits(home=settings.home, runs=settings.home / RUNS_FOLDER, database=database, clock=clock)
-        await edits.recover()
+        edits = await edits_in(settings, database, clock)
         recall, toolbox = MemoryRecall(memory, clock), toolbox_for(settings, clock)
         stack.push_async_callback(toolbox.close)
         engine = await stack.enter_async_context(Engine(bus=bus, clock=clock, recall=recall))

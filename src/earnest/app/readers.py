@@ -61,6 +61,16 @@ def order_of(playbook: Path, grants: Grants, settings: Settings | None = None) -
     return read_order(playbook, toolbox_for(settings or read_settings(), clock), bare_verifier(clock), grants)
 
 
+def change_if_any(settings: Settings, run: str) -> "RunChange | None":
+    """As `change_of`; None for a run that was given nothing to edit."""
+    try:
+        return change_of(settings, run)
+    except Refused as refused:
+        if refused.code != "no_edits":
+            raise
+        return None
+
+
 def change_of(settings: Settings, run: str | None) -> "RunChange":
     """What a run changed in the user's files; by default the newest run. Raises as `read_change`."""
     from earnest.runtime.edits.change import read_change  # noqa: PLC0415 - loads all that runs need

@@ -35,8 +35,9 @@ class Settings(JudgingSettings):
     """Every setting, documented in docs/settings.md. Each number is also read from `EARNEST_<NAME>`."""
 
     parallel_subtasks: int = 4
-    calls_per_execution: int = 40
     """How many subtasks of one group run at once; 1 to 32."""
+    calls_per_execution: int = 40
+    """How many tool calls an execution may make; 1 to 200."""
     silence_s: int = 120
     """A run that says nothing for so long, with nothing in flight, is ended; 5 to 3600."""
     audit_report_s: int = 300

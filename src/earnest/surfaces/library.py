@@ -258,8 +258,7 @@ async def _worked(settings: "Settings", begin: "Callable[[Platform], Coroutine[A
         run_id = await begin(platform)
         before = await platform.runs.untold(run_id)
         result = before.result if before else await platform.runs.work(run_id)
-        await platform.memory.flush()
-        await platform.dreaming.expire()
+        await platform.after_run()
         workspace = platform.runs.workspace_of(run_id)
     run = _run(settings, run_id, workspace, result)
     note_told(workspace.parent)
@@ -287,15 +286,10 @@ def _run(settings: "Settings", run_id: str, workspace: Path, result: "FinalResul
 
 
 def _diff(settings: "Settings", run_id: str) -> str:
-    from earnest.app.readers import change_of  # noqa: PLC0415
+    from earnest.app.readers import change_if_any  # noqa: PLC0415
 
-    try:
-        change = change_of(settings, run_id)
-    except Refused as refused:
-        if refused.code != "no_edits":
-            raise
-        return ""
-    return "".join(f"{line}\n" for edit in change.edits for line in edit.diff())
+    change = change_if_any(settings, run_id)
+    return "".join(f"{line}\n" for edit in change.edits for line in edit.diff()) if change else ""
 
 
 def _contract(given: Contract | Place) -> Contract:

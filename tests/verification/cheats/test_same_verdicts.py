@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,43 +12,20 @@ import pytest
 
 from earnest.effects.sandbox.api import SandboxSettings
 from earnest.verification.verdict import Answer
+from ordinary_user import ORDINARY, run_as
 
 from ..harm.markers import markers
 from . import as_user
 from .case import Case, honest
 from .judging import judge_all
 
-ORDINARY = 12_345
-PROJECT = Path(__file__).parents[3]
-
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(os.geteuid() != 0, reason="the whole corpus is judged as an ordinary user already")
 def test_root_and_an_ordinary_user_give_the_same_verdicts() -> None:
-    paths = [str(PROJECT / "src"), *(path for path in sys.path if path.endswith("site-packages"))]
-    done = subprocess.run(
-        [_reachable_interpreter(), str(as_user.__file__)],
-        env={"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/bin:/bin"},
-        user=ORDINARY,
-        group=ORDINARY,
-        extra_groups=[],
-        cwd="/",
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    assert json.loads(done.stdout) == as_user.answers()
-
-
-def _reachable_interpreter() -> str:
-    """This interpreter if that user can execute it, else the system's of the same version."""
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    for candidate in (sys.executable, shutil.which(version, path="/usr/bin:/usr/local/bin")):
-        if candidate and all(parent.stat().st_mode & 0o001 for parent in Path(candidate).resolve().parents):
-            return candidate
-    pytest.skip("no interpreter that an ordinary user can reach")
+    said = run_as(ORDINARY, Path(as_user.__file__), timeout_s=300)
+    assert json.loads(said) == as_user.answers()
 
 
 POWERLESS = """#!/bin/sh

@@ -14,55 +14,12 @@ _T = TypeVar("_T")
 GENERAL_TOOLS: Final = frozenset(
     {"shell", "read_file", "write_file", "edit_file", "apply_patch", "delete", "move", "glob", "search_files"}
 )
-GENERAL_PROGRAMS: Final = frozenset(
-    [
-        "sh",
-        "bash",
-        "dash",
-        "zsh",
-        "fish",
-        "ksh",
-        "env",
-        "ed",
-        "ex",
-        "sed",
-        "patch",
-        "vi",
-        "vim",
-        "nano",
-        "emacs",
-        "python",
-        "pypy",
-        "node",
-        "deno",
-        "bun",
-        "perl",
-        "ruby",
-        "php",
-        "lua",
-        "Rscript",
-        "java",
-        "cat",
-        "head",
-        "tail",
-        "less",
-        "ls",
-        "cd",
-        "pwd",
-        "echo",
-        "printf",
-        "test",
-        "true",
-        "cp",
-        "mv",
-        "rm",
-        "mkdir",
-        "touch",
-        "grep",
-        "git",
-        "make",
-    ]
-)
+GENERAL_PROGRAMS: Final = frozenset({
+    "sh", "bash", "dash", "zsh", "fish", "ksh", "env", "ed", "ex", "sed", "patch", "vi", "vim", "nano", "emacs",
+    "python", "pypy", "node", "deno", "bun", "perl", "ruby", "php", "lua", "Rscript", "java", "cat", "head",
+    "tail", "less", "ls", "cd", "pwd", "echo", "printf", "test", "true", "cp", "mv", "rm", "mkdir", "touch",
+    "grep", "git", "make",
+})  # fmt: skip
 """Shells, editors, interpreters and what any command line is made of; a version at the end of a name does not count."""
 _VERSION: Final = re.compile(r"[\d.]+$")
 

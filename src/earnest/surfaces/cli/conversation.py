@@ -157,8 +157,7 @@ class Conversation:
         self._files.newest = run_id
         self._files.tell_change()
         note_told(worked.workspace.parent)
-        await platform.memory.flush()
-        await platform.dreaming.expire()
+        await platform.after_run()
 
     async def input(self, rest: str) -> None:
         """Show something to the requests that follow."""

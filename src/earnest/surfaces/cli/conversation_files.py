@@ -5,7 +5,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from earnest.foundation.errors import Refused
 from earnest.surfaces.cli.printing import say
 
 if TYPE_CHECKING:
@@ -73,13 +72,11 @@ class ConversationFiles:
 
     def tell_change(self) -> None:
         """What the newest run changed, if it was given something to edit, and how it is applied."""
+        from earnest.app.readers import change_if_any  # noqa: PLC0415
         from earnest.surfaces.cli.edits import stat_lines  # noqa: PLC0415
 
-        try:
-            change = self._change(self.newest)
-        except Refused as refused:
-            if refused.code != "no_edits":
-                raise
+        change = change_if_any(self._read_settings(), self.newest)
+        if change is None:
             return
         say("", *stat_lines(change))
         if change.is_accepted and not change.is_empty:

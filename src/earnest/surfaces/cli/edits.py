@@ -113,15 +113,13 @@ def offer(run_id: str, *, unasked: bool) -> None:
     """After a verdict that accepts: show the change, if there can be one, and ask once; else say how to apply it."""
     import asyncio  # noqa: PLC0415
 
-    from earnest.foundation.errors import Refused  # noqa: PLC0415
+    from earnest.app.readers import change_if_any  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.surfaces.cli.asking import is_terminal  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say  # noqa: PLC0415
 
-    try:
-        change = _change(run_id)
-    except Refused as refused:
-        if refused.code != "no_edits":
-            raise
+    change = change_if_any(read_settings(), run_id)
+    if change is None:
         return
     if change.is_empty:
         say("", *stat_lines(change))

@@ -78,8 +78,7 @@ async def work(request: Request, tell: Callable[[Worked], None]) -> Worked:
         async with open_platform(settings, person=person) as platform:
             worked = await _ended(platform, request, order, terminal if person else None)
             _tell(worked, tell)
-            await platform.memory.flush()
-            await platform.dreaming.expire()
+            await platform.after_run()
     except (Waits, NobodyListens, BrokenPipeError):
         raise
     except Exception as error:

@@ -143,4 +143,4 @@ def test_activity_is_the_newest_first_and_bounded(books: Database) -> None:
 
     books.write_sync(add)
     shown = books.read_sync(lambda reader: activity_of(reader, "bob", 3))
-    assert [one["claim_id"] for one in shown["data"]] == ["clm_0", "clm_1", "clm_2"]  # type: ignore[index,call-overload,union-attr]
+    assert [one["claim_id"] for one in shown["data"]] == ["clm_0", "clm_1", "clm_2"]

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from earnest.accountability import rows
 from earnest.accountability.agreement import Agreement, possible_of
 from earnest.accountability.days import RECENT_DAYS, Day, day_id
-from earnest.accountability.heartbeat import Heartbeat, Vote
 from earnest.accountability.points import Charge
 from earnest.accountability.score import Score, account_of, amended, booked, subject_of, turned
 from earnest.effects.storage.book import Book
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Rows, differences, record, row_json
+from earnest.effects.storage.rows import differences, record, row_json
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Broken
@@ -40,8 +40,8 @@ class ScoreBook(Book[Score]):
     """
 
     def __init__(self) -> None:
-        super().__init__("score", Score, "scores", key="account_id")
-        self.days: Final = Rows(Day, "score_days")
+        super().__init__("score", rows.SCORES)
+        self.days: Final = rows.DAYS
         self.projections = {SCORE_BOOKED: self._booked}
 
     def of(self, reader: Reader, account_id: str) -> Score:
@@ -105,20 +105,20 @@ class ScoreBook(Book[Score]):
     def _booked(self, transaction: Transaction, fact: Fact) -> None:
         body = cast("Mapping[str, Any]", fact.body)
         account_id = account_of(fact.subject)
-        for rows, name, key in (
+        for table, name, key in (
             (self.rows, "score", account_id),
             (self.days, "day", day_id(account_id, body["date"])),
         ):
             given = cast("Mapping[str, JsonValue]", body[name])
             if body["opens"][name]:
-                rows.insert(transaction, given)
+                table.insert(transaction, given)
             else:
-                rows.update(transaction, key, given)
+                table.update(transaction, key, given)
 
 
-AGREEMENTS: Final = Book("agreement", Agreement, "agreements", key="account_id")
-HEARTBEATS: Final = Book("heartbeat", Heartbeat, "heartbeats")
-VOTES: Final = Book("vote", Vote, "votes")
+AGREEMENTS: Final = Book("agreement", rows.AGREEMENTS)
+HEARTBEATS: Final = Book("heartbeat", rows.HEARTBEATS)
+VOTES: Final = Book("vote", rows.VOTES)
 SCORES: Final = ScoreBook()
 
 BOOKS: Final[tuple[Book[Any], ...]] = (AGREEMENTS, HEARTBEATS, VOTES, SCORES)

@@ -1,9 +1,7 @@
 """What can be asked about agents and keys, and of the platform itself?"""
 
-from typing import Any
-
 from earnest.client.ask import Ask, delete, get, given, post
-from earnest.client.payloads import Page
+from earnest.client.payloads import Capability, ClaimSummary, Page, Whole
 from earnest.client.payloads_agents import (
     Account,
     Agent,
@@ -18,7 +16,9 @@ from earnest.client.payloads_agents import (
     Registered,
     Session,
     Signal,
+    Transcript,
 )
+from earnest.client.payloads_platform import Checkpoint, Errors, Limits, Proof, ReputationFormula
 
 
 def register(handle: str, *, description: str = "", model_fingerprint: str = "") -> Ask[Registered]:
@@ -67,27 +67,27 @@ def list_signals(handle: str, *, limit: int | None = None, cursor: str | None = 
     return get("/agents/{}/signals", handle, query={"limit": limit, "cursor": cursor})
 
 
-def list_activity(handle: str, *, limit: int | None = None) -> Ask[Page[Event]]:
+def list_activity(handle: str, *, limit: int | None = None) -> Ask[Whole[Event]]:
     """What an agent did lately."""
     return get("/agents/{}/activity", handle, query={"limit": limit})
 
 
-def list_transcript(handle: str, *, limit: int | None = None, cursor: str | None = None) -> Ask[Page[dict[str, Any]]]:
+def list_transcript(handle: str, *, limit: int | None = None, cursor: str | None = None) -> Ask[Transcript]:
     """The public record of an agent's test jobs and verdicts."""
     return get("/agents/{}/transcript", handle, query={"limit": limit, "cursor": cursor})
 
 
-def list_errors() -> Ask[dict[str, Any]]:
+def list_errors() -> Ask[Errors]:
     """Every code that a problem can have."""
     return get("/meta/errors")
 
 
-def get_limits() -> Ask[dict[str, Any]]:
+def get_limits() -> Ask[Limits]:
     """The numbers that hold on this platform."""
     return get("/meta/limits")
 
 
-def get_reputation_formula() -> Ask[dict[str, Any]]:
+def get_reputation_formula() -> Ask[ReputationFormula]:
     """How a reputation is computed."""
     return get("/meta/reputation")
 
@@ -137,21 +137,21 @@ def issue_key(scope: str, *, handle: str | None = None, label: str = "") -> Ask[
     return post("/operator/keys", body=given(scope=scope, handle=handle, label=label))
 
 
-def revoke_capability(capability_id: str, reason: str) -> Ask[dict[str, Any]]:
+def revoke_capability(capability_id: str, reason: str) -> Ask[Capability]:
     """The operator takes a badge away, for good."""
     return post("/operator/capabilities/{}/revoke", capability_id, body={"reason": reason})
 
 
-def list_waiting_claims(*, limit: int | None = None, cursor: str | None = None) -> Ask[Page[dict[str, Any]]]:
+def list_waiting_claims(*, limit: int | None = None, cursor: str | None = None) -> Ask[Page[ClaimSummary]]:
     """The operator's queue: work that waits for a person."""
     return get("/operator/claims", query={"limit": limit, "cursor": cursor})
 
 
-def get_checkpoint() -> Ask[dict[str, Any]]:
+def get_checkpoint() -> Ask[Checkpoint]:
     """The newest checkpoint of the log."""
     return get("/log/checkpoint")
 
 
-def get_proof(seq: int) -> Ask[dict[str, Any]]:
+def get_proof(seq: int) -> Ask[Proof]:
     """That a fact stands under the newest checkpoint."""
     return get("/log/proof", query={"seq": seq})

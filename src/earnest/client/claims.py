@@ -5,7 +5,7 @@ from typing import Any
 
 from earnest.client.ask import Ask, get, given, post
 from earnest.client.payloads import Claim, ClaimMoved, ClaimSummary, ExtensionAsked, Item, Page, Submitted
-from earnest.client.payloads_agents import (
+from earnest.client.payloads_disputes import (
     Dispute,
     DisputeMoved,
     DisputeSaid,

@@ -13,6 +13,7 @@ from earnest.client.payloads import (
     ClaimMoved,
     ClaimOpened,
     Criterion,
+    Generator,
     Job,
     JobPosted,
     JobSummary,
@@ -21,6 +22,7 @@ from earnest.client.payloads import (
     Trial,
     TrialGraded,
     TrialStarted,
+    Whole,
 )
 
 
@@ -113,7 +115,7 @@ def download(sha256: str) -> Ask[bytes]:
     return replace(get("/artifacts/{}", sha256), read=_content)
 
 
-def list_capabilities() -> Ask[Page[Capability]]:
+def list_capabilities() -> Ask[Whole[Capability]]:
     """What I have declared."""
     return get("/agents/me/capabilities")
 
@@ -152,7 +154,7 @@ def answer_trial(trial_id: str, answer: Any) -> Ask[TrialGraded]:
     return post("/trials/{}/answer", trial_id, body={"answer": answer})
 
 
-def list_generators() -> Ask[Page[dict[str, Any]]]:
+def list_generators() -> Ask[Whole[Generator]]:
     """Which test jobs there are."""
     return get("/meta/generators")
 

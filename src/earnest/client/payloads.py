@@ -1,12 +1,15 @@
-"""What does a platform answer about jobs, claims, evidence and test jobs? Members that nobody knows are ignored.
+"""Answers about jobs, claims, evidence, test jobs and capabilities: returned by views, documented, taken by clients.
 
-Money is in whole micro-units; instants are texts such as `2026-05-04T18:00:00Z`.
+Money is in whole micro-units; instants are texts such as `2026-05-04T18:00:00Z`. Unknown members are to be ignored.
 """
 
 from collections.abc import Mapping
-from typing import Any, Generic, TypedDict, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from typing_extensions import TypedDict
 
 T = TypeVar("T")
+Answer: TypeAlias = Literal["verified", "not_verified", "unclear"]
 
 
 class Page(TypedDict, Generic[T]):
@@ -14,6 +17,13 @@ class Page(TypedDict, Generic[T]):
 
     data: list[T]
     next_cursor: str | None
+
+
+class Whole(TypedDict, Generic[T]):
+    """A list in one part, however long it is."""
+
+    data: list[T]
+    next_cursor: None
 
 
 class JobPosted(TypedDict):
@@ -51,21 +61,26 @@ class JobSummary(TypedDict):
     apply_until: str | None
 
 
-class Requirement(TypedDict):
-    """One thing to hand in. `path`: where it lies in what is judged; `.`: it is an archive of all of it."""
+class RequirementSummary(TypedDict):
+    """One thing to hand in."""
 
     id: str
     kind: str
     description: str
-    path: str
     required: bool
     accept_media: list[str]
     max_bytes: int
     verifier: str
 
 
+class Requirement(RequirementSummary):
+    """`path`: where it lies in what is judged; `.`: it is an archive of all of it."""
+
+    path: str
+
+
 class Job(JobSummary):
-    """A whole job. `status` is its state in the words of ai$."""
+    """A whole job. `status` is its state in the words of ai$: open, claimed, submitted, approved, rejected."""
 
     text: str
     status: str
@@ -119,8 +134,16 @@ class ExtensionAsked(ClaimMoved):
     due_at: str
 
 
+class MoreTime(TypedDict):
+    """What a seller has asked for beyond the deadline."""
+
+    asked_s: int | None
+    asked_at: str | None
+    granted: bool
+
+
 class ClaimSummary(ClaimMoved):
-    """A claim as its parties see it. `verdict`: verified, not_verified, unclear, or null as long as there is none."""
+    """A claim as its parties see it. `allowed_events`: what could happen next, by whomever."""
 
     job_id: str
     job_title: str
@@ -142,14 +165,14 @@ class ClaimSummary(ClaimMoved):
     ended_at: str | None
     revision: int
     revisions_left: int
-    verdict: str | None
+    verdict: Answer | None
     late: bool
     declined_by: str | None
     reason: str
     cited_criteria: list[str]
     evidence_root: str | None
     dispute_id: str | None
-    extension: dict[str, Any]
+    extension: MoreTime
 
 
 class Submission(TypedDict):
@@ -178,6 +201,15 @@ class Artifact(TypedDict):
     media_type: str
 
 
+class Revealed(TypedDict):
+    """What the commitment was made of."""
+
+    seed: str
+    answer_key: Any
+    grader_version: str
+    salt: str
+
+
 class Trial(TypedDict):
     """A test job that has begun. `state`: running, passed, failed or expired; `revealed` once it has ended."""
 
@@ -197,7 +229,7 @@ class Trial(TypedDict):
     graded_at: str | None
     reason: str
     answer: Any
-    revealed: dict[str, Any] | None
+    revealed: Revealed | None
 
 
 class TrialStarted(Trial):
@@ -206,11 +238,40 @@ class TrialStarted(Trial):
     committed_seq: int
 
 
+class TrialClaimed(TrialStarted):
+    """The same, where it was begun by claiming it."""
+
+    claim_id: str
+
+
 class TrialGraded(Trial):
     """A grade, and what came of it."""
 
     paid_micro: int
     capability_state: str
+
+
+class TrialOffered(TypedDict):
+    """A test job that can be begun: its id is used up by that."""
+
+    id: str
+    capability_id: str
+    category: str
+    task_class: str
+    state: str
+    amount_micro: int
+    currency: str
+    attempts_left: int
+
+
+class Generator(TypedDict):
+    """What makes test jobs. `hidden`: its question does not show by what it is graded."""
+
+    name: str
+    grader_version: str
+    categories: list[str]
+    hidden: bool
+    est_minutes: int
 
 
 class Capability(TypedDict):

@@ -1,6 +1,13 @@
-"""What does a platform answer about agents, keys, reviews and disputes?"""
+"""Answers about accounts, their keys and logins, and what anybody may know of an agent."""
 
-from typing import Any, TypedDict
+from typing import Literal, TypeAlias
+
+from typing_extensions import TypedDict
+
+from earnest.client.payloads import Trial
+
+AccountStatus: TypeAlias = Literal["registered", "identity_verified", "onboarding", "payouts_enabled", "suspended"]
+KeyScope: TypeAlias = Literal["reg", "live", "hb", "op", "aud"]
 
 
 class Registered(TypedDict):
@@ -8,9 +15,9 @@ class Registered(TypedDict):
 
     id: str
     handle: str
-    status: str
+    status: AccountStatus
     key_id: str
-    scope: str
+    scope: KeyScope
     key: str | None
     claim_url: str | None
     claim_expires_at: str
@@ -20,13 +27,25 @@ class Key(TypedDict):
     """A key, without the key."""
 
     key_id: str
-    scope: str
+    scope: KeyScope
     prefix: str
     label: str
     created_at: str
     expires_at: str | None
     revoked_at: str | None
     replaces_key_id: str | None
+
+
+class LoggedOut(TypedDict):
+    """Whose login has ended."""
+
+    operator_id: str
+
+
+class LoggedIn(LoggedOut):
+    """A login; its secret is in a cookie."""
+
+    expires_at: str
 
 
 class Session(TypedDict):
@@ -62,8 +81,8 @@ class Account(TypedDict):
 
     id: str
     handle: str
-    kind: str
-    status: str
+    kind: Literal["agent", "operator", "auditor", "platform"]
+    status: AccountStatus
     description: str
     model_fingerprint: str
     operator_id: str | None
@@ -72,17 +91,31 @@ class Account(TypedDict):
     created_at: str
 
 
+class KeyUsed(TypedDict):
+    """The key that was shown."""
+
+    key_id: str
+    scope: KeyScope
+
+
 class Me(Account):
     """My account, and the key that was shown."""
 
-    key: dict[str, str]
+    key: KeyUsed
+
+
+class Need(TypedDict):
+    """What stands in the way, for programs and for people."""
+
+    code: str
+    text: str
 
 
 class MyStatus(TypedDict):
     """How far an account has come, and what stands in the way."""
 
-    status: str
-    needs: list[dict[str, str]]
+    status: AccountStatus
+    needs: list[Need]
 
 
 class Owned(TypedDict):
@@ -90,8 +123,70 @@ class Owned(TypedDict):
 
     id: str
     handle: str
-    status: str
+    status: AccountStatus
     operator_id: str
+
+
+class CapabilityNamed(TypedDict):
+    """What an agent says that it can do, and whether it has shown it."""
+
+    id: str
+    category: str
+    task_class: str
+    state: str
+
+
+class Reputation(TypedDict):
+    """See `GET /meta/reputation`. `signals`: how many of each kind count."""
+
+    lower_bound_ppm: int
+    success_milli: int
+    failure_milli: int
+    signals: dict[str, int]
+
+
+class RatingsShown(TypedDict):
+    """`average_milli`: 5000 is the best; null without ratings."""
+
+    count: int
+    average_milli: int | None
+
+
+class Ratings(TypedDict):
+    """By the side that the agent was on."""
+
+    as_seller: RatingsShown
+    as_buyer: RatingsShown
+
+
+class ReviewsAnswered(TypedDict):
+    """Of the reviews about it that were published: how it did its own."""
+
+    on_time: int
+    late: int
+    missed: int
+
+
+class DisputesAnswered(TypedDict):
+    """Of the disputes raised against it that were decided."""
+
+    answered: int
+    silent: int
+
+
+class Responsiveness(TypedDict):
+    """Of the last 365 days; apart from the reputation."""
+
+    reviews: ReviewsAnswered
+    disputes: DisputesAnswered
+
+
+class TestJobsCounted(TypedDict):
+    """How its test jobs ended."""
+
+    passed: int
+    failed: int
+    expired: int
 
 
 class Agent(TypedDict):
@@ -99,20 +194,20 @@ class Agent(TypedDict):
 
     id: str
     handle: str
-    kind: str
-    status: str
+    kind: Literal["agent", "operator"]
+    status: AccountStatus
     description: str
     model_fingerprint: str
     registered_at: str
-    capabilities: list[dict[str, str]]
-    reputation: dict[str, Any]
-    ratings: dict[str, Any]
-    responsiveness: dict[str, Any]
-    test_jobs: dict[str, int]
+    capabilities: list[CapabilityNamed]
+    reputation: Reputation
+    ratings: Ratings
+    responsiveness: Responsiveness
+    test_jobs: TestJobsCounted
 
 
 class Signal(TypedDict):
-    """What a claim came to, for a reputation."""
+    """What a claim came to. `weight` 0: both sides belong to one operator."""
 
     kind: str
     claim_id: str
@@ -134,108 +229,41 @@ class Event(TypedDict):
     currency: str | None
 
 
-class ReviewSent(TypedDict):
-    """`commitment`: SHA-256 over the canonical review and a salt that is revealed with it."""
+class TranscriptTrial(Trial):
+    """A test job that has ended, in a transcript."""
 
-    review_id: str
-    claim_id: str
-    commitment: str
-    sent_at: str
-    late: bool
-    published: bool
+    kind: Literal["test_job"]
 
 
-class ReviewAnswered(TypedDict):
-    """The answer is public now."""
+class TranscriptVerdict(TypedDict):
+    """What one revision came to."""
 
-    review_id: str
-    replied_at: str
-
-
-class Review(TypedDict):
-    """A published review."""
-
-    review_id: str
-    claim_id: str
-    side: str
-    author: str
-    about: str
-    rating: int
-    parts: dict[str, int]
-    text: str
-    late: bool
-    weight: int
-    sent_at: str
-    published_at: str
-    commitment: str
-    salt: str
-    reply: dict[str, str] | None
-
-
-class ReviewsOfClaim(TypedDict):
-    """`submitted_by`: the sides whose reviews lie there; `reviews`: those that are published."""
-
-    claim_id: str
-    state: str
-    window: dict[str, str] | None
-    published_at: str | None
-    submitted_by: list[str]
-    mine: dict[str, Any] | None
-    reviews: list[Review]
-
-
-class DisputeMoved(TypedDict):
-    """A dispute, and the state that it is in now."""
-
-    dispute_id: str
-    claim_id: str
-    state: str
-    stake_micro: int
-    currency: str
-    awaiting: str | None
-    closed: bool
-
-
-class DisputeSaid(DisputeMoved):
-    """`statement` is its number in the case."""
-
-    statement: int
-
-
-class DisputeSummary(TypedDict):
-    """A case. `role` is mine; `respond_by` is the time of whoever is awaited."""
-
-    dispute_id: str
-    claim_id: str
+    verdict_id: str | None
     revision: int
+    evidence_root: str
+    verdict: str
+    submitted_at: str
+    judged_at: str
+
+
+class TranscriptClaim(TypedDict):
+    """A claim with its verdicts, in a transcript."""
+
+    kind: Literal["claim"]
+    claim_id: str
+    job_id: str
+    category: str
+    task_class: str
+    spec_digest: str
     state: str
-    allowed_events: list[str]
-    raiser: str
-    respondent: str
-    role: str | None
-    currency: str
-    amount_micro: int
-    stake_micro: int
-    awaiting: str | None
-    unread: int
-    statements_left: dict[str, int]
-    opened_at: str
-    stake_by: str
-    respond_by: str | None
-    decided_at_latest: str
-    last_message_at: str | None
-    ruled_at: str | None
-    appeal_ends_at: str | None
-    appealed_by: str | None
-    closed_at: str | None
+    related: bool
+    claimed_at: str
+    ended_at: str
+    verdicts: list[TranscriptVerdict]
 
 
-class Dispute(DisputeSummary):
-    """A case with all that was said in it."""
+class Transcript(TypedDict):
+    """A page of what an agent has shown that anybody can check again."""
 
-    seller: str | None
-    last_verdict: str | None
-    reason: str
-    criteria: list[str]
-    statements: list[dict[str, Any]]
-    ruling: dict[str, Any] | None
+    data: list[TranscriptTrial | TranscriptClaim]
+    next_cursor: str | None

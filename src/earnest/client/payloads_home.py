@@ -1,8 +1,16 @@
-"""What does `GET /agents/me/home` answer? (Market ruling a.2.)"""
+"""The answer of `GET /agents/me/home` (market ruling a.2)."""
 
-from typing import Any, TypedDict
+from collections.abc import Mapping
+from typing import Any, Literal, NotRequired, TypeAlias
 
-from earnest.client.payloads import Requirement
+from typing_extensions import TypedDict
+
+from earnest.client.payloads import RequirementSummary
+from earnest.client.payloads_agents import AccountStatus
+from earnest.client.payloads_disputes import Party
+
+Priority: TypeAlias = Literal[1, 2, 3, 4, 5, 6, 7]
+"""The classes of actions; 1 is the most urgent."""
 
 
 class Capacity(TypedDict):
@@ -13,30 +21,30 @@ class Capacity(TypedDict):
     free: int
 
 
-class Heartbeat(TypedDict):
-    """`health`: green, yellow or red."""
+class HeartbeatHealth(TypedDict):
+    """As the agent was found by this look."""
 
-    health: str
+    health: Literal["green", "yellow", "red"]
     expected_every_s: int
 
 
 class MyAccount(TypedDict):
-    """Who I am, and what I have."""
+    """Who I am, and what I have. Money is in `currency`; `held_micro`: what I as a buyer have in escrow."""
 
     id: str
     handle: str
-    status: str
+    status: AccountStatus
     balance_micro: int
     withdrawable_micro: int
     currency: str
     held_micro: int
     pending_micro: int
     capacity: Capacity
-    heartbeat: Heartbeat
+    heartbeat: HeartbeatHealth
 
 
 class Extension(TypedDict):
-    """May more time be asked for?"""
+    """Whether more time can be asked for now, and how much at most."""
 
     allowed: bool
     max_s: int
@@ -44,7 +52,7 @@ class Extension(TypedDict):
 
 
 class OpenClaim(TypedDict):
-    """Work that I hold. `next_action`: start_work, submit_evidence, revise, wait or none."""
+    """A claim of mine that has not ended. `hours_remaining` is rounded down, 0 where nothing is owed."""
 
     claim_id: str
     job_id: str
@@ -56,9 +64,10 @@ class OpenClaim(TypedDict):
     seconds_total: int
     grace_ends_at: str
     amount_micro: int
-    next_action: str
+    currency: str
+    next_action: Literal["start_work", "submit_evidence", "revise", "wait", "none"]
     extension: Extension
-    evidence_requirements: list[Requirement]
+    evidence_requirements: list[RequirementSummary]
 
 
 class PendingReview(TypedDict):
@@ -80,49 +89,60 @@ class TestJob(TypedDict):
     category: str
     task_class: str
     amount_micro: int
+    currency: str
     verifies_capability_id: str
     attempts_left: int
     est_minutes: int
 
 
 class MatchingJob(TypedDict):
-    """A job that I could do. `match`: the higher, the better."""
+    """An open job that I could claim. `match` is 500 to 1,000, the better the higher."""
 
     job_id: str
     title: str
     category: str
     amount_micro: int
+    currency: str
     deadline_at: str | None
     match: int
 
 
 class ActiveDispute(TypedDict):
-    """A dispute of mine. `awaiting`: me, them, arbiter or none."""
+    """A case that I am a party of."""
 
     dispute_id: str
     claim_id: str
-    role: str
+    role: Party
     state: str
-    awaiting: str
+    awaiting: Literal["me", "them", "arbiter", "none"]
     unread: int
     respond_by: str | None
     last_message_at: str | None
 
 
 class WorkToJudge(TypedDict):
-    """What was handed in to me."""
+    """Work that was handed in to me as a buyer, and what happens if I say nothing."""
 
     claim_id: str
     job_title: str
     submitted_at: str | None
     review_ends_at: str | None
-    default_if_silent: str
+    default_if_silent: Literal["release", "refund"]
+
+
+class PendingPayout(TypedDict):
+    """Money on its way out."""
+
+    payout_id: str
+    amount_micro: int
+    state: str
+    since: str
 
 
 class WalletAttention(TypedDict):
     """What my human should know of my money."""
 
-    pending_payout: dict[str, Any] | None
+    pending_payout: PendingPayout | None
     below_withdrawal_threshold: bool
     stripe_onboarding_pending: bool
 
@@ -140,26 +160,42 @@ class NextCall(TypedDict):
 
     method: str
     path: str
-    body_example: dict[str, Any] | None
+    body_example: Mapping[str, Any] | None
     scope: str
 
 
 class Action(TypedDict):
-    """One thing to do; 1 is the most urgent priority."""
+    """One thing to do. `rule` only with `explain=1`."""
 
-    priority: int
+    priority: Priority
     kind: str
     subject_id: str
     due_at: str | None
     text: str
     next_call: NextCall
     needs_human: bool
+    rule: NotRequired[str]
+
+
+class Duty(TypedDict):
+    """How an agent stands that has shown a contract (`GET /score` says more), and when its next wake is due."""
+
+    score: int
+    target: int
+    penalty: str
+    reward: str
+    message: str
+    interval_s: int
+    next_wake_at: str
 
 
 class Home(TypedDict):
-    """All that one look tells. `actions` and `what_to_do_next` are the same list, in the order to work in."""
+    """All that one look tells. `actions[i].text` is `what_to_do_next[i]`, in the order to work in.
 
-    format: str
+    `actions_truncated`: how many actions were left out, where some were. `cadence_rule` only with `explain=1`.
+    """
+
+    format: Literal["home-v1"]
     state_hash: str
     your_account: MyAccount
     open_claims: list[OpenClaim]
@@ -170,6 +206,9 @@ class Home(TypedDict):
     work_to_judge: list[WorkToJudge]
     wallet_attention: WalletAttention
     human_attention: list[HumanAttention]
+    accountability: Duty | None
     what_to_do_next: list[str]
     actions: list[Action]
+    actions_truncated: NotRequired[int]
+    cadence_rule: NotRequired[str]
     next_check_in_after: str

@@ -1,10 +1,16 @@
-"""What does a platform answer about money? Micro-units: 1,000,000 are one dollar or one ai$."""
+"""Answers about money, in micro-units: 1,000,000 are one dollar or one ai$."""
 
-from typing import Any, TypedDict
+from typing import Literal, TypeAlias
+
+from typing_extensions import TypedDict
+
+Place: TypeAlias = Literal["available", "clearing", "pending_out"]
 
 
 class Balance(TypedDict):
-    """Money in one currency. `withdrawable_micro` may leave; `held_micro` lies in the escrow of one's own jobs."""
+    """`balance_micro` is `available_micro` and `pending_micro`, which is still clearing; `reserved_micro` of it is laid
+    aside for stakes and payouts. `held_micro` lies in the escrow of one's own jobs.
+    """
 
     currency: str
     balance_micro: int
@@ -16,10 +22,10 @@ class Balance(TypedDict):
 
 
 class PayoutMoved(TypedDict):
-    """A payout, and its state: requested, approved, sent, settled, failed or returned."""
+    """A payout, and its state."""
 
     payout_id: str
-    state: str
+    state: Literal["requested", "approved", "sent", "settled", "failed", "returned"]
 
 
 class Payout(PayoutMoved):
@@ -33,6 +39,14 @@ class Payout(PayoutMoved):
     changed_at: str | None
 
 
+class PayoutWaiting(Payout):
+    """A payout that waits for the operator."""
+
+    account_id: str
+    destination: str
+    rail_ref: str
+
+
 class Wallet(TypedDict):
     """The money of an account."""
 
@@ -42,49 +56,81 @@ class Wallet(TypedDict):
 
 
 class Entry(TypedDict):
-    """One side of a transfer: `kind` posted, pending, post or void; `direction` in or out."""
+    """One side of a transfer. `posted` and `post` move; `pending` lays aside what `post` takes or `void` returns."""
 
     entry_id: str
     at: str
-    kind: str
+    kind: Literal["posted", "pending", "post", "void"]
     reason: str
-    account: str
-    direction: str
+    account: Place
+    direction: Literal["in", "out"]
     currency: str
     amount_micro: int
     subject_id: str
 
 
 class Deposit(TypedDict):
-    """A deposit, and its state: asked, confirmed or refused."""
+    """A deposit, and its state."""
 
     deposit_id: str
-    state: str
+    state: Literal["asked", "confirmed", "refused"]
+
+
+class DepositWaiting(Deposit):
+    """A deposit that waits for the operator."""
+
+    account_id: str
+    currency: str
+    amount_micro: int
+    reference: str
+    asked_at: str
+
+
+class FeeTerms(TypedDict):
+    """Of one currency. Fees and stakes in hundredths of a per cent of the amount, rounded down."""
+
+    fee_bps: int
+    dispute_floor_micro: int
+    stake_bps: int
+    stake_min_micro: int
+    stake_max_micro: int
+    clearing_s: int
+    payout_min_micro: int
+    can_pay_out: bool
 
 
 class Fees(TypedDict):
     """What is charged and held back, by currency."""
 
-    currencies: dict[str, dict[str, Any]]
+    currencies: dict[str, FeeTerms]
+
+
+class Cover(TypedDict):
+    """`sum_micro` of all accounts is 0; `user_balances_micro` is at most what came in and has not left."""
+
+    currency: str
+    sum_micro: int
+    user_balances_micro: int
+    external_funds_micro: int
 
 
 class Solvency(TypedDict):
-    """Do the books cover what users have?"""
+    """Whether the books cover what users have. Measured at most once a minute."""
 
     checked_at: str
     solvent: bool
-    currencies: list[dict[str, Any]]
+    currencies: list[Cover]
 
 
 class MoneyQueue(TypedDict):
-    """What waits for the operator."""
+    """What waits for the operator, the oldest first."""
 
-    deposits: list[dict[str, Any]]
-    payouts: list[dict[str, Any]]
+    deposits: list[DepositWaiting]
+    payouts: list[PayoutWaiting]
 
 
 class Destination(TypedDict):
-    """Whose money goes by which rail."""
+    """Whose money goes by which rail. The address is not shown."""
 
     account_id: str
     rail: str

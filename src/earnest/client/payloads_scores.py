@@ -1,6 +1,8 @@
-"""What does a platform answer about heartbeats, contracts and scores?"""
+"""Answers about heartbeats, contracts and scores."""
 
-from typing import Any, TypedDict
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
 
 
 class TaskAsked(TypedDict):
@@ -34,17 +36,24 @@ class Due(TypedDict):
     next_wake_at: str | None
 
 
+class Diagnostic(TypedDict):
+    """A line of the contract that is not what it seems; 0: the whole."""
+
+    line: int
+    message: str
+
+
 class CheckedIn(TypedDict):
-    """`state` is `verifying`, or `skipped` for the reason `skip`."""
+    """`state` is `verifying`, or `skipped` for the reason `skip`. `weakened`: accepted tasks that are easier now."""
 
     heartbeat_id: str | None
-    state: str
+    state: Literal["verifying", "skipped"]
     skip: str | None
     date: str | None
     acknowledged: bool
     tasks: list[TaskAsked]
     weakened: dict[str, str]
-    diagnostics: list[dict[str, Any]]
+    diagnostics: list[Diagnostic]
     next_check_in_after: str
 
 
@@ -136,13 +145,26 @@ class Tier(TypedDict):
     ends_when: str | None
 
 
+class Lifetime(TypedDict):
+    """`best`, `worst`, `streak`, `longest`, `days` are of closed days."""
+
+    verified: int
+    failed: int
+    points: int
+    best: int | None
+    worst: int | None
+    streak: int
+    longest: int
+    days: int
+
+
 class Score(TypedDict):
-    """How an agent stands. `lifetime`: verified, failed, points, best, worst, streak, longest, days."""
+    """How an agent stands."""
 
     today: Day
     tier: Tier
     interval_s: int
-    lifetime: dict[str, int | None]
+    lifetime: Lifetime
 
 
 class History(TypedDict):

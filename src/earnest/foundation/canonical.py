@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import rfc8785
 
@@ -12,25 +12,27 @@ if TYPE_CHECKING:
 else:
     JsonValue = Any  # what reads annotations at run time cannot follow a recursive alias
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+Members: TypeAlias = Mapping[str, object]
+"""A typed dictionary that has a JSON form, to those who do not look into it."""
 
 INTEGER_MAX: Final = 2**53 - 1
 _PLAIN: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":"))
 _SAME: Final = frozenset({str, bool, type(None)})
 
 
-def canonical_bytes(value: JsonValue) -> bytes:
+def canonical_bytes(value: JsonValue | Members) -> bytes:
     """The RFC 8785 form of a JSON value, whose objects are `dict` and whose arrays are `list` or `tuple`.
 
     Raises `ValueError` for NaN, infinities, integers over 2**53 - 1, lone surrogates, types that JSON does not have and
     values nested deeper than the interpreter's stack.
     """
     try:
-        return _PLAIN.encode(value).encode() if _is_plain(value) else rfc8785.dumps(value)
+        return _PLAIN.encode(value).encode() if _is_plain(value) else rfc8785.dumps(cast("JsonValue", value))
     except RecursionError:
         raise ValueError("the value is nested too deeply or contains itself") from None
 
 
-def canonical_text(value: JsonValue) -> str:
+def canonical_text(value: JsonValue | Members) -> str:
     """The same as text, for a column or a member that holds JSON. Raises as `canonical_bytes` does."""
     return canonical_bytes(value).decode()
 

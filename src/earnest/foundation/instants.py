@@ -1,6 +1,7 @@
 """Instants are integers: milliseconds since 1970-01-01T00:00:00Z."""
 
 from datetime import UTC, datetime, timedelta
+from typing import overload
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_MS = 86_400_000
@@ -12,8 +13,14 @@ def rfc3339(at_ms: int) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at_ms % 1000:03d}Z"
 
 
-def rfc3339_s(at_ms: int) -> str:
-    """`2026-11-21T08:30:00Z`: the same in whole seconds, rounded down."""
+@overload
+def rfc3339_s(at_ms: int) -> str: ...
+@overload
+def rfc3339_s(at_ms: None) -> None: ...
+def rfc3339_s(at_ms: int | None) -> str | None:
+    """`2026-11-21T08:30:00Z`: the same in whole seconds, rounded down. None stays None."""
+    if at_ms is None:
+        return None
     return (EPOCH + timedelta(milliseconds=at_ms)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -44,6 +44,11 @@ class Caller:
             raise Refused("account_suspended", "the account is suspended: its operator knows why")
 
     @property
+    def sees_all(self) -> bool:
+        """True for keys that look at what belongs to others."""
+        return self.scope in {Scope.OPERATOR, Scope.AUDITOR}
+
+    @property
     def is_operator(self) -> bool:
         """True for the operator of the platform."""
         return self.account.kind is Kind.OPERATOR

@@ -9,6 +9,7 @@ from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.facts import Fact
 from earnest.identity.presence import Presence
+from earnest.identity.rows import PRESENCES
 
 PRESENCE_SEEN: Final = "presence.seen"
 ALL: Final = "presence"
@@ -19,7 +20,7 @@ class PresenceBook(Book[Presence]):
     """A book that also takes many changes at a time. Looks are no news to anybody: they touch no home."""
 
     def __init__(self) -> None:
-        super().__init__("presence", Presence, "presences", key="account_id")
+        super().__init__("presence", PRESENCES)
         self.projections = {**self.projections, PRESENCE_SEEN: self._seen}
 
     def see(self, transaction: Transaction, at_ms: int, changes: Iterable[tuple[Presence | None, Presence]]) -> int:

@@ -1,12 +1,14 @@
-"""How are accounts and keys shown to whoever may see them?"""
+"""Accounts, keys and logins as they are shown to whoever may see them."""
 
-from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.client.payloads_agents import Account as AccountShown
+from earnest.client.payloads_agents import Key as KeyShown
+from earnest.client.payloads_agents import Session as SessionShown
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account
 from earnest.identity.key import LINK_LOGIN, Key, Session
 
 
-def account_json(account: Account) -> JsonObject:
+def account_json(account: Account) -> AccountShown:
     """An account as its owner and the operator see it."""
     return {
         "id": account.id,
@@ -22,7 +24,7 @@ def account_json(account: Account) -> JsonObject:
     }
 
 
-def key_json(key: Key) -> JsonObject:
+def key_json(key: Key) -> KeyShown:
     """A key as its owner sees it later: all but the key."""
     return {
         "key_id": key.id,
@@ -30,22 +32,18 @@ def key_json(key: Key) -> JsonObject:
         "prefix": key.prefix,
         "label": key.label,
         "created_at": rfc3339_s(key.created_at_ms),
-        "expires_at": _instant(key.expires_at_ms),
-        "revoked_at": _instant(key.revoked_at_ms),
+        "expires_at": rfc3339_s(key.expires_at_ms),
+        "revoked_at": rfc3339_s(key.revoked_at_ms),
         "replaces_key_id": key.replaces,
     }
 
 
-def session_json(session: Session) -> JsonObject:
+def session_json(session: Session) -> SessionShown:
     """A login as the operator sees it. `key_id` null: the operator's link opened it."""
     return {
         "session_id": session.id,
         "key_id": None if session.key_id == LINK_LOGIN else session.key_id,
         "created_at": rfc3339_s(session.created_at_ms),
         "expires_at": rfc3339_s(session.expires_at_ms),
-        "ended_at": _instant(session.ended_at_ms),
+        "ended_at": rfc3339_s(session.ended_at_ms),
     }
-
-
-def _instant(at_ms: int | None) -> JsonValue:
-    return None if at_ms is None else rfc3339_s(at_ms)

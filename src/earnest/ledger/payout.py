@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 from earnest.foundation.errors import Refused
 from earnest.ledger.accounts import available, external, pending_out
@@ -97,7 +97,7 @@ class Deposit:
     account_id: str
     currency: str
     amount_micro: int
-    state: str
+    state: Literal["asked", "confirmed", "refused"]
     reference: str
     asked_at_ms: int
     decided_at_ms: int | None = None

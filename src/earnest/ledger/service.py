@@ -9,21 +9,18 @@ from earnest.effects.storage.rows import Project, Rows, RowT
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.facts import Fact
+from earnest.ledger import rows
 from earnest.ledger.accounts import currency_of, is_guarded
-from earnest.ledger.payout import Deposit, Destination, Payout
 from earnest.ledger.rules import account_named, check, effect, is_repeated
 from earnest.ledger.transfer import Chain, LedgerAccount, Transfer, TransferKind
 
 LEDGER_POSTED: Final = "ledger.posted"
 
-PAYOUTS: Final = Book("payout", Payout, "payouts")
-DEPOSITS: Final = Book("deposit", Deposit, "deposits")
-DESTINATIONS: Final = Book("destination", Destination, "destinations", key="account_id")
+PAYOUTS: Final = Book("payout", rows.PAYOUTS)
+DEPOSITS: Final = Book("deposit", rows.DEPOSITS)
+DESTINATIONS: Final = Book("destination", rows.DESTINATIONS)
 
 BOOKS: Final[tuple[Book[Any], ...]] = (PAYOUTS, DEPOSITS, DESTINATIONS)
-
-_TRANSFERS: Final = Rows(Transfer, "transfers")
-_ACCOUNTS: Final = Rows(LedgerAccount, "ledger_accounts")
 
 _INSERT: Final = """
 INSERT INTO transfers (id, kind, debit, credit, currency, amount_micro, reason, at_ms, pending_id, resolved,
@@ -52,10 +49,10 @@ def post(transaction: Transaction, chain: Chain) -> None:
     """
     if not chain:
         return
-    known = _found(transaction, _TRANSFERS, [name for one in chain for name in (one.id, one.pending_id) if name])
+    known = _found(transaction, rows.TRANSFERS, [name for one in chain for name in (one.id, one.pending_id) if name])
     if is_repeated(chain, known):
         return
-    accounts = _found(transaction, _ACCOUNTS, [name for one in chain for name in (one.debit, one.credit)])
+    accounts = _found(transaction, rows.LEDGER_ACCOUNTS, [name for one in chain for name in (one.debit, one.credit)])
     check(chain, known, accounts)
     subject = chain[0].id.partition("/")[0]
     body: JsonObject = {"transfers": [_told(transfer) for transfer in chain]}
@@ -66,12 +63,12 @@ def post(transaction: Transaction, chain: Chain) -> None:
 
 def balance(reader: Reader, account: str) -> LedgerAccount:
     """The sums of an account; zeros where nothing was booked on it yet."""
-    return _ACCOUNTS.get(reader, account) or account_named(account)
+    return rows.LEDGER_ACCOUNTS.get(reader, account) or account_named(account)
 
 
 def is_posted(reader: Reader, transfer_id: str) -> bool:
     """True if a transfer of this id was booked."""
-    return _TRANSFERS.get(reader, transfer_id) is not None
+    return rows.TRANSFERS.get(reader, transfer_id) is not None
 
 
 def _found(reader: Reader, rows: Rows[RowT], keys: Iterable[str]) -> dict[str, RowT]:
@@ -96,7 +93,7 @@ def _told(transfer: Transfer) -> dict[str, str | int]:
 def _project(transaction: Transaction, fact: Fact) -> None:
     booked = cast("Sequence[dict[str, Any]]", fact.body["transfers"])
     names = [told[side] for told in booked for side in ("debit", "credit")]
-    _book(transaction, fact, _found(transaction, _ACCOUNTS, names))
+    _book(transaction, fact, _found(transaction, rows.LEDGER_ACCOUNTS, names))
 
 
 def _book(transaction: Transaction, fact: Fact, accounts: Mapping[str, LedgerAccount]) -> None:

@@ -3,27 +3,19 @@
 from typing import Any, Final
 
 from earnest.effects.storage.book import Book
-from earnest.market.capabilities.capability import Capability, Trial
-from earnest.market.claims.artifact import Artifact
-from earnest.market.claims.claim import Claim
-from earnest.market.claims.evidence import Submission
-from earnest.market.disputes.dispute import Dispute, Statement
-from earnest.market.jobs.application import Application
-from earnest.market.jobs.job import Job
-from earnest.market.reviews.review import ReviewRow
-from earnest.market.reviews.signal import Signal
+from earnest.market import rows
 
-JOBS: Final = Book("job", Job, "jobs")
-CLAIMS: Final = Book("claim", Claim, "claims")
-SUBMISSIONS: Final = Book("submission", Submission, "submissions")
-REVIEWS: Final = Book("review", ReviewRow, "reviews")
-DISPUTES: Final = Book("dispute", Dispute, "disputes")
-STATEMENTS: Final = Book("statement", Statement, "statements")
-CAPABILITIES: Final = Book("capability", Capability, "capabilities")
-TRIALS: Final = Book("trial", Trial, "trials")
-APPLICATIONS: Final = Book("application", Application, "applications")
-SIGNALS: Final = Book("signal", Signal, "signals")
-ARTIFACTS: Final = Book("artifact", Artifact, "artifacts")
+JOBS: Final = Book("job", rows.JOBS)
+CLAIMS: Final = Book("claim", rows.CLAIMS)
+SUBMISSIONS: Final = Book("submission", rows.SUBMISSIONS)
+REVIEWS: Final = Book("review", rows.REVIEWS)
+DISPUTES: Final = Book("dispute", rows.DISPUTES)
+STATEMENTS: Final = Book("statement", rows.STATEMENTS)
+CAPABILITIES: Final = Book("capability", rows.CAPABILITIES)
+TRIALS: Final = Book("trial", rows.TRIALS)
+APPLICATIONS: Final = Book("application", rows.APPLICATIONS)
+SIGNALS: Final = Book("signal", rows.SIGNALS)
+ARTIFACTS: Final = Book("artifact", rows.ARTIFACTS)
 
 BOOKS: Final[tuple[Book[Any], ...]] = (
     JOBS,

@@ -11,7 +11,7 @@ from earnest.effects.storage.database import Database
 from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.replies import KEPT_MS, Reply, drop_replies, keep_reply, kept_reply
 from earnest.effects.storage.transaction import Transaction
-from earnest.foundation.canonical import JsonObject, canonical_text, digest_of
+from earnest.foundation.canonical import Members, canonical_text, digest_of
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
 from earnest.identity.caller import Caller
@@ -62,7 +62,7 @@ class Answer:
     """What is sent back. `refusal`: the code, where the rules said no; `replayed`: it was given before."""
 
     status: int
-    body: JsonObject
+    body: Members
     refusal: str = ""
     replayed: bool = False
 
@@ -93,7 +93,7 @@ class Entry:
         self.shown[name] = secret
 
 
-Act: TypeAlias = Callable[[Entry], JsonObject]
+Act: TypeAlias = Callable[[Entry], Members]
 """The effect, in one transaction: a plain function that may run again. Its value is the body of the answer."""
 
 
@@ -139,7 +139,7 @@ class Desk:
                 del self._running[reply_id]
             turn.set_result(None)
 
-    async def tick(self, act: Act) -> JsonObject:
+    async def tick(self, act: Act) -> Members:
         """What the clock does: in nobody's name, without a key."""
         return (await self._write(None, act, None, 200)).body
 
@@ -202,7 +202,7 @@ class Desk:
         return await self.database.write(write)
 
     async def _keep_refusal(self, caller: Caller | None, keyed: Keyed, refused: Refused) -> Answer:
-        body: JsonObject = {"code": refused.code, "detail": str(refused), **refused.details}
+        body: Members = {"code": refused.code, "detail": str(refused), **refused.details}
         now_ms = self.now_ms()
 
         def write(transaction: Transaction) -> Answer:
@@ -223,7 +223,7 @@ def _kept(reader: Reader, keyed: Keyed) -> Answer | None:
     return Answer(status=reply.status, body=body, refusal="" if reply.status else body["code"], replayed=True)
 
 
-def _keep(entry: Entry, keyed: Keyed, status: int, body: JsonObject) -> None:
+def _keep(entry: Entry, keyed: Keyed, status: int, body: Members) -> None:
     """Keep the answer. Status 0 stands for a refusal, whose code says which status that is."""
     if not entry.transaction.has_recorded:
         actor = entry.caller.id if entry.caller else ""

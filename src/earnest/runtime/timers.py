@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 from earnest.effects.clock import Clock
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import Members
 from earnest.foundation.errors import EarnestError
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk, Entry
@@ -14,7 +14,7 @@ from earnest.runtime.desk import Desk, Entry
 LOOK_MS: Final = 1_000
 AT_ONCE: Final = 256
 
-Due: TypeAlias = Callable[[Entry, Terms, str], JsonObject]
+Due: TypeAlias = Callable[[Entry, Terms, str], Members]
 """Look at the row with this key and do everything whose time has come. It moves the row's `wake_ms`, or ends it."""
 
 

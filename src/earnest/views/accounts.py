@@ -1,19 +1,16 @@
-"""Who takes part, what keys have they, and what does an account still need?"""
+"""Accounts, their keys and logins, and what an account still needs."""
 
 from typing import Final
 
+from earnest.client import payloads_agents as shown
+from earnest.client.payloads import Page
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Rows
-from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Account, Status
+from earnest.identity.account import Status
 from earnest.identity.caller import Caller
-from earnest.identity.key import Key, Session
+from earnest.identity.rows import ACCOUNTS, KEYS, SESSIONS
 from earnest.identity.showing import account_json, key_json, session_json
 
-_ACCOUNTS: Final = Rows(Account, "accounts")
-_KEYS: Final = Rows(Key, "keys")
-_SESSIONS: Final = Rows(Session, "sessions")
 KEYS_SHOWN_MAX: Final = 100
 
 NEEDS: Final = {
@@ -25,12 +22,12 @@ NEEDS: Final = {
 """What stands between a status and the last one: a code and a text."""
 
 
-def me(caller: Caller) -> JsonObject:
+def me(caller: Caller) -> shown.Me:
     """The caller's account, and the key that was shown."""
     return {**account_json(caller.account), "key": {"key_id": caller.key_id, "scope": caller.scope.value}}
 
 
-def my_status(caller: Caller) -> JsonObject:
+def my_status(caller: Caller) -> shown.MyStatus:
     """How far the caller's account has come, and what it needs next."""
     status = caller.account.status
     needed = NEEDS.get(status)
@@ -40,30 +37,30 @@ def my_status(caller: Caller) -> JsonObject:
     }
 
 
-def my_keys(reader: Reader, account_id: str) -> JsonObject:
+def my_keys(reader: Reader, account_id: str) -> Page[shown.Key]:
     """The newest keys of an account, those that have ended too."""
-    found = _KEYS.where(
+    found = KEYS.where(
         reader, "account_id = ? ORDER BY created_at_ms DESC, id DESC LIMIT ?", (account_id, KEYS_SHOWN_MAX)
     )
     return {"data": [key_json(key) for key in found], "next_cursor": None}
 
 
-def my_sessions(reader: Reader, account_id: str) -> JsonObject:
+def my_sessions(reader: Reader, account_id: str) -> Page[shown.Session]:
     """The newest logins of an operator, those that have ended too."""
-    found = _SESSIONS.where(
+    found = SESSIONS.where(
         reader, "account_id = ? ORDER BY created_at_ms DESC, id DESC LIMIT ?", (account_id, KEYS_SHOWN_MAX)
     )
     return {"data": [session_json(session) for session in found], "next_cursor": None}
 
 
-def accounts(reader: Reader, after_id: str, limit: int) -> list[JsonObject]:
+def accounts(reader: Reader, after_id: str, limit: int) -> list[shown.Account]:
     """Accounts in order of their ids, which is that of their coming."""
-    return [account_json(one) for one in _ACCOUNTS.where(reader, "id > ? ORDER BY id LIMIT ?", (after_id, limit))]
+    return [account_json(one) for one in ACCOUNTS.where(reader, "id > ? ORDER BY id LIMIT ?", (after_id, limit))]
 
 
-def account(reader: Reader, account_id: str) -> JsonObject:
+def account(reader: Reader, account_id: str) -> shown.Account:
     """One account. Raises `Refused("not_found")`."""
-    found = _ACCOUNTS.get(reader, account_id)
+    found = ACCOUNTS.get(reader, account_id)
     if found is None:
         raise Refused("not_found", f"there is no account {account_id[:80]!r}")
     return account_json(found)

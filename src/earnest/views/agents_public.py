@@ -1,22 +1,20 @@
-"""What may anybody know of an agent? Nothing here depends on a review that is not published."""
+"""What anybody may know of an agent. Nothing here depends on a review that is not published."""
 
-from typing import Final
+from typing import Any, Final
 
+from earnest.client import payloads_agents as shown
+from earnest.client.payloads import Whole
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Rows
-from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account, Kind
-from earnest.market.capabilities.capability import Capability
+from earnest.identity.rows import ACCOUNTS
 from earnest.market.reviews.reputation import WEIGHTS, WINDOW_S, reputation_json
 from earnest.market.reviews.signal import Signal, SignalKind
 from earnest.market.reviews.standing import standing
+from earnest.market.rows import CAPABILITIES, SIGNALS
 
 CAPABILITIES_MAX: Final = 100
-_ACCOUNTS: Final = Rows(Account, "accounts")
-_CAPABILITIES: Final = Rows(Capability, "capabilities")
-_SIGNALS: Final = Rows(Signal, "signals")
 
 _RATINGS = (
     "SELECT side, count(*), sum(rating) FROM reviews "
@@ -32,7 +30,6 @@ _DISPUTED = (
     "WHERE respondent = ? AND closed_at_ms > ? AND state = 'final'"
 )
 _TRIALS = "SELECT state, count(*) FROM trials WHERE account_id = ? AND state != 'running' GROUP BY state"
-_EVENT: Final = ("at", "kind", "claim_id", "job_id", "category", "amount_micro", "currency")
 _ENDS = (
     "SELECT signals.at_ms, kind, claims.id, job_id, category, amount_micro, currency "
     "FROM signals JOIN claims ON claims.id = claim_id WHERE account_id = ? "
@@ -54,23 +51,24 @@ _TRIED = (
 
 def find_agent(reader: Reader, handle: str) -> Account:
     """Whose handle it is, with or without an at-sign. Raises `Refused("not_found")`."""
-    found = next(iter(_ACCOUNTS.where(reader, "handle = ?", (handle.removeprefix("@"),))), None)
+    found = next(iter(ACCOUNTS.where(reader, "handle = ?", (handle.removeprefix("@"),))), None)
     if found is None or found.kind not in {Kind.AGENT, Kind.OPERATOR}:
         raise Refused("not_found", f"nobody here is called {handle[:80]!r}")
     return found
 
 
-def show_agent(reader: Reader, handle: str, now_ms: int) -> JsonObject:
+def show_agent(reader: Reader, handle: str, now_ms: int) -> shown.Agent:
     """An agent's public page."""
     account = find_agent(reader, handle)
     since_ms = now_ms - WINDOW_S * 1_000
-    capabilities = _CAPABILITIES.where(
+    capabilities = CAPABILITIES.where(
         reader, "account_id = ? AND NOT removed ORDER BY declared_at_ms, id LIMIT ?", (account.id, CAPABILITIES_MAX)
     )
+    tried = dict(reader.execute(_TRIALS, (account.id,)).fetchall())
     return {
         "id": account.id,
         "handle": account.handle,
-        "kind": account.kind.value,
+        "kind": "operator" if account.kind is Kind.OPERATOR else "agent",
         "status": account.status.value,
         "description": account.description,
         "model_fingerprint": account.model_fingerprint,
@@ -83,8 +81,9 @@ def show_agent(reader: Reader, handle: str, now_ms: int) -> JsonObject:
         "ratings": _ratings(reader, account.id, since_ms),
         "responsiveness": _responsiveness(reader, account.id, since_ms),
         "test_jobs": {
-            **dict.fromkeys(("passed", "failed", "expired"), 0),
-            **{state: int(count) for state, count in reader.execute(_TRIALS, (account.id,)).fetchall()},
+            "passed": tried.get("passed", 0),
+            "failed": tried.get("failed", 0),
+            "expired": tried.get("expired", 0),
         },
     }
 
@@ -93,10 +92,10 @@ def signals_of(reader: Reader, account_id: str, *, before: tuple[int, str] | Non
     """The signals of an account, the newest first."""
     at_ms, last = before or (2**62, "")
     condition = "account_id = ? AND at_ms <= ? AND (at_ms, id) < (?, ?) ORDER BY at_ms DESC, id DESC LIMIT ?"
-    return list(_SIGNALS.where(reader, condition, (account_id, at_ms, at_ms, last, limit)))
+    return list(SIGNALS.where(reader, condition, (account_id, at_ms, at_ms, last, limit)))
 
 
-def signal_json(signal: Signal) -> JsonObject:
+def signal_json(signal: Signal) -> shown.Signal:
     """A signal and what it counts in the formula."""
     weight = WEIGHTS[SignalKind(signal.kind)]
     return {
@@ -109,7 +108,7 @@ def signal_json(signal: Signal) -> JsonObject:
     }
 
 
-def activity_of(reader: Reader, handle: str, limit: int) -> JsonObject:
+def activity_of(reader: Reader, handle: str, limit: int) -> Whole[shown.Event]:
     """What an agent did lately: claims that ended, jobs that it posted, reviews about it, test jobs. One page."""
     account = find_agent(reader, handle)
     rows = [
@@ -118,21 +117,33 @@ def activity_of(reader: Reader, handle: str, limit: int) -> JsonObject:
         for row in reader.execute(sql, (account.id, limit)).fetchall()
     ]
     rows.sort(key=lambda row: (-row[0], row[1], row[2] or "", row[3] or ""))
-    shown = [dict(zip(_EVENT, (rfc3339_s(row[0]), *row[1:]), strict=True)) for row in rows[:limit]]
-    return {"data": shown, "next_cursor": None}
+    return {"data": [_event(row) for row in rows[:limit]], "next_cursor": None}
 
 
-def _ratings(reader: Reader, account_id: str, since_ms: int) -> JsonObject:
+def _event(row: tuple[Any, ...]) -> shown.Event:
+    at_ms, kind, claim_id, job_id, category, amount_micro, currency = row
+    return {
+        "at": rfc3339_s(at_ms),
+        "kind": kind,
+        "claim_id": claim_id,
+        "job_id": job_id,
+        "category": category,
+        "amount_micro": amount_micro,
+        "currency": currency,
+    }
+
+
+def _ratings(reader: Reader, account_id: str, since_ms: int) -> shown.Ratings:
     """Of published reviews between unrelated parties, by the side that the agent was on. `average_milli`: of 5,000."""
     found = {side: (count, total) for side, count, total in reader.execute(_RATINGS, (account_id, since_ms)).fetchall()}
-    shown: dict[str, JsonValue] = {}
-    for role, side in (("as_seller", "buyer"), ("as_buyer", "seller")):
-        count, total = found.get(side, (0, 0))
-        shown[role] = {"count": count, "average_milli": total * 1_000 // count if count else None}
-    return shown
+    return {"as_seller": _rated(*found.get("buyer", (0, 0))), "as_buyer": _rated(*found.get("seller", (0, 0)))}
 
 
-def _responsiveness(reader: Reader, account_id: str, since_ms: int) -> JsonObject:
+def _rated(count: int, total: int) -> shown.RatingsShown:
+    return {"count": count, "average_milli": total * 1_000 // count if count else None}
+
+
+def _responsiveness(reader: Reader, account_id: str, since_ms: int) -> shown.Responsiveness:
     """Did it review whoever reviewed it, and answer whoever disputed with it? Apart from the reputation."""
     sent, late, wanted = reader.execute(_ANSWERED, (account_id, since_ms)).fetchone()
     disputes, answered = reader.execute(_DISPUTED, (account_id, since_ms)).fetchone()

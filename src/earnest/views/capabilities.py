@@ -1,43 +1,42 @@
-"""What can an agent do, as it says, and what do its test jobs show?"""
+"""Capabilities as agents declare them, and what test jobs show of them."""
 
 from typing import Final
 
+from earnest.client.payloads import Capability as CapabilityShown
+from earnest.client.payloads import Generator, TrialOffered, Whole
+from earnest.client.payloads import Trial as TrialShown
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Rows
-from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
-from earnest.identity.caller import Caller, Scope
-from earnest.market.capabilities.capability import Capability, Trial, capability_json
+from earnest.identity.caller import Caller
+from earnest.market.capabilities.capability import Capability, capability_json
 from earnest.market.capabilities.generators.registry import GENERATORS, generators_for
 from earnest.market.capabilities.trial import CURRENCY, attempts_left, trial_id_of, trial_json
+from earnest.market.rows import CAPABILITIES, TRIALS
 from earnest.market.terms import DAY_S, Terms
 
 LISTED_MAX: Final = 100
-_CAPABILITIES: Final = Rows(Capability, "capabilities")
-_TRIALS: Final = Rows(Trial, "trials")
 
 
-def list_capabilities(reader: Reader, account_id: str) -> JsonObject:
+def list_capabilities(reader: Reader, account_id: str) -> Whole[CapabilityShown]:
     """The capabilities of an agent, in the order declared: never more than one page."""
     return {"data": [capability_json(each) for each in _of(reader, account_id)], "next_cursor": None}
 
 
-def list_trials(reader: Reader, account_id: str, after: str, limit: int) -> list[JsonObject]:
+def list_trials(reader: Reader, account_id: str, after: str, limit: int) -> list[TrialShown]:
     """The test jobs that an agent has begun, the newest first; after the one with the id `after`."""
-    last = _TRIALS.get(reader, after) if after else None
+    last = TRIALS.get(reader, after) if after else None
     before = (last.started_at_ms, last.id) if last else (2**62, "")
     conditions = "account_id = ? AND (started_at_ms, id) < (?, ?) ORDER BY started_at_ms DESC, id DESC LIMIT ?"
-    return [trial_json(each) for each in _TRIALS.where(reader, conditions, (account_id, *before, limit))]
+    return [trial_json(each) for each in TRIALS.where(reader, conditions, (account_id, *before, limit))]
 
 
-def show_trial(reader: Reader, caller: Caller, trial_id: str, now_ms: int, terms: Terms) -> JsonObject:
+def show_trial(reader: Reader, caller: Caller, trial_id: str, now_ms: int, terms: Terms) -> TrialShown | TrialOffered:
     """A test job: one that was begun by the caller, one that has ended, or one that is offered to the caller.
 
     Raises `Refused("not_found")` for any other.
     """
-    trial = _TRIALS.get(reader, trial_id)
-    sees_all = caller.scope in {Scope.OPERATOR, Scope.AUDITOR}
-    if trial is not None and (trial.state != "running" or trial.account_id == caller.id or sees_all):
+    trial = TRIALS.get(reader, trial_id)
+    if trial is not None and (trial.state != "running" or trial.account_id == caller.id or caller.sees_all):
         return trial_json(trial)
     for capability in _of(reader, caller.id):
         if trial_id_of(capability) == trial_id and generators_for(capability.category):
@@ -45,7 +44,7 @@ def show_trial(reader: Reader, caller: Caller, trial_id: str, now_ms: int, terms
     raise Refused("not_found", f"there is no test job {trial_id[:80]!r}, or you may not know of it")
 
 
-def list_generators() -> JsonObject:
+def list_generators() -> Whole[Generator]:
     """Which generators of test jobs there are, and for what."""
     return {
         "data": [
@@ -64,16 +63,16 @@ def list_generators() -> JsonObject:
 
 def _of(reader: Reader, account_id: str) -> list[Capability]:
     conditions = "account_id = ? AND removed = 0 ORDER BY declared_at_ms, id LIMIT ?"
-    return list(_CAPABILITIES.where(reader, conditions, (account_id, LISTED_MAX)))
+    return list(CAPABILITIES.where(reader, conditions, (account_id, LISTED_MAX)))
 
 
 def _left(reader: Reader, capability: Capability, now_ms: int, terms: Terms) -> int:
     conditions = "account_id = ? AND started_at_ms > ? LIMIT ?"
-    recent = _TRIALS.where(reader, conditions, (capability.account_id, now_ms - DAY_S * 1_000, LISTED_MAX * 10))
+    recent = TRIALS.where(reader, conditions, (capability.account_id, now_ms - DAY_S * 1_000, LISTED_MAX * 10))
     return attempts_left(capability, recent, now_ms, terms)
 
 
-def _offered(capability: Capability, left: int, terms: Terms) -> JsonObject:
+def _offered(capability: Capability, left: int, terms: Terms) -> TrialOffered:
     return {
         "id": trial_id_of(capability),
         "capability_id": capability.id,

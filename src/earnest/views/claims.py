@@ -1,53 +1,50 @@
-"""What does a claim show its parties?"""
+"""Claims as their parties see them."""
 
 import json
-from typing import Final
+from typing import cast
 
+from earnest.client import payloads as shown
 from earnest.effects.storage.driver import SqlValue
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Rows
-from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.claims.claim import Claim
 from earnest.market.claims.evidence import MEASURED, Submission
 from earnest.market.claims.lifecycle import allowed_events
-
-_CLAIMS: Final = Rows(Claim, "claims")
-_SUBMISSIONS: Final = Rows(Submission, "submissions")
+from earnest.market.rows import CLAIMS, SUBMISSIONS
 
 
 def show_claim(
     reader: Reader, claim_id: str, viewer: str, *, sees_all: bool, sees_measured: bool = False
-) -> JsonObject:
+) -> shown.Claim:
     """A claim with its submissions, newest first. Raises `Refused`: `not_found`, `not_a_party`."""
-    claim = _CLAIMS.get(reader, claim_id)
+    claim = CLAIMS.get(reader, claim_id)
     if claim is None:
         raise Refused("not_found", f"there is no claim {claim_id[:80]!r}, or you may not know of it")
     if viewer not in {claim.seller, claim.buyer} and not sees_all:
         raise Refused("not_a_party", "only its two parties see a claim")
-    submissions = _SUBMISSIONS.where(reader, "claim_id = ? ORDER BY revision DESC", (claim.id,))
+    submissions = SUBMISSIONS.where(reader, "claim_id = ? ORDER BY revision DESC", (claim.id,))
     return {**claim_json(claim), "submissions": [_submission(one, sees_measured=sees_measured) for one in submissions]}
 
 
-def list_claims(reader: Reader, viewer: str, *, role: str, after: str, limit: int) -> list[JsonObject]:
+def list_claims(reader: Reader, viewer: str, *, role: str, after: str, limit: int) -> list[shown.ClaimSummary]:
     """The claims of one side (`seller` or `buyer`), newest first."""
     column = "buyer" if role == "buyer" else "seller"
     parameters: tuple[SqlValue, ...] = (viewer, after, limit) if after else (viewer, limit)
     condition = f"{column} = ?{' AND id < ?' if after else ''} ORDER BY id DESC LIMIT ?"
-    return [claim_json(claim) for claim in _CLAIMS.where(reader, condition, parameters)]
+    return [claim_json(claim) for claim in CLAIMS.where(reader, condition, parameters)]
 
 
-def waiting_claims(reader: Reader, after: str, limit: int) -> list[JsonObject]:
+def waiting_claims(reader: Reader, after: str, limit: int) -> list[shown.ClaimSummary]:
     """The operator's queue: work that no machine could judge, oldest first."""
     condition = (
         "state IN ('submitted', 'verified') AND id > ? AND (acceptance = 'human' OR (acceptance = 'machine' AND "
         "escalated = 1)) ORDER BY id LIMIT ?"
     )
-    return [claim_json(claim) for claim in _CLAIMS.where(reader, condition, (after, limit))]
+    return [claim_json(claim) for claim in CLAIMS.where(reader, condition, (after, limit))]
 
 
-def claim_json(claim: Claim) -> JsonObject:
+def claim_json(claim: Claim) -> shown.ClaimSummary:
     """A claim without its evidence."""
     return {
         "claim_id": claim.id,
@@ -65,14 +62,14 @@ def claim_json(claim: Claim) -> JsonObject:
         "claimed_at": rfc3339_s(claim.claimed_at_ms),
         "due_at": rfc3339_s(claim.due_at_ms),
         "grace_ends_at": rfc3339_s(claim.grace_ends_at_ms),
-        "revise_by": _at(claim.revise_by_ms),
-        "submitted_at": _at(claim.submitted_at_ms),
-        "review_ends_at": _at(claim.review_ends_at_ms),
-        "appeal_ends_at": _at(claim.appeal_ends_at_ms),
-        "ended_at": _at(claim.ended_at_ms),
+        "revise_by": rfc3339_s(claim.revise_by_ms),
+        "submitted_at": rfc3339_s(claim.submitted_at_ms),
+        "review_ends_at": rfc3339_s(claim.review_ends_at_ms),
+        "appeal_ends_at": rfc3339_s(claim.appeal_ends_at_ms),
+        "ended_at": rfc3339_s(claim.ended_at_ms),
         "revision": claim.revision,
         "revisions_left": claim.revisions_left,
-        "verdict": claim.verdict or None,
+        "verdict": cast("shown.Answer | None", claim.verdict or None),
         "late": claim.late,
         "declined_by": claim.declined_by or None,
         "reason": claim.reason,
@@ -81,13 +78,13 @@ def claim_json(claim: Claim) -> JsonObject:
         "dispute_id": claim.dispute_id,
         "extension": {
             "asked_s": claim.extension_asked_s or None,
-            "asked_at": _at(claim.extension_asked_at_ms),
+            "asked_at": rfc3339_s(claim.extension_asked_at_ms),
             "granted": claim.extended,
         },
     }
 
 
-def _submission(submission: Submission, *, sees_measured: bool) -> JsonObject:
+def _submission(submission: Submission, *, sees_measured: bool) -> shown.Submission:
     verdict = json.loads(submission.verdict) if submission.verdict else None
     if verdict is not None and not sees_measured:
         verdict.pop(MEASURED, None)
@@ -100,7 +97,3 @@ def _submission(submission: Submission, *, sees_measured: bool) -> JsonObject:
         "verdict": verdict,
         "verdict_id": submission.verdict_id,
     }
-
-
-def _at(at_ms: int | None) -> str | None:
-    return None if at_ms is None else rfc3339_s(at_ms)

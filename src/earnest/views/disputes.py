@@ -1,29 +1,23 @@
-"""What does a case show its two sides and the arbiters?"""
+"""Disputes as their two sides and the arbiters see them."""
 
 import json
-from typing import Final
 
+from earnest.client import payloads_disputes as shown
 from earnest.effects.storage.driver import SqlValue
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Rows
-from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.market.claims.claim import Claim
 from earnest.market.disputes.dispute import STATEMENTS_MAX, Dispute, Statement, allowed_events
-
-_DISPUTES: Final = Rows(Dispute, "disputes")
-_STATEMENTS: Final = Rows(Statement, "statements")
-_CLAIMS: Final = Rows(Claim, "claims")
+from earnest.market.rows import CLAIMS, DISPUTES, STATEMENTS
 
 
-def show_dispute(reader: Reader, dispute_id: str, viewer: str, *, sees_all: bool) -> JsonObject:
+def show_dispute(reader: Reader, dispute_id: str, viewer: str, *, sees_all: bool) -> shown.Dispute:
     """A case with all that was said in it. Raises `Refused("not_found")`, also for who is no side of it."""
-    dispute = _DISPUTES.get(reader, dispute_id)
+    dispute = DISPUTES.get(reader, dispute_id)
     if dispute is None or not (dispute.role_of(viewer) or sees_all):
         raise Refused("not_found", f"there is no dispute {dispute_id[:80]!r}, or you may not know of it")
-    claim = _CLAIMS.get(reader, dispute.claim_id)
-    statements = _STATEMENTS.where(reader, "dispute_id = ? ORDER BY number", (dispute.id,))
+    claim = CLAIMS.get(reader, dispute.claim_id)
+    statements = STATEMENTS.where(reader, "dispute_id = ? ORDER BY number", (dispute.id,))
     return {
         **dispute_json(dispute, viewer),
         "seller": None if claim is None else claim.seller,
@@ -37,13 +31,13 @@ def show_dispute(reader: Reader, dispute_id: str, viewer: str, *, sees_all: bool
 
 def unread_by(reader: Reader, dispute_id: str, viewer: str) -> int:
     """How much of a case a side has not read; 0 for whoever is none."""
-    dispute = _DISPUTES.get(reader, dispute_id)
+    dispute = DISPUTES.get(reader, dispute_id)
     return 0 if dispute is None else _unread(dispute, viewer)
 
 
 def list_disputes(
     reader: Reader, viewer: str, *, sees_all: bool, waiting: bool, after: str, limit: int
-) -> list[JsonObject]:
+) -> list[shown.DisputeSummary]:
     """The cases of a side, or for arbiters all, the newest first. `waiting`: only those that an arbiter is to rule."""
     conditions, parameters = ["id < ?"] if after else [], list[SqlValue]([after] if after else [])
     if not sees_all:
@@ -52,11 +46,11 @@ def list_disputes(
     if waiting:
         conditions.append("awaiting = 'arbiter'")
     where = " AND ".join(conditions) or "TRUE"
-    found = _DISPUTES.where(reader, f"{where} ORDER BY id DESC LIMIT ?", (*parameters, limit))
+    found = DISPUTES.where(reader, f"{where} ORDER BY id DESC LIMIT ?", (*parameters, limit))
     return [dispute_json(one, viewer) for one in found]
 
 
-def dispute_json(dispute: Dispute, viewer: str) -> JsonObject:
+def dispute_json(dispute: Dispute, viewer: str) -> shown.DisputeSummary:
     """A case without what was said in it."""
     return {
         "dispute_id": dispute.id,
@@ -78,20 +72,20 @@ def dispute_json(dispute: Dispute, viewer: str) -> JsonObject:
         },
         "opened_at": rfc3339_s(dispute.opened_at_ms),
         "stake_by": rfc3339_s(dispute.stake_by_ms),
-        "respond_by": _at(dispute.respond_by_ms),
+        "respond_by": rfc3339_s(dispute.respond_by_ms),
         "decided_at_latest": rfc3339_s(dispute.hard_limit_ms),
-        "last_message_at": _at(dispute.last_message_at_ms),
-        "ruled_at": _at(dispute.ruled_at_ms),
-        "appeal_ends_at": _at(dispute.appeal_ends_at_ms),
+        "last_message_at": rfc3339_s(dispute.last_message_at_ms),
+        "ruled_at": rfc3339_s(dispute.ruled_at_ms),
+        "appeal_ends_at": rfc3339_s(dispute.appeal_ends_at_ms),
         "appealed_by": dispute.appealed_by,
-        "closed_at": _at(dispute.closed_at_ms),
+        "closed_at": rfc3339_s(dispute.closed_at_ms),
     }
 
 
-def _statement(statement: Statement, dispute: Dispute) -> JsonObject:
+def _statement(statement: Statement, dispute: Dispute) -> shown.Statement:
     return {
         "number": statement.number,
-        "role": dispute.role_of(statement.author),
+        "role": "respondent" if statement.author == dispute.respondent else "raiser",
         "text": statement.text,
         "evidence": json.loads(statement.evidence),
         "said_at": rfc3339_s(statement.said_at_ms),
@@ -100,7 +94,3 @@ def _statement(statement: Statement, dispute: Dispute) -> JsonObject:
 
 def _unread(dispute: Dispute, viewer: str) -> int:
     return {"raiser": dispute.raiser_unread, "respondent": dispute.respondent_unread}.get(dispute.role_of(viewer), 0)
-
-
-def _at(at_ms: int | None) -> str | None:
-    return None if at_ms is None else rfc3339_s(at_ms)

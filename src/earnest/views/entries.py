@@ -1,23 +1,27 @@
-"""Where did somebody's money come from, and where did it go? The newest first.
+"""Entries: where somebody's money came from and where it went, the newest first.
 
 Each account's transfers are linked from its newest back (`ledger.transfer.BookedTransfer`), so a page costs what it
 shows, however many transfers the books hold, and no index has to be kept for it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
 from typing import Final
 
+from earnest.client.payloads_money import Entry, Place
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.ledger.accounts import available, clearing, pending_out
 
-_PLACES: Final = (("available", available), ("clearing", clearing), ("pending_out", pending_out))
+_PLACES: Final[Mapping[Place, Callable[[str, str], str]]] = {
+    "available": available,
+    "clearing": clearing,
+    "pending_out": pending_out,
+}
 _NEWEST: Final = "SELECT last FROM ledger_accounts WHERE id = ?"
 _WALK: Final = """
 WITH RECURSIVE entries (number, id, kind, currency, amount_micro, reason, at_ms, is_out, before) AS (
@@ -39,33 +43,35 @@ class _Entry:
     number: int
     before: int
     list_number: int
-    shown: JsonObject
+    shown: Entry
 
 
-def list_entries(reader: Reader, account_id: str, currencies: Sequence[str], after: str, limit: int) -> JsonObject:
-    """Every transfer that touched the account's money, in the reverse order of the books: `{data, next}`.
+def list_entries(
+    reader: Reader, account_id: str, currencies: Sequence[str], after: str, limit: int
+) -> tuple[list[Entry], str]:
+    """Every transfer that touched the account's money, in the reverse order of the books, and where to go on.
 
-    `next` is empty at the end; `after` is the `next` before. Raises `Refused("bad_cursor")`.
+    That is empty at the end, and `after` where somebody goes on. Raises `Refused("bad_cursor")`.
     """
-    accounts = [(place, named(account_id, currency)) for currency in currencies for place, named in _PLACES]
+    accounts = [(place, named(account_id, currency)) for currency in currencies for place, named in _PLACES.items()]
     heads = _heads(after, len(accounts)) if after else [_newest(reader, account) for _, account in accounts]
     lists = [_walk(reader, number, account, heads[number], limit) for number, account in enumerate(accounts)]
     page = list(islice(merge(*lists, key=attrgetter("number"), reverse=True), limit))
     for entry in page:
         heads[entry.list_number] = entry.before
-    return {"data": [entry.shown for entry in page], "next": ".".join(map(str, heads)) if any(heads) else ""}
+    return [entry.shown for entry in page], ".".join(map(str, heads)) if any(heads) else ""
 
 
 def _newest(reader: Reader, account: str) -> int:
     return sum(number for (number,) in reader.execute(_NEWEST, (account,)).fetchall())
 
 
-def _walk(reader: Reader, list_number: int, account: tuple[str, str], head: int, limit: int) -> Iterable[_Entry]:
+def _walk(reader: Reader, list_number: int, account: tuple[Place, str], head: int, limit: int) -> Iterable[_Entry]:
     """From the transfer `head` back; nothing where that is none of the account's."""
     place, name = account
     rows = reader.execute(_WALK, {"account": name, "number": head, "limit": limit}).fetchall() if head else []
     for number, transfer_id, kind, currency, amount, reason, at_ms, is_out, before in rows:
-        shown = {
+        shown: Entry = {
             "entry_id": f"{transfer_id}#{place}",
             "at": rfc3339_s(at_ms),
             "kind": kind,

@@ -1,22 +1,21 @@
-"""What is read for somebody's home? All at one moment, and by indexes: as quick with a million jobs as with none."""
+"""What is read for a home: all at one moment, and by indexes, as quick with a million jobs as with none."""
 
 from collections.abc import Iterable
 from typing import Final
 
-from earnest.accountability.agreement import Agreement
-from earnest.accountability.days import RECENT_DAYS, Day, date_of
+from earnest.accountability.days import RECENT_DAYS, date_of
+from earnest.accountability.rows import AGREEMENTS, DAYS, SCORES
 from earnest.accountability.score import Score, standing
 from earnest.effects.storage.driver import SqlValue
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Rows
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, Status
-from earnest.identity.presence import Presence
+from earnest.identity.rows import ACCOUNTS, PRESENCES
 from earnest.ledger.accounts import available, clearing
 from earnest.ledger.payout import Payout
+from earnest.ledger.rows import LEDGER_ACCOUNTS, PAYOUTS
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
-from earnest.ledger.transfer import LedgerAccount
-from earnest.market.capabilities.capability import Capability, CapabilityState, Trial
+from earnest.market.capabilities.capability import Capability, CapabilityState
 from earnest.market.claims.claim import TERMINAL, Claim, ClaimState
 from earnest.market.claims.deadlines import SILENT
 from earnest.market.disputes.dispute import Dispute
@@ -24,7 +23,9 @@ from earnest.market.homes.given import Duty, HomeInput, Purse, Unreviewed
 from earnest.market.homes.members import ON_ITS_WAY
 from earnest.market.jobs.job import Job
 from earnest.market.jobs.related import are_related
+from earnest.market.rows import CAPABILITIES, CLAIMS, DISPUTES, JOBS, TRIALS
 from earnest.market.terms import CURRENCIES
+from earnest.views.wallet import HELD
 
 SHOWN_MAX: Final = 100
 """Claims, reviews, work to judge, disputes of one home, each; the most urgent."""
@@ -35,18 +36,6 @@ CANDIDATES_MAX: Final = 20
 
 DAY_MS: Final = 86_400_000
 
-_AGREEMENTS: Final = Rows(Agreement, "agreements", "account_id")
-_SCORES: Final = Rows(Score, "scores", "account_id")
-_DAYS: Final = Rows(Day, "score_days")
-_ACCOUNTS: Final = Rows(Account, "accounts")
-_CAPABILITIES: Final = Rows(Capability, "capabilities")
-_CLAIMS: Final = Rows(Claim, "claims")
-_DISPUTES: Final = Rows(Dispute, "disputes")
-_JOBS: Final = Rows(Job, "jobs")
-_PAYOUTS: Final = Rows(Payout, "payouts")
-_PRESENCES: Final = Rows(Presence, "presences", "account_id")
-_SUMS: Final = Rows(LedgerAccount, "ledger_accounts")
-_TRIALS: Final = Rows(Trial, "trials")
 
 _LIVE: Final = f"state IN ({', '.join(repr(state.value) for state in ClaimState if state not in TERMINAL)})"
 _SILENT: Final = (
@@ -54,9 +43,6 @@ _SILENT: Final = (
     " OR (acceptance = 'machine' AND verdict = 'unclear' AND escalated = 0))"
 )
 """As `is_the_buyers` says."""
-_HELD: Final = (
-    "SELECT coalesce(sum(amount_micro), 0) FROM jobs WHERE creator = ? AND state IN ('open', 'taken') AND currency = ?"
-)
 _IN_REVIEW: Final = (
     "{me} = ? AND reviews_close_at_ms > ? AND reviews_published_at_ms IS NULL AND NOT EXISTS"
     " (SELECT 1 FROM reviews WHERE reviews.claim_id = claims.id AND reviews.side = '{me}')"
@@ -71,18 +57,18 @@ def read_home(
 
     Raises `Refused("not_found")` for an account that nobody has.
     """
-    account = _ACCOUNTS.get(reader, account_id)
+    account = ACCOUNTS.get(reader, account_id)
     if account is None:
         raise Refused("not_found", f"there is no account {account_id[:80]!r}")
     live = f"seller = ? AND {_LIVE} ORDER BY due_at_ms, id LIMIT ?"
-    claims = tuple(_CLAIMS.where(reader, live, (account_id, SHOWN_MAX)))
+    claims = tuple(CLAIMS.where(reader, live, (account_id, SHOWN_MAX)))
     capabilities = tuple(
-        _CAPABILITIES.where(
+        CAPABILITIES.where(
             reader, "account_id = ? AND removed = 0 ORDER BY declared_at_ms, id LIMIT ?", (account_id, CAPABILITIES_MAX)
         )
     )
     begun = "account_id = ? AND started_at_ms > ? ORDER BY started_at_ms LIMIT ?"
-    presence = _PRESENCES.get(reader, account_id)
+    presence = PRESENCES.get(reader, account_id)
     return HomeInput(
         account=account,
         purse=_purse(reader, account_id),
@@ -94,7 +80,7 @@ def read_home(
         to_judge=_to_judge(reader, account_id) if as_buyer else (),
         disputes=_disputes(reader, account_id),
         capabilities=capabilities,
-        trials=tuple(_TRIALS.where(reader, begun, (account_id, now_ms - DAY_MS, SHOWN_MAX))),
+        trials=tuple(TRIALS.where(reader, begun, (account_id, now_ms - DAY_MS, SHOWN_MAX))),
         jobs=_jobs(reader, account, capabilities) if with_jobs else (),
         payout=_payout(reader, account_id),
         duty=read_duty(reader, account_id, now_ms),
@@ -103,11 +89,11 @@ def read_home(
 
 def read_duty(reader: Reader, account_id: str, now_ms: int) -> Duty | None:
     """What an agent is held to and how it stands; None before it has shown a contract."""
-    agreement = _AGREEMENTS.get(reader, account_id)
+    agreement = AGREEMENTS.get(reader, account_id)
     if agreement is None:
         return None
-    score = _SCORES.get(reader, account_id) or Score(account_id=account_id)
-    recent = list(_DAYS.where(reader, "account_id = ? ORDER BY date DESC LIMIT ?", (account_id, RECENT_DAYS)))
+    score = SCORES.get(reader, account_id) or Score(account_id=account_id)
+    recent = list(DAYS.where(reader, "account_id = ? ORDER BY date DESC LIMIT ?", (account_id, RECENT_DAYS)))
     date = date_of(now_ms, agreement.zone)
     score, day = standing(score, recent, date, agreement.zone, agreement.possible)
     waiting = "SELECT count(*) FROM heartbeats WHERE account_id = ? AND waiting > 0"
@@ -128,7 +114,7 @@ def _requirements(reader: Reader, claims: Iterable[Claim]) -> dict[str, str]:
 def _reviews(reader: Reader, account_id: str, now_ms: int) -> tuple[Unreviewed, ...]:
     found = []
     for me, other in (("seller", "buyer"), ("buyer", "seller")):
-        for claim in _CLAIMS.where(reader, _IN_REVIEW.format(me=me), (account_id, now_ms, SHOWN_MAX)):
+        for claim in CLAIMS.where(reader, _IN_REVIEW.format(me=me), (account_id, now_ms, SHOWN_MAX)):
             sent = reader.execute("SELECT 1 FROM reviews WHERE claim_id = ? AND side = ?", (claim.id, other)).fetchone()
             counterparty = claim.buyer if other == "buyer" else claim.seller
             found.append((claim, counterparty, sent is not None))
@@ -148,15 +134,15 @@ def _reviews(reader: Reader, account_id: str, now_ms: int) -> tuple[Unreviewed, 
 def _to_judge(reader: Reader, account_id: str) -> tuple[Claim, ...]:
     """Submitted work whose buyer decides, or lets time decide."""
     sql = f"buyer = ? AND state IN ('submitted', 'verified') AND {_SILENT} ORDER BY review_ends_at_ms, id LIMIT ?"
-    return tuple(_CLAIMS.where(reader, sql, (account_id, SHOWN_MAX)))
+    return tuple(CLAIMS.where(reader, sql, (account_id, SHOWN_MAX)))
 
 
 def _disputes(reader: Reader, account_id: str) -> tuple[Dispute, ...]:
     """A case without its stake is its raiser's matter alone."""
-    mine = _DISPUTES.where(
+    mine = DISPUTES.where(
         reader, "raiser = ? AND closed_at_ms IS NULL ORDER BY opened_at_ms, id LIMIT ?", (account_id, SHOWN_MAX)
     )
-    named = _DISPUTES.where(
+    named = DISPUTES.where(
         reader,
         "respondent = ? AND closed_at_ms IS NULL AND state <> 'stake_pending' ORDER BY opened_at_ms, id LIMIT ?",
         (account_id, SHOWN_MAX),
@@ -179,7 +165,7 @@ def _jobs(reader: Reader, account: Account, capabilities: Iterable[Capability]) 
     found = {
         job.id: job
         for kind, floor in sorted(floors.items())
-        for job in _JOBS.where(reader, sql, (*kind, floor, most, CANDIDATES_MAX))
+        for job in JOBS.where(reader, sql, (*kind, floor, most, CANDIDATES_MAX))
     }
     owners = {each.id: each for each in _owners(reader, {job.creator for job in found.values()})}
     applied = [f"{job.id}/{account.id}" for job in found.values() if job.apply_until_ms is not None]
@@ -195,11 +181,11 @@ def _jobs(reader: Reader, account: Account, capabilities: Iterable[Capability]) 
 def _purse(reader: Reader, account_id: str) -> Purse:
     """In the first currency that the account has ever had; without any, the first of all."""
     names = [name(account_id, currency) for currency in CURRENCIES for name in (available, clearing)]
-    sums = {each.id: each for each in _SUMS.where(reader, f"id IN ({_marks(names)})", tuple(names))}
+    sums = {each.id: each for each in LEDGER_ACCOUNTS.where(reader, f"id IN ({_marks(names)})", tuple(names))}
     moved = {each.currency for each in sums.values()}
     currency = next((each for each in CURRENCIES if each in moved), CURRENCIES[0])
     free, earned = sums.get(available(account_id, currency)), sums.get(clearing(account_id, currency))
-    (held_micro,) = reader.execute(_HELD, (account_id, currency)).fetchone()
+    (held_micro,) = reader.execute(HELD, (account_id, currency)).fetchone()
     return Purse(
         currency=currency,
         available_micro=free.credits_posted - free.debits_posted if free else 0,
@@ -211,7 +197,7 @@ def _purse(reader: Reader, account_id: str) -> Purse:
 
 def _payout(reader: Reader, account_id: str) -> Payout | None:
     """One of the last that is on its way, else the last."""
-    last = list(_PAYOUTS.where(reader, "account_id = ? ORDER BY requested_at_ms DESC, id LIMIT 10", (account_id,)))
+    last = list(PAYOUTS.where(reader, "account_id = ? ORDER BY requested_at_ms DESC, id LIMIT 10", (account_id,)))
     return next((payout for payout in last if payout.state in ON_ITS_WAY), last[0] if last else None)
 
 
@@ -226,7 +212,7 @@ def _busy_at_ms(reader: Reader, account_id: str) -> int | None:
 
 def _owners(reader: Reader, ids: Iterable[str]) -> Iterable[Account]:
     names = tuple(sorted(ids))
-    return _ACCOUNTS.where(reader, f"id IN ({_marks(names)})", names)
+    return ACCOUNTS.where(reader, f"id IN ({_marks(names)})", names)
 
 
 def _marks(values: Iterable[SqlValue]) -> str:

@@ -1,21 +1,18 @@
-"""What does a job show, and which are there?"""
+"""Jobs, listed and whole."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from earnest.client import payloads as shown
 from earnest.effects.storage.driver import SqlValue
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Rows
-from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.market.claims.claim import Claim
 from earnest.market.jobs.job import Job, JobState, aid_status
+from earnest.market.rows import CLAIMS, JOBS
 
-_JOBS: Final = Rows(Job, "jobs")
-_CLAIMS: Final = Rows(Claim, "claims")
 PUBLIC_CHECKS: Final = frozenset({"checklist", "files", "human", "json_list", "json_schema", "llm_judge", "md_table"})
 """Kinds of check whose config tells a seller what is wanted; that of others may hold the answers."""
 _NEWEST: Final = (
@@ -40,7 +37,7 @@ class JobsWanted:
     limit: int = 20
 
 
-def list_jobs(reader: Reader, wanted: JobsWanted) -> list[JsonObject]:
+def list_jobs(reader: Reader, wanted: JobsWanted) -> list[shown.JobSummary]:
     """Newest first. Each state is asked for by its index, so that the number of other jobs costs nothing."""
     found: list[Job] = []
     for state in wanted.states:
@@ -49,12 +46,12 @@ def list_jobs(reader: Reader, wanted: JobsWanted) -> list[JsonObject]:
     return [_summary(job) for job in found[: wanted.limit]]
 
 
-def show_job(reader: Reader, job_id: str, viewer: str) -> JsonObject:
+def show_job(reader: Reader, job_id: str, viewer: str) -> shown.Job:
     """A job as `viewer` (an account) may see it. Raises `Refused("not_found")`."""
-    job = _JOBS.get(reader, job_id)
+    job = JOBS.get(reader, job_id)
     if job is None:
         raise Refused("not_found", f"there is no job {job_id[:80]!r}, or you may not know of it")
-    newest = next(iter(_CLAIMS.where(reader, _NEWEST, (job.id, job.id))), None)
+    newest = next(iter(CLAIMS.where(reader, _NEWEST, (job.id, job.id))), None)
     is_party = viewer == job.creator or (newest is not None and viewer == newest.seller)
     return {
         **_summary(job),
@@ -100,7 +97,7 @@ def _of_state(reader: Reader, wanted: JobsWanted, state: JobState) -> list[Job]:
         conditions.append("id < ?")
         parameters.append(wanted.after)
     parameters.append(wanted.limit)
-    return list(_JOBS.where(reader, f"{' AND '.join(conditions)} ORDER BY id DESC LIMIT ?", tuple(parameters)))
+    return list(JOBS.where(reader, f"{' AND '.join(conditions)} ORDER BY id DESC LIMIT ?", tuple(parameters)))
 
 
 _MATCHES: Final = (
@@ -110,7 +107,7 @@ _MATCHES: Final = (
 )
 
 
-def _summary(job: Job) -> JsonObject:
+def _summary(job: Job) -> shown.JobSummary:
     return {
         "job_id": job.id,
         "title": job.title,
@@ -124,12 +121,12 @@ def _summary(job: Job) -> JsonObject:
         "creator": job.creator,
         "created_at": rfc3339_s(job.created_at_ms),
         "closes_at": rfc3339_s(job.closes_at_ms),
-        "deadline_at": rfc3339_s(job.deadline_at_ms) if job.deadline_at_ms is not None else None,
-        "apply_until": rfc3339_s(job.apply_until_ms) if job.apply_until_ms is not None else None,
+        "deadline_at": rfc3339_s(job.deadline_at_ms),
+        "apply_until": rfc3339_s(job.apply_until_ms),
     }
 
 
-def _criterion(criterion: Mapping[str, Any], *, whole: bool) -> JsonObject:
+def _criterion(criterion: Mapping[str, Any], *, whole: bool) -> dict[str, Any]:
     check = criterion.get("check")
     if whole or check is None or check["kind"] in PUBLIC_CHECKS:
         return dict(criterion)

@@ -1,34 +1,31 @@
-"""Which reviews may be read, and by whom? What is not published has nothing in its row to be read."""
+"""Reviews that may be read. What is not published has nothing in its row to be read."""
 
 import json
-from typing import Final
 
+from earnest.client import payloads_disputes as shown
 from earnest.effects.storage.driver import SqlValue
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Rows
-from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.market.claims.claim import Claim
 from earnest.market.reviews.review import ReviewRow, window_of
+from earnest.market.rows import CLAIMS, REVIEWS
 from earnest.market.terms import Terms
 
-_CLAIMS: Final = Rows(Claim, "claims")
-_REVIEWS: Final = Rows(ReviewRow, "reviews")
 
-
-def reviews_of_claim(reader: Reader, claim_id: str, viewer: str, terms: Terms, *, sees_all: bool) -> JsonObject:
+def reviews_of_claim(
+    reader: Reader, claim_id: str, viewer: str, terms: Terms, *, sees_all: bool
+) -> shown.ReviewsOfClaim:
     """The window of a claim, who has sent a review, and the published ones.
 
     Of a review that is hidden the other side learns that it is there, and nothing else. Raises `Refused`: `not_found`,
     `not_a_party`.
     """
-    claim = _CLAIMS.get(reader, claim_id)
+    claim = CLAIMS.get(reader, claim_id)
     if claim is None:
         raise Refused("not_found", f"there is no claim {claim_id[:80]!r}, or you may not know of it")
     if viewer not in {claim.seller, claim.buyer} and not sees_all:
         raise Refused("not_a_party", "only its two parties see what a claim's reviews wait for")
-    rows = list(_REVIEWS.where(reader, "claim_id = ? ORDER BY side", (claim.id,)))
+    rows = list(REVIEWS.where(reader, "claim_id = ? ORDER BY side", (claim.id,)))
     window = window_of(claim, terms)
     mine = next((row for row in rows if row.author == viewer), None)
     return {
@@ -41,7 +38,7 @@ def reviews_of_claim(reader: Reader, claim_id: str, viewer: str, terms: Terms, *
             "on_time_until": rfc3339_s(window.on_time_until_ms),
             "closes_at": rfc3339_s(window.closes_at_ms),
         },
-        "published_at": _at(claim.reviews_published_at_ms),
+        "published_at": rfc3339_s(claim.reviews_published_at_ms),
         "submitted_by": [row.side.value for row in rows],
         "mine": None if mine is None else _receipt(mine),
         "reviews": [review_json(row) for row in rows if row.published_at_ms is not None],
@@ -55,10 +52,10 @@ def reviews_about(reader: Reader, account_id: str, *, before: tuple[int, str] | 
     if before is not None:
         older, parameters = " AND (published_at_ms, id) < (?, ?)", (account_id, *before, limit)
     condition = f"about = ? AND published_at_ms IS NOT NULL{older} ORDER BY published_at_ms DESC, id DESC LIMIT ?"
-    return list(_REVIEWS.where(reader, condition, parameters))
+    return list(REVIEWS.where(reader, condition, parameters))
 
 
-def review_json(row: ReviewRow) -> JsonObject:
+def review_json(row: ReviewRow) -> shown.Review:
     """A published review, with what proves that it is the one that was sent."""
     return {
         "review_id": row.id,
@@ -72,21 +69,17 @@ def review_json(row: ReviewRow) -> JsonObject:
         "late": row.late,
         "weight": row.weight,
         "sent_at": rfc3339_s(row.sent_at_ms),
-        "published_at": _at(row.published_at_ms),
+        "published_at": rfc3339_s(row.published_at_ms or 0),
         "commitment": row.commitment,
         "salt": row.salt,
         "reply": None if row.replied_at_ms is None else {"text": row.reply, "replied_at": rfc3339_s(row.replied_at_ms)},
     }
 
 
-def _receipt(row: ReviewRow) -> JsonObject:
+def _receipt(row: ReviewRow) -> shown.Receipt:
     return {
         "review_id": row.id,
         "sent_at": rfc3339_s(row.sent_at_ms),
         "late": row.late,
         "commitment": row.commitment,
     }
-
-
-def _at(at_ms: int | None) -> str | None:
-    return None if at_ms is None else rfc3339_s(at_ms)

@@ -1,21 +1,20 @@
-"""How does an agent stand, and where does each number come from? By indexes, so quick whatever was booked before."""
+"""Scores and where each number comes from: by indexes, so quick whatever was booked before."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from earnest.accountability.agreement import Agreement
 from earnest.accountability.asking import Asked
 from earnest.accountability.days import TARGET_MIN, Day, date_of, day_id
 from earnest.accountability.heartbeat import Heartbeat
 from earnest.accountability.interval import interval_s
 from earnest.accountability.points import POINTS
+from earnest.accountability.rows import AGREEMENTS, DAYS, HEARTBEATS
 from earnest.accountability.score import Score, subject_of
 from earnest.accountability.tiers import ends_when
 from earnest.accountability.verdicts import TaskVerdict
+from earnest.client import payloads_scores as shown
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Rows
-from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.homes.given import Duty
@@ -25,11 +24,6 @@ from earnest.views.home import read_duty, read_home
 
 ZONE: Final = "UTC"
 HISTORY_DAYS: Final = 7
-_AGREEMENTS: Final = Rows(Agreement, "agreements", "account_id")
-_SCORES: Final = Rows(Score, "scores", "account_id")
-_DAYS: Final = Rows(Day, "score_days")
-_HEARTBEATS: Final = Rows(Heartbeat, "heartbeats")
-_COUNTS: Final = ("verified", "failed", "unclear", "contradictions", "peak", "lowest", "target_reached", "possible")
 _EVENTS: Final = (
     "SELECT seq, at_ms, body FROM facts INDEXED BY facts_by_subject "
     "WHERE subject = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
@@ -39,7 +33,7 @@ _LAST: Final = "~"
 """After every id."""
 
 
-def show_score(reader: Reader, account_id: str, now_ms: int, terms: Terms) -> JsonObject:
+def show_score(reader: Reader, account_id: str, now_ms: int, terms: Terms) -> shown.Score:
     """`GET /score` of one agent. Raises `Refused("not_found")`."""
     read = read_home(reader, account_id, now_ms, with_jobs=False, as_buyer=False)
     duty, score, day = _standing(read.duty, account_id, now_ms)
@@ -49,7 +43,7 @@ def show_score(reader: Reader, account_id: str, now_ms: int, terms: Terms) -> Js
         "tier": {
             "penalty": score.penalty.value,
             "reward": score.reward.value,
-            "since": None if score.tier_since_ms is None else rfc3339_s(score.tier_since_ms),
+            "since": rfc3339_s(score.tier_since_ms),
             "ends_when": ends_when(score.penalty, score.reward, day.target, score.streak),
         },
         "interval_s": interval_s(None if duty is None else duty.interval_s, cadence_s, boundary_s),
@@ -66,11 +60,11 @@ def show_score(reader: Reader, account_id: str, now_ms: int, terms: Terms) -> Js
     }
 
 
-def show_history(reader: Reader, account_id: str, now_ms: int) -> JsonObject:
+def show_history(reader: Reader, account_id: str, now_ms: int) -> shown.History:
     """Today and the last 7 days with a record, the newest first, each with its own target."""
     _, score, day = _standing(read_duty(reader, account_id, now_ms), account_id, now_ms)
     before = "account_id = ? AND date < ? ORDER BY date DESC LIMIT ?"
-    days = _DAYS.where(reader, before, (account_id, day.date, HISTORY_DAYS))
+    days = DAYS.where(reader, before, (account_id, day.date, HISTORY_DAYS))
     (handle,) = reader.execute("SELECT handle FROM accounts WHERE id = ?", (account_id,)).fetchone()
     return {
         "account_id": account_id,
@@ -80,54 +74,54 @@ def show_history(reader: Reader, account_id: str, now_ms: int) -> JsonObject:
     }
 
 
-def list_histories(reader: Reader, now_ms: int, after: str, limit: int) -> list[JsonObject]:
+def list_histories(reader: Reader, now_ms: int, after: str, limit: int) -> list[shown.History]:
     """The histories of all agents that have shown a contract, by account."""
     ids = "SELECT account_id FROM agreements WHERE account_id > ? ORDER BY account_id LIMIT ?"
     found = reader.execute(ids, (after, limit)).fetchall()
     return [show_history(reader, account_id, now_ms) for (account_id,) in found]
 
 
-def leading(history: Mapping[str, Any]) -> tuple[int, str]:
+def leading(history: shown.History) -> tuple[int, str]:
     """How a leaderboard is ordered: by the part of today's target that is reached, then by handle."""
     return -(history["today"]["score"] * 1_000_000 // history["today"]["target"]), history["handle"]
 
 
-def list_events(reader: Reader, account_id: str, before: str, limit: int) -> list[JsonObject]:
+def list_events(reader: Reader, account_id: str, before: str, limit: int) -> list[shown.ScoreFact]:
     """What was booked, the newest first: for each fact the rule, task and points of every part of it."""
     last = min(int(before), _NEWEST) if before else _NEWEST
     rows = reader.execute(_EVENTS, (subject_of(account_id), last, limit)).fetchall()
     return [_event(seq, at_ms, json.loads(body)) for seq, at_ms, body in rows]
 
 
-def list_heartbeats(reader: Reader, account_id: str, before: str, limit: int) -> list[JsonObject]:
+def list_heartbeats(reader: Reader, account_id: str, before: str, limit: int) -> list[shown.Heartbeat]:
     """Somebody's heartbeats, the newest first."""
     where = "account_id = ? AND id < ? ORDER BY id DESC LIMIT ?"
-    return [heartbeat_json(one) for one in _HEARTBEATS.where(reader, where, (account_id, before or _LAST, limit))]
+    return [heartbeat_json(one) for one in HEARTBEATS.where(reader, where, (account_id, before or _LAST, limit))]
 
 
 def waiting_heartbeats(
     reader: Reader, account_id: str, after: str, limit: int, *, sees_measured: bool
-) -> list[JsonObject]:
+) -> list[shown.HeartbeatWhole]:
     """The operator's queue: heartbeats of one agent with tasks that wait for a verdict, the oldest first, whole."""
     where = "account_id = ? AND waiting > 0 AND id > ? ORDER BY id LIMIT ?"
     return [
-        _whole(one, sees_measured=sees_measured) for one in _HEARTBEATS.where(reader, where, (account_id, after, limit))
+        _whole(one, sees_measured=sees_measured) for one in HEARTBEATS.where(reader, where, (account_id, after, limit))
     ]
 
 
 def show_heartbeat(
     reader: Reader, heartbeat_id: str, account_id: str, *, sees_all: bool, sees_measured: bool = False
-) -> JsonObject:
+) -> shown.Heartbeat:
     """A heartbeat, for whose it is and for those who see all. Raises `Refused("not_found")`."""
-    found = _HEARTBEATS.get(reader, heartbeat_id)
+    found = HEARTBEATS.get(reader, heartbeat_id)
     if found is None or not (sees_all or found.account_id == account_id):
         raise Refused("not_found", f"there is no heartbeat {heartbeat_id[:80]!r}, or you may not know of it")
     return _whole(found, sees_measured=sees_measured) if sees_all else heartbeat_json(found)
 
 
-def show_agreement(reader: Reader, account_id: str) -> JsonObject:
+def show_agreement(reader: Reader, account_id: str) -> shown.Agreement:
     """What an agent is held to, for its operator. Raises `Refused("not_found")`."""
-    found = _AGREEMENTS.get(reader, account_id)
+    found = AGREEMENTS.get(reader, account_id)
     if found is None:
         raise Refused("not_found", "the agent has shown no contract")
     return {
@@ -153,7 +147,7 @@ def show_agreement(reader: Reader, account_id: str) -> JsonObject:
     }
 
 
-def heartbeat_json(heartbeat: Heartbeat, *, sees_measured: bool = False) -> JsonObject:
+def heartbeat_json(heartbeat: Heartbeat, *, sees_measured: bool = False) -> shown.Heartbeat:
     """What an agent is told of one of its heartbeats. Verdicts and what follows are there once it is judged.
 
     `sees_measured`: for the operator, whose world was measured.
@@ -166,17 +160,30 @@ def heartbeat_json(heartbeat: Heartbeat, *, sees_measured: bool = False) -> Json
         "state": heartbeat.state.value,
         "at": rfc3339_s(heartbeat.at_ms),
         "date": heartbeat.date,
-        "judged_at": None if heartbeat.judged_at_ms is None else rfc3339_s(heartbeat.judged_at_ms),
+        "judged_at": rfc3339_s(heartbeat.judged_at_ms),
         "points": heartbeat.points,
         "tasks": [_task(one, verdicts.get(one.id), sees_measured=sees_measured) for one in asked],
         "outcome": json.loads(heartbeat.outcome) or None,
     }
 
 
-def day_json(day: Day, floor: int) -> JsonObject:
+def day_json(day: Day, floor: int) -> shown.Day:
     """One day, as `today` of `GET /score`."""
-    head = {"date": day.date, "zone": day.zone, "score": day.score, "target": day.target, "floor": floor}
-    return {**head, **{name: getattr(day, name) for name in _COUNTS}}
+    return {
+        "date": day.date,
+        "zone": day.zone,
+        "score": day.score,
+        "target": day.target,
+        "floor": floor,
+        "verified": day.verified,
+        "failed": day.failed,
+        "unclear": day.unclear,
+        "contradictions": day.contradictions,
+        "peak": day.peak,
+        "lowest": day.lowest,
+        "target_reached": day.target_reached,
+        "possible": day.possible,
+    }
 
 
 def _standing(duty: Duty | None, account_id: str, now_ms: int) -> tuple[Duty | None, Score, Day]:
@@ -189,18 +196,18 @@ def _standing(duty: Duty | None, account_id: str, now_ms: int) -> tuple[Duty | N
     return None, Score(account_id=account_id), day
 
 
-def _whole(heartbeat: Heartbeat, *, sees_measured: bool) -> JsonObject:
+def _whole(heartbeat: Heartbeat, *, sees_measured: bool) -> shown.HeartbeatWhole:
     """With what was handed in."""
-    handed_in: Iterable[tuple[str, JsonValue]] = (
-        ("reply", heartbeat.reply),
-        ("records", json.loads(heartbeat.records)),
-        ("artifacts", json.loads(heartbeat.artifacts)),
-        ("claims", json.loads(heartbeat.claims)),
-    )
-    return {**heartbeat_json(heartbeat, sees_measured=sees_measured), **dict(handed_in)}
+    return {
+        **heartbeat_json(heartbeat, sees_measured=sees_measured),
+        "reply": heartbeat.reply,
+        "records": json.loads(heartbeat.records),
+        "artifacts": json.loads(heartbeat.artifacts),
+        "claims": json.loads(heartbeat.claims),
+    }
 
 
-def _task(asked: Asked, verdict: TaskVerdict | None, *, sees_measured: bool) -> JsonObject:
+def _task(asked: Asked, verdict: TaskVerdict | None, *, sees_measured: bool) -> shown.TaskJudged:
     told = "" if verdict is None else (sees_measured and verdict.for_operator) or verdict.reason
     return {
         "id": asked.id,
@@ -220,7 +227,7 @@ def _task(asked: Asked, verdict: TaskVerdict | None, *, sees_measured: bool) -> 
     }
 
 
-def _event(seq: int, at_ms: int, body: Mapping[str, Any]) -> JsonObject:
+def _event(seq: int, at_ms: int, body: Mapping[str, Any]) -> shown.ScoreFact:
     return {
         "fact": seq,
         "at": rfc3339_s(at_ms),

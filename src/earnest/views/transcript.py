@@ -1,22 +1,18 @@
-"""What has an agent shown that anybody can check again? Its test jobs that have ended, and the verdicts on its work."""
+"""Transcripts: test jobs that have ended, and verdicts on work, which anybody can check again."""
 
 import json
 from dataclasses import dataclass
 from typing import Final
 
+from earnest.client.payloads_agents import TranscriptClaim, TranscriptTrial
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Rows
-from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.capabilities.capability import Trial
 from earnest.market.capabilities.trial import trial_json
 from earnest.market.claims.claim import Claim
-from earnest.market.claims.evidence import Submission
+from earnest.market.rows import CLAIMS, SUBMISSIONS, TRIALS
 
-_TRIALS: Final = Rows(Trial, "trials")
-_CLAIMS: Final = Rows(Claim, "claims")
-_SUBMISSIONS: Final = Rows(Submission, "submissions")
 _NEWEST: Final = 2**62
 
 
@@ -44,7 +40,9 @@ def place(text: str) -> Place:
     return Place(claim_id=claim_id, started_at_ms=int(started), trial_id=trial_id)
 
 
-def transcript(reader: Reader, account_id: str, place: Place, limit: int) -> tuple[list[JsonObject], Place | None]:
+def transcript(
+    reader: Reader, account_id: str, place: Place, limit: int
+) -> tuple[list[TranscriptTrial | TranscriptClaim], Place | None]:
     """Entries in order of their beginning, the newest first, and where to go on; None at the end."""
     trials = list(_ended_trials(reader, account_id, place, limit + 1))
     claims = list(_ended_claims(reader, account_id, place, limit + 1))
@@ -68,20 +66,20 @@ def _ended_trials(reader: Reader, account_id: str, place: Place, limit: int) -> 
         "ORDER BY started_at_ms DESC, id DESC LIMIT ?"
     )
     at_ms = place.started_at_ms
-    return list(_TRIALS.where(reader, condition, (account_id, at_ms, at_ms, place.trial_id, limit)))
+    return list(TRIALS.where(reader, condition, (account_id, at_ms, at_ms, place.trial_id, limit)))
 
 
 def _ended_claims(reader: Reader, account_id: str, place: Place, limit: int) -> list[Claim]:
     condition = "seller = ? AND id < ? AND ended_at_ms IS NOT NULL AND last_verdict != '' ORDER BY id DESC LIMIT ?"
-    return list(_CLAIMS.where(reader, condition, (account_id, place.claim_id, limit)))
+    return list(CLAIMS.where(reader, condition, (account_id, place.claim_id, limit)))
 
 
-def _test(trial: Trial) -> JsonObject:
+def _test(trial: Trial) -> TranscriptTrial:
     return {"kind": "test_job", **trial_json(trial)}
 
 
-def _work(reader: Reader, claim: Claim) -> JsonObject:
-    submissions = _SUBMISSIONS.where(reader, "claim_id = ? AND verdict != '' ORDER BY revision", (claim.id,))
+def _work(reader: Reader, claim: Claim) -> TranscriptClaim:
+    submissions = SUBMISSIONS.where(reader, "claim_id = ? AND verdict != '' ORDER BY revision", (claim.id,))
     return {
         "kind": "claim",
         "claim_id": claim.id,

@@ -1,24 +1,20 @@
-"""What money does somebody have, and do the books cover what all of them have?"""
+"""Wallets, payouts, fees, and whether the books cover what users have."""
 
 from typing import Final
 
+from earnest.client import payloads_money as shown
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Rows
-from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.ledger.accounts import available, clearing
 from earnest.ledger.payout import Deposit, Payout
+from earnest.ledger.rows import DEPOSITS, LEDGER_ACCOUNTS, PAYOUTS
 from earnest.ledger.rules import account_named
 from earnest.ledger.transfer import LedgerAccount
 from earnest.market.homes.given import Purse
 from earnest.market.terms import CurrencyTerms, Terms
 
-_ACCOUNTS: Final = Rows(LedgerAccount, "ledger_accounts")
-_PAYOUTS: Final = Rows(Payout, "payouts")
-_DEPOSITS: Final = Rows(Deposit, "deposits")
-
-_HELD: Final = (
+HELD: Final = (
     "SELECT coalesce(sum(amount_micro), 0) FROM jobs WHERE creator = ? AND state IN ('open', 'taken') AND currency = ?"
 )
 _SOLVENCY: Final = """
@@ -32,7 +28,7 @@ FROM ledger_accounts GROUP BY currency ORDER BY currency
 def purse(reader: Reader, account_id: str, currency: str) -> Purse:
     """The sums of an account. `held_micro` is what its open jobs have in escrow."""
     spendable = _sums(reader, available(account_id, currency))
-    ((held_micro,),) = reader.execute(_HELD, (account_id, currency)).fetchall()
+    ((held_micro,),) = reader.execute(HELD, (account_id, currency)).fetchall()
     return Purse(
         currency=currency,
         available_micro=spendable.balance_micro,
@@ -42,9 +38,9 @@ def purse(reader: Reader, account_id: str, currency: str) -> Purse:
     )
 
 
-def show_wallet(reader: Reader, account_id: str, terms: Terms) -> JsonObject:
+def show_wallet(reader: Reader, account_id: str, terms: Terms) -> shown.Wallet:
     """`balances`, one a currency, and the payouts under way."""
-    under_way = _PAYOUTS.where(
+    under_way = PAYOUTS.where(
         reader,
         "account_id = ? AND state IN ('requested', 'approved', 'sent') ORDER BY requested_at_ms DESC LIMIT 20",
         (account_id,),
@@ -56,15 +52,15 @@ def show_wallet(reader: Reader, account_id: str, terms: Terms) -> JsonObject:
     }
 
 
-def show_payout(reader: Reader, payout_id: str, account_id: str | None) -> JsonObject:
+def show_payout(reader: Reader, payout_id: str, account_id: str | None) -> shown.Payout:
     """A payout, to its owner; to the operator where `account_id` is None. Raises `Refused("not_found")`."""
-    payout = _PAYOUTS.get(reader, payout_id)
+    payout = PAYOUTS.get(reader, payout_id)
     if payout is None or account_id not in {None, payout.account_id}:
         raise Refused("not_found", f"there is no payout {payout_id[:80]!r}, or you may not know of it")
     return payout_json(payout)
 
 
-def payout_json(payout: Payout) -> JsonObject:
+def payout_json(payout: Payout) -> shown.Payout:
     """What its owner sees."""
     return {
         "payout_id": payout.id,
@@ -74,14 +70,14 @@ def payout_json(payout: Payout) -> JsonObject:
         "rail": payout.rail,
         "reason": payout.reason,
         "requested_at": rfc3339_s(payout.requested_at_ms),
-        "changed_at": rfc3339_s(payout.changed_at_ms) if payout.changed_at_ms is not None else None,
+        "changed_at": rfc3339_s(payout.changed_at_ms),
     }
 
 
-def show_queue(reader: Reader, limit: int = 100) -> JsonObject:
+def show_queue(reader: Reader, limit: int = 100) -> shown.MoneyQueue:
     """What waits for the operator, the oldest first: deposits to confirm, payouts to approve, pay or look into."""
-    deposits = _DEPOSITS.where(reader, "state = 'asked' ORDER BY asked_at_ms LIMIT ?", (limit,))
-    payouts = _PAYOUTS.where(
+    deposits = DEPOSITS.where(reader, "state = 'asked' ORDER BY asked_at_ms LIMIT ?", (limit,))
+    payouts = PAYOUTS.where(
         reader,
         "state IN ('requested', 'approved', 'sent') AND (state = 'requested' OR wake_ms IS NULL)"
         " ORDER BY requested_at_ms LIMIT ?",
@@ -96,7 +92,7 @@ def show_queue(reader: Reader, limit: int = 100) -> JsonObject:
     }
 
 
-def solvency(reader: Reader, now_ms: int) -> JsonObject:
+def solvency(reader: Reader, now_ms: int) -> shown.Solvency:
     """Do all accounts sum to 0, and does what came from outside cover what users have? By currency, measured now."""
     rows = reader.execute(_SOLVENCY).fetchall()
     return {
@@ -109,12 +105,12 @@ def solvency(reader: Reader, now_ms: int) -> JsonObject:
     }
 
 
-def fees(terms: Terms) -> JsonObject:
+def fees(terms: Terms) -> shown.Fees:
     """What is charged and held back, by currency."""
     return {"currencies": {currency: _terms_json(one) for currency, one in terms.currencies.items()}}
 
 
-def _terms_json(terms: CurrencyTerms) -> JsonObject:
+def _terms_json(terms: CurrencyTerms) -> shown.FeeTerms:
     return {
         "fee_bps": terms.fee_bps,
         "dispute_floor_micro": terms.dispute_floor_micro,
@@ -127,7 +123,7 @@ def _terms_json(terms: CurrencyTerms) -> JsonObject:
     }
 
 
-def _purse_json(money: Purse) -> JsonObject:
+def _purse_json(money: Purse) -> shown.Balance:
     return {
         "currency": money.currency,
         "balance_micro": money.available_micro + money.clearing_micro,
@@ -139,7 +135,7 @@ def _purse_json(money: Purse) -> JsonObject:
     }
 
 
-def _deposit_json(deposit: Deposit) -> JsonObject:
+def _deposit_json(deposit: Deposit) -> shown.DepositWaiting:
     return {
         "deposit_id": deposit.id,
         "account_id": deposit.account_id,
@@ -152,4 +148,4 @@ def _deposit_json(deposit: Deposit) -> JsonObject:
 
 
 def _sums(reader: Reader, account: str) -> LedgerAccount:
-    return _ACCOUNTS.get(reader, account) or account_named(account)
+    return LEDGER_ACCOUNTS.get(reader, account) or account_named(account)

@@ -25,7 +25,7 @@ def due(duty: Duty) -> list[str]:
     """What the agent is told that it will be asked for."""
     now_ms = duty.town.clock.now_ms()
     told = duty.town.database.read_sync(lambda reader: due_now(reader, duty.agent.id, now_ms))
-    return [str(task["id"]) for task in told["tasks"]]  # type: ignore[union-attr,index,call-overload]
+    return [task["id"] for task in told["tasks"]]
 
 
 # The contract.

@@ -11,7 +11,7 @@ from earnest.effects.artifacts.store import ArtifactStore
 from earnest.effects.clock import SeededChance, VirtualClock
 from earnest.effects.storage.database import Database
 from earnest.effects.web.fetching import Web
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import Members
 from earnest.identity.account import Account, Kind, Status
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.service import ACCOUNTS
@@ -39,10 +39,10 @@ class Town:
     def database(self) -> Database:
         return self.market.desk.database
 
-    def act(self, caller: Caller | None, act: Act) -> JsonObject:
+    def act(self, caller: Caller | None, act: Act) -> Members:
         """Do something in one transaction, now, in somebody's name."""
 
-        def write(transaction: object) -> JsonObject:
+        def write(transaction: object) -> Members:
             entry = Entry(
                 transaction=transaction,  # type: ignore[arg-type]
                 now_ms=self.market.desk.now_ms(),
@@ -78,7 +78,7 @@ class Town:
         )
         caller = Caller(account=account, scope=scope, key_id=f"key_{handle}")
 
-        def open_account(entry: Entry) -> JsonObject:
+        def open_account(entry: Entry) -> Members:
             ACCOUNTS.open(entry.transaction, entry.now_ms, account, touching=(account.id,))
             for currency, amount in (("USD", usd_micro), ("AID", aid_micro)):
                 home = accounts.available(account.id, currency)

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from earnest.client.payloads_disputes import DisputeSummary
 from earnest.contracts.spec import Acceptance
 from earnest.effects.clock import SystemClock
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Kind
 from earnest.identity.caller import Caller, Scope
@@ -47,10 +48,10 @@ class Case:
     claim_id: str
     dispute_id: str = ""
 
-    def do(self, caller: Caller | None, act: object) -> JsonObject:
+    def do(self, caller: Caller | None, act: object) -> Members:
         return self.town.act(caller, act)  # type: ignore[arg-type]
 
-    def raised(self, by: Caller | None = None, plea: Plea | None = None) -> JsonObject:
+    def raised(self, by: Caller | None = None, plea: Plea | None = None) -> Members:
         said = plea or Plea(reason="it is what was asked for", criteria=("C1",))
         answer = self.do(
             by or self.seller,
@@ -59,20 +60,20 @@ class Case:
         self.dispute_id = str(answer["dispute_id"])
         return answer
 
-    def say(self, by: Caller, text: str = "see for yourself", evidence: tuple[str, ...] = ()) -> JsonObject:
+    def say(self, by: Caller, text: str = "see for yourself", evidence: tuple[str, ...] = ()) -> Members:
         return self.do(by, lambda entry: disputing.speak(entry, self.dispute_id, text, evidence))
 
-    def rule(self, in_favour: For, seller_micro: int | None = None, by: Caller | None = None) -> JsonObject:
+    def rule(self, in_favour: For, seller_micro: int | None = None, by: Caller | None = None) -> Members:
         rest = None if seller_micro is None else usd(10) - seller_micro
         vote = Vote(in_favour=in_favour, criteria=("C1",), reason="so", seller_micro=seller_micro, buyer_micro=rest)
         return self.do(
             by or self.judge, lambda entry: disputing.rule(entry, self.town.market.terms, self.dispute_id, vote)
         )
 
-    def appeal(self, by: Caller) -> JsonObject:
+    def appeal(self, by: Caller) -> Members:
         return self.do(by, lambda entry: disputing.appeal(entry, self.dispute_id))
 
-    def withdraw(self, by: Caller) -> JsonObject:
+    def withdraw(self, by: Caller) -> Members:
         return self.do(by, lambda entry: disputing.withdraw_dispute(entry, self.town.market.terms, self.dispute_id))
 
     async def after(self, seconds: int) -> Dispute:
@@ -178,7 +179,7 @@ async def test_an_appeal_without_the_money_for_it_is_refused(case: Case) -> None
     await case.deliberated()
     case.rule(For.BUYER)
 
-    def spend(entry: Entry) -> JsonObject:
+    def spend(entry: Entry) -> Members:
         source = accounts.available(case.seller.id, "USD")
         chain = moved("spent", source, accounts.external("USD"), usd(18), reason="test", at_ms=entry.now_ms)
         ledger.post(entry.transaction, chain)
@@ -341,7 +342,7 @@ async def test_a_case_without_its_stake_waits_for_it_and_falls_after_half_an_hou
     assert case.read().wake_ms is None
     assert case.raised()["state"] == "stake_pending", "whose case fell may try again"
 
-    def deposit(entry: Entry) -> JsonObject:
+    def deposit(entry: Entry) -> Members:
         home = accounts.available(seller.id, "USD")
         chain = moved("later", accounts.external("USD"), home, usd(1), reason="test", at_ms=entry.now_ms)
         ledger.post(entry.transaction, chain)
@@ -422,7 +423,7 @@ async def test_nobody_rules_in_a_case_of_their_own(case: Case) -> None:
     with refused("scope_forbidden"):
         case.rule(For.SELLER, by=case.seller)
 
-    def own(entry: Entry) -> JsonObject:
+    def own(entry: Entry) -> Members:
         before = ACCOUNTS.find(entry.transaction, case.seller.id)
         ACCOUNTS.change(entry.transaction, entry.now_ms, before, replace(before, operator_id=owner.id))
         return {}
@@ -442,7 +443,7 @@ def test_no_ruling_before_the_sides_had_their_say(case: Case) -> None:
 async def test_arbiters_find_what_waits_for_them(case: Case) -> None:
     case.raised()
 
-    def waiting() -> list[JsonObject]:
+    def waiting() -> list[DisputeSummary]:
         return case.town.database.read_sync(
             lambda reader: list_disputes(reader, case.judge.id, sees_all=True, waiting=True, after="", limit=9)
         )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from earnest.contracts.spec import Acceptance
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
 from earnest.identity.account import suspended
 from earnest.identity.caller import Caller, Scope
@@ -28,14 +28,14 @@ from earnest.views.jobs import show_job
 
 from .conftest import Town, usd
 
-SCHEMA: JsonObject = {
+SCHEMA: Members = {
     "type": "object",
     "required": ["sum"],
     "properties": {"sum": {"const": 42}},
     "additionalProperties": False,
 }
-CHECK: JsonObject = {"kind": "json_schema", "path": "answer.json", "schema": SCHEMA}
-CRITERIA: tuple[JsonObject, ...] = ({"id": "C1", "text": "answer.json holds the sum", "check": CHECK},)
+CHECK: Members = {"kind": "json_schema", "path": "answer.json", "schema": SCHEMA}
+CRITERIA: tuple[Members, ...] = ({"id": "C1", "text": "answer.json holds the sum", "check": CHECK},)
 ANSWER = Requirement(id="answer", kind="json", description="the sum", path="answer.json")
 
 
@@ -65,7 +65,7 @@ def claim(town: Town, seller: Caller, job_id: str) -> str:
     return str(town.act(seller, lambda entry: claiming.claim_job(entry, town.market.terms, job_id))["claim_id"])
 
 
-async def submit(town: Town, seller: Caller, claim_id: str, content: bytes = b'{"sum": 42}') -> JsonObject:
+async def submit(town: Town, seller: Caller, claim_id: str, content: bytes = b'{"sum": 42}') -> Members:
     item = Item(requirement_id="answer", kind="json", media_type="application/json", inline=content)
     with bringing(town.market, seller.id) as brought:
         return town.act(seller, await prepare_submission(brought, seller, claim_id, [item]))
@@ -261,7 +261,7 @@ async def test_who_was_suspended_since_they_applied_is_not_chosen(town: Town) ->
         town.act(caller, lambda entry: claiming.apply_for(entry, job_id, "me"))
         await pass_time(town, 10)
 
-    def suspend(entry: Entry) -> JsonObject:
+    def suspend(entry: Entry) -> Members:
         ACCOUNTS.change(entry.transaction, entry.now_ms, bob.account, suspended(bob.account), touching=(bob.id,))
         return {}
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from earnest.effects.clock import SystemClock
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Broken, Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.market.reviews.review import Opinion, ReviewRow, Side, commitment_of
@@ -33,7 +33,7 @@ async def released(town: Town, owner: str | None = None) -> tuple[Caller, Caller
     return ann, bob, claim_id
 
 
-def review(town: Town, caller: Caller, claim_id: str, rating: int = 4, text: str = "well done") -> JsonObject:
+def review(town: Town, caller: Caller, claim_id: str, rating: int = 4, text: str = "well done") -> Members:
     opinion = Opinion(rating=rating, text=text, parts={"quality": rating})
     return town.act(caller, lambda entry: reviewing.send_review(entry, town.market.terms, claim_id, opinion))
 
@@ -204,7 +204,7 @@ async def test_a_published_review_is_answered_once_by_whom_it_is_about(town: Tow
     ann, bob, claim_id = await released(town)
     review_id = str(review(town, bob, claim_id)["review_id"])
 
-    def answer(caller: Caller, text: str = "thanks") -> JsonObject:
+    def answer(caller: Caller, text: str = "thanks") -> Members:
         return town.act(caller, lambda entry: reviewing.answer_review(entry, review_id, text))
 
     with pytest.raises(Refused) as refused:

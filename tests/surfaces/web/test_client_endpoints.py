@@ -21,53 +21,55 @@ ELSEWHERE = {
 }
 
 
-def _functions() -> Iterator[tuple[str, Callable[..., Ask[Any]]]]:
+def functions() -> Iterator[tuple[str, Callable[..., Ask[Any]]]]:
     for module in (agents, claims, jobs, money, scores):
         for name, function in inspect.getmembers(module, inspect.isfunction):
             if function.__module__ == module.__name__ and not name.startswith("_"):
                 yield name, function
 
 
-def _example(parameter: inspect.Parameter) -> Any:
+def example(parameter: inspect.Parameter) -> Any:
     told = str(parameter.annotation)
     if "Sequence" in told or "Iterable" in told:
         return []
+    if "Mapping" in told:
+        return {}
     if told.startswith("<class 'bytes"):
         return b""
     return 1 if "int" in told else "X"
 
 
-def _asked(function: Callable[..., Ask[Any]]) -> tuple[str, str]:
+def asked_by(function: Callable[..., Ask[Any]]) -> tuple[str, str]:
     """Method and path, with `{}` for each id."""
     given: list[Any] = []
     named: dict[str, Any] = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is parameter.KEYWORD_ONLY:
             if parameter.default is parameter.empty:
-                named[name] = _example(parameter)
+                named[name] = example(parameter)
         elif parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-            given.append(_example(parameter))
+            given.append(example(parameter))
     ask = function(*given, **named)
     return ask.method, ask.path.replace("/X", "/{}")
 
 
-def _plain(path: str) -> str:
+def plain(path: str) -> str:
     return "/".join("{}" if part.startswith("{") else part for part in path.removeprefix(API).split("/"))
 
 
 async def test_every_documented_request_has_a_method_and_no_method_asks_for_another(site: Site) -> None:
     documented = {
-        (method.upper(), _plain(path))
+        (method.upper(), plain(path))
         for path, item in document(site.app)["paths"].items()
         for method in METHODS
         if method in item and path.startswith(API)
     }
-    asked = {_asked(function) for _, function in _functions()}
+    asked = {asked_by(function) for _, function in functions()}
     assert asked | set(ELSEWHERE) == documented
 
 
 def test_both_clients_have_all_of_them() -> None:
-    for name, _ in _functions():
+    for name, _ in functions():
         assert name in vars(Endpoints)
     with Client("http://127.0.0.1:1") as client:
         assert callable(client.claim_job)
@@ -76,10 +78,10 @@ def test_both_clients_have_all_of_them() -> None:
 
 
 def test_a_tool_and_the_method_of_its_name_make_the_same_request() -> None:
-    functions = dict(_functions())
+    methods = dict(functions())
     for row in TOOLS:
         if row.name != "home":
-            assert _asked(functions[row.name]) == (row.method, _plain(row.path)), row.name
+            assert asked_by(methods[row.name]) == (row.method, plain(row.path)), row.name
 
 
 def test_an_id_stays_one_segment_whatever_it_holds() -> None:

@@ -20,10 +20,10 @@ class Book(Generic[RowT]):
     the facts of this book alone concern.
     """
 
-    def __init__(self, word: str, value: type[RowT], table: str, key: str = "id", *, mark: str = "") -> None:
+    def __init__(self, word: str, rows: Rows[RowT], *, mark: str = "") -> None:
         self.word = word
         self._mark = mark
-        self.rows: Final = Rows(value, table, key)
+        self.rows: Final = rows
         self.projections: Mapping[str, Project] = {
             f"{word}.opened": self.rows.opens,
             f"{word}.changed": self.rows.changes,

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from earnest.foundation.canonical import JsonObject
+from earnest.client.payloads import Capability as CapabilityShown
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 
@@ -119,7 +119,7 @@ def revoked(capability: Capability) -> Capability:
     return with_wake(replace(capability, state=CapabilityState.REVOKED))
 
 
-def capability_json(capability: Capability) -> JsonObject:
+def capability_json(capability: Capability) -> CapabilityShown:
     """How a capability is shown."""
     return {
         "id": capability.id,
@@ -132,13 +132,9 @@ def capability_json(capability: Capability) -> JsonObject:
         "model_fingerprint": capability.model_fingerprint,
         "revision": capability.revision,
         "declared_at": rfc3339_s(capability.declared_at_ms),
-        "verified_at": _instant(capability.verified_at_ms),
-        "lapses_at": _instant(capability.lapses_at_ms),
+        "verified_at": rfc3339_s(capability.verified_at_ms),
+        "lapses_at": rfc3339_s(capability.lapses_at_ms),
     }
-
-
-def _instant(at_ms: int | None) -> str | None:
-    return None if at_ms is None else rfc3339_s(at_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

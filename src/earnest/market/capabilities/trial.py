@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from earnest.client.payloads import Trial as TrialShown
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, canonical_text
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.instants import rfc3339_s
@@ -205,7 +206,7 @@ def regrade(revealed: JsonObject, answer: JsonValue) -> Grade:
     return Grade(passed=not reason, reason=reason, commitment=secret.commitment)
 
 
-def trial_json(trial: Trial) -> JsonObject:
+def trial_json(trial: Trial) -> TrialShown:
     """How a test job is shown: to its agent from the start, to anybody once it has ended and all is revealed."""
     ended = trial.state != "running"
     return {
@@ -222,7 +223,7 @@ def trial_json(trial: Trial) -> JsonObject:
         "currency": trial.currency,
         "started_at": rfc3339_s(trial.started_at_ms),
         "expires_at": rfc3339_s(trial.expires_at_ms),
-        "graded_at": None if trial.graded_at_ms is None else rfc3339_s(trial.graded_at_ms),
+        "graded_at": rfc3339_s(trial.graded_at_ms),
         "reason": trial.reason,
         "answer": json.loads(trial.answer) if trial.answer else None,
         "revealed": json.loads(trial.secret) if ended and trial.secret else None,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 from earnest.contracts.spec import Acceptance
 from earnest.foundation.errors import Refused
@@ -103,7 +103,7 @@ class Dispute:
     hard_limit_ms: int
     stake_tried_at_ms: int | None = None
     respond_by_ms: int | None = None
-    awaiting: str = ""
+    awaiting: Literal["", "raiser", "respondent", "arbiter"] = ""
     raiser_unread: int = 0
     respondent_unread: int = 0
     raiser_statements: int = 0
@@ -119,9 +119,11 @@ class Dispute:
     def __post_init__(self) -> None:
         object.__setattr__(self, "state", DisputeState(self.state))
 
-    def role_of(self, account_id: str) -> str:
-        """`raiser`, `respondent`, or empty for whoever is no party."""
-        return {self.raiser: "raiser", self.respondent: "respondent"}.get(account_id, "")
+    def role_of(self, account_id: str) -> Literal["", "raiser", "respondent"]:
+        """Which side somebody is of; empty for whoever is no party."""
+        if account_id == self.respondent:
+            return "respondent"
+        return "raiser" if account_id == self.raiser else ""
 
     @property
     def stakes(self) -> tuple[Stake, ...]:
@@ -253,7 +255,7 @@ def spoken(dispute: Dispute, author: str, now_ms: int) -> Dispute:
     return with_wake(said)
 
 
-def _awaited(*, is_raiser: bool, raiser_said: int, respondent_said: int) -> str:
+def _awaited(*, is_raiser: bool, raiser_said: int, respondent_said: int) -> Literal["", "raiser", "respondent"]:
     if is_raiser:
         return "respondent" if respondent_said < STATEMENTS_MAX else ""
     return "raiser" if raiser_said < STATEMENTS_MAX else ""

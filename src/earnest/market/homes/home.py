@@ -1,22 +1,23 @@
-"""What does one look tell an agent: what it has, what it owes, what to do next, when to look again?
+"""What one look tells an agent: what it has, what it owes, what to do next, when to look again.
 
 The body of market ruling a.2, from values that were read at one moment.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, cast
+from typing import Any, Final
 
 from earnest.accountability.days import begins_at_ms, date_after, date_of
 from earnest.accountability.interval import interval_s
-from earnest.foundation.canonical import JsonObject, JsonValue, digest_of
+from earnest.client import payloads_home as answers
+from earnest.foundation.canonical import JsonObject, digest_of
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Status
 from earnest.market.claims.claim import WORKING
 from earnest.market.homes.cadence import INACTIVE_S, Pace, next_check_ms, pace
 from earnest.market.homes.given import HomeInput, Outlook
 from earnest.market.homes.health import Health, health
-from earnest.market.homes.members import account_member, members, on_time_until_ms
+from earnest.market.homes.members import account_member, on_time_until_ms, whole
 from earnest.market.homes.priority import (
     ACTIONS_MAX,
     PRESSING,
@@ -51,8 +52,7 @@ class Home:
     before this look and the `expected_s` between two.
     """
 
-    body: JsonObject
-    state_hash: str
+    body: answers.Home
     pace: Pace
     expected_s: int
     health: Health
@@ -62,35 +62,29 @@ class Home:
     @property
     def etag(self) -> str:
         """A weak entity tag: equal as long as the state is."""
-        return f'W/"{TAG}{self.state_hash.removeprefix("sha256:")[:32]}"'
+        return f'W/"{TAG}{self.body["state_hash"].removeprefix("sha256:")[:32]}"'
 
 
 def build(read: HomeInput, now_ms: int, terms: Terms, *, explain: bool = False) -> Home:
     """The home of `read.account` at `now_ms`. With `explain`, actions and pace name the rule that made them."""
     seen = outlook(read, now_ms, terms)
     shown = seen.actions[:ACTIONS_MAX]
-    body = members(read, seen, now_ms, terms)
-    if len(shown) < len(seen.actions):
-        body["actions_truncated"] = len(seen.actions) - len(shown)
     expected_s = max(read.account.expected_every_s, seen.pace.base_s)
     last_ms = read.account.created_at_ms if read.seen_at_ms is None else read.seen_at_ms
     found = health((now_ms - last_ms) // SECOND_MS, expected_s)
-    account = account_member(read, seen.room, found, expected_s)
-    body["what_to_do_next"] = [action.text for action in shown]
-    state_hash = digest_of(_state(body, account, shown))
     boundary_ms = min((at for at in _boundaries(read, terms) if at > now_ms), default=None)
     next_ms = next_check_ms(read.account.id, seen.pace, boundary_ms, now_ms)
-    body.update(
-        your_account=account,
-        actions=[_shown(action, explain=explain) for action in shown],
-        state_hash=state_hash,
-        next_check_in_after=rfc3339_s(next_ms),
-    )
+    account = account_member(read, seen.room, found, expected_s)
+    actions = [_shown(action, explain=explain) for action in shown]
+    body = whole(read, seen, now_ms, terms, account=account, actions=actions)
+    if len(shown) < len(seen.actions):
+        body["actions_truncated"] = len(seen.actions) - len(shown)
+    body["state_hash"] = digest_of(_state(body, shown))
+    body["next_check_in_after"] = rfc3339_s(next_ms)
     if explain:
         body["cadence_rule"] = seen.pace.rule
     return Home(
         body=body,
-        state_hash=state_hash,
         pace=seen.pace,
         expected_s=expected_s,
         health=found,
@@ -149,13 +143,13 @@ def _obligations(read: HomeInput, now_ms: int) -> Iterator[Action]:
             yield action
 
 
-def _shown(action: Action, *, explain: bool) -> JsonObject:
+def _shown(action: Action, *, explain: bool) -> answers.Action:
     call = action.next_call
-    shown: JsonObject = {
+    shown: answers.Action = {
         "priority": action.priority,
         "kind": action.kind.value,
         "subject_id": action.subject_id,
-        "due_at": _instant(action.due_at_ms),
+        "due_at": rfc3339_s(action.due_at_ms),
         "text": action.text,
         "next_call": {
             "method": call.method,
@@ -168,19 +162,20 @@ def _shown(action: Action, *, explain: bool) -> JsonObject:
     return {**shown, "rule": RULES[action.kind]} if explain else shown
 
 
-def _state(body: Mapping[str, JsonValue], account: JsonObject, actions: tuple[Action, ...]) -> JsonObject:
+def _state(body: answers.Home, actions: tuple[Action, ...]) -> JsonObject:
     """What the state hash covers: the body without what time alone changes."""
-    claims = cast("list[JsonObject]", body["open_claims"])
     return {
-        **body,
-        "your_account": {name: value for name, value in account.items() if name != "heartbeat"},
-        "open_claims": [
-            {name: value for name, value in claim.items() if name != "hours_remaining"} for claim in claims
-        ],
+        **_without(body, "state_hash", "next_check_in_after"),
+        "your_account": _without(body["your_account"], "heartbeat"),
+        "open_claims": [_without(claim, "hours_remaining") for claim in body["open_claims"]],
         "actions": [
-            [action.priority, action.kind.value, action.subject_id, _instant(action.due_at_ms)] for action in actions
+            [action.priority, action.kind.value, action.subject_id, rfc3339_s(action.due_at_ms)] for action in actions
         ],
     }
+
+
+def _without(shown: Mapping[str, object], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in shown.items() if name not in names}
 
 
 def _boundaries(read: HomeInput, terms: Terms) -> Iterator[int]:
@@ -219,7 +214,3 @@ def _marks(read: HomeInput, now_ms: int) -> Iterator[int]:
         yield now_ms - now_ms % MINUTE_MS + MINUTE_MS
     if read.busy_at_ms is not None:
         yield read.busy_at_ms + INACTIVE_S * SECOND_MS
-
-
-def _instant(at_ms: int | None) -> str | None:
-    return rfc3339_s(at_ms) if at_ms is not None else None

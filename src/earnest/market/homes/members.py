@@ -1,12 +1,13 @@
-"""How is each member of a home written? Names, types and units of market ruling a.2."""
+"""The members of a home, each as it is written: names, types and units of market ruling a.2."""
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final, Literal, TypeAlias
 
 from earnest.accountability.agreement import FIRST_USE
 from earnest.accountability.tiers import Penalty, message_of
-from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.client import payloads_home as shown
+from earnest.client.payloads import RequirementSummary
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Status
 from earnest.ledger.payout import PayoutState
@@ -21,11 +22,10 @@ from earnest.market.homes.priority import ends_at_ms
 from earnest.market.jobs.capacity import Capacity
 from earnest.market.terms import Terms
 
-FORMAT: Final = "home-v1"
 SECOND_MS: Final = 1_000
+NextAction: TypeAlias = Literal["start_work", "submit_evidence", "revise", "wait", "none"]
 TEST_MINUTES: Final = 5
-REQUIREMENT: Final = ("id", "kind", "description", "required", "accept_media", "max_bytes", "verifier")
-NEXT_ACTION: Final = {
+NEXT_ACTION: Final[Mapping[ClaimState, NextAction]] = {
     ClaimState.CLAIMED: "start_work",
     ClaimState.IN_PROGRESS: "submit_evidence",
     ClaimState.CHANGES_REQUESTED: "revise",
@@ -41,11 +41,15 @@ FAILED: Final = frozenset({PayoutState.FAILED, PayoutState.RETURNED})
 SILENCE_RELEASES: Final = "clock:review_ended"
 
 
-def members(read: HomeInput, seen: Outlook, now_ms: int, terms: Terms) -> dict[str, JsonValue]:
-    """All members but the account, the actions and what is computed over the whole."""
+def whole(
+    read: HomeInput, seen: Outlook, now_ms: int, terms: Terms, *, account: shown.MyAccount, actions: list[shown.Action]
+) -> shown.Home:
+    """A home without its hash and its next look, which are computed over all of it."""
     attention = _wallet(read, terms)
     return {
-        "format": FORMAT,
+        "format": "home-v1",
+        "state_hash": "",
+        "your_account": account,
         "open_claims": [_claim(claim, read.requirements, now_ms, terms) for claim in read.claims],
         "pending_reviews": [_review(review, terms) for review in read.reviews],
         "test_jobs_available": [_test(test, terms) for test in seen.tests],
@@ -55,10 +59,13 @@ def members(read: HomeInput, seen: Outlook, now_ms: int, terms: Terms) -> dict[s
         "wallet_attention": attention,
         "human_attention": [*_human_attention(read, attention, now_ms), *_duty_attention(read.duty)],
         "accountability": None if read.duty is None else _duty(read.duty),
+        "what_to_do_next": [action["text"] for action in actions],
+        "actions": actions,
+        "next_check_in_after": "",
     }
 
 
-def account_member(read: HomeInput, room: Capacity, found: Health, expected_s: int) -> JsonObject:
+def account_member(read: HomeInput, room: Capacity, found: Health, expected_s: int) -> shown.MyAccount:
     """`your_account`. Its `heartbeat` is as the agent was found: this look has not counted yet."""
     purse = read.purse
     return {
@@ -80,7 +87,7 @@ def on_time_until_ms(review: Unreviewed, terms: Terms) -> int:
     return review.closes_at_ms - (terms.review_closes_s - terms.review_on_time_s) * SECOND_MS
 
 
-def _claim(claim: Claim, requirements: Mapping[str, str], now_ms: int, terms: Terms) -> JsonObject:
+def _claim(claim: Claim, requirements: Mapping[str, str], now_ms: int, terms: Terms) -> shown.OpenClaim:
     left_s = (claim.due_at_ms - now_ms) // SECOND_MS
     needed = json.loads(requirements.get(claim.job_id, "[]"))
     longest_s = _extension_max_s(claim, terms) if claim.state in BEGUN and left_s > 0 else 0
@@ -100,9 +107,21 @@ def _claim(claim: Claim, requirements: Mapping[str, str], now_ms: int, terms: Te
         "extension": {
             "allowed": longest_s > 0,
             "max_s": longest_s,
-            "requested_at": _instant(claim.extension_asked_at_ms),
+            "requested_at": rfc3339_s(claim.extension_asked_at_ms),
         },
-        "evidence_requirements": [{name: one.get(name) for name in REQUIREMENT} for one in needed],
+        "evidence_requirements": [_requirement(one) for one in needed],
+    }
+
+
+def _requirement(kept: Mapping[str, Any]) -> RequirementSummary:
+    return {
+        "id": kept["id"],
+        "kind": kept["kind"],
+        "description": kept["description"],
+        "required": kept["required"],
+        "accept_media": kept["accept_media"],
+        "max_bytes": kept["max_bytes"],
+        "verifier": kept["verifier"],
     }
 
 
@@ -114,13 +133,13 @@ def _extension_max_s(claim: Claim, terms: Terms) -> int:
     return room_s
 
 
-def _review(review: Unreviewed, terms: Terms) -> JsonObject:
+def _review(review: Unreviewed, terms: Terms) -> shown.PendingReview:
     on_time, closes = rfc3339_s(on_time_until_ms(review, terms)), rfc3339_s(review.closes_at_ms)
     whose = "The counterparty has sent theirs; yours publishes both" if review.is_held else "Neither side has sent one"
     return {
         "claim_id": review.claim.id,
         "counterparty_handle": f"@{review.counterparty}",
-        "released_at": _instant(review.claim.ended_at_ms),
+        "released_at": rfc3339_s(review.claim.ended_at_ms),
         "counterparty_submitted": review.is_held,
         "on_time_until": on_time,
         "closes_at": closes,
@@ -128,7 +147,7 @@ def _review(review: Unreviewed, terms: Terms) -> JsonObject:
     }
 
 
-def _test(test: TestOffer, terms: Terms) -> JsonObject:
+def _test(test: TestOffer, terms: Terms) -> shown.TestJob:
     return {
         "job_id": test.job_id,
         "category": test.capability.category,
@@ -141,7 +160,7 @@ def _test(test: TestOffer, terms: Terms) -> JsonObject:
     }
 
 
-def _match(match: Match) -> JsonObject:
+def _match(match: Match) -> shown.MatchingJob:
     job = match.job
     return {
         "job_id": job.id,
@@ -149,12 +168,13 @@ def _match(match: Match) -> JsonObject:
         "category": job.category,
         "amount_micro": job.amount_micro,
         "currency": job.currency,
-        "deadline_at": _instant(job.deadline_at_ms),
+        "deadline_at": rfc3339_s(job.deadline_at_ms),
         "match": match.score,
     }
 
 
-def _dispute(dispute: Dispute, me: str) -> JsonObject:
+def _dispute(dispute: Dispute, me: str) -> shown.ActiveDispute:
+    awaiting: Literal["me", "them", "arbiter", "none"]
     if is_awaited(dispute, me):
         awaiting = "me"
     elif dispute.awaiting == "arbiter":
@@ -168,25 +188,25 @@ def _dispute(dispute: Dispute, me: str) -> JsonObject:
         "state": dispute.state.value,
         "awaiting": awaiting,
         "unread": unread(dispute, me),
-        "respond_by": _instant(dispute.respond_by_ms),
-        "last_message_at": _instant(dispute.last_message_at_ms),
+        "respond_by": rfc3339_s(dispute.respond_by_ms),
+        "last_message_at": rfc3339_s(dispute.last_message_at_ms),
     }
 
 
-def _judged(claim: Claim) -> JsonObject:
+def _judged(claim: Claim) -> shown.WorkToJudge:
     by_silence = deadline(claim)
     return {
         "claim_id": claim.id,
         "job_title": claim.job_title,
-        "submitted_at": _instant(claim.submitted_at_ms),
-        "review_ends_at": _instant(claim.review_ends_at_ms),
+        "submitted_at": rfc3339_s(claim.submitted_at_ms),
+        "review_ends_at": rfc3339_s(claim.review_ends_at_ms),
         "default_if_silent": "release" if by_silence and by_silence.event == SILENCE_RELEASES else "refund",
     }
 
 
-def _wallet(read: HomeInput, terms: Terms) -> dict[str, JsonValue]:
+def _wallet(read: HomeInput, terms: Terms) -> shown.WalletAttention:
     payout = read.payout
-    pending: JsonObject | None = None
+    pending: shown.PendingPayout | None = None
     if payout is not None and payout.state in ON_ITS_WAY:
         pending = {
             "payout_id": payout.id,
@@ -203,12 +223,12 @@ def _wallet(read: HomeInput, terms: Terms) -> dict[str, JsonValue]:
     }
 
 
-def _human_attention(read: HomeInput, wallet: dict[str, JsonValue], now_ms: int) -> list[JsonObject]:
+def _human_attention(read: HomeInput, wallet: shown.WalletAttention, now_ms: int) -> list[shown.HumanAttention]:
     """What no heartbeat can settle. `since` is null where the books do not say."""
-    found: list[JsonObject] = []
+    found: list[shown.HumanAttention] = []
 
     def add(code: str, text: str, since_ms: int | None = None) -> None:
-        found.append({"code": code, "text": text, "since": _instant(since_ms)})
+        found.append({"code": code, "text": text, "since": rfc3339_s(since_ms)})
 
     if read.account.status is Status.SUSPENDED:
         add("account_suspended", "The account is suspended: its operator knows why.")
@@ -233,7 +253,7 @@ def _human_attention(read: HomeInput, wallet: dict[str, JsonValue], now_ms: int)
     return found
 
 
-def _duty(duty: Duty) -> JsonObject:
+def _duty(duty: Duty) -> shown.Duty:
     penalty, reward = duty.score.penalty, duty.score.reward
     return {
         "score": duty.day.score,
@@ -246,7 +266,7 @@ def _duty(duty: Duty) -> JsonObject:
     }
 
 
-def _duty_attention(duty: Duty | None) -> Iterator[JsonObject]:
+def _duty_attention(duty: Duty | None) -> Iterator[shown.HumanAttention]:
     """What of an agent's promises only its operator can settle."""
     if duty is None:
         return
@@ -270,12 +290,10 @@ def _duty_attention(duty: Duty | None) -> Iterator[JsonObject]:
             None,
         ),
     )
-    yield from ({"code": code, "text": text, "since": _instant(since)} for code, holds, text, since in cases if holds)
+    for code, holds, text, since_ms in cases:
+        if holds:
+            yield {"code": code, "text": text, "since": rfc3339_s(since_ms)}
 
 
 def _withdrawable_micro(read: HomeInput) -> int:
     return max(0, read.purse.available_micro - read.purse.reserved_micro)
-
-
-def _instant(at_ms: int | None) -> str | None:
-    return rfc3339_s(at_ms) if at_ms is not None else None

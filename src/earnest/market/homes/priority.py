@@ -3,11 +3,12 @@
 Texts name instants and ids only, never how long ago or how soon: they stay true as long as the state stays.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, get_args
 
+from earnest.client.payloads_home import Priority
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.capabilities.capability import Capability, Trial
@@ -35,7 +36,7 @@ class ActionKind(StrEnum):
     REVIEW_OPEN = "review_open"
 
 
-PRIORITY: Final = {kind: number for number, kind in enumerate(ActionKind, 1)}
+PRIORITY: Final[Mapping[ActionKind, Priority]] = dict(zip(ActionKind, get_args(Priority), strict=True))
 PRESSING: Final = 4
 """The last class that keeps an agent from a slow pace."""
 
@@ -73,7 +74,7 @@ class Action:
     needs_human: bool = False
 
     @property
-    def priority(self) -> int:
+    def priority(self) -> Priority:
         """1 is the most urgent."""
         return PRIORITY[self.kind]
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from earnest.foundation.canonical import JsonObject
+from earnest.client.payloads_agents import Reputation as ReputationShown
+from earnest.client.payloads_platform import ReputationFormula
 from earnest.market.reviews.signal import SignalKind
 
 BOUND_PERCENT: Final = 5
@@ -93,7 +94,7 @@ def beta_below(x: float, a: float, b: float) -> float:
     return math.exp(factor) / (a * fraction)
 
 
-def reputation_json(reputation: Reputation) -> JsonObject:
+def reputation_json(reputation: Reputation) -> ReputationShown:
     """What is shown of an account: the number and all that it is made of."""
     return {
         "lower_bound_ppm": reputation.lower_bound_ppm,
@@ -103,7 +104,7 @@ def reputation_json(reputation: Reputation) -> JsonObject:
     }
 
 
-def formula_json() -> JsonObject:
+def formula_json() -> ReputationFormula:
     """`GET /meta/reputation`: the formula with every number in it."""
     return {
         "formula": "lower_bound_ppm = the greatest whole x with I(x / 10^6; 1 + S / 1000, 1 + F / 1000) <= "

@@ -24,6 +24,7 @@ from earnest.accountability.interval import contract_interval_s
 from earnest.accountability.score import Score
 from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS, SCORES
 from earnest.accountability.tiers import message_of
+from earnest.client.payloads_scores import CheckedIn, Diagnostic, Due, TaskAsked
 from earnest.contracts.heartbeat.task import Contract
 from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
@@ -85,7 +86,7 @@ async def prepare_check_in(caller: Caller, sent: CheckIn) -> Act:
     return lambda entry: check_in(entry, sent, given)
 
 
-def check_in(entry: Entry, sent: CheckIn, given: Contract | None) -> JsonObject:
+def check_in(entry: Entry, sent: CheckIn, given: Contract | None) -> CheckedIn:
     """Take a check-in, or say which gate is closed.
 
     Raises `Refused`: `validation` for artifacts of somebody else, `too_large`.
@@ -111,7 +112,7 @@ def check_in(entry: Entry, sent: CheckIn, given: Contract | None) -> JsonObject:
     after = save_agreement(entry, known, _under_way(cycle, score, entry.now_ms), event="asked")
     return {
         "heartbeat_id": heartbeat.id,
-        "state": heartbeat.state.value,
+        "state": "verifying",
         "skip": None,
         "date": heartbeat.date,
         "acknowledged": is_acknowledgement(sent.reply),
@@ -122,7 +123,7 @@ def check_in(entry: Entry, sent: CheckIn, given: Contract | None) -> JsonObject:
     }
 
 
-def due_now(reader: Reader, account_id: str, now_ms: int) -> JsonObject:
+def due_now(reader: Reader, account_id: str, now_ms: int) -> Due:
     """What a check-in now would be asked for under the accepted contract, and what the last one was told."""
     agreement, score = AGREEMENTS.get(reader, account_id), SCORES.of(reader, account_id)
     asked = () if agreement is None else asked_of(agreement, score, None, now_ms)
@@ -169,7 +170,7 @@ def gate_of(reader: Reader, agreement: Agreement, asked: tuple[Asked, ...], now_
     )
 
 
-def task_json(asked: Asked) -> JsonObject:
+def task_json(asked: Asked) -> TaskAsked:
     """A task as the agent is told of it."""
     return {
         "id": asked.id,
@@ -264,7 +265,7 @@ def _again_ms(agreement: Agreement | None, score: Score, now_ms: int) -> int:
     return now_ms + contract_interval_s(score.penalty, score.reward, set_s) * SECOND_MS
 
 
-def _skipped(skip: Skip, given: Contract | None, again_ms: int) -> JsonObject:
+def _skipped(skip: Skip, given: Contract | None, again_ms: int) -> CheckedIn:
     return {
         "heartbeat_id": None,
         "state": "skipped",
@@ -278,6 +279,6 @@ def _skipped(skip: Skip, given: Contract | None, again_ms: int) -> JsonObject:
     }
 
 
-def _diagnostics(given: Contract | None) -> list[JsonValue]:
+def _diagnostics(given: Contract | None) -> list[Diagnostic]:
     found = given.diagnostics if given else ()
     return [{"line": one.line, "message": one.message} for one in found[:DIAGNOSTICS_MAX]]

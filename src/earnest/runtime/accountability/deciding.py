@@ -12,7 +12,8 @@ from earnest.accountability.points import Charge, Rule
 from earnest.accountability.score import standing
 from earnest.accountability.service import AGREEMENTS, HEARTBEATS, SCORES, VOTES
 from earnest.accountability.verdicts import BY_OPERATOR, TaskVerdict, feedback, ruled
-from earnest.foundation.canonical import JsonObject, canonical_text
+from earnest.client.payloads_scores import TaskDecided, Voted
+from earnest.foundation.canonical import canonical_text
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
 from earnest.runtime.accountability.booking import book, tell_of_exhausted
@@ -20,7 +21,7 @@ from earnest.runtime.desk import Entry
 from earnest.verification.verdict import Answer
 
 
-def decide(entry: Entry, heartbeat_id: str, task: str, *, verified: bool, reason: str) -> JsonObject:
+def decide(entry: Entry, heartbeat_id: str, task: str, *, verified: bool, reason: str) -> TaskDecided:
     """The operator's verdict on a task that waits for one; its points belong to the day of the heartbeat.
 
     Raises `Refused`: `scope_forbidden`, `not_found`, `heartbeat_state` for a task that does not wait.
@@ -64,7 +65,7 @@ def _conclude(entry: Entry, before: Agreement, heartbeat: Heartbeat, conclusion:
         tell_of_exhausted(entry, before, after, heartbeat.date)
 
 
-def vote(entry: Entry, word: Literal["up", "down"], message_id: str) -> JsonObject:
+def vote(entry: Entry, word: Literal["up", "down"], message_id: str) -> Voted:
     """A thumb up or down for a message, in the place of the one before. It counts for the day on which it is given.
 
     Raises `Refused`: `scope_forbidden`, `not_found` for a message that no agent has sent.

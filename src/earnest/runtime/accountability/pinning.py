@@ -12,8 +12,9 @@ from earnest.accountability.agreement import (
     without_attempts,
 )
 from earnest.accountability.service import AGREEMENTS
+from earnest.client.payloads_scores import Agreed, TaskReset
 from earnest.contracts.heartbeat.task import Contract, promise_of
-from earnest.foundation.canonical import JsonObject, canonical_text
+from earnest.foundation.canonical import canonical_text
 from earnest.foundation.errors import Faulty, Refused
 from earnest.foundation.zones import is_time, is_zone
 from earnest.identity.account import Kind
@@ -24,7 +25,7 @@ from earnest.runtime.desk import Entry
 
 def agree(
     entry: Entry, account_id: str, contract: str | None, accepts: str | None, given: Mapping[str, object]
-) -> JsonObject:
+) -> Agreed:
     """Accept a contract, by its text or by the digest of the one that the agent offers; and change how it holds.
 
     `given`: members of `Agreement` by name (zone, interval_s, active_from, active_to, is_enabled, is_paused). Raises
@@ -51,7 +52,7 @@ def agree(
     return {"account_id": account_id, "digest": after.digest, "possible": after.possible}
 
 
-def begin_anew(entry: Entry, account_id: str, task: str) -> JsonObject:
+def begin_anew(entry: Entry, account_id: str, task: str) -> TaskReset:
     """Give a task all its attempts back. Raises `Refused`: `scope_forbidden`, `not_found`."""
     entry.me.need(Scope.OPERATOR)
     before = AGREEMENTS.find(entry.transaction, account_id)

@@ -7,9 +7,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
+from earnest.client.payloads import Artifact as ArtifactShown
 from earnest.effects.artifacts.store import ArtifactLimits, Stored
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.caller import Caller, Scope
 from earnest.market.claims.artifact import Artifact, artifact_id
@@ -152,7 +152,7 @@ def keep_artifact(entry: Entry, limits: ArtifactLimits, stored: Stored, media_ty
     return artifact
 
 
-def artifact_json(artifact: Artifact) -> JsonObject:
+def artifact_json(artifact: Artifact) -> ArtifactShown:
     """How an artifact is shown to who brought it."""
     return {"sha256": artifact.sha256, "bytes": artifact.size_bytes, "media_type": artifact.media_type}
 
@@ -163,12 +163,11 @@ def find_readable(reader: Reader, caller: Caller, sha256: str) -> Artifact:
     It is theirs, or its owner named it to them: in evidence for a claim of theirs, or in a dispute with them. The
     operator and the auditor read all. Raises `Refused("not_found")`, whether or not it exists.
     """
-    sees_all = caller.scope in {Scope.OPERATOR, Scope.AUDITOR}
     own = ARTIFACTS.get(reader, artifact_id(caller.id, sha256))
     if own is not None:
         return own
     question = (sha256, caller.id)
-    if sees_all or any(reader.execute(sql, question).fetchone() for sql in (_IN_EVIDENCE, _IN_DISPUTE)):
+    if caller.sees_all or any(reader.execute(sql, question).fetchone() for sql in (_IN_EVIDENCE, _IN_DISPUTE)):
         for found in ARTIFACTS.where(reader, "sha256 = ? ORDER BY kept_at_ms LIMIT 1", (sha256,)):
             return found
     raise Refused("not_found", f"there is no artifact {sha256[:80]!r}, or you may not know of it")

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from earnest.foundation.canonical import JsonObject
+from earnest.client.payloads import Capability as CapabilityShown
+from earnest.client.payloads import CapabilityRemoved
+from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
@@ -30,7 +32,9 @@ TRIALS_READ_MAX: Final = 1_000
 _ID: Final = re.compile(r"cap_[0-7][0-9A-HJKMNP-TV-Z]{25}", re.ASCII)
 
 
-def put_capability(entry: Entry, terms: Terms, capability_id: str, form: CapabilityForm, if_match: str) -> JsonObject:
+def put_capability(
+    entry: Entry, terms: Terms, capability_id: str, form: CapabilityForm, if_match: str
+) -> CapabilityShown:
     """Declare a capability, or say something else of it. `if_match`: the header, empty where there is none.
 
     Raises `Refused`: scope codes, `validation`, `precondition_failed`, `limit_reached`, and `not_found` for an id that
@@ -55,7 +59,7 @@ def put_capability(entry: Entry, terms: Terms, capability_id: str, form: Capabil
     return capability_json(after)
 
 
-def remove_capability(entry: Entry, capability_id: str, if_match: str) -> JsonObject:
+def remove_capability(entry: Entry, capability_id: str, if_match: str) -> CapabilityRemoved:
     """Take a capability back. Its test jobs stay in the record. Raises `Refused`, as `put_capability` does."""
     entry.me.need(Scope.LIVE, Scope.REGISTERED)
     before = CAPABILITIES.find(entry.transaction, capability_id)
@@ -65,7 +69,7 @@ def remove_capability(entry: Entry, capability_id: str, if_match: str) -> JsonOb
     return {"id": before.id, "removed": True}
 
 
-def revoke_capability(entry: Entry, capability_id: str, reason: str) -> JsonObject:
+def revoke_capability(entry: Entry, capability_id: str, reason: str) -> CapabilityShown:
     """The operator takes a badge away, for good."""
     entry.me.need(Scope.OPERATOR)
     before = CAPABILITIES.find(entry.transaction, capability_id)
@@ -101,7 +105,7 @@ def look_after_work(entry: Entry, account_id: str, category: str, success_bound:
                 _save(entry, before, after, "weighed", success_bound=success_bound, ended=ended)
 
 
-def due(entry: Entry, terms: Terms, key: str) -> JsonObject:  # noqa: ARG001 - the form of all that the clock calls
+def due(entry: Entry, terms: Terms, key: str) -> Members:  # noqa: ARG001 - the form of all that the clock calls
     """What the clock does to a capability."""
     before = CAPABILITIES.find(entry.transaction, key)
     after = after_time(before, entry.now_ms)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from earnest.foundation.canonical import JsonObject
+from earnest.client.payloads import Applied, ClaimMoved, ClaimOpened, ExtensionAsked
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Status
@@ -29,7 +29,7 @@ MAY_SELL: Final = (*MAY_BUY, Scope.HEARTBEAT)
 _WORKING_SQL = f"seller = ? AND state IN ({', '.join(repr(state.value) for state in sorted(WORKING))})"
 
 
-def claim_job(entry: Entry, terms: Terms, job_id: str) -> JsonObject:
+def claim_job(entry: Entry, terms: Terms, job_id: str) -> ClaimOpened:
     """One of all who try holds the job.
 
     Raises `Refused`: `job_already_claimed`, `job_withdrawn`, `capacity_exceeded`, `related_party`, `scope_forbidden`.
@@ -61,7 +61,7 @@ def open_claim(entry: Entry, terms: Terms, job: Job, seller: str) -> Claim:
     return claim
 
 
-def apply_for(entry: Entry, job_id: str, note: str) -> JsonObject:
+def apply_for(entry: Entry, job_id: str, note: str) -> Applied:
     """Ask for a job that is given to one of those who ask. Raises `Refused`: `job_state`, `related_party`."""
     job, me = _job_for(entry, job_id), entry.me
     if me.id == job.creator:
@@ -76,17 +76,17 @@ def apply_for(entry: Entry, job_id: str, note: str) -> JsonObject:
     return {"job_id": job.id, "account_id": me.id, "apply_until": rfc3339_s(job.apply_until_ms)}
 
 
-def start(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
+def start(entry: Entry, terms: Terms, claim_id: str) -> ClaimMoved:
     """The seller begins."""
     return _seller(entry, terms, claim_id, lambda claim: working.start(claim, entry.now_ms))
 
 
-def concede(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
+def concede(entry: Entry, terms: Terms, claim_id: str) -> ClaimMoved:
     """The seller agrees that the work was declined."""
     return _seller(entry, terms, claim_id, lambda claim: judgement.concede(claim, entry.now_ms))
 
 
-def extend(entry: Entry, terms: Terms, claim_id: str, extra_s: int) -> JsonObject:
+def extend(entry: Entry, terms: Terms, claim_id: str, extra_s: int) -> ExtensionAsked:
     """The seller asks for more time; the job's policy grants it at once, or the buyer is asked."""
     before = _mine(entry, claim_id, Actor.SELLER)
     moved = extension.ask_extension(before, extra_s, entry.now_ms, terms)
@@ -94,13 +94,13 @@ def extend(entry: Entry, terms: Terms, claim_id: str, extra_s: int) -> JsonObjec
     return {**told(after), "granted": after.due_at_ms > before.due_at_ms, "due_at": rfc3339_s(after.due_at_ms)}
 
 
-def answer_extension(entry: Entry, terms: Terms, claim_id: str, *, granted: bool) -> JsonObject:
+def answer_extension(entry: Entry, terms: Terms, claim_id: str, *, granted: bool) -> ClaimMoved:
     """The buyer's answer to a seller who asked for more time."""
     rule = extension.grant_extension if granted else extension.refuse_extension
     return _buyer(entry, terms, claim_id, lambda claim: rule(claim, entry.now_ms))
 
 
-def cancel(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
+def cancel(entry: Entry, terms: Terms, claim_id: str) -> ClaimMoved:
     """The seller gives the job back; a buyer takes it back before work began, and then asks the seller to agree."""
     entry.me.need(*MAY_SELL)
     claim = CLAIMS.find(entry.transaction, claim_id)
@@ -109,12 +109,12 @@ def cancel(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
     return _seller(entry, terms, claim_id, lambda claim: _seller_cancels(claim, entry.now_ms))
 
 
-def refund(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
+def refund(entry: Entry, terms: Terms, claim_id: str) -> ClaimMoved:
     """The buyer waits no longer than the deadline."""
     return _buyer(entry, terms, claim_id, lambda claim: working.buyer_refund(claim, entry.now_ms))
 
 
-def told(claim: Claim) -> JsonObject:
+def told(claim: Claim) -> ClaimMoved:
     """The claim, and the state that it is in now."""
     return {"claim_id": claim.id, "state": claim.state.value}
 
@@ -132,7 +132,7 @@ def _buyer_cancels(claim: Claim, now_ms: int) -> Moved:
     return working.buyer_cancel(claim, now_ms)
 
 
-def _opened(claim: Claim) -> JsonObject:
+def _opened(claim: Claim) -> ClaimOpened:
     return {
         **told(claim),
         "job_id": claim.job_id,
@@ -144,12 +144,12 @@ def _opened(claim: Claim) -> JsonObject:
     }
 
 
-def _seller(entry: Entry, terms: Terms, claim_id: str, step: Callable[[Claim], Moved]) -> JsonObject:
+def _seller(entry: Entry, terms: Terms, claim_id: str, step: Callable[[Claim], Moved]) -> ClaimMoved:
     claim = _mine(entry, claim_id, Actor.SELLER)
     return told(advance(entry, terms, claim, step(claim)))
 
 
-def _buyer(entry: Entry, terms: Terms, claim_id: str, step: Callable[[Claim], Moved]) -> JsonObject:
+def _buyer(entry: Entry, terms: Terms, claim_id: str, step: Callable[[Claim], Moved]) -> ClaimMoved:
     claim = _mine(entry, claim_id, Actor.BUYER)
     return told(advance(entry, terms, claim, step(claim)))
 

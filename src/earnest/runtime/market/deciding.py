@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from earnest.foundation.canonical import JsonObject
+from earnest.client.payloads import ClaimMoved
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
 from earnest.identity.service import ACCOUNTS
@@ -24,17 +24,17 @@ WEEK_MS: Final = 7 * DAY_S * 1_000
 _SUBMITTED: Final = frozenset({ClaimState.SUBMITTED, ClaimState.VERIFIED})
 
 
-def accept(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
+def accept(entry: Entry, terms: Terms, claim_id: str) -> ClaimMoved:
     """The buyer takes the work: it is paid in the same transaction."""
     return _buyer(entry, terms, claim_id, lambda claim: judgement.accept(claim, entry.now_ms))
 
 
-def undecline(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
+def undecline(entry: Entry, terms: Terms, claim_id: str) -> ClaimMoved:
     """The buyer takes declined work after all."""
     return _buyer(entry, terms, claim_id, lambda claim: judgement.undecline(claim, entry.now_ms))
 
 
-def request_changes(entry: Entry, terms: Terms, claim_id: str, reason: str, cited: Sequence[str]) -> JsonObject:
+def request_changes(entry: Entry, terms: Terms, claim_id: str, reason: str, cited: Sequence[str]) -> ClaimMoved:
     """The buyer sends the work back. Raises `Refused("criterion_required")` for a criterion that the job has not."""
 
     def step(claim: Claim) -> Moved:
@@ -44,7 +44,7 @@ def request_changes(entry: Entry, terms: Terms, claim_id: str, reason: str, cite
     return _buyer(entry, terms, claim_id, step)
 
 
-def decline(entry: Entry, terms: Terms, claim_id: str, reason: str, cited: Sequence[str]) -> JsonObject:
+def decline(entry: Entry, terms: Terms, claim_id: str, reason: str, cited: Sequence[str]) -> ClaimMoved:
     """The buyer rejects the work. Raises `Refused`: `criterion_required`, `decline_quota`."""
 
     def step(claim: Claim) -> Moved:
@@ -59,7 +59,7 @@ def decline(entry: Entry, terms: Terms, claim_id: str, reason: str, cited: Seque
 
 def decide_job(
     entry: Entry, terms: Terms, job_id: str, reason: str, cited: Sequence[str], *, approved: bool
-) -> JsonObject:
+) -> ClaimMoved:
     """Approve or reject the submitted work of a job, as whoever its acceptance names (`POST /jobs/{id}/review`).
 
     Without `cited`, a rejection means every criterion. Raises `Refused`: `not_found`, `not_a_party`, `related_party`,
@@ -91,7 +91,7 @@ def criteria_of(job: Job) -> frozenset[str]:
     return frozenset(str(one["id"]) for one in json.loads(job.criteria))
 
 
-def _buyer(entry: Entry, terms: Terms, claim_id: str, step: Callable[[Claim], Moved]) -> JsonObject:
+def _buyer(entry: Entry, terms: Terms, claim_id: str, step: Callable[[Claim], Moved]) -> ClaimMoved:
     entry.me.need(*MAY_BUY)
     claim = CLAIMS.find(entry.transaction, claim_id)
     role_of(claim, entry.me.id, Actor.BUYER)

@@ -5,8 +5,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from earnest.client.payloads_disputes import DisputeMoved, DisputeSaid
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject, canonical_text
+from earnest.foundation.canonical import canonical_text
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.service import ACCOUNTS
@@ -43,7 +44,7 @@ class Plea:
     stake_micro: int | None = None
 
 
-def raise_dispute(entry: Entry, terms: Terms, claim_id: str, plea: Plea) -> JsonObject:
+def raise_dispute(entry: Entry, terms: Terms, claim_id: str, plea: Plea) -> DisputeMoved:
     """Open a case and lay down its stake; without the money for it the case waits for it, and falls if none comes.
 
     Raises `Refused`: `heartbeat_scope_forbidden`, `not_found`, `not_a_party`, `claim_state`, `below_dispute_floor`,
@@ -68,7 +69,7 @@ def raise_dispute(entry: Entry, terms: Terms, claim_id: str, plea: Plea) -> Json
     return _shown(_try_stake(entry, terms, raised))
 
 
-def speak(entry: Entry, dispute_id: str, text: str, evidence: Sequence[str]) -> JsonObject:
+def speak(entry: Entry, dispute_id: str, text: str, evidence: Sequence[str]) -> DisputeSaid:
     """Add a statement; its evidence is what is stored under these digests, as it is now.
 
     Raises `Refused`: `not_found`, `dispute_state`, `limit_reached`, `evidence_incomplete`.
@@ -94,7 +95,7 @@ def speak(entry: Entry, dispute_id: str, text: str, evidence: Sequence[str]) -> 
     return {**_shown(after), "statement": number}
 
 
-def withdraw_dispute(entry: Entry, terms: Terms, dispute_id: str) -> JsonObject:
+def withdraw_dispute(entry: Entry, terms: Terms, dispute_id: str) -> DisputeMoved:
     """Take a case back before it is deliberated: the stake returns and the claim goes on where it stood.
 
     Raises `Refused`: `not_found`, `not_a_party`, `dispute_state`.
@@ -111,7 +112,7 @@ def withdraw_dispute(entry: Entry, terms: Terms, dispute_id: str) -> JsonObject:
     return _shown(after)
 
 
-def rule(entry: Entry, terms: Terms, dispute_id: str, vote: Vote) -> JsonObject:
+def rule(entry: Entry, terms: Terms, dispute_id: str, vote: Vote) -> DisputeMoved:
     """An arbiter's ruling; that of an appeal is carried out at once, a first one when nobody has appealed.
 
     Raises `Refused`: `scope_forbidden`, `not_found`, `related_party`, `dispute_state`, `criterion_required`,
@@ -133,7 +134,7 @@ def rule(entry: Entry, terms: Terms, dispute_id: str, vote: Vote) -> JsonObject:
     return _shown(after)
 
 
-def appeal(entry: Entry, dispute_id: str) -> JsonObject:
+def appeal(entry: Entry, dispute_id: str) -> DisputeMoved:
     """Ask for a second ruling, once, with twice the stake.
 
     Raises `Refused`: `not_found`, `dispute_state`, `insufficient_funds`.
@@ -148,7 +149,7 @@ def appeal(entry: Entry, dispute_id: str) -> JsonObject:
     return _shown(after)
 
 
-def mark_read(entry: Entry, dispute_id: str) -> JsonObject:
+def mark_read(entry: Entry, dispute_id: str) -> DisputeMoved:
     """Whoever looks at a case has read it."""
     dispute = find_mine(entry.transaction, dispute_id, entry.me)
     after = rules.read_by(dispute, entry.me.id)
@@ -157,7 +158,7 @@ def mark_read(entry: Entry, dispute_id: str) -> JsonObject:
     return _shown(after)
 
 
-def due(entry: Entry, terms: Terms, key: str) -> JsonObject:
+def due(entry: Entry, terms: Terms, key: str) -> DisputeMoved:
     """Do to a case all that time does."""
     dispute = DISPUTES.find(entry.transaction, key)
     if dispute.state is DisputeState.STAKE_PENDING:
@@ -269,7 +270,7 @@ def _save(entry: Entry, before: Dispute, after: Dispute, event: str) -> Dispute:
     return after
 
 
-def _shown(dispute: Dispute) -> JsonObject:
+def _shown(dispute: Dispute) -> DisputeMoved:
     return {
         "dispute_id": dispute.id,
         "claim_id": dispute.claim_id,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from earnest.foundation.canonical import JsonObject
+from earnest.client import payloads_agents as answers
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account
 from earnest.identity.caller import Scope
@@ -69,7 +69,9 @@ def give_key(
     return key
 
 
-def add_key(entry: Entry, hashing: KeyedHash, *, scope: Scope, label: str, expires_in_s: int | None) -> JsonObject:
+def add_key(
+    entry: Entry, hashing: KeyedHash, *, scope: Scope, label: str, expires_in_s: int | None
+) -> answers.KeyGiven:
     """Another key of the caller's own account, which works no longer than the one that is shown.
 
     Raises `Refused`: `scope_forbidden`, `onboarding_required`, `limit_reached`, and as `need_key`.
@@ -80,10 +82,10 @@ def add_key(entry: Entry, hashing: KeyedHash, *, scope: Scope, label: str, expir
     asked_ms = None if expires_in_s is None else entry.now_ms + expires_in_s * 1000
     expires_at_ms = min((at_ms for at_ms in (asked_ms, shown.expires_at_ms) if at_ms is not None), default=None)
     key = give_key(entry, hashing, entry.me.account, scope, label=label, expires_at_ms=expires_at_ms)
-    return key_json(key)
+    return {**key_json(key), "key": None}
 
 
-def rotate_key(entry: Entry, terms: Terms, hashing: KeyedHash, *, overlap_s: int | None) -> JsonObject:
+def rotate_key(entry: Entry, terms: Terms, hashing: KeyedHash, *, overlap_s: int | None) -> answers.KeyRotated:
     """A key in the place of the one shown, which works for `overlap_s` more (by default as long as the terms say).
 
     It has the scope of the old one and ends when that would have; logins of the old one end at once. Raises `Refused`:
@@ -104,10 +106,10 @@ def rotate_key(entry: Entry, terms: Terms, hashing: KeyedHash, *, overlap_s: int
         expires_at_ms=old.expires_at_ms,
         replaces=old.id,
     )
-    return {**key_json(new), "replaces": key_json(ending)}
+    return {**key_json(new), "key": None, "replaces": key_json(ending)}
 
 
-def revoke_key(entry: Entry, *, key_id: str) -> JsonObject:
+def revoke_key(entry: Entry, *, key_id: str) -> answers.Key:
     """End one of the caller's own keys and its logins, now; one that was rotated ends itself alone.
 
     Raises `Refused`: `not_found`, `heartbeat_scope_forbidden`, `scope_forbidden`.

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
+from earnest.client.payloads_money import Deposit as DepositShown
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
@@ -17,7 +18,6 @@ from earnest.runtime.desk import Entry
 
 DEPOSITS_WAITING_MAX: Final = 20
 """Of one account: whoever asks is not the one who decides."""
-ASKED, CONFIRMED, REFUSED = "asked", "confirmed", "refused"
 
 
 def open_treasury(entry: Entry, terms: Terms) -> JsonObject:
@@ -58,14 +58,14 @@ class Asked:
     reference: str
 
 
-def ask_deposit(entry: Entry, terms: Terms, asked: Asked) -> JsonObject:
+def ask_deposit(entry: Entry, terms: Terms, asked: Asked) -> DepositShown:
     """Say that money was sent; it is there once the operator has seen it. Raises `Refused`: `limit_reached`, …"""
     me = entry.me
     me.need(Scope.LIVE, Scope.OPERATOR)
     if asked.currency not in terms.currencies or not terms.currencies[asked.currency].can_pay_out:
         raise Refused("validation", f"{asked.currency[:3]} does not come from outside")
     waiting = DEPOSITS.where(
-        entry.transaction, "account_id = ? AND state = ? LIMIT ?", (me.id, ASKED, DEPOSITS_WAITING_MAX)
+        entry.transaction, "account_id = ? AND state = ? LIMIT ?", (me.id, "asked", DEPOSITS_WAITING_MAX)
     )
     if len(list(waiting)) >= DEPOSITS_WAITING_MAX:
         raise Refused("limit_reached", f"{DEPOSITS_WAITING_MAX} deposits of yours wait for the operator")
@@ -74,7 +74,7 @@ def ask_deposit(entry: Entry, terms: Terms, asked: Asked) -> JsonObject:
         account_id=me.id,
         currency=asked.currency,
         amount_micro=asked.amount_micro,
-        state=ASKED,
+        state="asked",
         reference=asked.reference,
         asked_at_ms=entry.now_ms,
     )
@@ -82,14 +82,16 @@ def ask_deposit(entry: Entry, terms: Terms, asked: Asked) -> JsonObject:
     return {"deposit_id": deposit.id, "state": deposit.state}
 
 
-def decide_deposit(entry: Entry, deposit_id: str, *, confirmed: bool, reason: str) -> JsonObject:
+def decide_deposit(entry: Entry, deposit_id: str, *, confirmed: bool, reason: str) -> DepositShown:
     """The operator has seen the money, or has not. Raises `Refused`: `not_found`, `deposit_state`, `limit_reached`."""
     me = entry.me
     me.need(Scope.OPERATOR)
     deposit = DEPOSITS.find(entry.transaction, deposit_id)
-    if deposit.state != ASKED:
+    if deposit.state != "asked":
         raise Refused("deposit_state", f"the deposit was {deposit.state}", state=deposit.state)
-    decided = replace(deposit, state=CONFIRMED if confirmed else REFUSED, decided_at_ms=entry.now_ms, decided_by=me.id)
+    decided = replace(
+        deposit, state="confirmed" if confirmed else "refused", decided_at_ms=entry.now_ms, decided_by=me.id
+    )
     touching = (deposit.account_id,)
     DEPOSITS.change(entry.transaction, entry.now_ms, deposit, decided, touching=touching, reason=reason)
     if confirmed:

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
+from earnest.client import payloads_agents as answers
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account, Kind, Status, resumed, suspended, with_payouts
@@ -36,7 +37,7 @@ def the_operator(reader: Reader) -> Account | None:
     return next(ACCOUNTS.where(reader, "kind = ? ORDER BY created_at_ms, id LIMIT 1", (Kind.OPERATOR.value,)), None)
 
 
-def set_up(entry: Entry, hashing: KeyedHash, *, link: str, handle: str, mail: str) -> JsonObject:
+def set_up(entry: Entry, hashing: KeyedHash, *, link: str, handle: str, mail: str) -> Members:
     """Use the operator's one-time link: the first time an account and its key are made, later it is a login.
 
     Raises `Refused`: `not_found`, `link_expired`, `validation`, `handle_taken`.
@@ -46,7 +47,7 @@ def set_up(entry: Entry, hashing: KeyedHash, *, link: str, handle: str, mail: st
     if LINKS.get(entry.transaction, digest) is not None:
         raise Refused("link_expired", "the link was used: `earnest keys operator-link` makes another")
     operator = the_operator(entry.transaction)
-    shown: JsonObject = {}
+    shown: Members = {}
     opened_by: Key | None = None
     if operator is None:
         operator = Account(
@@ -73,13 +74,13 @@ def set_up(entry: Entry, hashing: KeyedHash, *, link: str, handle: str, mail: st
     return {**shown, **open_session(entry, hashing, operator, opened_by), "handle": operator.handle}
 
 
-def log_in(entry: Entry, hashing: KeyedHash) -> JsonObject:
+def log_in(entry: Entry, hashing: KeyedHash) -> answers.LoggedIn:
     """A login in a browser for whoever shows an operator's key, and no login. Raises `Refused("scope_forbidden")`."""
     entry.me.need(Scope.OPERATOR)
     return open_session(entry, hashing, entry.me.account, need_key(entry))
 
 
-def open_session(entry: Entry, hashing: KeyedHash, operator: Account, key: Key | None) -> JsonObject:
+def open_session(entry: Entry, hashing: KeyedHash, operator: Account, key: Key | None) -> answers.LoggedIn:
     """A login of `operator`, which ends with the `key` that opens it (None: their link does); shown as `session`."""
     secret = base62(entry.chance.secret())
     session = Session(
@@ -94,7 +95,7 @@ def open_session(entry: Entry, hashing: KeyedHash, operator: Account, key: Key |
     return {"operator_id": operator.id, "expires_at": rfc3339_s(session.expires_at_ms)}
 
 
-def log_out(entry: Entry, hashing: KeyedHash, *, cookie: str) -> JsonObject:
+def log_out(entry: Entry, hashing: KeyedHash, *, cookie: str) -> answers.LoggedOut:
     """End the caller's login. Raises `Refused`: `scope_forbidden`, `not_found`."""
     entry.me.need(Scope.OPERATOR)
     session = SESSIONS.get(entry.transaction, hashing.digest(SESSION_PURPOSE, cookie))
@@ -104,7 +105,7 @@ def log_out(entry: Entry, hashing: KeyedHash, *, cookie: str) -> JsonObject:
     return {"operator_id": entry.me.id}
 
 
-def end_session(entry: Entry, *, session_id: str) -> JsonObject:
+def end_session(entry: Entry, *, session_id: str) -> answers.Session:
     """End any login of the operator's. Raises `Refused`: `scope_forbidden`, `not_found`."""
     entry.me.need(Scope.OPERATOR)
     session = SESSIONS.get(entry.transaction, session_id)
@@ -113,22 +114,22 @@ def end_session(entry: Entry, *, session_id: str) -> JsonObject:
     return session_json(end_login(entry, session))
 
 
-def suspend(entry: Entry, *, account_id: str, reason: str) -> JsonObject:
+def suspend(entry: Entry, *, account_id: str, reason: str) -> answers.Account:
     """Let an account only look. Raises `Refused`: `scope_forbidden`, `not_found`, `account_state`."""
     return _decide(entry, account_id, suspended, reason)
 
 
-def resume(entry: Entry, *, account_id: str, reason: str) -> JsonObject:
+def resume(entry: Entry, *, account_id: str, reason: str) -> answers.Account:
     """Let a suspended account go on. Raises as `suspend`."""
     return _decide(entry, account_id, resumed, reason)
 
 
-def enable_payouts(entry: Entry, *, account_id: str, reason: str) -> JsonObject:
+def enable_payouts(entry: Entry, *, account_id: str, reason: str) -> answers.Account:
     """Let an agent's earnings leave the platform. Raises as `suspend`."""
     return _decide(entry, account_id, with_payouts, reason)
 
 
-def issue_key(entry: Entry, hashing: KeyedHash, *, scope: Scope, handle: str, label: str) -> JsonObject:
+def issue_key(entry: Entry, hashing: KeyedHash, *, scope: Scope, handle: str, label: str) -> answers.KeyIssued:
     """A further key of the operator's own, or an auditor with theirs, read-only.
 
     Raises `Refused`: `scope_forbidden`, `validation`, `handle_taken`, `limit_reached`.
@@ -148,10 +149,10 @@ def issue_key(entry: Entry, hashing: KeyedHash, *, scope: Scope, handle: str, la
         open_account(entry, account)
     elif scope is not Scope.OPERATOR:
         raise Refused("scope_forbidden", "an operator gives keys of scope op and aud")
-    return {**key_json(give_key(entry, hashing, account, scope, label=label)), "account_id": account.id}
+    return {**key_json(give_key(entry, hashing, account, scope, label=label)), "key": None, "account_id": account.id}
 
 
-def _decide(entry: Entry, account_id: str, rule: Callable[[Account], Account], reason: str) -> JsonObject:
+def _decide(entry: Entry, account_id: str, rule: Callable[[Account], Account], reason: str) -> answers.Account:
     entry.me.need(Scope.OPERATOR)
     account = ACCOUNTS.find(entry.transaction, account_id)
     after = rule(account)

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from earnest.client.payloads_money import Destination as DestinationShown
+from earnest.client.payloads_money import PayoutMoved
 from earnest.effects.rails.api import Order, Rail, RailAnswer, RailState
 from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject
@@ -43,7 +45,7 @@ _CHAINS: Final[Mapping[PayoutState, Callable[[Payout, int], Chain]]] = {
 """What a state does to the books. The others move nothing: the amount stays reserved."""
 
 
-def set_destination(entry: Entry, account_id: str, rail: str, address: str) -> JsonObject:
+def set_destination(entry: Entry, account_id: str, rail: str, address: str) -> DestinationShown:
     """The operator says where an account's money goes. Payouts under way keep what they had.
 
     Raises `Refused`: `scope_forbidden`, `not_found`, `validation`.
@@ -61,7 +63,7 @@ def set_destination(entry: Entry, account_id: str, rail: str, address: str) -> J
     return {"account_id": account.id, "rail": rail}
 
 
-def request_payout(entry: Entry, terms: Terms, currency: str, amount_micro: int) -> JsonObject:
+def request_payout(entry: Entry, terms: Terms, currency: str, amount_micro: int) -> PayoutMoved:
     """Ask for money; it is laid aside at once.
 
     Raises `Refused`: `onboarding_required`, `validation` (currency, minimum, whole cents), `insufficient_funds`.
@@ -100,7 +102,7 @@ class Outcome:
     reason: str = ""
 
 
-def decide_payout(entry: Entry, payout_id: str, outcome: Outcome) -> JsonObject:
+def decide_payout(entry: Entry, payout_id: str, outcome: Outcome) -> PayoutMoved:
     """The operator approves or refuses; and where no rail can say it, what came of it.
 
     Raises `Refused`: `scope_forbidden`, `not_found`, `payout_state`.

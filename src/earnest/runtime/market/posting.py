@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from earnest.client.payloads import JobPosted, JobWithdrawn
 from earnest.contracts.criterion import criterion_to_json
 from earnest.contracts.spec import VerificationSpec
 from earnest.effects.scratch import scratch
@@ -87,7 +88,7 @@ def _remember(linted: dict[str, None], digest: str) -> None:
     linted[digest] = None
 
 
-def withdraw_job(entry: Entry, job_id: str) -> JsonObject:
+def withdraw_job(entry: Entry, job_id: str) -> JobWithdrawn:
     """Take back a job that nobody has claimed; its reward returns. Raises `Refused`: `not_a_party`, as `need_open`."""
     entry.me.need(Scope.LIVE, Scope.OPERATOR, Scope.REGISTERED)
     job = JOBS.find(entry.transaction, job_id)
@@ -120,7 +121,7 @@ def _may_post(offer: Offer) -> tuple[Scope, ...]:
     return (*scopes, Scope.REGISTERED) if offer.amount_micro == 0 else scopes
 
 
-def _post(entry: Entry, terms: Terms, vetted: _Vetted) -> JsonObject:
+def _post(entry: Entry, terms: Terms, vetted: _Vetted) -> JobPosted:
     me, offer, spec = entry.me, vetted.offer, vetted.spec
     me.need(*_may_post(offer))
     if offer.redo_of is not None:

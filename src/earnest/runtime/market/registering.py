@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
+from earnest.client.payloads_agents import Owned, Registered
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account, Kind, Status, check_handle, owned
@@ -22,7 +22,7 @@ CLAIM: Final = "claim"
 
 def register(
     entry: Entry, terms: Terms, hashing: KeyedHash, *, handle: str, description: str, model_fingerprint: str, url: str
-) -> JsonObject:
+) -> Registered:
     """A new agent, its first key and the address at which an operator claims it (`url` is the platform's own).
 
     Raises `Refused`: `validation`, `handle_taken`.
@@ -54,6 +54,8 @@ def register(
         "status": account.status.value,
         "key_id": key.id,
         "scope": key.scope.value,
+        "key": None,
+        "claim_url": None,
         "claim_expires_at": rfc3339_s(link.expires_at_ms),
     }
 
@@ -76,7 +78,7 @@ def agent_to_claim(reader: Reader, hashing: KeyedHash, secret: str, now_ms: int)
     return link, ACCOUNTS.find(reader, link.account_id)
 
 
-def confirm_ownership(entry: Entry, terms: Terms, hashing: KeyedHash, *, secret: str, mail: str = "") -> JsonObject:
+def confirm_ownership(entry: Entry, terms: Terms, hashing: KeyedHash, *, secret: str, mail: str = "") -> Owned:
     """An operator answers for an agent from now on; its link is used up, and it gets its first ai$.
 
     `mail`: where the owner hears of it; empty: the operator's own. Raises `Refused`: `scope_forbidden`, `not_found`,

@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import Final
 
+from earnest.client.payloads_disputes import ReviewAnswered, ReviewSent
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject, digest_of
+from earnest.foundation.canonical import digest_of
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.caller import Scope
 from earnest.market.claims.claim import Claim
@@ -21,7 +22,7 @@ MAY_REVIEW: Final = (Scope.LIVE, Scope.HEARTBEAT, Scope.REGISTERED, Scope.OPERAT
 """A registered key as well: its free jobs are reviewed like others."""
 
 
-def send_review(entry: Entry, terms: Terms, claim_id: str, opinion: Opinion) -> JsonObject:
+def send_review(entry: Entry, terms: Terms, claim_id: str, opinion: Opinion) -> ReviewSent:
     """Take a side's review, sealed; if the other side's lies there, both are published.
 
     Raises `Refused`: `not_found`, `not_a_party`, `claim_state`, `review_window_closed`, `review_exists`.
@@ -61,7 +62,7 @@ def close_reviews(entry: Entry, claim: Claim) -> Claim:
     return after
 
 
-def answer_review(entry: Entry, review_id: str, text: str) -> JsonObject:
+def answer_review(entry: Entry, review_id: str, text: str) -> ReviewAnswered:
     """The one public answer to a published review.
 
     Raises `Refused`: `not_found`, `not_a_party`, `review_exists`, `validation`.

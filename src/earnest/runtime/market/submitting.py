@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from earnest.client.payloads import Submitted
 from earnest.effects.artifacts.fetching import fetch_artifact
 from earnest.effects.artifacts.store import Stored
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text, digest_bytes, digest_of
+from earnest.foundation.canonical import JsonValue, canonical_text, digest_bytes, digest_of
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.market.claims import working
@@ -121,7 +122,7 @@ async def _fetched(market: Market, item: Item, bytes_max: int) -> bytes:
     return page.body
 
 
-def _submit(entry: Entry, market: Market, claim_id: str, kept: Sequence[_Kept]) -> JsonObject:
+def _submit(entry: Entry, market: Market, claim_id: str, kept: Sequence[_Kept]) -> Submitted:
     entry.me.need(*MAY_HAND_IN)
     claim = CLAIMS.find(entry.transaction, claim_id)
     _check_may(claim, entry.me)

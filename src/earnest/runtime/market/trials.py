@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.client.payloads import TrialClaimed, TrialGraded, TrialStarted
+from earnest.foundation.canonical import JsonValue, Members
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
 from earnest.identity.caller import Scope
@@ -27,7 +28,7 @@ WELCOME: Final = 3
 """So many test jobs of an agent that nobody owns are paid, ever: its name costs nothing, and so must bring little."""
 
 
-def start_trial(entry: Entry, terms: Terms, capability_id: str, generator: str = "") -> JsonObject:
+def start_trial(entry: Entry, terms: Terms, capability_id: str, generator: str = "") -> TrialStarted:
     """Begin a test job for a capability of the caller's; what it asks.
 
     Raises `Refused`: scope codes, `not_found`, `limit_reached`, `attempt_limit`, `validation`.
@@ -39,20 +40,20 @@ def start_trial(entry: Entry, terms: Terms, capability_id: str, generator: str =
     return _start(entry, terms, capability, generator)
 
 
-def claim_test_job(entry: Entry, terms: Terms, job_id: str) -> JsonObject:
+def claim_test_job(entry: Entry, terms: Terms, job_id: str) -> TrialClaimed:
     """Begin the test job that was offered under this id. Raises `Refused`, as `start_trial` does."""
     entry.me.need(*SCOPES)
     conditions = "account_id = ? AND removed = 0 LIMIT ?"
     for capability in CAPABILITIES.where(entry.transaction, conditions, (entry.me.id, CAPABILITIES_MAX)):
         if trial_id_of(capability) == job_id:
-            return _start(entry, terms, capability, "")
+            return {**_start(entry, terms, capability, ""), "claim_id": job_id}
     known = TRIALS.get(entry.transaction, job_id)
     if known is not None and known.account_id == entry.me.id:
         raise Refused("job_already_claimed", "you have begun this test job")
     raise Refused("not_found", f"no test job {job_id[:80]!r} is offered to you")
 
 
-def answer_trial(entry: Entry, terms: Terms, trial_id: str, answer: JsonValue) -> JsonObject:
+def answer_trial(entry: Entry, terms: Terms, trial_id: str, answer: JsonValue) -> TrialGraded:
     """Grade an answer, reveal what was committed to, pay if it is right, and look at the capability again.
 
     Raises `Refused`: scope codes, `not_found`, `claim_state`, `claim_expired`, `validation`, `too_large`.
@@ -69,7 +70,7 @@ def answer_trial(entry: Entry, terms: Terms, trial_id: str, answer: JsonValue) -
     return {**trial_json(after), "paid_micro": paid_micro, "capability_state": capability.state.value}
 
 
-def due(entry: Entry, terms: Terms, key: str) -> JsonObject:
+def due(entry: Entry, terms: Terms, key: str) -> Members:
     """What the clock does to a test job: abandoned is failed, and public."""
     trial = TRIALS.find(entry.transaction, key)
     after = overdue(trial, entry.now_ms)
@@ -80,7 +81,7 @@ def due(entry: Entry, terms: Terms, key: str) -> JsonObject:
     return {"id": after.id, "state": after.state}
 
 
-def _start(entry: Entry, terms: Terms, capability: Capability, generator: str) -> JsonObject:
+def _start(entry: Entry, terms: Terms, capability: Capability, generator: str) -> TrialStarted:
     recent = list(_trials(entry, "account_id", capability.account_id, entry.now_ms - DAY_S * 1_000))
     check_start(capability, recent, entry.now_ms, terms)
     earlier = _trials(entry, "capability_id", capability.id, counted_since_ms(capability, entry.now_ms))

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from earnest.effects.clock import Chance
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller
 from earnest.market.claims.claim import WORKING, Claim, ClaimState, is_overdue
@@ -56,7 +56,7 @@ class Town:
         *,
         prepare: Callable[[], Awaitable[Act]] | None = None,
         retries: int = 0,
-    ) -> JsonObject | None:
+    ) -> Members | None:
         """Ask for it, some send it again and again; the answer, or None where the rules said no.
 
         Raises `AssertionError` where a request that was sent again had another answer.
@@ -230,7 +230,7 @@ class Ruling:
                 await self._decide(town, claim.job_id, approved=town.happens(60))
 
     async def _decide(self, town: Town, job_id: str, *, approved: bool) -> None:
-        def decide(entry: Entry) -> JsonObject:
+        def decide(entry: Entry) -> Members:
             return deciding.decide_job(entry, town.market.terms, job_id, "looked at", ("C1",), approved=approved)
 
         await town.do("operator decides", self.caller, decide)

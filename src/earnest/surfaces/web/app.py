@@ -1,4 +1,4 @@
-"""Which routes does the platform have? One ASGI application over one market."""
+"""The routes of the platform: one ASGI application over one market."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -13,50 +13,50 @@ from earnest.runtime.market.market import Market
 from earnest.runtime.market.presence import Presences
 from earnest.surfaces.mcp.door import mount
 from earnest.surfaces.web import (
+    agents,
+    artifacts,
+    capabilities,
+    claims,
+    disputes,
+    heartbeats,
+    identity,
+    jobs,
+    meta,
     pages,
-    routes_agents,
-    routes_artifacts,
-    routes_capabilities,
-    routes_claims,
-    routes_disputes,
-    routes_identity,
-    routes_jobs,
-    routes_log,
-    routes_reviews,
-    routes_score,
-    routes_trials,
-    routes_wallet,
+    reviews,
+    score,
+    trials,
+    wallet,
 )
 from earnest.surfaces.web.calls import API
 from earnest.surfaces.web.door import Door, House
-from earnest.surfaces.web.health import Readiness, health_router
 from earnest.surfaces.web.home import Heartbeats, HomePage, home_router
 from earnest.surfaces.web.limits import Limits, Quotas
-from earnest.surfaces.web.metrics import Metrics
+from earnest.surfaces.web.metrics import Metrics, Readiness, health_router
 from earnest.surfaces.web.refusing import refuse_in_problems
-from earnest.surfaces.web.routes_meta import meta_router
 from earnest.surfaces.web.schema import schema_router
 from earnest.surfaces.web.served import served_router
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
-    routes_jobs.router,
-    routes_claims.router,
-    routes_identity.router,
-    routes_identity.operator_router,
-    routes_reviews.router,
-    routes_disputes.router,
-    routes_capabilities.router,
-    routes_trials.router,
-    routes_artifacts.router,
-    routes_agents.router,
-    routes_wallet.router,
-    routes_log.router,
-    routes_score.router,
-    routes_score.heartbeat_router,
-    routes_score.operator_router,
+    jobs.router,
+    claims.router,
+    identity.router,
+    identity.operator_router,
+    reviews.router,
+    disputes.router,
+    capabilities.router,
+    trials.router,
+    artifacts.router,
+    agents.router,
+    wallet.router,
+    meta.log_router,
+    score.router,
+    heartbeats.router,
+    score.operator_router,
+    heartbeats.operator_router,
 )
 """What stands under `/api/v1`. Of two routes that fit a path the first takes it; what is asked most stands first."""
-ROOT_ROUTERS: Final[tuple[APIRouter, ...]] = (routes_jobs.root_router,)
+ROOT_ROUTERS: Final[tuple[APIRouter, ...]] = (jobs.root_router,)
 """What stands at the root too, for agents that look there."""
 
 
@@ -84,9 +84,9 @@ def create_app(
         generate_unique_id_function=_operation_id,
     )
     documents = schema_router(app)
-    for router in (*ROUTERS, home_router(home), meta_router(quotas), documents):
+    for router in (*ROUTERS, home_router(home), meta.meta_router(quotas), documents):
         _adopt(app, router, API)
-    _adopt(app, routes_score.router, "/api")
+    _adopt(app, score.router, "/api")
     served = served_router(app, url=url, terms=market.terms, quotas=quotas)
     for router in (*ROOT_ROUTERS, documents, pages.router, health_router(readiness or {}, metrics), served):
         _adopt(app, router, "")

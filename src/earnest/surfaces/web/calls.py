@@ -1,4 +1,4 @@
-"""What does a route know of a request, and how does it answer?
+"""A call: what a route knows of a request, and how it answers.
 
 A route takes `call: AnyCall` (a key is not needed), `call: MyCall` (one is) or `call: RawCall` (one is, and the body is
 read by the route itself, whatever its media type). Who asks, the request's id and its share of the limits were settled
@@ -26,7 +26,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
+from earnest.foundation.canonical import JsonObject, JsonValue, Members, canonical_bytes
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller
 from earnest.identity.secret import KeyedHash
@@ -128,7 +128,7 @@ class Call:
             raise Refused("idempotency_key_required", "an Idempotency-Key is 1 to 255 visible ASCII characters, once")
         return given[0]
 
-    def read(self, fn: Callable[[Reader], JsonObject], *, etag: str = "") -> Response:
+    def read(self, fn: Callable[[Reader], Members], *, etag: str = "") -> Response:
         """Answer with what `fn` reads by index, at one moment.
 
         `etag` is the tag of what it will read, in its quotation marks; where the caller has that already, `fn` is not
@@ -148,7 +148,7 @@ class Call:
         return problem(code, detail, self.request_id, quote(self.path), given, headers=headers_of(code, given))
 
     def _refusal(self, answer: Answer) -> Response:
-        details = {name: value for name, value in answer.body.items() if name not in {"code", "detail"}}
+        details: dict[str, Any] = {name: value for name, value in answer.body.items() if name not in {"code", "detail"}}
         return self.problem(answer.refusal, str(answer.body.get("detail", "")), details)
 
     def _keyed(self, *, needed: bool) -> Keyed | None:
@@ -165,7 +165,7 @@ class Call:
         return digest.hexdigest()
 
 
-def rendered(body: JsonObject, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def rendered(body: Members, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """A JSON answer in canonical form."""
     return Response(canonical_bytes(body), status, dict(headers or {}), "application/json")
 

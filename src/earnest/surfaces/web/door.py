@@ -1,4 +1,4 @@
-"""What happens to every request before a route sees it, and to every answer before it leaves?
+"""The door: what happens to every request before a route sees it, and to every answer before it leaves.
 
 The key is read, the limits are counted, the headers of market rulings a.1 and a.10 are added, and whatever goes wrong
 becomes a problem.

@@ -1,4 +1,4 @@
-"""How is a home asked for over HTTP, and what of a heartbeat is noted on the way?
+"""Homes over HTTP, and what of a heartbeat is noted on the way.
 
 Most requests of a platform ask for a home, and most of those are answered with what was ready. So `Heartbeats` stands
 before the routes: what FastAPI does for a request takes longer than this answer.
@@ -13,15 +13,14 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter, Query, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from earnest.client.payloads_home import Home
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Kind
 from earnest.identity.caller import Scope as KeyScope
 from earnest.runtime.market.homes import SECOND_MS, Homes, Wanted
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.presence import Presences
-from earnest.surfaces.web.answers_home import HomeShown
 from earnest.surfaces.web.calls import Call, MyCall, called, is_known
-from earnest.surfaces.web.problems import problems
 from earnest.views.home import read_home
 
 PATH: Final = "/agents/me/home"
@@ -135,7 +134,7 @@ def home_router(page: HomePage) -> APIRouter:
     router = APIRouter(tags=["home"])
     known: dict[int | str, dict[str, Any]] = {304: {"description": "The state is as your If-None-Match says."}}
 
-    @router.get(PATH, response_model=HomeShown, responses={**known, **problems("missing_key")})
+    @router.get(PATH, response_model=Home, responses=known)
     async def get_home(
         call: MyCall,
         include: Annotated[

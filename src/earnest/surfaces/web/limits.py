@@ -1,4 +1,4 @@
-"""How many requests may somebody make? Exact sliding windows, and the headers that say so (market ruling a.10)."""
+"""Limits of requests: exact sliding windows, and the headers that say so (market ruling a.10)."""
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field

@@ -1,11 +1,17 @@
-"""What does an operator's monitoring see? (Prometheus, text format.)"""
+"""What the machines of the operator see: health, readiness, and counts in the text format of Prometheus."""
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, TypeAlias
 
+from fastapi import APIRouter
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.responses import Response
+
+from earnest.surfaces.web.calls import rendered
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
+Readiness: TypeAlias = Mapping[str, Callable[[], Awaitable[str]]]
+"""What must be in order for work to be taken, by name; each says what is wrong, or nothing."""
 _BUCKETS_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
@@ -38,3 +44,26 @@ class Metrics:
     def text(self) -> bytes:
         """All of it, in the format of `CONTENT_TYPE`."""
         return generate_latest(self._registry)
+
+
+def health_router(readiness: Readiness, metrics: Metrics) -> APIRouter:
+    """`/healthz`, `/readyz`, `/metrics`."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/healthz")
+    async def healthz() -> Response:
+        """The process answers."""
+        return rendered({"status": "ok"})
+
+    @router.get("/readyz")
+    async def readyz() -> Response:
+        """All that is needed is there."""
+        wrong = {name: why for name, ask in readiness.items() if (why := await ask())}
+        return rendered({"status": "unready" if wrong else "ready", "wrong": wrong}, 503 if wrong else 200)
+
+    @router.get("/metrics")
+    async def show_metrics() -> Response:
+        """Counts since the start."""
+        return Response(metrics.text(), media_type=CONTENT_TYPE)
+
+    return router

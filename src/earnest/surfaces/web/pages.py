@@ -17,7 +17,7 @@ from earnest.identity.key import check_operator_link
 from earnest.runtime.market import operating, registering
 from earnest.runtime.market.operating import SESSION
 from earnest.surfaces.web.calls import Call, called
-from earnest.surfaces.web.models_identity import MAIL
+from earnest.surfaces.web.identity import MAIL
 from earnest.surfaces.web.problems import STATUS
 from earnest.surfaces.web.sessions import put_cookie
 

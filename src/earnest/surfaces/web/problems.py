@@ -1,4 +1,4 @@
-"""How is a refusal said over HTTP? (RFC 9457, market ruling a.10.)"""
+"""Refusals over HTTP as problems (RFC 9457, market ruling a.10)."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple

@@ -1,4 +1,4 @@
-"""What is answered when a route raises, or when there is none?"""
+"""Answers where a route raises, or where there is none."""
 
 import math
 from collections.abc import Iterable, Mapping

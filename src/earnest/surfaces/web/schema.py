@@ -1,4 +1,4 @@
-"""What does the OpenAPI document say, beyond what the routes do?
+"""What the OpenAPI document says beyond what the routes do.
 
 Every operation can have the answers of the door, every answer has its headers, and what is no form of ours is left out.
 """

@@ -1,4 +1,4 @@
-"""What does the platform give agents to read? Texts that are written from its own routes, limits and terms."""
+"""Texts for agents, written from the platform's own routes, limits and terms."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""How does the platform listen, and how does it stop?"""
+"""The listening server: how it starts and how it stops."""
 
 import asyncio
 import contextlib

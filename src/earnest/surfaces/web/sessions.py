@@ -1,4 +1,4 @@
-"""How does a browser hold an operator's login?"""
+"""An operator's login in a browser: one cookie."""
 
 from ipaddress import ip_address
 from typing import Final
@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import Members
 from earnest.identity.key import SESSION_MS
 from earnest.runtime.market.operating import SESSION
 from earnest.surfaces.web.calls import Call, rendered
@@ -14,7 +14,7 @@ from earnest.surfaces.web.calls import Call, rendered
 SESSION_COOKIE: Final = "earnest_session"
 
 
-def logged_in(call: Call, body: JsonObject) -> Response:
+def logged_in(call: Call, body: Members) -> Response:
     """The answer to a login, whose secret goes into a cookie and nowhere else."""
     response = rendered({name: value for name, value in body.items() if name != SESSION})
     put_cookie(call, response, str(body[SESSION]))

@@ -1,4 +1,4 @@
-"""How much may somebody send before it means anything, and how slowly?
+"""Bounds on what a connection may send before it means anything, and on how slowly.
 
 uvicorn's parser keeps the parts of a head, and of trailers, until they are whole, however long that takes.
 """

@@ -1,32 +1,31 @@
 """Money over HTTP: wallet, deposits, payouts, fees, and whether the books cover it all."""
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field, StringConstraints
 
-from earnest.foundation.canonical import JsonObject
+from earnest.client.payloads import Page
+from earnest.client.payloads_money import (
+    Deposit,
+    Destination,
+    Entry,
+    Fees,
+    MoneyQueue,
+    Payout,
+    PayoutMoved,
+    Solvency,
+    Wallet,
+)
 from earnest.identity.caller import Scope
+from earnest.ledger.payout import PayoutState
+from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.runtime.market.money import Asked, ask_deposit, decide_deposit
 from earnest.runtime.market.payouts import Outcome, decide_payout, request_payout, set_destination
 from earnest.surfaces.web.calls import AnyCall, Call, MyCall, rendered
 from earnest.surfaces.web.cursors import Cursor, Limit, after, cursor_of
-from earnest.surfaces.web.models_wallet import (
-    AskDeposit,
-    AskPayout,
-    DecideDeposit,
-    DecidePayout,
-    DepositState,
-    DestinationSet,
-    Entries,
-    Fees,
-    PayoutMoved,
-    PayoutShown,
-    Queue,
-    SetDestination,
-    Solvency,
-    Wallet,
-)
 from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.requests import Strict
 from earnest.views.entries import list_entries
 from earnest.views.wallet import fees, show_payout, show_queue, show_wallet, solvency
 
@@ -34,6 +33,46 @@ router = APIRouter(tags=["wallet"])
 
 SOLVENCY_KEPT_MS: Final = 60_000
 """It looks at every account: anybody may ask, but not for every second."""
+Amount = Annotated[int, Field(ge=1, le=AMOUNT_MICRO_MAX)]
+Currency = Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
+Line = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+
+
+class AskDeposit(Strict):
+    """Money that was sent to the platform; `reference` is what its operator will find it by."""
+
+    currency: Currency
+    amount_micro: Amount
+    reference: Annotated[Line, StringConstraints(min_length=1)]
+
+
+class DecideDeposit(Strict):
+    """What the operator has seen."""
+
+    confirmed: bool
+    reason: Line = ""
+
+
+class AskPayout(Strict):
+    """How much is to leave. Where it goes is set by the owner."""
+
+    currency: Currency
+    amount_micro: Amount
+
+
+class DecidePayout(Strict):
+    """`approved` or `failed` at first; later, where no rail can say it, what came of it."""
+
+    state: Annotated[PayoutState, Field(strict=False)]
+    reference: Line = ""
+    reason: Line = ""
+
+
+class SetDestination(Strict):
+    """Where an account's money goes: for `manual` a line that the operator understands, for `stripe` `acct_…`."""
+
+    rail: Literal["manual", "stripe"]
+    address: Annotated[Line, StringConstraints(min_length=1)]
 
 
 @router.get("/wallet", response_model=Wallet)
@@ -42,7 +81,7 @@ async def get_wallet(call: MyCall) -> Response:
     return call.read(lambda reader: show_wallet(reader, call.me.id, call.market.terms))
 
 
-@router.get("/wallet/entries", response_model=Entries, responses=problems("bad_cursor"))
+@router.get("/wallet/entries", response_model=Page[Entry], responses=problems("bad_cursor"))
 async def get_entries(
     call: MyCall,
     currency: Annotated[str | None, Query(pattern="^[A-Z]{3}$", description="Only this one.")] = None,
@@ -52,15 +91,10 @@ async def get_entries(
     """Every transfer that touched my money, the newest first."""
     currencies = tuple(call.market.terms.currencies) if currency is None else (currency,)
     last = after(cursor)
-    return call.read(lambda reader: _page(list_entries(reader, call.me.id, currencies, last, limit)))
+    return call.read(lambda reader: _page(*list_entries(reader, call.me.id, currencies, last, limit)))
 
 
-@router.post(
-    "/deposits",
-    status_code=201,
-    response_model=DepositState,
-    responses=problems("validation", "scope_forbidden", "heartbeat_scope_forbidden", "limit_reached"),
-)
+@router.post("/deposits", status_code=201, response_model=Deposit, responses=problems("limit_reached"))
 async def post_deposit(deposit: AskDeposit, call: MyCall) -> Response:
     """Say that money was sent. It is there once the operator has seen it."""
     asked = Asked(currency=deposit.currency, amount_micro=deposit.amount_micro, reference=deposit.reference)
@@ -71,9 +105,7 @@ async def post_deposit(deposit: AskDeposit, call: MyCall) -> Response:
     "/payouts",
     status_code=201,
     response_model=PayoutMoved,
-    responses=problems(
-        "validation", "scope_forbidden", "heartbeat_scope_forbidden", "onboarding_required", "insufficient_funds"
-    ),
+    responses=problems("onboarding_required", "insufficient_funds"),
 )
 async def post_payout(payout: AskPayout, call: MyCall) -> Response:
     """Ask for money to leave: laid aside at once, settled when the rail says so."""
@@ -82,14 +114,14 @@ async def post_payout(payout: AskPayout, call: MyCall) -> Response:
     )
 
 
-@router.get("/payouts/{payout_id}", response_model=PayoutShown, responses=problems("not_found"))
+@router.get("/payouts/{payout_id}", response_model=Payout, responses=problems("not_found"))
 async def get_payout(payout_id: str, call: MyCall) -> Response:
     """One of my payouts; any, for the operator."""
     viewer = None if call.me.scope is Scope.OPERATOR else call.me.id
     return call.read(lambda reader: show_payout(reader, payout_id, viewer))
 
 
-@router.get("/operator/money", response_model=Queue, responses=problems("scope_forbidden", "heartbeat_scope_forbidden"))
+@router.get("/operator/money", response_model=MoneyQueue)
 async def get_queue(call: MyCall) -> Response:
     """What waits for the operator: deposits to confirm, payouts to approve, to pay, to look into."""
     call.me.need(Scope.OPERATOR)
@@ -98,10 +130,8 @@ async def get_queue(call: MyCall) -> Response:
 
 @router.post(
     "/operator/deposits/{deposit_id}/decision",
-    response_model=DepositState,
-    responses=problems(
-        "scope_forbidden", "heartbeat_scope_forbidden", "not_found", "deposit_state", "limit_reached", "validation"
-    ),
+    response_model=Deposit,
+    responses=problems("not_found", "deposit_state", "limit_reached"),
 )
 async def post_deposit_decision(deposit_id: str, decision: DecideDeposit, call: MyCall) -> Response:
     """Confirm that the money of a deposit is there, or refuse it."""
@@ -113,7 +143,7 @@ async def post_deposit_decision(deposit_id: str, decision: DecideDeposit, call: 
 @router.post(
     "/operator/payouts/{payout_id}/decision",
     response_model=PayoutMoved,
-    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "not_found", "payout_state", "validation"),
+    responses=problems("not_found", "payout_state"),
 )
 async def post_payout_decision(payout_id: str, decision: DecidePayout, call: MyCall) -> Response:
     """Approve or refuse a payout; and where no rail can say it, what came of it."""
@@ -121,11 +151,7 @@ async def post_payout_decision(payout_id: str, decision: DecidePayout, call: MyC
     return await call.perform(lambda entry: decide_payout(entry, payout_id, outcome))
 
 
-@router.post(
-    "/operator/accounts/{account_id}/destination",
-    response_model=DestinationSet,
-    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "not_found", "validation"),
-)
+@router.post("/operator/accounts/{account_id}/destination", response_model=Destination, responses=problems("not_found"))
 async def post_destination(account_id: str, destination: SetDestination, call: MyCall) -> Response:
     """Say where the money of an account goes."""
     return await call.perform(lambda entry: set_destination(entry, account_id, destination.rail, destination.address))
@@ -143,16 +169,15 @@ async def get_solvency(request: Request, call: AnyCall) -> Response:
     return rendered(await _kept_solvency(request, call))
 
 
-async def _kept_solvency(request: Request, call: Call) -> JsonObject:
+async def _kept_solvency(request: Request, call: Call) -> Solvency:
     """The answer of the last minute, else a new one, made beside the event loop."""
     now_ms = call.market.desk.now_ms()
-    kept: tuple[int, JsonObject] | None = getattr(request.app.state, "solvency", None)
+    kept: tuple[int, Solvency] | None = getattr(request.app.state, "solvency", None)
     if kept is None or not 0 <= now_ms - kept[0] < SOLVENCY_KEPT_MS:
         kept = now_ms, await call.market.desk.database.read(lambda reader: solvency(reader, now_ms))
         request.app.state.solvency = kept
     return kept[1]
 
 
-def _page(found: JsonObject) -> JsonObject:
-    following = str(found["next"])
-    return {"data": found["data"], "next_cursor": cursor_of(following) if following else None}
+def _page(found: list[Entry], following: str) -> Page[Entry]:
+    return {"data": found, "next_cursor": cursor_of(following) if following else None}

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import FileResponse
 from starlette.types import Receive, Scope, Send
 
-from earnest.foundation.canonical import JsonObject
+from earnest.client.payloads import Artifact
 from earnest.foundation.errors import Refused
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.artifacts import (
@@ -19,7 +19,6 @@ from earnest.runtime.market.artifacts import (
     media_type_of,
 )
 from earnest.surfaces.web.calls import MyCall, RawCall
-from earnest.surfaces.web.models_artifacts import ArtifactKept
 from earnest.surfaces.web.problems import problems
 
 router = APIRouter(tags=["artifacts"])
@@ -39,11 +38,7 @@ _BYTES: Final[dict[str, Any]] = {
 
 
 @router.post(
-    "/artifacts",
-    status_code=201,
-    response_model=ArtifactKept,
-    responses=problems("too_large", "unsupported_media", "limit_reached", "scope_forbidden", "maintenance"),
-    openapi_extra=_BYTES,
+    "/artifacts", status_code=201, response_model=Artifact, responses=problems("limit_reached"), openapi_extra=_BYTES
 )
 async def post_artifact(request: Request, call: RawCall) -> Response:
     """Bring a file: the body is its bytes. The same bytes again are the same artifact."""
@@ -55,7 +50,7 @@ async def post_artifact(request: Request, call: RawCall) -> Response:
         stored = await brought.put(request.stream(), _announced_bytes(request, limits.item_bytes))
         call.body = {"sha256": stored.sha256, "media_type": media_type}  # what an Idempotency-Key stands for
 
-        def act(entry: Entry) -> JsonObject:
+        def act(entry: Entry) -> Artifact:
             return artifact_json(keep_artifact(entry, limits, stored, media_type))
 
         return await call.perform(act, status=201)

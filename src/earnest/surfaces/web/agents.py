@@ -4,13 +4,14 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 
+from earnest.client.payloads import Page, Whole
+from earnest.client.payloads_agents import Agent, Event, Signal, Transcript
+from earnest.client.payloads_platform import ReputationFormula
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.canonical import canonical_bytes
 from earnest.market.reviews.reputation import formula_json
-from earnest.surfaces.web.calls import AnyCall
-from earnest.surfaces.web.cursors import Cursor, Limit, after, cursor_of
-from earnest.surfaces.web.models_agents import Activity, AgentShown, ReputationFormula, Signals, Transcript
-from earnest.surfaces.web.newest_first import newest_first, older_than
+from earnest.surfaces.web.calls import AnyCall, rendered
+from earnest.surfaces.web.cursors import Cursor, Limit, after, cursor_of, newest_first, older_than
 from earnest.surfaces.web.problems import problems
 from earnest.views.agents_public import activity_of, find_agent, show_agent, signal_json, signals_of
 from earnest.views.transcript import place, transcript
@@ -32,26 +33,26 @@ async def get_formula(call: AnyCall) -> Response:
     return call.read(lambda _: formula_json())
 
 
-@router.get("/agents/{handle}", response_model=AgentShown, responses=problems("not_found"))
+@router.get("/agents/{handle}", response_model=Agent, responses=problems("not_found"))
 async def get_agent(handle: str, call: AnyCall) -> Response:
     """An agent's public page."""
     now_ms = call.market.desk.now_ms()
     return call.read(lambda reader: show_agent(reader, handle, now_ms))
 
 
-@router.get("/agents/{handle}/signals", response_model=Signals, responses=problems("not_found", "bad_cursor"))
+@router.get("/agents/{handle}/signals", response_model=Page[Signal], responses=problems("not_found", "bad_cursor"))
 async def get_signals(handle: str, call: AnyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """What an agent's claims came to, the newest first: all that its reputation is made of."""
     before = older_than(cursor)
 
-    def shown(reader: Reader) -> JsonObject:
+    def shown(reader: Reader) -> Page[Signal]:
         found = signals_of(reader, find_agent(reader, handle).id, before=before, limit=limit + 1)
         return newest_first(found, limit, lambda signal: (signal.at_ms, signal.id), signal_json)
 
     return call.read(shown)
 
 
-@router.get("/agents/{handle}/activity", response_model=Activity, responses=problems("not_found"))
+@router.get("/agents/{handle}/activity", response_model=Whole[Event], responses=problems("not_found"))
 async def get_activity(handle: str, call: AnyCall, limit: Limit = 20) -> Response:
     """What an agent did lately."""
     return call.read(lambda reader: activity_of(reader, handle, limit))
@@ -72,7 +73,8 @@ async def get_transcript(
     )
     next_cursor = None if end is None else cursor_of(end.text())
     if form == "json":
-        return call.read(lambda _: {"data": entries, "next_cursor": next_cursor})
+        shown: Transcript = {"data": entries, "next_cursor": next_cursor}
+        return rendered(shown)
     lines = b"".join(canonical_bytes(entry) + b"\n" for entry in entries)
     headers = {} if next_cursor is None else {"Next-Cursor": next_cursor}
     return Response(lines, headers=headers, media_type=JSON_LINES)

@@ -1,29 +1,35 @@
 """Test jobs over HTTP."""
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Response
+from pydantic import StringConstraints
 
+from earnest.client.payloads import Generator, Page, Trial, TrialGraded, TrialOffered, TrialStarted, Whole
 from earnest.runtime.market.trials import answer_trial, start_trial
 from earnest.surfaces.web.calls import AnyCall, MyCall
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
-from earnest.surfaces.web.models_trials import (
-    AnswerTrial,
-    Generators,
-    StartTrial,
-    TrialGraded,
-    TrialOffered,
-    Trials,
-    TrialShown,
-    TrialStarted,
-)
 from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.requests import Strict
 from earnest.views.capabilities import list_generators, list_trials, show_trial
 
 router = APIRouter(tags=["test jobs"])
 TrialId = Annotated[str, Path(pattern=r"^job_test_[0-9A-Z]{26}$", description="`job_test_` and a ULID.")]
-_STARTS: Final = ("not_found", "limit_reached", "attempt_limit", "validation", "scope_forbidden")
-_GRADES: Final = ("not_found", "claim_state", "claim_expired", "validation", "too_large", "scope_forbidden")
+_STARTS: Final = ("not_found", "limit_reached", "attempt_limit")
+_GRADES: Final = ("not_found", "claim_state", "claim_expired")
+
+
+class StartTrial(Strict):
+    """For which capability. Without `generator` the platform chooses."""
+
+    capability_id: Annotated[str, StringConstraints(pattern=r"^cap_[0-9A-Z]{26}$")]
+    generator: Annotated[str, StringConstraints(max_length=64)] = ""
+
+
+class AnswerTrial(Strict):
+    """Any JSON value of the form that the question asks for."""
+
+    answer: Any
 
 
 @router.post("/agents/me/trials", status_code=201, response_model=TrialStarted, responses=problems(*_STARTS))
@@ -33,14 +39,14 @@ async def post_trial(sent: StartTrial, call: MyCall) -> Response:
     return await call.perform(lambda entry: start_trial(entry, terms, sent.capability_id, sent.generator), status=201)
 
 
-@router.get("/agents/me/trials", response_model=Trials, responses=problems("bad_cursor"))
+@router.get("/agents/me/trials", response_model=Page[Trial], responses=problems("bad_cursor"))
 async def get_trials(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """The test jobs that I have begun, the newest first."""
     last = after(cursor)
     return call.read(lambda reader: page(list_trials(reader, call.me.id, last, limit + 1), limit, "id"))
 
 
-@router.get("/trials/{trial_id}", response_model=TrialShown | TrialOffered, responses=problems("not_found"))
+@router.get("/trials/{trial_id}", response_model=Trial | TrialOffered, responses=problems("not_found"))
 async def get_trial(trial_id: TrialId, call: MyCall) -> Response:
     """A test job: mine, or anybody's that has ended, with all that is needed to grade it again."""
     now_ms, terms = call.market.desk.now_ms(), call.market.terms
@@ -54,7 +60,7 @@ async def post_answer(trial_id: TrialId, sent: AnswerTrial, call: MyCall) -> Res
     return await call.perform(lambda entry: answer_trial(entry, terms, trial_id, sent.answer))
 
 
-@router.get("/meta/generators", response_model=Generators)
+@router.get("/meta/generators", response_model=Whole[Generator])
 async def get_generators(call: AnyCall) -> Response:
     """Which test jobs there are."""
     return call.read(lambda _: list_generators())

@@ -1,21 +1,38 @@
 """Jobs over HTTP: post, find, withdraw, apply, claim."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
+from pydantic import Field, StringConstraints
 
+from earnest.client.payloads import (
+    Applied,
+    ClaimMoved,
+    ClaimOpened,
+    Job,
+    JobPosted,
+    JobSummary,
+    JobWithdrawn,
+    Page,
+    Trial,
+    TrialClaimed,
+    TrialOffered,
+)
+from earnest.contracts.criterion import CRITERIA_MAX
+from earnest.contracts.spec import TEXT_CHARACTERS_MAX, TITLE_CHARACTERS_MAX, Acceptance
+from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.market.capabilities.trial import is_trial_id
 from earnest.market.jobs.job import JobState, TaskClass
+from earnest.market.jobs.offer import ITEM_BYTES_MAX, REQUIREMENTS_MAX, Offer, Requirement
+from earnest.market.terms import DAY_S
 from earnest.runtime.market.claiming import apply_for, claim_job
 from earnest.runtime.market.deciding import decide_job
 from earnest.runtime.market.posting import prepare_posting, withdraw_job
 from earnest.runtime.market.trials import claim_test_job
-from earnest.surfaces.web.answers_jobs import Applied, ClaimMoved, ClaimOpened, JobPosted, Jobs, JobShown, JobWithdrawn
 from earnest.surfaces.web.calls import AnyCall, MyCall
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
-from earnest.surfaces.web.models_jobs import Apply, Decide, PostJob, Slug
-from earnest.surfaces.web.models_trials import TrialOffered, TrialShown, TrialStarted
 from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.requests import Id, Instant, Reason, Sha256, Slug, Strict, instant_ms
 from earnest.views.capabilities import show_trial
 from earnest.views.jobs import JobsWanted, list_jobs, show_job
 
@@ -44,7 +61,6 @@ _POST_CODES = (
     "not_a_party",
     "verifier_unavailable",
 )
-
 _DECISION_CODES = (
     "not_found",
     "not_a_party",
@@ -56,6 +72,84 @@ _DECISION_CODES = (
 )
 
 
+class EvidenceRequirement(Strict):
+    """One thing to hand in. Without `path` it lies under its id."""
+
+    id: Id
+    kind: str
+    description: Annotated[str, StringConstraints(max_length=2_000)] = ""
+    path: Annotated[str, StringConstraints(max_length=512)] = ""
+    required: bool = True
+    accept_media: list[str] = Field(default=[], max_length=20)
+    max_bytes: Annotated[int, Field(ge=1, le=ITEM_BYTES_MAX)] = ITEM_BYTES_MAX
+    verifier: str = ""
+
+    def value(self) -> Requirement:
+        """The requirement."""
+        given = {**self.model_dump(), "path": self.path or self.id, "accept_media": tuple(self.accept_media)}
+        return Requirement(**given)
+
+
+class JobFile(Strict):
+    """A file that a check names: an artifact of the creator, never shown to the seller."""
+
+    path: Annotated[str, StringConstraints(min_length=1, max_length=512)]
+    sha256: Sha256
+
+
+class PostJob(Strict):
+    """A job. `criteria` are as in a spec (`earnest verify`): id, text, required, check."""
+
+    title: Annotated[str, StringConstraints(min_length=1, max_length=TITLE_CHARACTERS_MAX)]
+    text: Annotated[str, StringConstraints(min_length=1, max_length=TEXT_CHARACTERS_MAX)]
+    category: Slug
+    task_class: Annotated[TaskClass, Field(strict=False)] = TaskClass.OBJECTIVE
+    currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
+    amount_micro: Annotated[int, Field(ge=0, le=AMOUNT_MICRO_MAX)]
+    acceptance: Annotated[Acceptance | None, Field(strict=False)] = None
+    criteria: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=CRITERIA_MAX)]
+    evidence_requirements: Annotated[list[EvidenceRequirement], Field(min_length=1, max_length=REQUIREMENTS_MAX)]
+    files: list[JobFile] = Field(default=[], max_length=50)
+    work_s: Annotated[int, Field(ge=60, le=90 * DAY_S)] = DAY_S
+    closes_at: Instant | None = None
+    deadline_at: Instant | None = None
+    apply_window_s: Annotated[int, Field(ge=0, le=14 * DAY_S)] = 0
+    grace_s: Annotated[int | None, Field(ge=0, le=7 * DAY_S)] = None
+    auto_extend: bool = False
+    auto_release_s: Annotated[int | None, Field(ge=DAY_S, le=14 * DAY_S)] = None
+    revise_s: Annotated[int | None, Field(ge=60, le=14 * DAY_S)] = None
+    max_revisions: Annotated[int | None, Field(ge=0, le=10)] = None
+    redo_of: str | None = None
+
+    def value(self) -> Offer:
+        """The offer. Raises `Refused("validation")` for an instant that is none."""
+        others = {"criteria", "evidence_requirements", "files", "closes_at", "deadline_at", "max_revisions"}
+        return Offer(
+            **self.model_dump(exclude=others),
+            criteria=tuple(self.criteria),
+            requirements=tuple(one.value() for one in self.evidence_requirements),
+            files={one.path: one.sha256 for one in self.files},
+            closes_at_ms=instant_ms(self.closes_at, "closes_at"),
+            deadline_at_ms=instant_ms(self.deadline_at, "deadline_at"),
+            revisions_max=self.max_revisions,
+        )
+
+
+class Apply(Strict):
+    """Why it should be me."""
+
+    note: Annotated[str, StringConstraints(max_length=2_000)] = ""
+
+
+class DecideJob(Strict):
+    """A decision on submitted work. `penalty` is taken and not looked at: the platform computes it."""
+
+    approved: bool
+    reason: Reason
+    penalty: int | float | None = None
+    criteria: list[Id] = Field(default=[], max_length=CRITERIA_MAX)
+
+
 @router.post("/jobs", status_code=201, response_model=JobPosted, responses=problems(*_POST_CODES))
 async def post_job(job: PostJob, call: MyCall) -> Response:
     """Post a job. Its checks are tried on worthless work first, and its reward is laid aside."""
@@ -63,7 +157,7 @@ async def post_job(job: PostJob, call: MyCall) -> Response:
     return await call.perform(prepare=lambda: prepare_posting(call.market, caller, offer), status=201)
 
 
-@router.get("/jobs", response_model=Jobs, responses=problems("bad_cursor"))
+@router.get("/jobs", response_model=Page[JobSummary], responses=problems("bad_cursor"))
 async def get_jobs(
     *,
     call: AnyCall,
@@ -92,7 +186,7 @@ async def get_jobs(
     return call.read(lambda reader: page(list_jobs(reader, wanted), limit, "job_id"))
 
 
-@router.get("/jobs/{job_id}", response_model=JobShown | TrialShown | TrialOffered, responses=problems("not_found"))
+@router.get("/jobs/{job_id}", response_model=Job | Trial | TrialOffered, responses=problems("not_found"))
 async def get_job(job_id: str, call: AnyCall) -> Response:
     """One job, or a test job. Of checks whose setting holds the answers, only the kind is shown to others."""
     if is_trial_id(job_id):
@@ -105,16 +199,14 @@ async def get_job(job_id: str, call: AnyCall) -> Response:
 @router.post(
     "/jobs/{job_id}/claim",
     status_code=201,
-    response_model=ClaimOpened | TrialStarted,
+    response_model=ClaimOpened | TrialClaimed,
     responses=problems(*_CLAIM_CODES),
 )
 async def post_claim(job_id: str, call: MyCall) -> Response:
     """Claim a job: one of all who try has it. A test job begins with it, and its id is the claim's."""
     terms = call.market.terms
     if is_trial_id(job_id):
-        return await call.perform(
-            lambda entry: {**claim_test_job(entry, terms, job_id), "claim_id": job_id}, status=201
-        )
+        return await call.perform(lambda entry: claim_test_job(entry, terms, job_id), status=201)
     return await call.perform(lambda entry: claim_job(entry, terms, job_id), status=201)
 
 
@@ -139,17 +231,9 @@ async def post_withdraw(job_id: str, call: MyCall) -> Response:
     return await call.perform(lambda entry: withdraw_job(entry, job_id))
 
 
-@router.post(
-    "/jobs/{job_id}/review",
-    response_model=ClaimMoved,
-    responses=problems(*_DECISION_CODES),
-)
-@root_router.post(
-    "/jobs/{job_id}/review",
-    response_model=ClaimMoved,
-    responses=problems(*_DECISION_CODES),
-)
-async def post_decision(job_id: str, decision: Decide, call: MyCall) -> Response:
+@router.post("/jobs/{job_id}/review", response_model=ClaimMoved, responses=problems(*_DECISION_CODES))
+@root_router.post("/jobs/{job_id}/review", response_model=ClaimMoved, responses=problems(*_DECISION_CODES))
+async def post_decision(job_id: str, decision: DecideJob, call: MyCall) -> Response:
     """Approve or reject the work of a job: whoever its acceptance names. Any penalty is computed by the platform."""
     return await call.perform(
         lambda entry: decide_job(

@@ -3,29 +3,69 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
+from pydantic import Field, StringConstraints
 
-from earnest.identity.caller import Scope
+from earnest.client.payloads import Page
+from earnest.client.payloads_disputes import Dispute, DisputeMoved, DisputeSaid, DisputeSummary
+from earnest.contracts.criterion import CRITERIA_MAX
+from earnest.ledger.rules import AMOUNT_MICRO_MAX
+from earnest.market.disputes.dispute import EVIDENCE_MAX, STATEMENT_CHARACTERS_MAX
+from earnest.market.disputes.ruling import REASON_CHARACTERS_MAX, For, Vote
 from earnest.runtime.market import disputing
+from earnest.runtime.market.disputing import Plea
 from earnest.surfaces.web.calls import MyCall
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
-from earnest.surfaces.web.models_disputes import (
-    CastVote,
-    DisputeMoved,
-    Disputes,
-    DisputeSaid,
-    DisputeShown,
-    RaiseDispute,
-    Say,
-)
 from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.requests import Id, Sha256, Strict
 from earnest.views.disputes import list_disputes, show_dispute, unread_by
 
 router = APIRouter(tags=["disputes"])
 _SAYS: dict[str, Any] = {
     "status_code": 201,
     "response_model": DisputeSaid,
-    "responses": problems("scope_forbidden", "not_found", "dispute_state", "limit_reached", "evidence_incomplete"),
+    "responses": problems("not_found", "dispute_state", "limit_reached", "evidence_incomplete"),
 }
+Amount = Annotated[int, Field(ge=0, le=AMOUNT_MICRO_MAX)]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=STATEMENT_CHARACTERS_MAX)]
+
+
+class RaiseDispute(Strict):
+    """What is wrong, and about which criteria. `stake_micro`: what you expect to lay down; it is computed here."""
+
+    reason: Text
+    criteria: list[Id] = Field(default_factory=list, max_length=CRITERIA_MAX)
+    stake_micro: Amount | None = None
+
+    def value(self) -> Plea:
+        """The plea."""
+        return Plea(reason=self.reason, criteria=tuple(self.criteria), stake_micro=self.stake_micro)
+
+
+class Say(Strict):
+    """A statement. `evidence`: digests of artifacts of yours, or of what was handed in for the claim."""
+
+    text: Text
+    evidence: list[Sha256] = Field(default_factory=list, max_length=EVIDENCE_MAX)
+
+
+class CastVote(Strict):
+    """A ruling. A split names both amounts, which add up to what is held; otherwise they go without saying."""
+
+    in_favour: Annotated[For, Field(strict=False, alias="for")]
+    seller_micro: Amount | None = None
+    buyer_micro: Amount | None = None
+    criteria: Annotated[list[Id], Field(max_length=CRITERIA_MAX)]
+    reason: Annotated[str, StringConstraints(min_length=1, max_length=REASON_CHARACTERS_MAX)]
+
+    def value(self) -> Vote:
+        """The vote."""
+        return Vote(
+            in_favour=self.in_favour,
+            criteria=tuple(self.criteria),
+            reason=self.reason,
+            seller_micro=self.seller_micro,
+            buyer_micro=self.buyer_micro,
+        )
 
 
 @router.post(
@@ -33,8 +73,6 @@ _SAYS: dict[str, Any] = {
     status_code=201,
     response_model=DisputeMoved,
     responses=problems(
-        "scope_forbidden",
-        "heartbeat_scope_forbidden",
         "not_found",
         "not_a_party",
         "claim_state",
@@ -53,7 +91,7 @@ async def post_dispute(claim_id: str, plea: RaiseDispute, call: MyCall) -> Respo
     )
 
 
-@router.get("/disputes", response_model=Disputes, responses=problems("bad_cursor"))
+@router.get("/disputes", response_model=Page[DisputeSummary], responses=problems("bad_cursor"))
 async def get_disputes(
     call: MyCall,
     waiting: Annotated[bool, Query(description="Only those that an arbiter is to rule.")] = False,
@@ -61,24 +99,24 @@ async def get_disputes(
     limit: Limit = 20,
 ) -> Response:
     """My disputes, or for the operator all, the newest first."""
-    me, last, sees_all = call.me.id, after(cursor), _sees_all(call)
+    me, last = call.me.id, after(cursor)
     return call.read(
         lambda reader: page(
-            list_disputes(reader, me, sees_all=sees_all, waiting=waiting, after=last, limit=limit + 1),
+            list_disputes(reader, me, sees_all=call.me.sees_all, waiting=waiting, after=last, limit=limit + 1),
             limit,
             "dispute_id",
         )
     )
 
 
-@router.get("/disputes/{dispute_id}", response_model=DisputeShown, responses=problems("not_found"))
+@router.get("/disputes/{dispute_id}", response_model=Dispute, responses=problems("not_found"))
 async def get_dispute(dispute_id: str, call: MyCall) -> Response:
     """A case with all that was said. Whoever is a side of it has read it now."""
     me = call.me.id
     database = call.market.desk.database
     if call.method == "GET" and database.read_sync(lambda reader: unread_by(reader, dispute_id, me)):
         await call.market.desk.perform(call.me, lambda entry: disputing.mark_read(entry, dispute_id))
-    return call.read(lambda reader: show_dispute(reader, dispute_id, me, sees_all=_sees_all(call)))
+    return call.read(lambda reader: show_dispute(reader, dispute_id, me, sees_all=call.me.sees_all))
 
 
 @router.post("/disputes/{dispute_id}/statements", **_SAYS)
@@ -96,7 +134,7 @@ async def post_respond(dispute_id: str, said: Say, call: MyCall) -> Response:
 @router.post(
     "/disputes/{dispute_id}/withdraw",
     response_model=DisputeMoved,
-    responses=problems("scope_forbidden", "heartbeat_scope_forbidden", "not_found", "not_a_party", "dispute_state"),
+    responses=problems("not_found", "not_a_party", "dispute_state"),
 )
 async def post_withdraw(dispute_id: str, call: MyCall) -> Response:
     """Take my case back before it is deliberated; the stake returns."""
@@ -106,14 +144,7 @@ async def post_withdraw(dispute_id: str, call: MyCall) -> Response:
 @router.post(
     "/disputes/{dispute_id}/votes",
     response_model=DisputeMoved,
-    responses=problems(
-        "scope_forbidden",
-        "heartbeat_scope_forbidden",
-        "not_found",
-        "related_party",
-        "dispute_state",
-        "criterion_required",
-    ),
+    responses=problems("not_found", "related_party", "dispute_state", "criterion_required"),
 )
 async def post_vote(dispute_id: str, vote: CastVote, call: MyCall) -> Response:
     """The operator's ruling."""
@@ -124,19 +155,8 @@ async def post_vote(dispute_id: str, vote: CastVote, call: MyCall) -> Response:
 @router.post(
     "/disputes/{dispute_id}/appeal",
     response_model=DisputeMoved,
-    responses=problems(
-        "scope_forbidden",
-        "heartbeat_scope_forbidden",
-        "not_found",
-        "not_a_party",
-        "dispute_state",
-        "insufficient_funds",
-    ),
+    responses=problems("not_found", "not_a_party", "dispute_state", "insufficient_funds"),
 )
 async def post_appeal(dispute_id: str, call: MyCall) -> Response:
     """Ask for a second ruling, once, within the time for it, with twice the stake."""
     return await call.perform(lambda entry: disputing.appeal(entry, dispute_id))
-
-
-def _sees_all(call: MyCall) -> bool:
-    return call.me.scope in {Scope.OPERATOR, Scope.AUDITOR}

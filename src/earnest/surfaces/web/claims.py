@@ -1,25 +1,29 @@
 """Claims over HTTP: what their seller, their buyer and the operator may do."""
 
+import json
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
+from pydantic import Field, StringConstraints
 
-from earnest.foundation.canonical import JsonObject
+from earnest.client.payloads import Claim, ClaimMoved, ClaimSummary, ExtensionAsked, Page, Submitted, TrialGraded
+from earnest.contracts.criterion import CRITERIA_MAX
+from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
 from earnest.market.capabilities.trial import is_trial_id
-from earnest.market.terms import Terms
+from earnest.market.jobs.offer import REQUIREMENTS_MAX
+from earnest.market.terms import DAY_S, Terms
 from earnest.runtime.desk import Entry
 from earnest.runtime.market import claiming, deciding
 from earnest.runtime.market.artifacts import bringing
-from earnest.runtime.market.submitting import prepare_submission
+from earnest.runtime.market.submitting import Item, prepare_submission
 from earnest.runtime.market.trials import answer_trial
-from earnest.surfaces.web.answers_jobs import ClaimMoved, Claims, ClaimShown, ExtensionAsked, Submitted
 from earnest.surfaces.web.calls import MyCall
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
-from earnest.surfaces.web.models_jobs import AnswerExtension, Extend, Judge, SubmitEvidence
-from earnest.surfaces.web.models_trials import TrialGraded
 from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.requests import Id, Instant, Reason, Sha256, Strict
+from earnest.verification.strict_json import NotStrictJson, check_depth
 from earnest.views.claims import list_claims, show_claim, waiting_claims
 
 router = APIRouter(tags=["claims"])
@@ -33,11 +37,73 @@ _JUDGES: dict[str, Any] = {
         "not_found", "not_a_party", "claim_state", "claim_expired", "criterion_required", "decline_quota"
     ),
 }
-_EVIDENCE_CODES = ("evidence_incomplete", "evidence_hash_mismatch", "too_large", "unsupported_media", "limit_reached")
-_FETCH_CODES = ("url_refused", "address_refused", "page_refused", "maintenance")
+_EVIDENCE_CODES = ("evidence_incomplete", "evidence_hash_mismatch", "limit_reached")
+_FETCH_CODES = ("url_refused", "address_refused", "page_refused")
+INLINE_BYTES_MAX = 100 * 1024
+INLINE_DEPTH_MAX = 8
 
 
-@router.get("/claims", response_model=Claims, responses=problems("bad_cursor"))
+class EvidenceItem(Strict):
+    """One thing that is handed in: by `sha256` (an artifact of yours), `inline`, or a `storage_url` fetched once."""
+
+    requirement_id: Id
+    kind: str
+    media_type: Annotated[str, StringConstraints(pattern=r"^[\w.+-]{1,64}/[\w.+-]{1,64}$")] = "application/octet-stream"
+    sha256: Sha256 | None = None
+    inline: Any = None
+    storage_url: Annotated[str, StringConstraints(max_length=2_048)] = ""
+    produced_at: Instant | None = None
+    note: Annotated[str, StringConstraints(max_length=1_000)] = ""
+
+    def value(self) -> Item:
+        """The item. Raises `Refused`: `validation`, `too_large`."""
+        given = (self.inline is not None) + bool(self.storage_url)
+        if given > 1 or (given == 0 and self.sha256 is None):
+            raise Refused("validation", f"{self.requirement_id}: give sha256, inline or storage_url")
+        return Item(
+            requirement_id=self.requirement_id,
+            kind=self.kind,
+            media_type=self.media_type,
+            sha256=self.sha256 or "",
+            inline=_inline(self.inline) if self.inline is not None else None,
+            storage_url=self.storage_url,
+            produced_at=self.produced_at or "",
+            note=self.note,
+        )
+
+
+class SubmitEvidence(Strict):
+    """All that is handed in for one revision."""
+
+    items: Annotated[list[EvidenceItem], Field(min_length=1, max_length=REQUIREMENTS_MAX)]
+
+    def only_inline(self) -> Any:
+        """What the one item holds. Raises `Refused("validation")` for more, and for none."""
+        if len(self.items) != 1 or self.items[0].inline is None:
+            raise Refused("validation", "a test job is answered by one item, inline")
+        return self.items[0].inline
+
+
+class Extend(Strict):
+    """How much longer, from the deadline on."""
+
+    extra_s: Annotated[int, Field(ge=1, le=90 * DAY_S)]
+
+
+class AnswerExtension(Strict):
+    """The buyer's answer."""
+
+    granted: bool
+
+
+class Judge(Strict):
+    """Why, and which criteria are meant."""
+
+    reason: Reason
+    criteria: Annotated[list[Id], Field(min_length=1, max_length=CRITERIA_MAX)]
+
+
+@router.get("/claims", response_model=Page[ClaimSummary], responses=problems("bad_cursor"))
 async def get_claims(
     call: MyCall,
     role: Annotated[Literal["seller", "buyer"], Query()] = "seller",
@@ -51,11 +117,7 @@ async def get_claims(
     )
 
 
-@router.get(
-    "/operator/claims",
-    response_model=Claims,
-    responses=problems("bad_cursor", "scope_forbidden", "heartbeat_scope_forbidden"),
-)
+@router.get("/operator/claims", response_model=Page[ClaimSummary], responses=problems("bad_cursor"))
 async def get_waiting_claims(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """The operator's queue: work that waits for a person, the oldest first."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
@@ -63,13 +125,12 @@ async def get_waiting_claims(call: MyCall, cursor: Cursor = "", limit: Limit = 2
     return call.read(lambda reader: page(waiting_claims(reader, last, limit + 1), limit, "claim_id"))
 
 
-@router.get("/claims/{claim_id}", response_model=ClaimShown, responses=problems("not_found", "not_a_party"))
+@router.get("/claims/{claim_id}", response_model=Claim, responses=problems("not_found", "not_a_party"))
 async def get_claim(claim_id: str, call: MyCall) -> Response:
     """A claim with everything that was handed in, for its parties."""
-    sees_all = call.me.scope in {Scope.OPERATOR, Scope.AUDITOR}
     sees_measured = call.me.scope is Scope.OPERATOR
     return call.read(
-        lambda reader: show_claim(reader, claim_id, call.me.id, sees_all=sees_all, sees_measured=sees_measured)
+        lambda reader: show_claim(reader, claim_id, call.me.id, sees_all=call.me.sees_all, sees_measured=sees_measured)
     )
 
 
@@ -163,5 +224,17 @@ async def post_decline(claim_id: str, said: Judge, call: MyCall) -> Response:
     )
 
 
-async def _moved(call: MyCall, claim_id: str, story: Callable[[Entry, Terms, str], JsonObject]) -> Response:
+async def _moved(call: MyCall, claim_id: str, story: Callable[[Entry, Terms, str], ClaimMoved]) -> Response:
     return await call.perform(lambda entry: story(entry, call.market.terms, claim_id))
+
+
+def _inline(value: Any) -> bytes:
+    """Text as it is, anything else as JSON."""
+    try:
+        check_depth(value, INLINE_DEPTH_MAX)
+    except NotStrictJson as error:
+        raise Refused("validation", f"inline: {error}") from None
+    data = value.encode() if isinstance(value, str) else json.dumps(value, ensure_ascii=False).encode()
+    if len(data) > INLINE_BYTES_MAX:
+        raise Refused("too_large", f"inline evidence has at most {INLINE_BYTES_MAX} bytes; upload an artifact instead")
+    return data

@@ -1,55 +1,95 @@
 """Accounts and keys over HTTP: who am I, who may be me, and what does the operator decide about it?"""
 
-from typing import Final
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter
+from pydantic import Field, StringConstraints
 from starlette.responses import Response
 
-from earnest.foundation.errors import Refused
-from earnest.identity.caller import Scope
-from earnest.runtime.market import keys, operating, registering
-from earnest.surfaces.web.calls import AnyCall, MyCall, rendered
-from earnest.surfaces.web.cursors import Cursor, Limit, after, page
-from earnest.surfaces.web.models_identity import (
-    AccountId,
-    Accounts,
-    AccountShown,
-    AddKey,
-    ConfirmOwnership,
-    Decide,
-    IssueKey,
+from earnest.client.payloads import Page
+from earnest.client.payloads_agents import (
+    Account,
+    Key,
     KeyGiven,
-    KeyId,
     KeyIssued,
     KeyRotated,
-    Keys,
-    KeyShown,
     LoggedIn,
     LoggedOut,
     Me,
     MyStatus,
     Owned,
-    Register,
     Registered,
-    RotateKey,
-    SessionId,
-    Sessions,
-    SessionShown,
+    Session,
 )
+from earnest.foundation.errors import Refused
+from earnest.identity.account import HANDLE
+from earnest.identity.caller import Scope
+from earnest.runtime.market import keys, operating, registering
+from earnest.surfaces.web.calls import AnyCall, MyCall, rendered
+from earnest.surfaces.web.cursors import Cursor, Limit, after, page
 from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.requests import Reason, Strict
 from earnest.surfaces.web.sessions import logged_in, logged_out
 from earnest.views import accounts
 
 router: Final = APIRouter(tags=["agents"])
 operator_router: Final = APIRouter(tags=["operator"])
+DAY_S: Final = 86_400
+Handle = Annotated[str, StringConstraints(pattern=f"^{HANDLE}$", max_length=32)]
+Label = Annotated[str, StringConstraints(max_length=100)]
+MAIL: Final = r"([!-?A-~]{1,64}@[!-?A-~]{1,180})?"
+Mail = Annotated[str, StringConstraints(pattern=rf"^{MAIL}$")]
+Text = Annotated[str, StringConstraints(max_length=2_000)]
+Secret = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+AccountId = Annotated[str, StringConstraints(pattern=r"^act_[0-9A-Z]{26}$")]
+KeyId = Annotated[str, StringConstraints(pattern=r"^key_[0-9A-Z]{26}$")]
+SessionId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
-@router.post(
-    "/agents/register",
-    status_code=201,
-    response_model=Registered,
-    responses=problems("handle_taken"),
-)
+class Register(Strict):
+    """A stranger who wants to take part."""
+
+    handle: Handle
+    description: Text = ""
+    model_fingerprint: Annotated[str, StringConstraints(max_length=200)] = ""
+
+
+class AddKey(Strict):
+    """A further key of one's own."""
+
+    scope: Literal["live", "hb"]
+    label: Label = ""
+    expires_in_s: Annotated[int | None, Field(ge=60, le=3_650 * DAY_S)] = None
+
+
+class RotateKey(Strict):
+    """How long the old key goes on working; by default, and at most, as long as the platform says."""
+
+    overlap_s: Annotated[int | None, Field(ge=0, le=30 * DAY_S)] = None
+
+
+class IssueKey(Strict):
+    """A further key of the operator's, or an auditor (`handle`) with theirs."""
+
+    scope: Literal["op", "aud"]
+    handle: Handle | None = None
+    label: Label = ""
+
+
+class ConfirmOwnership(Strict):
+    """The secret of a claim_url: its last part. `mail`: where the owner hears of silence and disputes."""
+
+    secret: Secret
+    mail: Mail = ""
+
+
+class DecideAccount(Strict):
+    """Why the operator does it."""
+
+    reason: Reason
+
+
+@router.post("/agents/register", status_code=201, response_model=Registered, responses=problems("handle_taken"))
 async def register(asked: Register, call: AnyCall) -> Response:
     """Take part. The key and the claim_url, at which an operator answers for the agent, are shown once."""
     return await call.perform(
@@ -79,7 +119,7 @@ async def get_my_status(call: MyCall) -> Response:
     return rendered(accounts.my_status(call.me))
 
 
-@router.get("/agents/me/keys", response_model=Keys)
+@router.get("/agents/me/keys", response_model=Page[Key])
 async def get_my_keys(call: MyCall) -> Response:
     """My keys, without the keys."""
     return call.read(lambda reader: accounts.my_keys(reader, call.me.id))
@@ -101,22 +141,13 @@ async def post_key(asked: AddKey, call: MyCall) -> Response:
     )
 
 
-@router.delete(
-    "/agents/me/keys/{key_id}",
-    response_model=KeyShown,
-    responses=problems("not_found"),
-)
+@router.delete("/agents/me/keys/{key_id}", response_model=Key, responses=problems("not_found"))
 async def delete_key(key_id: KeyId, call: MyCall) -> Response:
     """Revoke one of my keys, now."""
     return await call.perform(lambda entry: keys.revoke_key(entry, key_id=key_id))
 
 
-@router.post(
-    "/agents/me/rotate-key",
-    status_code=201,
-    response_model=KeyRotated,
-    responses=problems("limit_reached"),
-)
+@router.post("/agents/me/rotate-key", status_code=201, response_model=KeyRotated, responses=problems("limit_reached"))
 async def post_rotation(call: MyCall, asked: RotateKey | None = None) -> Response:
     """Put a new key in the place of the one that I show. Both work for a while."""
     overlap_s = asked.overlap_s if asked else None
@@ -126,9 +157,7 @@ async def post_rotation(call: MyCall, asked: RotateKey | None = None) -> Respons
 
 
 @operator_router.post(
-    "/operator/agents",
-    response_model=Owned,
-    responses=problems("not_found", "link_expired", "account_state"),
+    "/operator/agents", response_model=Owned, responses=problems("not_found", "link_expired", "account_state")
 )
 async def post_ownership(asked: ConfirmOwnership, call: MyCall) -> Response:
     """Answer for an agent, by the secret of its claim_url."""
@@ -139,22 +168,14 @@ async def post_ownership(asked: ConfirmOwnership, call: MyCall) -> Response:
     )
 
 
-@operator_router.get(
-    "/operator/accounts",
-    response_model=Accounts,
-    responses=problems("bad_cursor"),
-)
+@operator_router.get("/operator/accounts", response_model=Page[Account], responses=problems("bad_cursor"))
 async def get_accounts(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """Everybody, in the order of their coming. For the operator and auditors."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
     return call.read(lambda reader: page(accounts.accounts(reader, after(cursor), limit + 1), limit, "id"))
 
 
-@operator_router.get(
-    "/operator/accounts/{account_id}",
-    response_model=AccountShown,
-    responses=problems("not_found"),
-)
+@operator_router.get("/operator/accounts/{account_id}", response_model=Account, responses=problems("not_found"))
 async def get_account(account_id: AccountId, call: MyCall) -> Response:
     """One account. For the operator and auditors."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
@@ -164,31 +185,26 @@ async def get_account(account_id: AccountId, call: MyCall) -> Response:
 _DECISION: Final = problems("not_found", "account_state")
 
 
-@operator_router.post("/operator/accounts/{account_id}/suspend", response_model=AccountShown, responses=_DECISION)
-async def post_suspension(account_id: AccountId, asked: Decide, call: MyCall) -> Response:
+@operator_router.post("/operator/accounts/{account_id}/suspend", response_model=Account, responses=_DECISION)
+async def post_suspension(account_id: AccountId, asked: DecideAccount, call: MyCall) -> Response:
     """Let an account only look."""
     return await call.perform(lambda entry: operating.suspend(entry, account_id=account_id, reason=asked.reason))
 
 
-@operator_router.post("/operator/accounts/{account_id}/resume", response_model=AccountShown, responses=_DECISION)
-async def post_resumption(account_id: AccountId, asked: Decide, call: MyCall) -> Response:
+@operator_router.post("/operator/accounts/{account_id}/resume", response_model=Account, responses=_DECISION)
+async def post_resumption(account_id: AccountId, asked: DecideAccount, call: MyCall) -> Response:
     """Let a suspended account go on."""
     return await call.perform(lambda entry: operating.resume(entry, account_id=account_id, reason=asked.reason))
 
 
-@operator_router.post(
-    "/operator/accounts/{account_id}/enable-payouts", response_model=AccountShown, responses=_DECISION
-)
-async def post_payouts_enabled(account_id: AccountId, asked: Decide, call: MyCall) -> Response:
+@operator_router.post("/operator/accounts/{account_id}/enable-payouts", response_model=Account, responses=_DECISION)
+async def post_payouts_enabled(account_id: AccountId, asked: DecideAccount, call: MyCall) -> Response:
     """Let an agent's earnings leave the platform."""
     return await call.perform(lambda entry: operating.enable_payouts(entry, account_id=account_id, reason=asked.reason))
 
 
 @operator_router.post(
-    "/operator/keys",
-    status_code=201,
-    response_model=KeyIssued,
-    responses=problems("handle_taken", "limit_reached"),
+    "/operator/keys", status_code=201, response_model=KeyIssued, responses=problems("handle_taken", "limit_reached")
 )
 async def post_operator_key(asked: IssueKey, call: MyCall) -> Response:
     """A further key of the operator's own, or an auditor with theirs."""
@@ -202,23 +218,20 @@ async def post_operator_key(asked: IssueKey, call: MyCall) -> Response:
     )
 
 
-@operator_router.get("/operator/sessions", response_model=Sessions)
+@operator_router.get("/operator/sessions", response_model=Page[Session])
 async def get_sessions(call: MyCall) -> Response:
     """The operator's logins in browsers, and the keys that opened them."""
     call.me.need(Scope.OPERATOR)
     return call.read(lambda reader: accounts.my_sessions(reader, call.me.id))
 
 
-@operator_router.delete("/operator/sessions/{session_id}", response_model=SessionShown, responses=problems("not_found"))
+@operator_router.delete("/operator/sessions/{session_id}", response_model=Session, responses=problems("not_found"))
 async def delete_session(session_id: SessionId, call: MyCall) -> Response:
     """End a login, now."""
     return await call.perform(lambda entry: operating.end_session(entry, session_id=session_id))
 
 
-@operator_router.post(
-    "/operator/login",
-    response_model=LoggedIn,
-)
+@operator_router.post("/operator/login", response_model=LoggedIn)
 async def post_login(call: MyCall) -> Response:
     """Log a browser in, by the operator's key. The login is a cookie, and ends with the key."""
     call.check_key()
@@ -226,11 +239,7 @@ async def post_login(call: MyCall) -> Response:
     return logged_in(call, answer.body)
 
 
-@operator_router.post(
-    "/operator/logout",
-    response_model=LoggedOut,
-    responses=problems("not_found"),
-)
+@operator_router.post("/operator/logout", response_model=LoggedOut, responses=problems("not_found"))
 async def post_logout(call: MyCall) -> Response:
     """End this browser's login."""
     call.check_key()

@@ -1,0 +1,113 @@
+"""Capabilities over HTTP."""
+
+import json
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Header, Path, Response
+from pydantic import Field, StringConstraints
+
+from earnest.client.payloads import Capability, CapabilityRemoved, Whole
+from earnest.ledger.rules import AMOUNT_MICRO_MAX
+from earnest.market.capabilities.availability import DAYS, HOURS_MAX, read_availability
+from earnest.market.capabilities.capability import CapabilityForm
+from earnest.market.jobs.categories import CHARACTERS_MAX
+from earnest.market.terms import Terms
+from earnest.runtime.market.capabilities import put_capability, remove_capability, revoke_capability
+from earnest.surfaces.web.calls import MyCall
+from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.requests import Strict
+from earnest.views.capabilities import list_capabilities
+
+router = APIRouter(tags=["capabilities"])
+CapabilityId = Annotated[str, Path(pattern=r"^cap_[0-7][0-9A-HJKMNP-TV-Z]{25}$", description="`cap_` and a ULID.")]
+IfMatch = Annotated[str, Header(max_length=200, description='The revision that is meant, as `"3"`.')]
+_EDIT_CODES: Final = ("not_found", "precondition_failed")
+CONCURRENT_MAX = 10_000
+"""No platform allows more; what this one allows is in its terms."""
+Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+Time = Annotated[str, StringConstraints(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$")]
+
+
+class HoursSent(Strict):
+    """From one time to a later one, on each of these days, as clocks in `tz` (IANA) show it."""
+
+    days: Annotated[list[Day], Field(min_length=1, max_length=len(DAYS))]
+    begin: Annotated[Time, Field(alias="from")]
+    end: Annotated[Time, Field(alias="to")]
+    tz: Annotated[str, StringConstraints(min_length=1, max_length=98)]
+
+
+class AvailabilitySent(Strict):
+    """For how much at once, and when. Without hours: always."""
+
+    max_concurrent: Annotated[int, Field(ge=0, le=CONCURRENT_MAX)] = 1
+    paused: bool = False
+    hours: list[HoursSent] = Field(default=[], max_length=HOURS_MAX)
+
+
+class PutCapability(Strict):
+    """All that is said of a capability. `floor_micro`: the least that a job must pay to be offered."""
+
+    category: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=CHARACTERS_MAX)]
+    task_class: Literal["objective", "subjective"] = "objective"
+    availability: AvailabilitySent = AvailabilitySent()
+    floor_micro: Annotated[int, Field(ge=0, le=AMOUNT_MICRO_MAX)] = 0
+    currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")] = "USD"
+    model_fingerprint: Annotated[str, StringConstraints(max_length=200, pattern=r"^[\x21-\x7e]*$")] = ""
+
+    def value(self, terms: Terms) -> CapabilityForm:
+        """The form. Raises `Refused("validation")` for an availability that means nothing."""
+        availability = read_availability(self.availability.model_dump(by_alias=True), terms.capacity_max)
+        return CapabilityForm(
+            category=self.category,
+            task_class=self.task_class,
+            availability=availability.text(),
+            floor_micro=self.floor_micro,
+            currency=self.currency,
+            model_fingerprint=self.model_fingerprint,
+        )
+
+
+class Revoke(Strict):
+    """Why a badge is taken away."""
+
+    reason: Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
+
+
+@router.get("/agents/me/capabilities", response_model=Whole[Capability])
+async def get_capabilities(call: MyCall) -> Response:
+    """What I have declared."""
+    return call.read(lambda reader: list_capabilities(reader, call.me.id))
+
+
+@router.put(
+    "/agents/me/capabilities/{capability_id}",
+    response_model=Capability,
+    responses=problems(*_EDIT_CODES, "limit_reached"),
+)
+async def put_my_capability(
+    capability_id: CapabilityId, sent: PutCapability, call: MyCall, if_match: IfMatch = ""
+) -> Response:
+    """Declare a capability under an id of one's own making, or say something else of it."""
+    terms = call.market.terms
+    form = sent.value(terms)
+    answer = await call.perform(lambda entry: put_capability(entry, terms, capability_id, form, if_match))
+    if answer.status_code == 200:
+        answer.headers["ETag"] = f'"{json.loads(bytes(answer.body))["revision"]}"'
+    return answer
+
+
+@router.delete(
+    "/agents/me/capabilities/{capability_id}", response_model=CapabilityRemoved, responses=problems(*_EDIT_CODES)
+)
+async def delete_my_capability(capability_id: CapabilityId, call: MyCall, if_match: IfMatch = "") -> Response:
+    """Take a capability back. Its id is not used again."""
+    return await call.perform(lambda entry: remove_capability(entry, capability_id, if_match))
+
+
+@router.post(
+    "/operator/capabilities/{capability_id}/revoke", response_model=Capability, responses=problems("not_found")
+)
+async def post_revoke(capability_id: CapabilityId, sent: Revoke, call: MyCall) -> Response:
+    """The operator takes a badge away, for good."""
+    return await call.perform(lambda entry: revoke_capability(entry, capability_id, sent.reason))

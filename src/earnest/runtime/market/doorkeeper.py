@@ -46,7 +46,7 @@ class Doorkeeper:
         return self._caller(self.hashing.digest(KEY_PURPOSE, text), now_ms, self._read_key)
 
     def by_session(self, cookie: str, now_ms: int) -> Caller:
-        """The operator who has logged in. Raises `Refused`: `unknown_key`, `expired_key`."""
+        """Who has logged in, with the scope of the key that opened the login. Raises `Refused`: `unknown_key`, `expired_key`."""
         return self._caller(self.hashing.digest(SESSION_PURPOSE, cookie), now_ms, self._read_session)
 
     def _caller(self, digest: str, now_ms: int, look: Callable[[Reader, str, int], _Known]) -> Caller:
@@ -82,7 +82,8 @@ class Doorkeeper:
             raise Refused("unknown_key", "this login has ended")
         key_ends_ms = None if key is None else ends_at_ms(key)
         ends_ms = session.expires_at_ms if key_ends_ms is None else min(session.expires_at_ms, key_ends_ms)
-        caller = _caller(reader, session.account_id, Scope.OPERATOR, SESSION_KEY_ID)
+        scope = Scope.OPERATOR if key is None else key.scope
+        caller = _caller(reader, session.account_id, scope, SESSION_KEY_ID)
         return _known(reader, caller, ends_ms, seq)
 
 

@@ -11,6 +11,8 @@ from earnest.identity.secret import KeyedHash
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.presence import Presences
+from earnest.surfaces.dashboard.look import Place
+from earnest.surfaces.dashboard.served import dashboard_router
 from earnest.surfaces.mcp.door import mount
 from earnest.surfaces.web import (
     pages,
@@ -69,10 +71,12 @@ def create_app(
     readiness: Readiness | None = None,
     gauges: Mapping[str, tuple[str, Callable[[], float]]] | None = None,
     presences: Presences | None = None,
+    place: Place | None = None,
 ) -> FastAPI:
     """The application. `url` is the address by which the world reaches it, without a slash at its end.
 
-    Whoever gives `presences` flushes them.
+    Whoever gives `presences` flushes them, and ends the pages' streams by `app.state.is_stopping`. `place`: where runs,
+    memory and the auditor's log lie, for the pages about them.
     """
     quotas, metrics = quotas or Quotas(), Metrics(gauges)
     home = HomePage(market, presences or Presences(market.desk))
@@ -88,7 +92,9 @@ def create_app(
         _adopt(app, router, API)
     _adopt(app, routes_score.router, "/api")
     served = served_router(app, url=url, terms=market.terms, quotas=quotas)
-    for router in (*ROOT_ROUTERS, documents, pages.router, health_router(readiness or {}, metrics), served):
+    app.state.is_stopping = False
+    dashboard = dashboard_router(place, lambda: app.state.is_stopping)
+    for router in (*ROOT_ROUTERS, documents, pages.router, health_router(readiness or {}, metrics), served, dashboard):
         _adopt(app, router, "")
     refuse_in_problems(app)
     house = House(

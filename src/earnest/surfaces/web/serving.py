@@ -9,10 +9,12 @@ import socket
 from collections.abc import Callable, Iterator
 
 import uvicorn
+from fastapi import FastAPI
 
 from earnest.app.server import Server
 from earnest.app.server_settings import ServerSettings
 from earnest.foundation.errors import Unavailable
+from earnest.surfaces.dashboard.place import place_of
 from earnest.surfaces.web.app import create_app
 from earnest.surfaces.web.limits import Quota, Quotas
 from earnest.surfaces.web.wire import BoundedHttp
@@ -53,6 +55,7 @@ async def serve(server: Server, listener: socket.socket, url: str, begun: Callab
         readiness=server.readiness(),
         gauges=server.gauges(),
         presences=server.presences,
+        place=place_of(server.settings),
     )
     config = uvicorn.Config(
         app,
@@ -68,7 +71,7 @@ async def serve(server: Server, listener: socket.socket, url: str, begun: Callab
         ws="none",
     )
     logging.getLogger("mcp").setLevel(logging.ERROR)
-    serving = _Serving(config, begun)
+    serving = _Serving(app, config, begun)
     gc.collect()
     gc.freeze()  # what was made to begin with stays: no collection need look at it again
     loop = asyncio.get_running_loop()
@@ -90,9 +93,9 @@ def quotas_of(settings: ServerSettings) -> Quotas:
 class _Serving(uvicorn.Server):
     """A server that is stopped by whoever runs it: what is open must be closed before the process ends."""
 
-    def __init__(self, config: uvicorn.Config, begun: Callable[[], None]) -> None:
+    def __init__(self, app: FastAPI, config: uvicorn.Config, begun: Callable[[], None]) -> None:
         super().__init__(config)
-        self._begun = begun
+        self._app, self._begun = app, begun
         config.timeout_notify = LOOKED_AT_EACH_S
         config.callback_notify = self._hang_up_on_the_slow
 
@@ -117,3 +120,4 @@ class _Serving(uvicorn.Server):
         """Take no new request; a second time: do not wait for those under way."""
         self.force_exit = self.should_exit
         self.should_exit = True
+        self._app.state.is_stopping = True

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, Request, async_playwright
 
 from earnest.effects.artifacts.store import ArtifactStore
@@ -57,7 +58,7 @@ def a_market(folder: Path) -> Any:
         )
 
 
-@pytest.fixture(scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
     if not CHROMIUM.is_file() and not IS_REQUIRED:
         pytest.skip(f"there is no Chromium at {CHROMIUM}")
@@ -67,7 +68,7 @@ async def browser() -> AsyncIterator[Browser]:
         await found.close()
 
 
-@pytest.fixture(scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Listening]:
     with a_market(tmp_path_factory.mktemp("town")) as market:
         async with listening(market, GENEROUS) as site:
@@ -75,7 +76,7 @@ async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[List
             site.app.state.is_stopping = True
 
 
-@pytest.fixture(scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def town(served: Listening) -> Town:
     return await fill(served)
 

@@ -15,6 +15,8 @@ from surfaces.web.jobs import fund, job_body
 
 MARKUP = "<script>window.pwned=1</script><img src=x onerror=window.pwned=1>\"'&{{7*7}}"
 WORLD = "汇总报告 ✅ تقرير العقد 🤝 Überprüfung"
+SECRET = "a reply that is zed's alone"
+DAY_MS = 86_400_000
 CONTRACT = f"""# Heartbeat
 
 ## Tasks
@@ -65,11 +67,14 @@ async def fill(site: Site) -> Town:
     asked = {"currency": "USD", "amount_micro": 7_000_000, "reference": MARKUP}
     await ok(await site.ask("POST", "/deposits", key=agents["noor"]["live"], json=asked))
     opened = await ok(await site.ask("POST", "/jobs", key=agents["noor"]["live"], json=job_body(**texts)))
-    await _beat(site, agents["maya_r"], CONTRACT, f"I called her. {MARKUP} {WORLD}")
-    await _beat(site, agents["zed"], CONTRACT, "zed's secret reply")
     path = "/operator/agents/maya_r/contract"
     assert (await site.ask("PUT", path, key=operator, json={"contract": CONTRACT})).status_code == 200
-    await _beat(site, agents["maya_r"], EASIER, "less")
+    for verdict in ("verified", "verified", "not_verified"):
+        await _beat(site, agents["maya_r"], CONTRACT, f"I called her. {MARKUP} {WORLD}")
+        await _decide(site, operator, verdict)
+        await site.clock.advance_ms(DAY_MS)
+    await _beat(site, agents["zed"], CONTRACT, SECRET)
+    await _beat(site, agents["maya_r"], EASIER, f"I called her. {MARKUP} {WORLD}")
     return Town(
         operator=operator,
         auditor=aud["key"],
@@ -111,6 +116,15 @@ async def _worked(site: Site, agents: dict[str, dict[str, Any]], found: int, sel
     await ok(await site.ask("POST", path, key=agents[seller]["live"], json={"items": [item]}))
     await Judging(site.market).drain()
     return claim_id
+
+
+async def _decide(site: Site, operator: str, verdict: str) -> None:
+    """The operator's verdict on all that waits of maya_r."""
+    waiting = await ok(await site.ask("GET", "/operator/agents/maya_r/heartbeats", key=operator))
+    for one in waiting["data"]:
+        for task in one["tasks"]:
+            said = {"task": task["id"], "verdict": verdict, "reason": f"I asked her. {MARKUP}"}
+            await ok(await site.ask("POST", f"/operator/heartbeats/{one['heartbeat_id']}/decide", key=operator, json=said))
 
 
 async def _beat(site: Site, agent: dict[str, Any], contract: str, reply: str) -> None:

@@ -61,8 +61,10 @@ def show_board(look: Look) -> tuple[str, dict[str, Any]]:
 
 
 def show_form(look: Look) -> tuple[str, dict[str, Any]]:
-    """What a job is posted with."""
+    """What a job is posted with. Raises `Refused`: `missing_key`, `scope_forbidden`."""
     look.need_login()
+    if not look.acts:
+        raise Refused("scope_forbidden", "whoever only looks posts no jobs")
     return "job_form.html", {
         "title": "Post a job",
         "categories": sorted(CATEGORIES),

@@ -13,8 +13,11 @@ HEIGHT: Final = 180
 LEFT, RIGHT, TOP, BOTTOM = 44, 8, 10, 22
 COLOURS: Final = ("#0b8a6a", "#c2571a", "#4a6fd4", "#9a4fb0", "#888888")
 """Of the series, in order; each has a contrast of 3:1 or more on white and on near-black."""
+_FONT: Final = 'font-family="system-ui, sans-serif" font-size="11"'
 EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
 TERMINAL_ROWS: Final = 8
+TERMINAL_COLUMNS: Final = 60
+COLUMN_MAX: Final = 5
 LABELS_MAX: Final = 8
 
 
@@ -69,8 +72,8 @@ def svg(chart: Chart) -> str:
     """A picture that needs nothing beside it."""
     low, high = chart.bounds
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'font-family="system-ui, sans-serif" font-size="11"><title>{escape(_told(chart))}</title>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" {_FONT}>',
+        f"<title>{escape(_told(chart))}</title>",
     ]
     for value in _ticks(low, high):
         y = _y(value, low, high)
@@ -101,10 +104,11 @@ def terminal(chart: Chart, rows: int = TERMINAL_ROWS) -> list[str]:
 
 
 def _band(values: Sequence[float | None], low: float, high: float, rows: int) -> list[str]:
-    span, found = high - low, []
+    span, found = high - low, list[str]()
+    width = max(1, min(COLUMN_MAX, TERMINAL_COLUMNS // max(1, len(values)) - 1))
     for row in range(rows - 1, -1, -1):
         bottom, size = low + span * row / rows, span / rows
-        cells = "".join(_cell(value, bottom, size) for value in values)
+        cells = "".join(_cell(value, bottom, size) * width + " " * (width > 1) for value in values)
         mark = number(high) if row == rows - 1 else number(low) if row == 0 else ""
         found.append(f"{mark:>8} │{cells.rstrip()}")
     return found
@@ -120,7 +124,9 @@ def _cell(value: float | None, bottom: float, size: float) -> str:
 
 
 def _told(chart: Chart) -> str:
-    lasts = (f"{one.name} {number(one.values[-1])}" for one in chart.series if one.values and one.values[-1] is not None)
+    lasts = (
+        f"{one.name} {number(one.values[-1])}" for one in chart.series if one.values and one.values[-1] is not None
+    )
     return f"{chart.title}; at last: {', '.join(lasts)}" if not chart.is_empty else chart.title
 
 

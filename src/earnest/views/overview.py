@@ -28,7 +28,8 @@ _DAYS: Final = Rows(Day, "score_days")
 _PRESENCES: Final = Rows(Presence, "presences", "account_id")
 
 _HELD: Final = (
-    "SELECT currency, sum(amount_micro), count(*) FROM jobs WHERE state IN ('open', 'taken') GROUP BY currency"
+    "SELECT currency, sum(amount_micro), count(*) FROM jobs INDEXED BY jobs_best_first "
+    "WHERE state IN ('open', 'taken') GROUP BY currency"
 )
 _EARNED: Final = (
     "SELECT currency, sum(credits_posted) FROM ledger_accounts WHERE id >= 'act_' AND id < 'act`' "
@@ -54,7 +55,7 @@ class AgentView:
     @property
     def stuck(self) -> list[str]:
         """What no heartbeat settles, in words."""
-        return [str(one["text"]) for one in self.home.body["human_attention"]]  # type: ignore[index, union-attr, call-overload, misc]
+        return [str(one["text"]) for one in self.home.body["human_attention"]]  # type: ignore[index, union-attr, call-overload]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from .town import Town, fill
 
 CHROMIUM = Path(os.environ.get("EARNEST_TEST_CHROMIUM", "/usr/bin/chromium"))
 IS_REQUIRED = "EARNEST_TEST_CHROMIUM" in os.environ
+IS_THERE = CHROMIUM.is_file()
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -60,7 +61,7 @@ def a_market(folder: Path) -> Any:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
-    if not CHROMIUM.is_file() and not IS_REQUIRED:
+    if not IS_THERE and not IS_REQUIRED:
         pytest.skip(f"there is no Chromium at {CHROMIUM}")
     async with async_playwright() as playwright:
         found = await playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
@@ -116,5 +117,7 @@ def _listen(context: BrowserContext, url: str, wrong: list[str]) -> None:
             wrong.append(f"asked {request.url}")
 
     context.on("request", asked)
-    context.on("console", lambda said: wrong.append(f"console: {said.text}") if said.type in {"error", "warning"} else None)
+    context.on(
+        "console", lambda said: wrong.append(f"console: {said.text}") if said.type in {"error", "warning"} else None
+    )
     context.on("weberror", lambda error: wrong.append(f"error: {error.error}"))

@@ -4,6 +4,7 @@ import asyncio
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from playwright.async_api import async_playwright
 
@@ -32,7 +33,8 @@ async def take(folder: Path) -> None:
                 "public": "/",
             }
             browser = await playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-            for scheme, width in (("light", 1280), ("dark", 1280), ("light", 360)):
+            shapes: tuple[tuple[Literal["light", "dark"], int], ...] = (("light", 1280), ("dark", 1280), ("light", 360))
+            for scheme, width in shapes:
                 context = await browser.new_context(
                     base_url=site.url, color_scheme=scheme, viewport={"width": width, "height": 800}
                 )

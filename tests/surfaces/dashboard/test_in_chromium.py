@@ -57,9 +57,7 @@ async def test_texts_of_agents_are_shown_as_they_were_written(opened: Opened, to
         assert await page.evaluate("window.pwned") is None
 
 
-async def test_a_stranger_signs_in_goes_on_and_signs_out(
-    opened: Opened, served: Listening, town: Town
-) -> None:
+async def test_a_stranger_signs_in_goes_on_and_signs_out(opened: Opened, served: Listening, town: Town) -> None:
     async with opened(allowed=(REFUSED,)) as page:
         await page.goto(f"/claims/{town.verified}")
         await page.get_by_label("Key").fill("ern_op_wrong")

@@ -18,7 +18,8 @@ from surfaces.web.listening import Listening, listening
 from .conftest import a_market
 from .town import MARKUP, SECRET, Town
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = pytest.mark.slow
+served_once = pytest.mark.asyncio(loop_scope="session")
 VENDORED = (Path(files.__file__).parent / "vendored", Path(__file__).parent / "vendored")
 FIRST_LOAD_BYTES_MAX = 150_000
 FOR_ALL_SEEING = {"/runs", "/memory", "/runs/{run_id}"}
@@ -50,6 +51,7 @@ async def client_of(site: Listening, key: str = "") -> AsyncIterator[httpx2.Asyn
         yield client
 
 
+@served_once
 @pytest.mark.parametrize("who", ["operator", "auditor"])
 async def test_those_who_see_all_have_every_page_and_markup_stays_text(served: Listening, town: Town, who: str) -> None:
     async with client_of(served, getattr(town, who)) as client:
@@ -63,10 +65,19 @@ async def test_those_who_see_all_have_every_page_and_markup_stays_text(served: L
             assert "unsafe" not in answer.headers["content-security-policy"]
 
 
+@served_once
 @pytest.mark.parametrize("who", ["maya_r", "noor", "bruno"])
 async def test_an_agent_has_every_page_about_itself(served: Listening, town: Town, who: str) -> None:
     async with client_of(served, town.agents[who]["live"]) as client:
-        for address in ("/", "/jobs", "/jobs/new", f"/jobs/{town.open_job}", f"/agents/{who}", "/ledger", "/agents/zed"):
+        for address in (
+            "/",
+            "/jobs",
+            "/jobs/new",
+            f"/jobs/{town.open_job}",
+            f"/agents/{who}",
+            "/ledger",
+            "/agents/zed",
+        ):
             answer = await client.get(address)
             assert answer.status_code == 200, (address, answer.text[:2_000])
         for role in ("seller", "buyer"):
@@ -74,6 +85,7 @@ async def test_an_agent_has_every_page_about_itself(served: Listening, town: Tow
                 assert (await client.get(f"/claims/{one['claim_id']}")).status_code == 200
 
 
+@served_once
 async def test_an_auditor_is_given_no_form_and_is_refused(served: Listening, town: Town) -> None:
     async with client_of(served, town.auditor) as client:
         for address in addresses(town).values():
@@ -83,6 +95,7 @@ async def test_an_auditor_is_given_no_form_and_is_refused(served: Listening, tow
         assert (await client.post(path, json=said, headers={"Origin": served.url})).status_code == 403
 
 
+@served_once
 async def test_a_stranger_sees_what_is_public_and_is_asked_who_they_are(served: Listening, town: Town) -> None:
     async with client_of(served) as client:
         public = {"/", "/jobs", "/jobs/{job_id}", "/agents", "/agents/{handle}", "/ledger", "/audit"}
@@ -99,24 +112,28 @@ async def test_a_stranger_sees_what_is_public_and_is_asked_who_they_are(served: 
         assert (await client.get("/live")).status_code == 401
 
 
+@served_once
 async def test_an_owner_sees_nothing_of_another_owners(served: Listening, town: Town) -> None:
     """Zed has a heartbeat, a key, a wallet; Maya has claims, a dispute, evidence. Neither sees the other's."""
-    async with client_of(served, town.agents["maya_r"]["live"]) as maya:
-        async with client_of(served, town.agents["zed"]["live"]) as zed:
-            for address in ("/", "/agents/zed", "/agents", "/ledger", "/audit", "/jobs?state=all"):
-                theirs = (await maya.get(address)).text
-                assert SECRET not in theirs
-                assert town.agents["zed"]["live"][:12] not in theirs
-            assert "zed@example.org" not in (await maya.get("/agents/zed")).text
-            for path in ("/claims/{claim_id}", "/claims/{claim_id}/evidence/{revision}/{number}"):
-                assert (await zed.get(addresses(town)[path])).status_code == 403
-            assert (await zed.get(f"/disputes/{town.dispute}")).status_code == 404
-            assert (await zed.get("/charts/score/maya_r.svg")).status_code == 404
-            assert (await zed.get("/charts/score/zed.svg")).status_code == 200
-            for path in FOR_ALL_SEEING:
-                assert (await zed.get(addresses(town)[path])).status_code == 403
+    async with (
+        client_of(served, town.agents["maya_r"]["live"]) as maya,
+        client_of(served, town.agents["zed"]["live"]) as zed,
+    ):
+        for address in ("/", "/agents/zed", "/agents", "/ledger", "/audit", "/jobs?state=all"):
+            theirs = (await maya.get(address)).text
+            assert SECRET not in theirs
+            assert town.agents["zed"]["live"][:12] not in theirs
+        assert "zed@example.org" not in (await maya.get("/agents/zed")).text
+        for path in ("/claims/{claim_id}", "/claims/{claim_id}/evidence/{revision}/{number}"):
+            assert (await zed.get(addresses(town)[path])).status_code == 403
+        assert (await zed.get(f"/disputes/{town.dispute}")).status_code == 404
+        assert (await zed.get("/charts/score/maya_r.svg")).status_code == 404
+        assert (await zed.get("/charts/score/zed.svg")).status_code == 200
+        for path in FOR_ALL_SEEING:
+            assert (await zed.get(addresses(town)[path])).status_code == 403
 
 
+@served_once
 async def test_a_login_does_what_its_key_may_and_no_more(served: Listening, town: Town) -> None:
     async with client_of(served, town.agents["noor"]["hb"]) as client:
         posted = await client.post(
@@ -126,6 +143,7 @@ async def test_a_login_does_what_its_key_may_and_no_more(served: Listening, town
         assert (await client.get("/api/v1/agents/me")).json()["key"]["scope"] == "hb"
 
 
+@served_once
 async def test_a_login_goes_on_to_a_page_of_ours_only_and_comes_from_one(served: Listening, town: Town) -> None:
     async with client_of(served) as client:
         for onward, led in (("//evil.example", "/"), ("https://evil.example", "/"), ("/jobs?a=b", "/jobs?a=b")):
@@ -139,6 +157,7 @@ async def test_a_login_goes_on_to_a_page_of_ours_only_and_comes_from_one(served:
             assert "set-cookie" not in wrong.headers
 
 
+@served_once
 async def test_the_first_load_is_small(served: Listening, town: Town) -> None:
     async with client_of(served, town.operator) as client:
         page = await client.get("/")
@@ -150,6 +169,7 @@ async def test_the_first_load_is_small(served: Listening, town: Town) -> None:
         assert sum(sizes) <= FIRST_LOAD_BYTES_MAX, sizes
 
 
+@served_once
 async def test_charts_are_there_as_pictures_and_tables(served: Listening, town: Town) -> None:
     async with client_of(served, town.operator) as client:
         table = (await client.get("/charts/score/maya_r.csv")).text.splitlines()
@@ -161,6 +181,7 @@ async def test_charts_are_there_as_pictures_and_tables(served: Listening, town: 
         assert (await client.get("/charts/score/maya_r.pdf")).status_code == 404
 
 
+@served_once
 async def test_an_empty_platform_has_every_page(tmp_path: Path) -> None:
     with a_market(tmp_path) as market:
         async with listening(market, GENEROUS) as site:
@@ -171,7 +192,7 @@ async def test_an_empty_platform_has_every_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", VENDORED, ids=lambda folder: folder.parent.name + folder.parts[-3])
-async def test_what_is_kept_of_others_is_what_they_published(folder: Path) -> None:
+def test_what_is_kept_of_others_is_what_they_published(folder: Path) -> None:
     kept = json.loads((folder / "vendored.json").read_text())
     for one in kept:
         assert hashlib.sha256((folder / one["file"]).read_bytes()).hexdigest() == one["sha256"], one["file"]

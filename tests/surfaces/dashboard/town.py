@@ -60,7 +60,9 @@ async def fill(site: Site) -> Town:
     texts = {"title": f"Add up {WORLD}", "text": f"Write answer.json with the sum. {MARKUP}"}
     verified = await _worked(site, agents, 42, title=f"Sum {MARKUP}"[:100])
     disputed = await _worked(site, agents, 41, **texts, acceptance="buyer")
-    waiting = await _worked(site, agents, 42, "bruno", title=f"Judge me {MARKUP}", acceptance="human", criteria=_by_a_person())
+    waiting = await _worked(
+        site, agents, 42, "bruno", title=f"Judge me {MARKUP}", acceptance="human", criteria=_by_a_person()
+    )
     plea = {"reason": f"It is 42 where I come from. {WORLD} {MARKUP}", "criteria": ["C1"]}
     await fund(site, operator, agents["maya_r"]["live"], 20_000_000)
     case = await ok(await site.ask("POST", f"/claims/{disputed}/disputes", key=agents["maya_r"]["live"], json=plea))
@@ -105,7 +107,9 @@ async def _agent(site: Site, handle: str, operator: str) -> dict[str, Any]:
     return agent
 
 
-async def _worked(site: Site, agents: dict[str, dict[str, Any]], found: int, seller: str = "maya_r", **changes: Any) -> str:
+async def _worked(
+    site: Site, agents: dict[str, dict[str, Any]], found: int, seller: str = "maya_r", **changes: Any
+) -> str:
     """A job of noor's that `seller` has done."""
     job = await ok(await site.ask("POST", "/jobs", key=agents["noor"]["live"], json=job_body(**changes)))
     path = f"/jobs/{job['job_id']}/claim"
@@ -124,7 +128,9 @@ async def _decide(site: Site, operator: str, verdict: str) -> None:
     for one in waiting["data"]:
         for task in one["tasks"]:
             said = {"task": task["id"], "verdict": verdict, "reason": f"I asked her. {MARKUP}"}
-            await ok(await site.ask("POST", f"/operator/heartbeats/{one['heartbeat_id']}/decide", key=operator, json=said))
+            await ok(
+                await site.ask("POST", f"/operator/heartbeats/{one['heartbeat_id']}/decide", key=operator, json=said)
+            )
 
 
 async def _beat(site: Site, agent: dict[str, Any], contract: str, reply: str) -> None:

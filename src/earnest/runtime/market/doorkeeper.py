@@ -46,7 +46,10 @@ class Doorkeeper:
         return self._caller(self.hashing.digest(KEY_PURPOSE, text), now_ms, self._read_key)
 
     def by_session(self, cookie: str, now_ms: int) -> Caller:
-        """Who has logged in, with the scope of the key that opened the login. Raises `Refused`: `unknown_key`, `expired_key`."""
+        """Who has logged in, with the scope of the key that opened the login.
+
+        Raises `Refused`: `unknown_key`, `expired_key`.
+        """
         return self._caller(self.hashing.digest(SESSION_PURPOSE, cookie), now_ms, self._read_session)
 
     def _caller(self, digest: str, now_ms: int, look: Callable[[Reader, str, int], _Known]) -> Caller:

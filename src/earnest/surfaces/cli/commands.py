@@ -25,6 +25,8 @@ COMMANDS: Final = {
     "recompute": "simulate",
     "doctor": "doctor",
     "wallet": "wallet",
+    "score": "score",
+    "dashboard": "dashboard",
 }
 """Each command's file; the function bears its name."""
 GROUPS: Final = ("audit", "memory", "review", "journal", "keys", "heartbeat", "jobs")

@@ -2,13 +2,13 @@
 
 from datetime import UTC, datetime
 
-from earnest.engine.messages import PlanDirective
 from earnest.foundation.errors import Refused
 from earnest.surfaces.charts import Chart, Series
 from earnest.surfaces.dashboard.look import Look
+from earnest.surfaces.loss import loss_chart
 from earnest.views.agents_public import find_agent
 from earnest.views.overview import score_days, verdicts_by_hour
-from earnest.views.runs import RunView, show_run
+from earnest.views.runs import show_run
 
 
 def score_chart(look: Look, account_id: str, handle: str) -> Chart:
@@ -36,31 +36,6 @@ def verdict_chart(look: Look) -> Chart:
     )
 
 
-def loss_chart(run: RunView) -> Chart:
-    """D, P, Ω, L and the gradient over the rounds of a run, as its directives and its end say."""
-    measured = [
-        (f"{one.round} {one.directive}", one.loss, one.gradient)
-        for each in run.rounds
-        for one in each.messages
-        if isinstance(one, PlanDirective)
-    ]
-    result = run.line.result
-    if result is not None and result.loss is not None:
-        measured.append((f"{result.round} {result.directive}", result.loss, result.gradient))
-    series = {
-        "D distance": [loss.distance for _, loss, _ in measured],
-        "P implausibility": [loss.implausibility for _, loss, _ in measured],
-        "Ω cost": [loss.resource for _, loss, _ in measured],
-        "L loss": [loss.total for _, loss, _ in measured],
-        "∇ gradient": [gradient for _, _, gradient in measured],
-    }
-    return Chart(
-        title="Loss over the rounds, with what the solver decided",
-        labels=tuple(label for label, _, _ in measured),
-        series=tuple(Series(name=name, values=tuple(values)) for name, values in series.items()),
-    )
-
-
 def chart_named(look: Look, name: str, subject: str) -> Chart:
     """A chart by its address. Raises `Refused`: `not_found`, and what keeps its page from who looks."""
     if name == "score":
@@ -75,4 +50,3 @@ def chart_named(look: Look, name: str, subject: str) -> Chart:
     if name == "loss":
         return loss_chart(show_run(look.reader, subject))
     raise Refused("not_found", f"there is no chart {name[:80]!r}")
-

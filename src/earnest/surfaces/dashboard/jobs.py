@@ -137,9 +137,7 @@ def show_dispute_page(look: Look) -> tuple[str, dict[str, Any]]:
 
 
 def _claim(look: Look, claim_id: str) -> JsonObject:
-    return show_claim(
-        look.reader, claim_id, look.my_id, sees_all=look.sees_all, sees_measured=look.is_operator
-    )
+    return show_claim(look.reader, claim_id, look.my_id, sees_all=look.sees_all, sees_measured=look.is_operator)
 
 
 def _newest_claim(look: Look, job_id: str) -> str | None:

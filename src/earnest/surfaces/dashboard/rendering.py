@@ -63,7 +63,7 @@ def money(amount_micro: int, currency: str) -> str:
     """`$ 12.50`: micro-units in the currency's own, two places at least."""
     whole, part = divmod(abs(amount_micro), MICRO)
     places = f"{part:06d}".rstrip("0").ljust(2, "0")
-    sign = "−" if amount_micro < 0 else ""
+    sign = "\N{MINUS SIGN}" if amount_micro < 0 else ""
     return f"{sign}{SIGNS.get(currency, currency)} {whole:,}.{places}"
 
 

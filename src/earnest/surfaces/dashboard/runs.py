@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from earnest.engine.messages import CorrectionSignal, PlanDirective, PlanReady, SubTaskOutcome, ToolCalled
 from earnest.foundation.errors import EarnestError, Refused
-from earnest.surfaces.dashboard.charts import loss_chart
 from earnest.surfaces.dashboard.look import Look
+from earnest.surfaces.loss import loss_chart
 from earnest.views.runs import RoundView, RunView, list_runs, show_run
 
 RUNS_MAX: Final = 200
@@ -55,7 +55,9 @@ def _round(one: RoundView) -> dict[str, Any]:
                 ],
             }
         )
-    said = [one for one in one.messages if not isinstance(one, PlanReady | ToolCalled | CorrectionSignal | SubTaskOutcome)]
+    said = [
+        one for one in one.messages if not isinstance(one, PlanReady | ToolCalled | CorrectionSignal | SubTaskOutcome)
+    ]
     return {
         "number": one.number,
         "plan": plan,

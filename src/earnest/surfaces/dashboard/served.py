@@ -138,7 +138,10 @@ def _by_key(call: Call, key: str) -> Call:
 
 
 async def _fields(request: Request) -> tuple[str, str]:
-    """The key, and the page to go on to: one of ours. Raises `Refused`: `unsupported_media`, `validation`, `cross_site`."""
+    """The key, and the page to go on to: one of ours.
+
+    Raises `Refused`: `cross_site`, `unsupported_media`, `validation`.
+    """
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         raise Refused("cross_site", "a login is sent from a page of the platform")
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()

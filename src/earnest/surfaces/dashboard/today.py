@@ -12,7 +12,7 @@ from earnest.views.disputes import list_disputes
 from earnest.views.log import newest_checkpoint
 from earnest.views.reviews import list_reviews
 from earnest.views.runs import list_runs
-from earnest.views.wallet import show_queue, solvency
+from earnest.views.wallet import show_queue
 
 SHOWN_MAX = overview.WAITING_SHOWN_MAX
 LEADERS_MAX = 20
@@ -38,7 +38,6 @@ def show_today(look: Look) -> tuple[str, dict[str, Any]]:
         "verdicts": verdict_chart(look),
         "scores": [score_chart(look, one.account.id, one.account.handle) for one in leaders[:1] if one.duty],
         "runs": list_runs(reader, RUNS_MAX),
-        "is_solvent": solvency(reader, look.now_ms)["solvent"],
         "names": _names(look, waiting),
     }
 
@@ -50,9 +49,7 @@ def _waiting(look: Look) -> dict[str, Any]:
     return {
         "claims": waiting_claims(reader, "", SHOWN_MAX),
         "heartbeats": overview.heartbeats_to_decide(reader),
-        "disputes": list_disputes(
-            reader, look.my_id, sees_all=True, waiting=True, after="", limit=SHOWN_MAX
-        ),
+        "disputes": list_disputes(reader, look.my_id, sees_all=True, waiting=True, after="", limit=SHOWN_MAX),
         "contracts": overview.offered_contracts(reader),
         "deposits": money["deposits"],
         "payouts": money["payouts"],
@@ -90,5 +87,4 @@ def _public(look: Look) -> tuple[str, dict[str, Any]]:
         "title": "Who keeps their word",
         "agents": found,
         "checkpoint": newest_checkpoint(look.reader),
-        "is_solvent": solvency(look.reader, look.now_ms)["solvent"],
     }

@@ -1,6 +1,5 @@
 """The same pages over a local data directory, read-only and without a platform, for whoever has their address."""
 
-import asyncio
 import hmac
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -29,7 +28,7 @@ from earnest.surfaces.dashboard.rendering import HEADERS
 from earnest.surfaces.web.sessions import is_loopback
 
 COOKIE: Final = "earnest_local"
-LOOK_S: Final = 0.5
+LOOK_MS: Final = 500
 STOP_S: Final = 1
 
 
@@ -54,7 +53,9 @@ def local_app(books: ReadPool, settings: Settings, clock: Clock, secret: str) ->
     site = Site(look=look, read=lambda _: books.read)
 
     async def live(_: Request) -> Response:
-        return StreamingResponse(_changes(books), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        return StreamingResponse(
+            _changes(books, clock), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+        )
 
     routes = [
         *(Route(path, site.page(show)) for path, show in PAGES.items()),
@@ -117,11 +118,11 @@ def _cookie(headers: Headers) -> str:
     return "" if found is None else found.value
 
 
-async def _changes(books: ReadPool) -> AsyncIterator[bytes]:
+async def _changes(books: ReadPool, clock: Clock) -> AsyncIterator[bytes]:
     last = _newest(books)
     yield b"retry: 1000\n\n"
     while True:
-        await asyncio.sleep(LOOK_S)
+        await clock.sleep_ms(LOOK_MS)
         newest = _newest(books)
         if newest != last:
             last = newest

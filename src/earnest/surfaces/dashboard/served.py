@@ -1,6 +1,5 @@
 """The dashboard of a served platform: its pages, the live stream and the login, over the calls of the API."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import Final
@@ -10,6 +9,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
+from earnest.effects.clock import SystemClock
 from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.touches import touched
 from earnest.foundation.errors import Refused
@@ -24,12 +24,14 @@ from earnest.surfaces.web.models_jobs import PostJob
 from earnest.surfaces.web.problems import STATUS
 from earnest.surfaces.web.sessions import SESSION_COOKIE, put_cookie
 
-LOOK_S: Final = 0.5
+LOOK_MS: Final = 500
 """How often a stream looks whether something has changed."""
-QUIET_S: Final = 1.0
+QUIET_MS: Final = 1_000
 """The least time between two messages of a stream: pages are read anew for each."""
-STREAM_S: Final = 60.0
-"""A stream ends then, and the browser opens another: whoever may no longer look does not look on."""
+STREAM_LOOKS_MAX: Final = 120
+"""A stream ends after so many looks, and the browser opens another: whoever may no longer look does not look on."""
+_WIRE: Final = SystemClock()
+"""What paces a stream: the world's clock, whatever time the platform is at."""
 FIELD_CHARACTERS_MAX: Final = 500
 
 
@@ -171,16 +173,17 @@ def _live(is_stopping: Callable[[], bool]) -> Callable[[Request], Awaitable[Resp
 
 
 async def _changes(request: Request, call: Call, is_stopping: Callable[[], bool]) -> AsyncIterator[bytes]:
-    loop = asyncio.get_running_loop()
-    end_s, last = loop.time() + STREAM_S, _state(call)
+    last = _state(call)
     yield b"retry: 1000\n\n"
-    while loop.time() < end_s and not is_stopping() and not await request.is_disconnected():
-        await asyncio.sleep(LOOK_S)
+    for _ in range(STREAM_LOOKS_MAX):
+        if is_stopping() or await request.is_disconnected():
+            return
+        await _WIRE.sleep_ms(LOOK_MS)
         state = _state(call)
         if state != last:
             last = state
             yield b"event: changed\ndata: \n\n"
-            await asyncio.sleep(QUIET_S - LOOK_S)
+            await _WIRE.sleep_ms(QUIET_MS - LOOK_MS)
 
 
 def _state(call: Call) -> int:

@@ -147,7 +147,7 @@ function draw(root) {
     new uPlot({
       width: plot.clientWidth || 320, height: 190, cursor: { drag: { x: false, y: false } },
       scales: { x: { time: false, range: (_, low, high) => [low - 0.6, high + 0.6] }, y: { range: (_, low, high) => { const [a, b] = [Math.min(0, low), Math.max(0, high)]; const room = (b - a || 1) * 0.06; return [a && a - room, b + room]; } } },
-      axes: [{ ...axis, values: named, incrs: [1, 2, 5, 10], grid: { show: false } }, { ...axis, size: 44 }],
+      axes: [{ ...axis, values: named, incrs: [1, 2, 5, 10], space: 12 + 7 * Math.max(...labels.map((label) => label.length)), grid: { show: false } }, { ...axis, size: 44 }],
       series: [{ value: (_, at) => (at == null ? "" : labels[at]), label: "at" }, ...series.map((one, place) => ({
         label: one.name, stroke: colours[place], width: 2, points: { show: labels.length < 3 || (!one.steps && !(bars && place === 0)), size: 6 }, dash: one.steps ? [5, 3] : undefined,
         ...(bars && place === 0 ? { paths: uPlot.paths.bars({ size: [0.7, 40] }), fill: colours[0] } : one.steps ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}),

@@ -1,28 +1,23 @@
 """The dashboard of a served platform: its pages, the live stream and the login, over the calls of the API."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 from typing import Final
-from urllib.parse import parse_qs
 
 from fastapi import APIRouter
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from earnest.effects.clock import SystemClock
+from earnest.effects.mail.api import Mailer
 from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.touches import touched
-from earnest.foundation.errors import Refused
-from earnest.runtime.market import operating
 from earnest.runtime.market.posting import prepare_posting
 from earnest.surfaces.dashboard.files import send_file
+from earnest.surfaces.dashboard.logins import Logins, Owners, log_out
 from earnest.surfaces.dashboard.look import Look, Place
 from earnest.surfaces.dashboard.pages import EXPORTS, PAGES, Reading, Site
-from earnest.surfaces.dashboard.rendering import HEADERS, rendered_page
 from earnest.surfaces.web.calls import Call, MyCall, called, rendered
 from earnest.surfaces.web.models_jobs import PostJob
-from earnest.surfaces.web.problems import STATUS
-from earnest.surfaces.web.sessions import SESSION_COOKIE, put_cookie
 
 LOOK_MS: Final = 500
 """How often a stream looks whether something has changed."""
@@ -35,8 +30,8 @@ _WIRE: Final = SystemClock()
 FIELD_CHARACTERS_MAX: Final = 500
 
 
-def dashboard_router(place: Place | None, is_stopping: Callable[[], bool]) -> APIRouter:
-    """The routes, all outside the API. `is_stopping`: streams are to end."""
+def dashboard_router(place: Place | None, mailer: Mailer | None, is_stopping: Callable[[], bool]) -> APIRouter:
+    """The routes, all outside the API. `mailer` takes owners' links to them; `is_stopping`: streams are to end."""
     router = APIRouter(include_in_schema=False)
     site = Site(look=lambda request, reader: _look(request, reader, place), read=_reading)
     for path, show in PAGES.items():
@@ -46,8 +41,14 @@ def dashboard_router(place: Place | None, is_stopping: Callable[[], bool]) -> AP
     router.add_api_route("/assets/{digest}/{name}", send_file, methods=["GET"], response_model=None)
     router.add_api_route("/live", _live(is_stopping), methods=["GET"], response_model=None)
     router.add_api_route("/jobs/lint", lint, methods=["POST"], response_model=None)
-    router.add_api_route("/login", _login_page(site), methods=["GET"], response_model=None)
-    router.add_api_route("/login", _log_in(site), methods=["POST"], response_model=None)
+    owners = Owners(site, mailer)
+    router.add_api_route("/owner", owners.show_form, methods=["GET"], response_model=None)
+    router.add_api_route("/owner", owners.send_links, methods=["POST"], response_model=None)
+    router.add_api_route("/owner/{link}", owners.show_link, methods=["GET"], response_model=None)
+    router.add_api_route("/owner/{link}", owners.use_link, methods=["POST"], response_model=None)
+    logins = Logins(site)
+    router.add_api_route("/login", logins.show_form, methods=["GET"], response_model=None)
+    router.add_api_route("/login", logins.log_in, methods=["POST"], response_model=None)
     router.add_api_route("/logout", log_out, methods=["POST"], response_model=None)
     return router
 
@@ -56,18 +57,6 @@ async def lint(job: PostJob, call: MyCall) -> Response:
     """Say what is wrong with a job that is not posted yet; nothing is kept. Raises as posting it does."""
     await prepare_posting(call.market, call.me, job.value())
     return rendered({"ok": True})
-
-
-async def log_out(request: Request) -> Response:
-    """End this browser's login."""
-    call = called(request.scope)
-    response = RedirectResponse("/", 303)
-    if call.session:
-        await call.market.desk.perform(
-            call.me, lambda entry: operating.log_out(entry, call.hashing, cookie=call.session)
-        )
-    response.delete_cookie(SESSION_COOKIE, httponly=True, samesite="strict")
-    return response
 
 
 def _plain(answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
@@ -95,67 +84,6 @@ def _look(request: Request, reader: Reader, place: Place | None) -> Look:
 
 def _reading(request: Request) -> Reading:
     return called(request.scope).market.desk.database.read
-
-
-def _login_page(site: Site) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:
-        return await _asked(site, request, "", 200)
-
-    return endpoint
-
-
-def _log_in(site: Site) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:
-        call = called(request.scope)
-        try:
-            key, onward = await _fields(request)
-            call = _by_key(call, key)
-            answer = await call.market.desk.perform(call.me, lambda entry: operating.log_in(entry, call.hashing))
-        except Refused as refused:
-            return await _asked(site, request, str(refused), STATUS[refused.code])
-        response = RedirectResponse(onward, 303, HEADERS)
-        put_cookie(call, response, str(answer.body[operating.SESSION]))
-        return response
-
-    return endpoint
-
-
-async def _asked(site: Site, request: Request, told: str, status: int) -> Response:
-    def rendered(reader: Reader) -> Response:
-        look = site.look(request, reader)
-        onward = request.query_params.get("next", "/")
-        return HTMLResponse(
-            rendered_page("login.html", look, title="Sign in", told=told, onward=onward), status, HEADERS
-        )
-
-    return await _reading(request)(rendered)
-
-
-def _by_key(call: Call, key: str) -> Call:
-    """The same call by whoever's key this is. Raises `Refused`: `unknown_key`, `expired_key`, `missing_key`."""
-    if not key:
-        raise Refused("missing_key", "a key is needed")
-    caller = call.doorkeeper.by_key(key, call.market.desk.now_ms())
-    return replace(call, caller=caller, session="", wrong_key=None)
-
-
-async def _fields(request: Request) -> tuple[str, str]:
-    """The key, and the page to go on to: one of ours.
-
-    Raises `Refused`: `cross_site`, `unsupported_media`, `validation`.
-    """
-    if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
-        raise Refused("cross_site", "a login is sent from a page of the platform")
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/x-www-form-urlencoded":
-        raise Refused("unsupported_media", "this takes a form")
-    try:
-        given = parse_qs((await request.body()).decode(), max_num_fields=5)
-    except ValueError:
-        raise Refused("validation", "this is no form of ours") from None
-    key, onward = (given.get(name, [""])[0].strip()[:FIELD_CHARACTERS_MAX] for name in ("key", "next"))
-    is_ours = onward.startswith("/") and not onward.startswith(("//", "/\\"))
-    return key, onward if is_ours else "/"
 
 
 def _live(is_stopping: Callable[[], bool]) -> Callable[[Request], Awaitable[Response]]:

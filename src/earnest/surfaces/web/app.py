@@ -7,6 +7,7 @@ from typing import Final
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
+from earnest.effects.mail.api import Mailer
 from earnest.identity.secret import KeyedHash
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
@@ -72,11 +73,12 @@ def create_app(
     gauges: Mapping[str, tuple[str, Callable[[], float]]] | None = None,
     presences: Presences | None = None,
     place: Place | None = None,
+    mailer: Mailer | None = None,
 ) -> FastAPI:
     """The application. `url` is the address by which the world reaches it, without a slash at its end.
 
     Whoever gives `presences` flushes them, and ends the pages' streams by `app.state.is_stopping`. `place`: where runs,
-    memory and the auditor's log lie, for the pages about them.
+    memory and the auditor's log lie, for the pages about them; `mailer`: what takes owners' links to them.
     """
     quotas, metrics = quotas or Quotas(), Metrics(gauges)
     home = HomePage(market, presences or Presences(market.desk))
@@ -93,7 +95,7 @@ def create_app(
     _adopt(app, routes_score.router, "/api")
     served = served_router(app, url=url, terms=market.terms, quotas=quotas)
     app.state.is_stopping = False
-    dashboard = dashboard_router(place, lambda: app.state.is_stopping)
+    dashboard = dashboard_router(place, mailer, lambda: app.state.is_stopping)
     for router in (*ROOT_ROUTERS, documents, pages.router, health_router(readiness or {}, metrics), served, dashboard):
         _adopt(app, router, "")
     refuse_in_problems(app)

@@ -56,6 +56,7 @@ async def serve(server: Server, listener: socket.socket, url: str, begun: Callab
         gauges=server.gauges(),
         presences=server.presences,
         place=place_of(server.settings),
+        mailer=server.mailer,
     )
     config = uvicorn.Config(
         app,

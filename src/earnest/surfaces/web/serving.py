@@ -72,7 +72,7 @@ async def serve(server: Server, listener: socket.socket, url: str, begun: Callab
         ws="none",
     )
     logging.getLogger("mcp").setLevel(logging.ERROR)
-    serving = _Serving(app, config, begun)
+    serving = _Serving(config, begun)
     gc.collect()
     gc.freeze()  # what was made to begin with stays: no collection need look at it again
     loop = asyncio.get_running_loop()
@@ -94,9 +94,9 @@ def quotas_of(settings: ServerSettings) -> Quotas:
 class _Serving(uvicorn.Server):
     """A server that is stopped by whoever runs it: what is open must be closed before the process ends."""
 
-    def __init__(self, app: FastAPI, config: uvicorn.Config, begun: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, begun: Callable[[], None]) -> None:
         super().__init__(config)
-        self._app, self._begun = app, begun
+        self._begun = begun
         config.timeout_notify = LOOKED_AT_EACH_S
         config.callback_notify = self._hang_up_on_the_slow
 
@@ -121,4 +121,5 @@ class _Serving(uvicorn.Server):
         """Take no new request; a second time: do not wait for those under way."""
         self.force_exit = self.should_exit
         self.should_exit = True
-        self._app.state.is_stopping = True
+        if isinstance(self.config.app, FastAPI):
+            self.config.app.state.is_stopping = True  # what streams ends

@@ -1,6 +1,5 @@
 """The books: money and whether it adds up, what the auditor saw, what is remembered."""
 
-from contextlib import closing
 from threading import Lock
 from typing import Any, Final
 
@@ -9,8 +8,7 @@ from earnest.audit.snapshot import read_report
 from earnest.audit.tail import newest_lines, summary
 from earnest.foundation.errors import EarnestError, Refused
 from earnest.memory.megram import Tag
-from earnest.memory.service import MemoryReader, open_memory_reader
-from earnest.surfaces.dashboard.look import Look, Visitor
+from earnest.surfaces.dashboard.look import Look, Remembered, Visitor
 from earnest.views import overview
 from earnest.views.entries import list_entries
 from earnest.views.log import newest_checkpoint
@@ -64,13 +62,13 @@ def show_memory(look: Look) -> tuple[str, dict[str, Any]]:
     if look.place is None:
         return "memory.html", nothing
     try:
-        with _ONE_READER, closing(open_memory_reader(look.place.memory)) as memory:
+        with _ONE_READER, look.place.memory() as memory:
             return "memory.html", {**nothing, **_memory(look, memory)}
     except Refused:
         return "memory.html", nothing
 
 
-def _memory(look: Look, memory: MemoryReader) -> dict[str, Any]:
+def _memory(look: Look, memory: Remembered) -> dict[str, Any]:
     pairs = dict.fromkeys((one.space, one.entity) for one in memory.entries(limit=MEGRAMS_MAX))
     points = []
     for space, entity in pairs:

@@ -1,15 +1,19 @@
 """One look at a page: who looks, at what moment, and what can be read."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Protocol
 
 from earnest.effects.artifacts.store import ArtifactStore
 from earnest.effects.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.market.terms import Terms
+from earnest.memory.megram import Level, Megram
+from earnest.memory.potential import Potentials
 
 
 class Visitor(StrEnum):
@@ -22,12 +26,31 @@ class Visitor(StrEnum):
     LOCAL = "local"
 
 
+class Remembered(Protocol):
+    """What a page asks of memory (`earnest.memory.service.MemoryReader`)."""
+
+    def counts(self) -> Mapping[Level, int]:
+        """How many Megrams each level has."""
+        ...
+
+    def entries(self, space: str | None = None, entity: str | None = None, *, limit: int = 100) -> Sequence[Megram]:
+        """Megrams, of one pair of tags if it is given."""
+        ...
+
+    def query_mk(self, space: str, entity: str, now_ms: int) -> Potentials:
+        """How much is known of a pair, and how it went."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a data directory keeps what is not in its books. None of it need be there."""
+    """Where a data directory keeps what is not in its books. None of it need be there.
+
+    `memory` opens the memory to be read, and raises `Refused("memory_missing")` before there is one.
+    """
 
     runs: Path
-    memory: Path
+    memory: Callable[[], AbstractContextManager[Remembered]]
     audit_log: Path
 
 

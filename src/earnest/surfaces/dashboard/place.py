@@ -1,6 +1,7 @@
 """Where a data directory keeps what pages read beside its books."""
 
 from earnest.app import places
+from earnest.app.readers import reading_memory
 from earnest.app.settings import Settings
 from earnest.surfaces.dashboard.look import Place
 
@@ -10,4 +11,4 @@ def place_of(settings: Settings) -> Place:
     from earnest.runtime.task_run import RUNS_FOLDER  # noqa: PLC0415 - loads all that runs need
 
     home = settings.home
-    return Place(runs=home / RUNS_FOLDER, memory=places.memory(home), audit_log=places.audit_log(home))
+    return Place(runs=home / RUNS_FOLDER, memory=lambda: reading_memory(settings), audit_log=places.audit_log(home))

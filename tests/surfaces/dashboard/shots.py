@@ -11,12 +11,15 @@ from playwright.async_api import async_playwright
 from surfaces.web.conftest import GENEROUS
 from surfaces.web.listening import listening
 
+from . import town as towns
 from .conftest import ARGUMENTS, CHROMIUM, a_market, sign_in
 from .town import fill
 
 
 async def take(folder: Path) -> None:
-    """One picture of each page."""
+    """One picture of each page, on a town where nobody writes what must only ever be text."""
+    towns.MARKUP, towns.WORLD = "", "of the third quarter"
+    towns.CONTRACT = towns.PLAIN_CONTRACT
     with tempfile.TemporaryDirectory() as home, a_market(Path(home)) as market:
         async with listening(market, GENEROUS) as site, async_playwright() as playwright:
             town = await fill(site)
@@ -45,7 +48,7 @@ async def take(folder: Path) -> None:
                         await context.clear_cookies()
                     await page.goto(path)
                     await page.wait_for_timeout(200)
-                    await page.screenshot(path=folder / f"{name}-{scheme}-{width}.png", full_page=True)
+                    await page.screenshot(path=folder / f"{name}-{scheme}-{width}.png", full_page=width < 1280)
                 await context.close()
             await browser.close()
             site.app.state.is_stopping = True

@@ -24,11 +24,18 @@ CONTRACT = f"""# Heartbeat
 - [ ] call | Call grandmother {MARKUP.replace("|", "")} | required | verify: human
 - [ ] tidy | {WORLD} | required | verify: human
 """
+PLAIN_CONTRACT = """# Heartbeat
+
+## Tasks
+
+- [ ] call | Call the supplier about late deliveries | required | verify: human
+- [ ] tidy | File the reports of the week | required | verify: human
+"""
 EASIER = """# Heartbeat
 
 ## Tasks
 
-- [ ] call | Call grandmother | optional | verify: human
+- [ ] call | Call the supplier | optional | verify: human
 """
 
 
@@ -66,7 +73,7 @@ async def fill(site: Site) -> Town:
     plea = {"reason": f"It is 42 where I come from. {WORLD} {MARKUP}", "criteria": ["C1"]}
     await fund(site, operator, agents["maya_r"]["live"], 20_000_000)
     case = await ok(await site.ask("POST", f"/claims/{disputed}/disputes", key=agents["maya_r"]["live"], json=plea))
-    asked = {"currency": "USD", "amount_micro": 7_000_000, "reference": MARKUP}
+    asked = {"currency": "USD", "amount_micro": 7_000_000, "reference": f"transfer 4711 {MARKUP}"}
     await ok(await site.ask("POST", "/deposits", key=agents["noor"]["live"], json=asked))
     opened = await ok(await site.ask("POST", "/jobs", key=agents["noor"]["live"], json=job_body(**texts)))
     path = "/operator/agents/maya_r/contract"

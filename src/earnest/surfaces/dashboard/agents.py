@@ -13,7 +13,7 @@ from earnest.views.claims import list_claims
 from earnest.views.score import list_events, list_heartbeats, show_agreement, show_score
 
 PAGE: Final = 50
-EVENTS_MAX: Final = 50
+EVENTS_MAX: Final = 12
 HEARTBEATS_MAX: Final = 10
 ACTIVITY_MAX: Final = 20
 CLAIMS_MAX: Final = 10

@@ -94,7 +94,7 @@ class _Guarded:
         await (self._app if answer is None else answer)(scope, receive, send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
-        if not is_loopback(urlsplit(f"//{headers.get('host', '')}").hostname or ""):
+        if not is_loopback(_host(headers)):
             return PlainTextResponse("this is a page of one machine", 403, HEADERS)
         if self._knows(_cookie(headers)):
             return None
@@ -108,6 +108,14 @@ class _Guarded:
 
     def _knows(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), self._secret.encode())
+
+
+def _host(headers: Headers) -> str:
+    """The name that the request was led here by; empty for one that is none."""
+    try:
+        return urlsplit(f"//{headers.get('host', '')}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def _cookie(headers: Headers) -> str:

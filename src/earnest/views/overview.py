@@ -112,6 +112,12 @@ def handles(reader: Reader, ids: Sequence[str]) -> dict[str, str]:
     return dict(reader.execute(f"SELECT id, handle FROM accounts WHERE id IN ({marks})", wanted).fetchall())  # noqa: S608
 
 
+def newest_claim(reader: Reader, job_id: str) -> str | None:
+    """The id of a job's last claim, for those who see all."""
+    (found,) = reader.execute("SELECT max(id) FROM claims WHERE job_id = ?", (job_id,)).fetchone()
+    return None if found is None else str(found)
+
+
 def sums(reader: Reader) -> list[Sums]:
     """Money held and earned, by currency."""
     held = {currency: (amount, jobs) for currency, amount, jobs in reader.execute(_HELD).fetchall()}

@@ -16,7 +16,7 @@ from earnest.views.claims import show_claim
 from earnest.views.disputes import show_dispute
 from earnest.views.jobs import JobsWanted, list_jobs, show_job
 from earnest.views.market_reviews import reviews_of_claim
-from earnest.views.overview import handles
+from earnest.views.overview import handles, newest_claim
 
 PAGE: Final = 50
 STATES: Final = {"open": (JobState.OPEN,), "taken": (JobState.TAKEN,), "done": (JobState.DONE,), "all": tuple(JobState)}
@@ -75,7 +75,7 @@ def show_form(look: Look) -> tuple[str, dict[str, Any]]:
 def show_job_page(look: Look) -> tuple[str, dict[str, Any]]:
     """One job, and its newest claim for whoever may see that."""
     job = show_job(look.reader, look.params["job_id"], look.my_id)
-    claim_id = job["claim_id"] or (_newest_claim(look, str(job["job_id"])) if look.sees_all else None)
+    claim_id = job["claim_id"] or (newest_claim(look.reader, str(job["job_id"])) if look.sees_all else None)
     return "job.html", {
         "title": job["title"],
         "job": job,
@@ -138,12 +138,6 @@ def show_dispute_page(look: Look) -> tuple[str, dict[str, Any]]:
 
 def _claim(look: Look, claim_id: str) -> JsonObject:
     return show_claim(look.reader, claim_id, look.my_id, sees_all=look.sees_all, sees_measured=look.is_operator)
-
-
-def _newest_claim(look: Look, job_id: str) -> str | None:
-    sql = "SELECT max(id) FROM claims WHERE job_id = ?"
-    (found,) = look.reader.execute(sql, (job_id,)).fetchone()
-    return None if found is None else str(found)
 
 
 def _time_line(claim: JsonObject) -> list[tuple[str, str]]:

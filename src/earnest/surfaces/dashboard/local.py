@@ -138,8 +138,7 @@ async def _changes(books: ReadPool, clock: Clock) -> AsyncIterator[bytes]:
 
 
 def _newest(books: ReadPool) -> int:
-    (seq,) = books.read_sync(lambda reader: reader.execute("SELECT max(seq) FROM facts").fetchone())
-    return int(seq or 0)
+    return books.read_sync(lambda reader: next((fact.seq for fact in reader.facts(newest_first=True, limit=1)), 0))
 
 
 async def _refused(_: Request, error: Exception) -> Response:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from earnest.foundation.instants import duration_text, rfc3339_s
 from earnest.surfaces.charts import Chart, svg
@@ -137,9 +137,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters.update(
-        badge=badge, tone=tone, said=said, short=short, difflines=diff_lines, duration=duration_text, e=escape
-    )
+    found.filters.update(badge=badge, tone=tone, said=said, short=short, difflines=diff_lines, duration=duration_text)
     found.globals.update(file=address, money=money, moment=moment, drawn=drawn, plotted=plotted)
     return found
 

@@ -35,9 +35,9 @@ def dashboard_router(place: Place | None, mailer: Mailer | None, is_stopping: Ca
     router = APIRouter(include_in_schema=False)
     site = Site(look=lambda request, reader: _look(request, reader, place), read=_reading)
     for path, show in PAGES.items():
-        router.add_api_route(path, _plain(site.page(show)), methods=["GET"], response_model=None)
+        router.add_api_route(path, site.page(show), methods=["GET"], response_model=None)
     for path, export in EXPORTS.items():
-        router.add_api_route(path, _plain(site.export(export)), methods=["GET"], response_model=None)
+        router.add_api_route(path, site.export(export), methods=["GET"], response_model=None)
     router.add_api_route("/assets/{digest}/{name}", send_file, methods=["GET"], response_model=None)
     router.add_api_route("/live", _live(is_stopping), methods=["GET"], response_model=None)
     router.add_api_route("/jobs/lint", lint, methods=["POST"], response_model=None)
@@ -57,13 +57,6 @@ async def lint(job: PostJob, call: MyCall) -> Response:
     """Say what is wrong with a job that is not posted yet; nothing is kept. Raises as posting it does."""
     await prepare_posting(call.market, call.me, job.value())
     return rendered({"ok": True})
-
-
-def _plain(answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:
-        return await answer(request)
-
-    return endpoint
 
 
 def _look(request: Request, reader: Reader, place: Place | None) -> Look:

@@ -98,7 +98,7 @@ async function lint(form) {
 // Parts of the page that may be read anew; one in which somebody is at work waits.
 function isBusy(part) {
   if (part.contains(document.activeElement) && document.activeElement.closest("form, details, summary")) return true;
-  if (part.querySelector("details[open]")) return true;
+  if (part.querySelector("details[open]:not([data-first])")) return true;
   return [...part.querySelectorAll("input, textarea, select")].some((field) =>
     field.type === "checkbox" || field.type === "radio" ? field.checked !== field.defaultChecked
       : field.tagName === "SELECT" ? [...field.options].some((one) => one.selected !== one.defaultSelected) && field.selectedIndex > 0
@@ -110,7 +110,7 @@ async function refresh(isMine) {
   if (reading) { again = true; return; }
   reading = true;
   try {
-    const answer = await fetch(location.href, { credentials: "same-origin", headers: { "X-Live": "1" } });
+    const answer = await fetch(location.href, { credentials: "same-origin" });
     if (answer.redirected) { location.reload(); return; }
     if (!answer.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");

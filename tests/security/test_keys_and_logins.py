@@ -36,7 +36,7 @@ async def test_a_login_makes_no_keys_and_no_logins_and_its_key_does(site: Site) 
         refused = await site.ask("POST", path, headers=cookie, json=body)
         assert (refused.status_code, refused.json()["code"]) == (403, "scope_forbidden"), path
     page = await site.client.post("/login", headers=cookie, data={"key": ""})
-    assert page.status_code == 403
+    assert page.status_code == 401
     assert (await site.ask("POST", "/operator/keys", key=operator, json={"scope": "op"})).status_code == 201
 
 

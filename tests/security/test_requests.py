@@ -227,7 +227,7 @@ async def test_a_login_that_somebody_else_chose_is_never_one(people: People) -> 
     site, planted = people.site, "A" * 43
     site.client.cookies.set("earnest_session", planted)
     page = await site.client.post("/login", data={"key": people.olga}, headers=OWN)
-    assert page.status_code == 200
+    assert page.status_code == 303
     own = page.headers["set-cookie"].partition("=")[2].partition(";")[0]
     assert own != planted
     for cookie, status in ((planted, 401), (own, 200)):

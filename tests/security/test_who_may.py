@@ -7,6 +7,7 @@ import httpx2
 import pytest
 from fastapi.routing import APIRoute
 
+from earnest.surfaces.dashboard.pages import EXPORTS, PAGES
 from surfaces.web.conftest import Site
 
 from .operations import Operation
@@ -125,7 +126,8 @@ WHO: Mapping[str, str] = {
 }
 """The scopes that may; `nobody`: no key is needed. A suspended account only looks."""
 UNDOCUMENTED = {
-    *("/setup/{link}", "/claim/{secret}", "/login"),
+    *("/setup/{link}", "/claim/{secret}", "/login", "/logout", "/owner", "/owner/{link}"),
+    *(*PAGES, *EXPORTS, "/live", "/jobs/lint", "/assets/{digest}/{name}"),
     *("/healthz", "/readyz", "/metrics"),
     *("/openapi.json", "/openapi.yaml", "/api/v1/openapi.json", "/api/v1/openapi.yaml"),
 }

@@ -21,6 +21,7 @@ from earnest.app.verifiers import verifier_for
 from earnest.effects.artifacts.store import MEBIBYTE, ArtifactStore
 from earnest.effects.bus.local import LocalBus
 from earnest.effects.clock import Chance, Clock, SystemChance, SystemClock
+from earnest.effects.mail.api import Mailer
 from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Sandbox
 from earnest.effects.storage.database import Database
 from earnest.effects.web.fetching import Web
@@ -44,7 +45,8 @@ _LOG: Final = logging.getLogger("earnest.work")
 class Server:
     """An open platform. `link` is the operator's way in, while there is no operator; else empty.
 
-    `working` is what goes on beside the requests, by name: whatever of it ends is a fault.
+    `mailer` None: no mail leaves. `working` is what goes on beside the requests, by name: whatever of it ends is a
+    fault.
     """
 
     settings: Settings
@@ -53,6 +55,7 @@ class Server:
     hashing: KeyedHash
     sandbox: Sandbox
     presences: Presences
+    mailer: Mailer | None
     link: str
     working: dict[str, asyncio.Task[None]]
 
@@ -110,6 +113,7 @@ async def open_server(settings: Settings) -> AsyncIterator[Server]:
         )
         await market.desk.tick(lambda entry: open_treasury(entry, market.terms))
         presences = Presences(market.desk)
+        mailer = mailer_of(settings.mail, clock)
         is_new = database.read_sync(the_operator) is None
         server = Server(
             settings=settings,
@@ -118,10 +122,10 @@ async def open_server(settings: Settings) -> AsyncIterator[Server]:
             hashing=hashing,
             sandbox=sandbox,
             presences=presences,
+            mailer=mailer,
             link=_link(hashing, clock, chance) if is_new else "",
             working={},
         )
-        mailer = mailer_of(settings.mail, clock)
         work = work_of(market, presences, mailer, rails_of(os.environ))
         stack.push_async_callback(presences.flush)
         for name, begin in {**work, "auditor": auditor.watch}.items():

@@ -68,7 +68,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """An operator's login in a browser. `id` is the keyed hash of the cookie.
+    """A login in a browser. `id` is the keyed hash of the cookie.
 
     `key_id`: the key that opened it, with which it ends; `LINK_LOGIN` for the operator's link. Without it, as logins of
     older books are, it is over.

@@ -245,10 +245,12 @@ async def test_a_login_ends_by_itself_and_by_logging_out(site: Site) -> None:
     assert (await site.ask("GET", "/operator/accounts")).status_code == 401
 
 
-async def test_only_an_operators_key_logs_in(site: Site) -> None:
+async def test_no_wrong_key_logs_in_and_the_operators_login_takes_no_other(site: Site) -> None:
     agent = await site.agent("maya_r", await site.operator())
-    for key in (agent["live"], agent["hb"], "ern_op_" + "0" * 43, ""):
-        assert (await site.client.post("/login", data={"key": key})).status_code in {401, 403}
+    for key in ("ern_live_" + "0" * 43, "ern_op_" + "0" * 43, ""):
+        assert (await site.client.post("/login", data={"key": key})).status_code == 401
+    for scope in ("live", "hb"):
+        assert (await site.ask("POST", "/operator/login", key=agent[scope])).status_code == 403
     assert not site.client.cookies
 
 

@@ -8,6 +8,7 @@ from earnest.effects.storage.database import Database
 from earnest.effects.storage.reader import Reader
 from earnest.effects.storage.touches import touched
 from earnest.foundation.errors import Refused
+from earnest.identity.account import Kind
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.key import KEY_PURPOSE, LINK_LOGIN, SESSION_PURPOSE, ends_at_ms, is_key_text
 from earnest.identity.secret import KeyedHash, same
@@ -46,7 +47,10 @@ class Doorkeeper:
         return self._caller(self.hashing.digest(KEY_PURPOSE, text), now_ms, self._read_key)
 
     def by_session(self, cookie: str, now_ms: int) -> Caller:
-        """The operator who has logged in. Raises `Refused`: `unknown_key`, `expired_key`."""
+        """Who has logged in, with the scope of the key that opened the login.
+
+        Raises `Refused`: `unknown_key`, `expired_key`.
+        """
         return self._caller(self.hashing.digest(SESSION_PURPOSE, cookie), now_ms, self._read_session)
 
     def _caller(self, digest: str, now_ms: int, look: Callable[[Reader, str, int], _Known]) -> Caller:
@@ -82,7 +86,9 @@ class Doorkeeper:
             raise Refused("unknown_key", "this login has ended")
         key_ends_ms = None if key is None else ends_at_ms(key)
         ends_ms = session.expires_at_ms if key_ends_ms is None else min(session.expires_at_ms, key_ends_ms)
-        caller = _caller(reader, session.account_id, Scope.OPERATOR, SESSION_KEY_ID)
+        account = ACCOUNTS.find(reader, session.account_id)
+        by_link = Scope.OPERATOR if account.kind is Kind.OPERATOR else Scope.LIVE  # the operator's, or an owner's
+        caller = Caller(account=account, scope=by_link if key is None else key.scope, key_id=SESSION_KEY_ID)
         return _known(reader, caller, ends_ms, seq)
 
 

@@ -75,29 +75,30 @@ def set_up(entry: Entry, hashing: KeyedHash, *, link: str, handle: str, mail: st
 
 
 def log_in(entry: Entry, hashing: KeyedHash) -> answers.LoggedIn:
-    """A login in a browser for whoever shows an operator's key, and no login. Raises `Refused("scope_forbidden")`."""
-    entry.me.need(Scope.OPERATOR)
+    """A login in a browser for whoever shows a key, and no login: it may do what the key may, and ends with it.
+
+    Raises `Refused("scope_forbidden")`.
+    """
     return open_session(entry, hashing, entry.me.account, need_key(entry))
 
 
-def open_session(entry: Entry, hashing: KeyedHash, operator: Account, key: Key | None) -> answers.LoggedIn:
-    """A login of `operator`, which ends with the `key` that opens it (None: their link does); shown as `session`."""
+def open_session(entry: Entry, hashing: KeyedHash, account: Account, key: Key | None) -> answers.LoggedIn:
+    """A login of `account`, which ends with the `key` that opens it (None: a link does); shown as `session`."""
     secret = base62(entry.chance.secret())
     session = Session(
         id=hashing.digest(SESSION_PURPOSE, secret),
-        account_id=operator.id,
+        account_id=account.id,
         created_at_ms=entry.now_ms,
         expires_at_ms=entry.now_ms + SESSION_MS,
         key_id=LINK_LOGIN if key is None else key.id,
     )
-    SESSIONS.open(entry.transaction, entry.now_ms, session, touching=(operator.id,))
+    SESSIONS.open(entry.transaction, entry.now_ms, session, touching=(account.id,))
     entry.show_once(SESSION, secret)
-    return {"operator_id": operator.id, "expires_at": rfc3339_s(session.expires_at_ms)}
+    return {"operator_id": account.id, "expires_at": rfc3339_s(session.expires_at_ms)}
 
 
 def log_out(entry: Entry, hashing: KeyedHash, *, cookie: str) -> answers.LoggedOut:
-    """End the caller's login. Raises `Refused`: `scope_forbidden`, `not_found`."""
-    entry.me.need(Scope.OPERATOR)
+    """End the caller's login. Raises `Refused("not_found")`."""
     session = SESSIONS.get(entry.transaction, hashing.digest(SESSION_PURPOSE, cookie))
     if session is None or session.account_id != entry.me.id:
         raise Refused("not_found", "there is no login to end: it is a cookie")

@@ -26,6 +26,8 @@ COMMANDS: Final = {
     "recompute": "simulate",
     "doctor": "doctor",
     "wallet": "wallet",
+    "score": "score",
+    "dashboard": "dashboard",
     "init": "scaffold",
     "lint": "scaffold",
     "help": "helping",

@@ -39,6 +39,8 @@ EXAMPLES: Final[Mapping[str, Examples]] = {
     ),
     "init": (("earnest init playbook", "in this folder"), ("earnest init spec slugs", "in the folder slugs")),
     "lint": (("earnest lint playbook.yaml", "each fault with its line"),),
+    "score": (("earnest score --plot", "today's points, and the days before as a picture"),),
+    "dashboard": (("earnest dashboard", "runs, memory and audit of this machine in a browser"),),
     "wallet": (("earnest wallet --as mara --entries 10", "with the last ten entries"),),
     "audit report": (("earnest audit report", "what the auditor found"),),
     "audit tail": (("earnest audit tail -n 20", "the last twenty entries"),),

@@ -46,13 +46,16 @@ def show(
         str | None, typer.Argument(metavar="RUN", help="A run's id, or its beginning. Default: the newest run.")
     ] = None,
     log: Annotated[bool, typer.Option("--log", help="Show what models were told and answered instead.")] = False,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw the loss over the rounds, too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object; with --log, one a line.")] = False,
 ) -> None:
     """Show a run: criteria, evidence, rounds, and what was remembered."""
     from earnest.app.readers import reading_books  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
+    from earnest.surfaces.charts import terminal  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
     from earnest.surfaces.cli.task_log import print_log  # noqa: PLC0415
+    from earnest.surfaces.loss import loss_chart  # noqa: PLC0415
     from earnest.views.runs import newest_run, show_run  # noqa: PLC0415
 
     settings = read_settings()
@@ -64,6 +67,8 @@ def show(
         say_json(_view_form(view))
     else:
         say(*_view_lines(view))
+        if plot:
+            say("", *terminal(loss_chart(view)))
 
 
 def _status(line: "RunLine") -> str:

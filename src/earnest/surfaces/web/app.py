@@ -7,10 +7,13 @@ from typing import Final
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
+from earnest.effects.mail.api import Mailer
 from earnest.identity.secret import KeyedHash
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.presence import Presences
+from earnest.surfaces.dashboard.look import Place
+from earnest.surfaces.dashboard.served import dashboard_router
 from earnest.surfaces.mcp.door import mount
 from earnest.surfaces.web import (
     agents,
@@ -69,10 +72,13 @@ def create_app(
     readiness: Readiness | None = None,
     gauges: Mapping[str, tuple[str, Callable[[], float]]] | None = None,
     presences: Presences | None = None,
+    place: Place | None = None,
+    mailer: Mailer | None = None,
 ) -> FastAPI:
     """The application. `url` is the address by which the world reaches it, without a slash at its end.
 
-    Whoever gives `presences` flushes them.
+    Whoever gives `presences` flushes them, and ends the pages' streams by `app.state.is_stopping`. `place`: where runs,
+    memory and the auditor's log lie, for the pages about them; `mailer`: what takes owners' links to them.
     """
     quotas, metrics = quotas or Quotas(), Metrics(gauges)
     home = HomePage(market, presences or Presences(market.desk))
@@ -88,7 +94,9 @@ def create_app(
         _adopt(app, router, API)
     _adopt(app, score.router, "/api")
     served = served_router(app, url=url, terms=market.terms, quotas=quotas)
-    for router in (*ROOT_ROUTERS, documents, pages.router, health_router(readiness or {}, metrics), served):
+    app.state.is_stopping = False
+    dashboard = dashboard_router(place, mailer, lambda: app.state.is_stopping)
+    for router in (*ROOT_ROUTERS, documents, pages.router, health_router(readiness or {}, metrics), served, dashboard):
         _adopt(app, router, "")
     refuse_in_problems(app)
     house = House(

@@ -235,6 +235,7 @@ async def delete_session(session_id: SessionId, call: MyCall) -> Response:
 async def post_login(call: MyCall) -> Response:
     """Log a browser in, by the operator's key. The login is a cookie, and ends with the key."""
     call.check_key()
+    call.me.need(Scope.OPERATOR)
     answer = await call.market.desk.perform(call.me, lambda entry: operating.log_in(entry, call.hashing))
     return logged_in(call, answer.body)
 
@@ -243,6 +244,7 @@ async def post_login(call: MyCall) -> Response:
 async def post_logout(call: MyCall) -> Response:
     """End this browser's login."""
     call.check_key()
+    call.me.need(Scope.OPERATOR)
     answer = await call.market.desk.perform(
         call.me, lambda entry: operating.log_out(entry, call.hashing, cookie=call.session)
     )

@@ -43,8 +43,6 @@ _SETUP: Final = """<p>This makes you the operator of the platform. The link work
 <form method="post"><label>Your handle <input name="handle" required pattern="[a-z][a-z0-9_]{2,31}"></label>
 <label>Mail, if you want any <input name="mail" type="email"></label><button>Begin</button></form>"""
 _LOGIN_BY_LINK: Final = '<p>The link works once.</p><form method="post"><button>Log in</button></form>'
-_LOGIN: Final = """<form method="post"><label>Operator's key
-<input name="key" type="password" required autocomplete="off"></label><button>Log in</button></form>"""
 _DONE: Final = Template("""<p>You are @$handle, the operator. This is your key. It is shown now and never again.</p>
 <p><code>$key</code></p>""")
 _CLAIM: Final = Template("""<p>Whoever confirms answers for this agent from then on.</p>
@@ -56,7 +54,7 @@ _CONFIRM: Final = """<form method="post">
 _CONFIRM_BY_KEY: Final = _CONFIRM.replace(
     "<button>", '<label>Operator\'s key <input name="key" type="password" required autocomplete="off"></label><button>'
 )
-_LOGGED_IN: Final = "<p>You are logged in.</p>"
+_LOGGED_IN: Final = '<p>You are logged in. <a href="/">Go on</a></p>'
 _CLAIMED: Final = Template("<p>@$handle is yours.</p>")
 
 router: Final = APIRouter(include_in_schema=False)
@@ -90,26 +88,6 @@ async def use_setup(link: str, request: Request) -> Response:
     told = _fill(_DONE, handle=str(body["handle"]), key=str(body["key"])) if "key" in body else _LOGGED_IN
     response = _page("Done", told)
     put_cookie(call, response, str(body[SESSION]))
-    return response
-
-
-@router.get("/login")
-async def show_login() -> Response:
-    """The form for an operator's key."""
-    return _page("Log in", _LOGIN)
-
-
-@router.post("/login")
-async def use_login(request: Request) -> Response:
-    """Log in by an operator's key."""
-    call = called(request.scope)
-    try:
-        call = _with_key(call, await _fields(request))
-        answer = await call.market.desk.perform(call.me, lambda entry: operating.log_in(entry, call.hashing))
-    except Refused as refused:
-        return _refusal(refused)
-    response = _page("Done", _LOGGED_IN)
-    put_cookie(call, response, str(answer.body[SESSION]))
     return response
 
 

@@ -9,10 +9,12 @@ import socket
 from collections.abc import Callable, Iterator
 
 import uvicorn
+from fastapi import FastAPI
 
 from earnest.app.server import Server
 from earnest.app.server_settings import ServerSettings
 from earnest.foundation.errors import Unavailable
+from earnest.surfaces.dashboard.place import place_of
 from earnest.surfaces.web.app import create_app
 from earnest.surfaces.web.limits import Quota, Quotas
 from earnest.surfaces.web.wire import BoundedHttp
@@ -53,6 +55,8 @@ async def serve(server: Server, listener: socket.socket, url: str, begun: Callab
         readiness=server.readiness(),
         gauges=server.gauges(),
         presences=server.presences,
+        place=place_of(server.settings),
+        mailer=server.mailer,
     )
     config = uvicorn.Config(
         app,
@@ -117,3 +121,5 @@ class _Serving(uvicorn.Server):
         """Take no new request; a second time: do not wait for those under way."""
         self.force_exit = self.should_exit
         self.should_exit = True
+        if isinstance(self.config.app, FastAPI):
+            self.config.app.state.is_stopping = True  # what streams ends

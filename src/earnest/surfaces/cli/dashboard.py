@@ -1,0 +1,45 @@
+"""`earnest dashboard`: what was run here and what came of it, in a browser, until it is stopped."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def dashboard(
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="On which port; 0: any free one.")] = 0,
+    home: Annotated[Path | None, typer.Option(help="The data directory.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object once it listens.")] = False,
+) -> None:
+    """Show runs, memory, audit and scores of this data directory in a browser, read-only, on this machine only.
+
+    It can stand beside anything that writes there. A platform (`earnest serve`) has its own, at `/`.
+
+    Exit codes: 0 stopped, 3 it could not begin.
+    """
+    from contextlib import suppress  # noqa: PLC0415
+
+    from earnest.app.readers import reading_books  # noqa: PLC0415
+    from earnest.app.server_settings import ServerSettings  # noqa: PLC0415
+    from earnest.effects.clock import SystemChance, SystemClock  # noqa: PLC0415
+    from earnest.identity.secret import base62  # noqa: PLC0415
+    from earnest.surfaces.cli.keys import settings_of  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+    from earnest.surfaces.dashboard.local import local_app, serve_local  # noqa: PLC0415
+    from earnest.surfaces.web.serving import listen  # noqa: PLC0415
+
+    settings = settings_of(home)
+    secret = base62(SystemChance().secret())
+    with reading_books(settings) as books, listen(ServerSettings(port=port)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/?secret={secret}"
+
+        def begun() -> None:
+            if as_json:
+                say_json({"url": url, "home": str(settings.home)})
+            else:
+                say(f"earnest shows {settings.home}, to whoever opens this address on this machine:", url)
+            sys.stdout.flush()  # whoever started us through a pipe waits for it
+
+        with suppress(KeyboardInterrupt):
+            serve_local(local_app(books, settings, SystemClock(), secret), listener, begun)

@@ -1,0 +1,1 @@
+"""Pages for people: they render what `views` answer, and their forms call the API."""

@@ -1,0 +1,74 @@
+"""Agents: all of them, and one with its contract, score, capabilities, reputation and keys."""
+
+import difflib
+from typing import Any, Final, cast
+
+from earnest.foundation.errors import Refused
+from earnest.identity.account import Kind
+from earnest.surfaces.dashboard.charts import score_chart
+from earnest.surfaces.dashboard.look import Look, Visitor
+from earnest.views import accounts, overview
+from earnest.views.agents_public import activity_of, find_agent, show_agent, signal_json, signals_of
+from earnest.views.claims import list_claims
+from earnest.views.score import list_events, list_heartbeats, show_agreement, show_score
+
+PAGE: Final = 50
+EVENTS_MAX: Final = 12
+HEARTBEATS_MAX: Final = 10
+ACTIVITY_MAX: Final = 20
+CLAIMS_MAX: Final = 10
+
+
+def show_agents(look: Look) -> tuple[str, dict[str, Any]]:
+    """All agents, by handle."""
+    found = overview.agents(look.reader, look.query.get("after", "")[:40], PAGE + 1)
+    views = {}
+    if look.sees_all:
+        views = {one.id: overview.agent_view(look.reader, one.id, look.now_ms, look.terms) for one in found[:PAGE]}
+    return "agents.html", {
+        "title": "Agents",
+        "agents": found[:PAGE],
+        "views": views,
+        "more": found[PAGE - 1].handle if len(found) > PAGE else "",
+    }
+
+
+def show_agent_page(look: Look) -> tuple[str, dict[str, Any]]:
+    """One agent: what anybody may know, and the rest for itself and those who see all."""
+    account = find_agent(look.reader, look.params["handle"])
+    public = show_agent(look.reader, account.handle, look.now_ms)
+    is_mine = account.id == look.my_id
+    given: dict[str, Any] = {
+        "title": f"@{account.handle}",
+        "agent": public,
+        "signals": [signal_json(one) for one in signals_of(look.reader, account.id, before=None, limit=EVENTS_MAX)],
+        "activity": activity_of(look.reader, account.handle, ACTIVITY_MAX)["data"],
+        "sees": is_mine or look.sees_all,
+        "is_mine": is_mine,
+    }
+    if not given["sees"] or account.kind is not Kind.AGENT:
+        return "agent.html", {**given, "sees": False}
+    return "agent.html", {
+        **given,
+        "view": overview.agent_view(look.reader, account.id, look.now_ms, look.terms),
+        "score": show_score(look.reader, account.id, look.now_ms, look.terms),
+        "chart": score_chart(look, account.id, account.handle),
+        "events": list_events(look.reader, account.id, "", EVENTS_MAX),
+        "heartbeats": list_heartbeats(look.reader, account.id, "", HEARTBEATS_MAX),
+        "claims": list_claims(look.reader, account.id, role="seller", after="", limit=CLAIMS_MAX),
+        "agreement": _agreement(look, account.id),
+        "keys": accounts.my_keys(look.reader, account.id)["data"] if look.visitor is not Visitor.LOCAL else [],
+        "account": accounts.account(look.reader, account.id),
+    }
+
+
+def _agreement(look: Look, account_id: str) -> dict[str, Any] | None:
+    """What the agent is held to, with the difference of what it offers; None before it has shown a contract."""
+    try:
+        found = cast("dict[str, Any]", show_agreement(look.reader, account_id))
+    except Refused:
+        return None
+    lines = difflib.unified_diff(
+        found["contract"].splitlines(), (found["offered"] or "").splitlines(), "accepted", "offered", lineterm=""
+    )
+    return {**found, "diff": "\n".join(lines) if found["offered"] else ""}

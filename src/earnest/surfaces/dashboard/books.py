@@ -1,0 +1,99 @@
+"""The books: money and whether it adds up, what the auditor saw, what is remembered."""
+
+from threading import Lock
+from typing import Any, Final
+
+from earnest.audit.report import AuditSettings, report_json
+from earnest.audit.snapshot import read_report
+from earnest.audit.tail import newest_lines, summary
+from earnest.foundation.errors import EarnestError, Refused
+from earnest.memory.megram import Tag
+from earnest.surfaces.dashboard.look import Look, Remembered, Visitor
+from earnest.views import overview
+from earnest.views.entries import list_entries
+from earnest.views.log import newest_checkpoint
+from earnest.views.wallet import show_wallet, solvency
+
+ENTRIES_MAX: Final = 50
+LINES_MAX: Final = 100
+MEGRAMS_MAX: Final = 1_000
+HISTORY_MAX: Final = 50
+_ONE_READER: Final = Lock()
+"""A process opens a store of LMDB once at a time."""
+
+
+def show_ledger(look: Look) -> tuple[str, dict[str, Any]]:
+    """Solvency for everybody; sums for those who see all; wallet and entries of whoever has an account."""
+    given: dict[str, Any] = {
+        "title": "Ledger",
+        "solvency": solvency(look.reader, look.now_ms),
+        "sums": overview.sums(look.reader) if look.sees_all else [],
+        "wallet": None,
+        "entries": [],
+        "next_cursor": "",
+    }
+    if look.visitor in {Visitor.AGENT, Visitor.OPERATOR}:
+        currencies = tuple(look.terms.currencies)
+        found = list_entries(look.reader, look.my_id, currencies, look.query.get("cursor", "")[:200], ENTRIES_MAX)
+        given["wallet"] = show_wallet(look.reader, look.my_id, look.terms)
+        given["entries"], given["next_cursor"] = found["data"], found["next"]
+    return "ledger.html", given
+
+
+def show_audit(look: Look) -> tuple[str, dict[str, Any]]:
+    """The checkpoint for everybody; the auditor's report and the end of its log for those who see all."""
+    given: dict[str, Any] = {
+        "title": "Audit",
+        "checkpoint": newest_checkpoint(look.reader),
+        "report": None,
+        "lines": [],
+    }
+    if look.sees_all and look.place is not None and look.place.audit_log.is_file():
+        log = look.place.audit_log
+        given["report"] = report_json(read_report(log, now_ms=look.now_ms, settings=AuditSettings()))
+        given["lines"] = [_line(line) for line in newest_lines(log, LINES_MAX)][::-1]
+    return "audit.html", given
+
+
+def show_memory(look: Look) -> tuple[str, dict[str, Any]]:
+    """The pyramid, every tag pair in the plane of attention and decision, and one pair's history."""
+    look.need_all()
+    nothing: dict[str, Any] = {"title": "Memory", "counts": {}, "points": [], "history": [], "pair": None}
+    if look.place is None:
+        return "memory.html", nothing
+    try:
+        with _ONE_READER, look.place.memory() as memory:
+            return "memory.html", {**nothing, **_memory(look, memory)}
+    except Refused:
+        return "memory.html", nothing
+
+
+def _memory(look: Look, memory: Remembered) -> dict[str, Any]:
+    pairs = dict.fromkeys((one.space, one.entity) for one in memory.entries(limit=MEGRAMS_MAX))
+    points = []
+    for space, entity in pairs:
+        found = memory.query_mk(space, entity, look.now_ms)
+        points.append(
+            {
+                "tag": Tag(space=space, entity=entity),
+                "attention": found.attention,
+                "decision": found.decision,
+                "action": str(found.action),
+            }
+        )
+    pair = (look.query.get("space", ""), look.query.get("entity", ""))
+    return {
+        "counts": {str(level): count for level, count in memory.counts().items()},
+        "points": sorted(points, key=lambda one: -one["attention"]),
+        "pair": pair if pair in pairs else None,
+        "history": memory.entries(*pair, limit=HISTORY_MAX) if pair in pairs else [],
+        "px": lambda attention: round(30 + 300 * min(1.0, attention)),
+        "py": lambda decision: round(105 - 95 * max(-1.0, min(1.0, decision))),
+    }
+
+
+def _line(line: bytes) -> str:
+    try:
+        return summary(line)
+    except (ValueError, KeyError, EarnestError) as error:
+        return f"DAMAGED ({error})"

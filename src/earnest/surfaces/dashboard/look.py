@@ -1,0 +1,112 @@
+"""One look at a page: who looks, at what moment, and what can be read."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from earnest.effects.artifacts.store import ArtifactStore
+from earnest.effects.storage.reader import Reader
+from earnest.foundation.errors import Refused
+from earnest.identity.caller import Caller, Scope
+from earnest.market.terms import Terms
+from earnest.memory.megram import Level, Megram
+from earnest.memory.potential import Potentials
+
+
+class Visitor(StrEnum):
+    """What sort of visitor looks. LOCAL: whoever opened their own data directory, without a platform."""
+
+    STRANGER = "stranger"
+    AGENT = "agent"
+    OPERATOR = "operator"
+    AUDITOR = "auditor"
+    LOCAL = "local"
+
+
+class Remembered(Protocol):
+    """What a page asks of memory (`earnest.memory.service.MemoryReader`)."""
+
+    def counts(self) -> Mapping[Level, int]:
+        """How many Megrams each level has."""
+        ...
+
+    def entries(self, space: str | None = None, entity: str | None = None, *, limit: int = 100) -> Sequence[Megram]:
+        """Megrams, of one pair of tags if it is given."""
+        ...
+
+    def query_mk(self, space: str, entity: str, now_ms: int) -> Potentials:
+        """How much is known of a pair, and how it went."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a data directory keeps what is not in its books. None of it need be there.
+
+    `memory` opens the memory to be read, and raises `Refused("memory_missing")` before there is one.
+    """
+
+    runs: Path
+    memory: Callable[[], AbstractContextManager[Remembered]]
+    audit_log: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What a page is made from. `has_login`: a cookie says who looks, so the forms of a page may act for them."""
+
+    reader: Reader
+    now_ms: int
+    terms: Terms
+    caller: Caller | None
+    place: Place | None
+    artifacts: ArtifactStore | None = None
+    is_local: bool = False
+    has_login: bool = False
+    path: str = "/"
+    params: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def visitor(self) -> Visitor:
+        """Who looks."""
+        if self.is_local:
+            return Visitor.LOCAL
+        if self.caller is None:
+            return Visitor.STRANGER
+        return {Scope.OPERATOR: Visitor.OPERATOR, Scope.AUDITOR: Visitor.AUDITOR}.get(self.caller.scope, Visitor.AGENT)
+
+    @property
+    def sees_all(self) -> bool:
+        """True for those from whom nothing is hidden but the answers of agents' own checks."""
+        return self.visitor in {Visitor.OPERATOR, Visitor.AUDITOR, Visitor.LOCAL}
+
+    @property
+    def acts(self) -> bool:
+        """True for those who may do something here."""
+        return self.has_login and self.visitor in {Visitor.AGENT, Visitor.OPERATOR}
+
+    @property
+    def is_operator(self) -> bool:
+        """True for the operator."""
+        return self.visitor is Visitor.OPERATOR
+
+    @property
+    def my_id(self) -> str:
+        """The account of who looks; empty for whoever has none."""
+        return "" if self.caller is None else self.caller.id
+
+    def need_all(self) -> None:
+        """Keep a page from those who do not see all. Raises `Refused`: `missing_key`, `scope_forbidden`."""
+        if self.visitor is Visitor.STRANGER:
+            raise Refused("missing_key", "sign in to see this")
+        if not self.sees_all:
+            raise Refused("scope_forbidden", "this page is for the operator and auditors")
+
+    def need_login(self) -> None:
+        """Keep a page from strangers. Raises `Refused("missing_key")`."""
+        if self.visitor is Visitor.STRANGER:
+            raise Refused("missing_key", "sign in to see this")

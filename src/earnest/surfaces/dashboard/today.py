@@ -1,0 +1,90 @@
+"""Today: what waits for whoever looks, how the agents stand, and what they cost."""
+
+from typing import Any
+
+from earnest.foundation.errors import Refused
+from earnest.surfaces.dashboard.charts import score_chart, verdict_chart
+from earnest.surfaces.dashboard.look import Look, Visitor
+from earnest.views import overview
+from earnest.views.agents_public import show_agent
+from earnest.views.claims import waiting_claims
+from earnest.views.disputes import list_disputes
+from earnest.views.log import newest_checkpoint
+from earnest.views.reviews import list_reviews
+from earnest.views.runs import list_runs
+from earnest.views.wallet import show_queue
+
+SHOWN_MAX = overview.WAITING_SHOWN_MAX
+LEADERS_MAX = 20
+RUNS_MAX = 10
+UNFINISHED_MAX = 50
+
+
+def show_today(look: Look) -> tuple[str, dict[str, Any]]:
+    """The first page, for each sort of visitor."""
+    if look.visitor is Visitor.AGENT:
+        return _mine(look)
+    if look.visitor is Visitor.STRANGER:
+        return _public(look)
+    reader = look.reader
+    leaders = overview.leading_agents(reader, look.now_ms, look.terms, LEADERS_MAX)
+    waiting = _waiting(look)
+    return "today.html", {
+        "title": "Today",
+        "waiting": waiting,
+        "waiting_count": sum(len(found) for found in waiting.values()),
+        "leaders": leaders,
+        "sums": overview.sums(reader),
+        "verdicts": verdict_chart(look),
+        "scores": [score_chart(look, one.account.id, one.account.handle) for one in leaders[:1] if one.duty],
+        "runs": list_runs(reader, RUNS_MAX),
+        "names": _names(look, waiting),
+    }
+
+
+def _waiting(look: Look) -> dict[str, Any]:
+    """What a person must decide, by its sort; empty sorts are there too."""
+    reader = look.reader
+    money = show_queue(reader, SHOWN_MAX)
+    return {
+        "claims": waiting_claims(reader, "", SHOWN_MAX),
+        "heartbeats": overview.heartbeats_to_decide(reader),
+        "disputes": list_disputes(reader, look.my_id, sees_all=True, waiting=True, after="", limit=SHOWN_MAX),
+        "contracts": overview.offered_contracts(reader),
+        "deposits": money["deposits"],
+        "payouts": money["payouts"],
+        "reviews": list_reviews(reader, limit=SHOWN_MAX),
+        "runs": [one for one in list_runs(reader, UNFINISHED_MAX) if one.result is None],
+    }
+
+
+def _names(look: Look, waiting: dict[str, Any]) -> dict[str, str]:
+    ids = [one[side] for one in waiting["claims"] for side in ("seller", "buyer")]
+    ids += [one[side] for one in waiting["disputes"] for side in ("raiser", "respondent")]
+    ids += [one["account_id"] for sort in ("heartbeats", "deposits", "payouts") for one in waiting[sort]]
+    ids += [one.account_id for one in waiting["contracts"]]
+    return overview.handles(look.reader, ids)
+
+
+def _mine(look: Look) -> tuple[str, dict[str, Any]]:
+    view = overview.agent_view(look.reader, look.my_id, look.now_ms, look.terms)
+    return "today_agent.html", {
+        "title": "Today",
+        "view": view,
+        "home": view.home.body,
+        "score": score_chart(look, look.my_id, view.account.handle),
+    }
+
+
+def _public(look: Look) -> tuple[str, dict[str, Any]]:
+    found = []
+    for one in overview.leading_agents(look.reader, look.now_ms, look.terms, LEADERS_MAX):
+        try:
+            found.append(show_agent(look.reader, one.account.handle, look.now_ms))
+        except Refused:
+            continue
+    return "public.html", {
+        "title": "Who keeps their word",
+        "agents": found,
+        "checkpoint": newest_checkpoint(look.reader),
+    }

@@ -1,0 +1,163 @@
+"""The state of a whole platform at a glance: its agents, what waits for its operator, money, verdicts by the hour."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from earnest.accountability.agreement import Agreement
+from earnest.accountability.days import Day
+from earnest.effects.storage.reader import Reader
+from earnest.effects.storage.rows import Rows
+from earnest.foundation.canonical import JsonObject
+from earnest.identity.account import Account, Kind
+from earnest.identity.presence import Presence
+from earnest.market.homes.given import Duty
+from earnest.market.homes.home import Home, build
+from earnest.market.terms import Terms
+from earnest.views.home import read_home
+from earnest.views.score import waiting_heartbeats
+
+AGENTS_SHOWN_MAX: Final = 50
+WAITING_SHOWN_MAX: Final = 20
+HOUR_MS: Final = 3_600_000
+VERDICTS_READ_MAX: Final = 5_000
+"""The newest submissions, and as many heartbeats, that are counted; older ones are not."""
+_ACCOUNTS: Final = Rows(Account, "accounts")
+_AGREEMENTS: Final = Rows(Agreement, "agreements", "account_id")
+_DAYS: Final = Rows(Day, "score_days")
+_PRESENCES: Final = Rows(Presence, "presences", "account_id")
+
+_HELD: Final = (
+    "SELECT currency, sum(amount_micro), count(*) FROM jobs INDEXED BY jobs_best_first "
+    "WHERE state IN ('open', 'taken') GROUP BY currency"
+)
+_EARNED: Final = (
+    "SELECT currency, sum(credits_posted) FROM ledger_accounts WHERE id >= 'act_' AND id < 'act`' "
+    "AND instr(id, ':clearing:') > 0 GROUP BY currency"
+)
+_VERDICTS: Final = """
+SELECT judged_at_ms / 3600000, count(*) FROM (
+  SELECT judged_at_ms FROM (SELECT judged_at_ms FROM submissions ORDER BY id DESC LIMIT :most)
+  UNION ALL SELECT judged_at_ms FROM (SELECT judged_at_ms FROM heartbeats ORDER BY id DESC LIMIT :most)
+) WHERE judged_at_ms >= :since GROUP BY 1
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentView:
+    """An agent as its owner should see it. `duty` None: it has shown no contract. `presence` None: it never came."""
+
+    account: Account
+    home: Home
+    duty: Duty | None
+    presence: Presence | None
+
+    @property
+    def stuck(self) -> list[str]:
+        """What no heartbeat settles, in words."""
+        return [str(one["text"]) for one in self.home.body["human_attention"]]  # type: ignore[index, union-attr, call-overload]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sums:
+    """Money of one currency: in escrow for `jobs` jobs, and earned by agents so far."""
+
+    currency: str
+    held_micro: int
+    jobs: int
+    earned_micro: int
+
+
+def agent_view(reader: Reader, account_id: str, now_ms: int, terms: Terms) -> AgentView:
+    """One agent. Raises `Refused("not_found")`."""
+    read = read_home(reader, account_id, now_ms, with_jobs=False)
+    return AgentView(
+        account=read.account,
+        home=build(read, now_ms, terms),
+        duty=read.duty,
+        presence=_PRESENCES.get(reader, account_id),
+    )
+
+
+def leading_agents(reader: Reader, now_ms: int, terms: Terms, limit: int = AGENTS_SHOWN_MAX) -> list[AgentView]:
+    """Agents by their share of today's target; those without a contract follow, the last seen first."""
+    held = [row[0] for row in reader.execute("SELECT account_id FROM agreements LIMIT ?", (limit,)).fetchall()]
+    seen = [
+        row[0]
+        for row in reader.execute(
+            "SELECT account_id FROM presences ORDER BY seen_at_ms DESC LIMIT ?", (limit,)
+        ).fetchall()
+    ]
+    ids = list(dict.fromkeys([*held, *seen]))[:limit]
+    found = [agent_view(reader, account_id, now_ms, terms) for account_id in ids]
+    return sorted((one for one in found if one.account.kind is Kind.AGENT), key=_leading)
+
+
+def _leading(view: AgentView) -> tuple[int, int, str]:
+    if view.duty is None:
+        return 1, 0, view.account.handle
+    return 0, -view.duty.day.score * 1_000_000 // view.duty.day.target, view.account.handle
+
+
+def agents(reader: Reader, after_handle: str, limit: int) -> list[Account]:
+    """All agents, by handle."""
+    condition = "handle > ? AND kind = 'agent' ORDER BY handle LIMIT ?"
+    return list(_ACCOUNTS.where(reader, condition, (after_handle, limit)))
+
+
+def handles(reader: Reader, ids: Sequence[str]) -> dict[str, str]:
+    """Who these accounts are."""
+    wanted = sorted(set(ids))
+    marks = ", ".join("?" * len(wanted))
+    return dict(reader.execute(f"SELECT id, handle FROM accounts WHERE id IN ({marks})", wanted).fetchall())  # noqa: S608
+
+
+def newest_claim(reader: Reader, job_id: str) -> str | None:
+    """The id of a job's last claim, for those who see all."""
+    (found,) = reader.execute("SELECT max(id) FROM claims WHERE job_id = ?", (job_id,)).fetchone()
+    return None if found is None else str(found)
+
+
+def sums(reader: Reader) -> list[Sums]:
+    """Money held and earned, by currency."""
+    held = {currency: (amount, jobs) for currency, amount, jobs in reader.execute(_HELD).fetchall()}
+    earned = dict(reader.execute(_EARNED).fetchall())
+    return [
+        Sums(
+            currency=currency,
+            held_micro=held.get(currency, (0, 0))[0],
+            jobs=held.get(currency, (0, 0))[1],
+            earned_micro=earned.get(currency, 0),
+        )
+        for currency in sorted({*held, *earned})
+    ]
+
+
+def verdicts_by_hour(reader: Reader, now_ms: int, hours: int = 24) -> list[tuple[int, int]]:
+    """How many verdicts fell in each of the last hours, the oldest first: its beginning in ms, and the count."""
+    last = now_ms // HOUR_MS
+    parameters = {"most": VERDICTS_READ_MAX, "since": (last - hours + 1) * HOUR_MS}
+    found = dict(reader.execute(_VERDICTS, parameters).fetchall())
+    return [(hour * HOUR_MS, found.get(hour, 0)) for hour in range(last - hours + 1, last + 1)]
+
+
+def score_days(reader: Reader, account_id: str, days: int = 30) -> list[Day]:
+    """The recorded days of an agent, the oldest first."""
+    newest = _DAYS.where(reader, "account_id = ? ORDER BY date DESC LIMIT ?", (account_id, days))
+    return sorted(newest, key=lambda day: day.date)
+
+
+def offered_contracts(reader: Reader, limit: int = WAITING_SHOWN_MAX) -> list[Agreement]:
+    """Contracts that agents have shown and nobody has accepted."""
+    return list(_AGREEMENTS.where(reader, "offered <> '' ORDER BY account_id LIMIT ?", (limit,)))
+
+
+def heartbeats_to_decide(reader: Reader, limit: int = WAITING_SHOWN_MAX) -> list[JsonObject]:
+    """Heartbeats of all agents with tasks that wait for the operator."""
+    sql = "SELECT DISTINCT account_id FROM heartbeats WHERE waiting > 0 LIMIT ?"
+    return list(_waiting(reader, [row[0] for row in reader.execute(sql, (limit,)).fetchall()], limit))[:limit]
+
+
+def _waiting(reader: Reader, account_ids: Sequence[str], limit: int) -> Iterator[JsonObject]:
+    for account_id in account_ids:
+        yield from waiting_heartbeats(reader, account_id, "", limit, sees_measured=True)

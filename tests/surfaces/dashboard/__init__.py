@@ -1,0 +1,1 @@
+"""The dashboard: its pages as text, and in a real browser."""

@@ -19,7 +19,7 @@ def wallet(
 
     from earnest.client import money  # noqa: PLC0415
     from earnest.surfaces.cli.in_the_name_of import client_of  # noqa: PLC0415
-    from earnest.surfaces.cli.job_files import amount_of  # noqa: PLC0415
+    from earnest.agents.job_files import amount_of  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     with client_of(as_) as client:

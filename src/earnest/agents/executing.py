@@ -20,6 +20,7 @@ from earnest.foundation.errors import EarnestError, Refused
 CLAIMS_KEPT: Final = 20
 NOTE_CHARACTERS_MAX: Final = 1_000
 FAILURES_MAX: Final = 2
+FAILED: Final = "failed"
 LOOK_MS: Final = 200
 LOOK_LONGEST_MS: Final = 2_000
 MACHINE_ADDED: Final = (
@@ -115,8 +116,8 @@ def feedback_on(claim: Claim) -> list[str]:
 async def _failed(claim: Claim, means: Means, why: str) -> Result:
     """Work that failed is tried once more at the next tick; then the claim is given back, which is honest and free."""
     claim_id = claim["claim_id"]
-    tried = sum(1 for row in means.book.rows("failed") if row["claim_id"] == claim_id) + 1
-    means.book.add("failed", f"{claim_id}/failed/{tried}", claim_id=claim_id, text=why, at_ms=means.clock.now_ms())
+    tried = sum(1 for row in means.book.rows(FAILED) if row["claim_id"] == claim_id) + 1
+    means.book.add(FAILED, f"{claim_id}/failed/{tried}", claim_id=claim_id, text=why, at_ms=means.clock.now_ms())
     if tried < FAILURES_MAX:
         return _result(claim_id, f"the work failed: {why}", ok=False)
     await means.client.keyed(f"{claim_id}-cancel").cancel_claim(claim_id)

@@ -3,7 +3,7 @@
 import json
 from typing import Final
 
-from earnest.agents.executing import Revision, feedback_on
+from earnest.agents.executing import FAILED, Revision, feedback_on
 from earnest.agents.means import Means
 from earnest.agents.ports import Feedback
 from earnest.agents.recall import OUTCOME
@@ -15,6 +15,8 @@ DECISIVE: Final = frozenset(
 )
 """States that say what became of a revision."""
 GOOD: Final = "released"
+UNJUDGED: Final = frozenset({"cancelled", "expired"})
+"""Nobody has found anything about the work: it is remembered, and the solver is told nothing."""
 TAUGHT: Final = "taught"
 RESULT: Final = "result"
 
@@ -50,7 +52,8 @@ async def _remember(claim: Claim, means: Means) -> None:
     """First the outcome, then the feedback, then that it was given: a kill in between gives it again, to no effect."""
     job = await means.client.get_job(claim["job_id"])
     is_good, key = claim["state"] == GOOD, _key(claim)
-    reasons = feedback_on(claim)
+    failed = [row["text"] for row in means.book.rows(FAILED) if row["claim_id"] == claim["claim_id"]][:1]
+    reasons = failed if claim["state"] in UNJUDGED else feedback_on(claim)
     if is_good:
         why = f"approved, {claim['verdict'] or 'without a verdict of a machine'}"
     else:
@@ -64,6 +67,9 @@ async def _remember(claim: Claim, means: Means) -> None:
         text=f"{job['title']}: {why}"[:1_000],
         at_ms=means.clock.now_ms(),
     )
+    if claim["state"] in UNJUDGED:
+        means.book.add(TAUGHT, f"{TAUGHT}/{key}")
+        return
     task_class = _task_class(claim, means) or class_of(job)
     criteria = tuple(str(one["text"]) for one in job["criteria"])
     await means.teacher.feedback(

@@ -81,15 +81,15 @@ def read_agent_settings(folder: Path) -> AgentSettings:
     return replace(settings, role=Role(settings.role))
 
 
-def words_of(command: str) -> list[str]:
-    """A command line split as a shell would. Raises `Refused("validation")` for none."""
+def words_of(command: str, folder: Path = Path()) -> list[str]:
+    """A command line split as a shell would; files of `folder` by their whole paths. Raises `Refused("validation")`."""
     try:
         words = shlex.split(command)
     except ValueError as error:
         raise Refused("validation", f"{command[:200]!r} cannot be split into words: {error}") from None
     if not words:
         raise Refused("validation", "the command names no program")
-    return words
+    return [str((folder / word).absolute()) if (folder / word).is_file() else word for word in words]
 
 
 def _tables(name: str, value: Any, known: frozenset[str], file: SettingsFile) -> list[dict[str, Any]]:

@@ -4,7 +4,8 @@ import hashlib
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -49,11 +50,12 @@ _ULID_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Residing:
-    """Who resides. `settings` are those of agent.toml, over which the command line wins."""
+    """Who resides. `agent` is what agent.toml in `folder` says, over which the command line wins."""
 
     home: Path
     credentials: Credentials
     agent: AgentSettings
+    folder: Path = field(default_factory=Path)
     passes_key: bool = False
 
 
@@ -96,11 +98,17 @@ async def opened_resident(residing: Residing) -> AsyncIterator[Resident]:
             mind=await _mind(stack, agent, own),
             say=health.note,
         )
-        if agent.role.executes:
-            await _declare(client, agent)
         control = await _control(stack, state, means)
         every_ms = agent.every_s * 1_000 if agent.every_s else None
-        yield Resident(means, control, health, folder=state, chance=chance, every_ms=every_ms)
+        yield Resident(
+            means,
+            control,
+            health,
+            folder=state,
+            chance=chance,
+            begin=partial(_declare, client, agent),
+            every_ms=every_ms,
+        )
 
 
 async def _control(stack: AsyncExitStack, folder: Path, means: Means) -> Control:
@@ -113,7 +121,7 @@ async def _control(stack: AsyncExitStack, folder: Path, means: Means) -> Control
 
 async def _declare(client: AsyncClient, agent: AgentSettings) -> None:
     """Declare the categories of agent.toml, so that the home shows jobs that fit; one claim at a time in each."""
-    if not agent.categories:
+    if not (agent.categories and agent.role.executes):
         return
     me = (await client.get_me())["id"]
     known = {(one["category"], one["currency"]) for one in (await client.list_capabilities())["data"]}
@@ -134,7 +142,9 @@ def _hands(residing: Residing, own: "_Own") -> SkilledHands:
         environment |= {"EARNEST_URL": residing.credentials.url, "EARNEST_KEY": residing.credentials.key}
 
     def program(command: str) -> ProgramHands:
-        return ProgramHands(words=words_of(command), environment=environment, timeout_s=agent.timeout_s)
+        return ProgramHands(
+            words=words_of(command, residing.folder), environment=environment, timeout_s=agent.timeout_s
+        )
 
     found = [
         Skilled(

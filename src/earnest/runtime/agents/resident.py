@@ -1,7 +1,7 @@
 """The cadence of a resident agent: it looks at its home, does what is to be done, and waits."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -69,7 +69,10 @@ class Report:
 
 
 class Resident:
-    """Runs one agent, one cycle after the other. `every_ms` None: at the pace that the platform advises."""
+    """Runs one agent, one cycle after the other. `every_ms` None: at the pace that the platform advises.
+
+    `begin` is done once, before the first look that is answered.
+    """
 
     def __init__(
         self,
@@ -79,6 +82,7 @@ class Resident:
         *,
         folder: Path,
         chance: Chance,
+        begin: Callable[[], Awaitable[None]] | None = None,
         every_ms: int | None = None,
     ) -> None:
         self._means = means
@@ -86,6 +90,7 @@ class Resident:
         self._health = health
         self._folder = folder
         self._chance = chance
+        self._begin = begin
         self._every_ms = every_ms
         self._clock: Clock = means.clock
         self._pace: HeartbeatState = load_state(folder)
@@ -129,6 +134,9 @@ class Resident:
 
     async def _turn(self) -> AgentState | None:
         """One tick; None where the look showed nothing new."""
+        if self._begin is not None:
+            await self._begin()
+            self._begin = None
         if (left := await self._control.interrupted()) is not None:
             if self._clock.now_ms() - left["at_ms"] < STALE_MS:
                 return await self._control.run(None)

@@ -53,7 +53,9 @@ def agent(
     given: dict[str, Any] = {"exec": command, "every_s": every, "timeout_s": timeout}
     given["role"] = role_of(role) if role else None
     settings = replace(read_agent_settings(folder), **{name: value for name, value in given.items() if value})
-    residing = Residing(home=data_directory(), credentials=_credentials(as_), agent=settings, passes_key=pass_key)
+    residing = Residing(
+        home=data_directory(), credentials=_credentials(as_), agent=settings, folder=folder, passes_key=pass_key
+    )
     raise typer.Exit(asyncio.run(_run(residing, once=once, as_json=as_json)))
 
 

@@ -3,6 +3,7 @@
 from typing import Final
 
 from earnest.agents.actions import Action, AskHuman, ExecuteJob, ProposeJob, ReviewJob, read_action
+from earnest.agents.backlog import FAULTS
 from earnest.agents.executing import execute, is_final
 from earnest.agents.job_files import PLAIN, read_file
 from earnest.agents.means import Means
@@ -50,6 +51,17 @@ async def _done(action: Action, state: AgentState, means: Means) -> Result:
 
 
 async def _propose(payload: ProposeJob, tick: str, means: Means) -> Result:
+    """Post an entry; one that can never be posted as it stands is set aside, so that others have their turn."""
+    try:
+        return await _posted(payload, tick, means)
+    except (Problem, Faulty, Refused, OSError) as error:
+        if not isinstance(error, Problem) or error.code in FAULTS:
+            means.backlog.set_aside(payload.entry, str(error))
+            return Result(ok=True, text=f"set aside {payload.entry}, which cannot be posted: {error}", claim_id="")
+        raise
+
+
+async def _posted(payload: ProposeJob, tick: str, means: Means) -> Result:
     entry = means.backlog.entry(payload.entry)
     offer = entry.offer()
     files = [

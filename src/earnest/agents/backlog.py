@@ -11,12 +11,15 @@ from earnest.agents.state import Entry
 from earnest.contracts.json_values import plain
 from earnest.contracts.spec import FORMAT, TITLE_CHARACTERS_MAX, VerificationSpec, parse_spec, spec_of_json
 from earnest.contracts.yaml_source import read_yaml
-from earnest.foundation.canonical import JsonValue
+from earnest.foundation.canonical import JsonValue, digest_bytes
 from earnest.foundation.errors import Refused
 
 REDOS_MAX: Final = 3
 PLAYBOOK: Final = "earnest-playbook-v1"
 POSTED: Final = "posted"
+UNPOSTABLE: Final = "unpostable"
+FAULTS: Final = frozenset({"lint_failed", "unknown_check", "validation", "too_large"})
+"""Refusals that stay as long as the file stays as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +72,14 @@ class Backlog:
         """An entry was posted."""
         self._book.add(POSTED, f"{POSTED}/{job_id}", entry=name, job_id=job_id, redo_of=redo_of)
 
+    def set_aside(self, name: str, why: str) -> None:
+        """An entry cannot be posted as it is. It is tried again once its file is another."""
+        self._book.add(UNPOSTABLE, _aside(self._entries[name]), entry=name, text=why)
+
     def _news(self) -> Iterator[Entry]:
         posted = [row["entry"] for row in self._book.rows(POSTED) if not row["redo_of"]]
         for entry in self._entries.values():
-            if posted.count(entry.name) < entry.times:
+            if posted.count(entry.name) < entry.times and self._book.get(_aside(entry)) is None:
                 yield _told(entry, "")
 
     def _redos(self, rejected: Sequence[str]) -> Iterator[Entry]:
@@ -87,6 +94,11 @@ class Backlog:
             entry = self._entries.get(entry_of[last])
             if last in rejected and entry is not None and redone.count(first) < REDOS_MAX:
                 yield _told(entry, first)
+
+
+def _aside(entry: Backlogged) -> str:
+    digest = digest_bytes(entry.path.read_bytes()) if entry.path.is_file() else "missing"
+    return f"{UNPOSTABLE}/{entry.name}/{digest}"
 
 
 def _told(entry: Backlogged, redo_of: str) -> Entry:

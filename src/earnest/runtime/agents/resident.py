@@ -147,7 +147,11 @@ class Resident:
             return None
         now_ms = self._clock.now_ms()
         state = fresh_state(self._chance.new_id(now_ms), now_ms, self._means.role, look.home)
-        return await self._control.run(state)
+        ended = await self._control.run(state)
+        jobs = ended["jobs"]
+        if jobs["backlog"] and jobs["as_buyer"]["open"]:  # whether my job was taken is not seen in my home
+            self._same = FULL_EVERY
+        return ended
 
     def _seen(self, look: Look) -> None:
         now_ms = self._clock.now_ms()

@@ -77,7 +77,14 @@ async def lived_through(exe: Agent, dies_after: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("graph", "step"), [(False, 2), pytest.param(True, 3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("graph", "step"),
+    [
+        (False, 10),
+        pytest.param(False, 1, marks=pytest.mark.slow),  # some 40 lives
+        pytest.param(True, 1, marks=pytest.mark.slow),
+    ],
+)
 async def test_whenever_an_agent_is_killed_a_job_is_done_and_paid_once(
     site: Site, tmp_path: Path, graph: bool, step: int
 ) -> None:

@@ -123,7 +123,10 @@ class Resident:
                 kind = str(ended["action"]["kind"])
                 if kind not in RESTING or ended["result"]["text"].startswith("asked the"):
                     done.append((kind, ended["result"]["text"]))
-                if kind in RESTING or not ended["result"]["ok"]:
+                if kind in RESTING:
+                    break
+                self._same = FULL_EVERY  # the home may look as before, and something else be owed
+                if not ended["result"]["ok"]:
                     break
         except (Problem, Unavailable) as error:
             return self._after_no_answer(error, done)
@@ -175,10 +178,7 @@ class Resident:
         self._health.failures = self._health.failures + 1 if failed else 0
         save_state(self._folder, self._pace)
         if failed:
-            self._same = FULL_EVERY  # nothing has changed, and yet there is something to do
             return self._report(Outcome.FAILED, done, self._backoff_ms(self._health.failures), done[-1][1])
-        if len(done) == CHAIN_MAX:
-            self._same = FULL_EVERY
         return self._report(Outcome.ACTED if done else Outcome.IDLE, done, self._next_ms())
 
     def _after_no_answer(self, error: EarnestError, done: list[tuple[str, str]]) -> Report:

@@ -45,8 +45,7 @@ class Graph:
 
 @asynccontextmanager
 async def open_graph(folder: Path, means: Means) -> AsyncIterator[Graph]:
-    """The graph with its checkpoints in `folder`."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """The graph with its checkpoints in `folder`, which is there."""
     builder: Any = StateGraph(AgentState)
     for name, step in STEPS.items():
 

@@ -25,23 +25,25 @@ REASON_CHARACTERS_MAX: Final = 2_000
 
 def fault(action: Action, state: AgentState) -> str:
     """Why it may not be done; empty if it may."""
+    wrong = ""
     match action.payload:
         case Noop():
-            return ""
+            pass
         case AskHuman(question=question):
-            return "" if question.strip() else "the question is empty"
+            wrong = "" if question.strip() else "the question is empty"
         case Move() | ChatSay() | BoardPost():
-            return "the platform has no world in which that could be done"
+            wrong = "the platform has no world in which that could be done"
         case WebSearch():
-            return "nobody has set up a search of the web for this agent"
-        case ProposeJob():
-            return _of_proposal(action.payload, state)
-        case ExecuteJob():
-            return _of_execution(action.payload, state)
-        case ReviewJob():
-            return _of_review(action.payload, state)
+            wrong = "nobody has set up a search of the web for this agent"
+        case ProposeJob() as proposal:
+            wrong = _of_proposal(proposal, state)
+        case ExecuteJob() as execution:
+            wrong = _of_execution(execution, state)
+        case ReviewJob() as review:
+            wrong = _of_review(review, state)
         case other:
             assert_never(other)
+    return wrong
 
 
 def offered(state: AgentState) -> tuple[Kind, ...]:
@@ -92,9 +94,13 @@ def _of_review(review: ReviewJob, state: AgentState) -> str:
     claim = next((one for one in state["jobs"]["as_buyer"]["to_review"] if one["claim_id"] == review.claim_id), None)
     if claim is None:
         return "that is no work that was handed in to me and waits"
+    return _of_decision(review, claim)
+
+
+def _of_decision(review: ReviewJob, claim: Claim) -> str:
+    verdict = claim["verdict"]
     if not review.reason.strip():
         return "a decision needs a reason"
-    verdict = claim["verdict"]
     if review.approved and verdict == "not_verified":
         return "a machine has found it not to be so: nobody's word changes that"
     if not review.approved and verdict == "verified":

@@ -42,7 +42,7 @@ def question(state: AgentState, kinds: tuple[Kind, ...], submissions: dict[str, 
 def _parts(state: AgentState, submissions: dict[str, str]) -> Iterator[str | Data]:
     account = state["home"]["your_account"]
     yield f"I am a {state['role']}. My goals: {'; '.join(state['goals'])}."
-    yield f"Balance: {account['balance_micro']} micro {account['currency']}; free capacity: {account['capacity']['free']}."
+    yield f"Balance: {account['balance_micro']} micro {account['currency']}."
     memories = state["memories"]
     for name, rows in (("failures", memories["failures"]), ("successes", memories["successes"])):
         yield f"Remembered {name}, the newest first:"

@@ -26,10 +26,16 @@ from earnest.effects.storage.lock import WriterLock
 from earnest.foundation.errors import Refused
 from earnest.runtime.agents.health import FILE_NAME, Health
 from earnest.runtime.agents.program_hands import ProgramHands
+from earnest.runtime.agents.reporting import Reporting
 from earnest.runtime.agents.resident import Resident
 from earnest.runtime.agents.skills import Skilled, SkilledHands
 from earnest.runtime.agents.teaching import SolverTeacher
-from earnest.runtime.heartbeats.command import without_keys
+from earnest.runtime.heartbeats.command import CommandProgram, without_keys
+from earnest.runtime.heartbeats.contract_file import ContractFile
+from earnest.runtime.heartbeats.platform import PlatformOverHttp
+from earnest.runtime.heartbeats.program import AgentProgram
+from earnest.runtime.heartbeats.runner import HeartbeatRunner
+from earnest.runtime.heartbeats.state import RunnerState
 
 if TYPE_CHECKING:
     from earnest.app.settings import Settings
@@ -45,6 +51,7 @@ RESIDENT: Final = "resident"
 """The folder of an agent's own state, beside that of its heartbeats."""
 WORK: Final = "work"
 LOCK: Final = "agent.lock"
+CONTRACT: Final = "HEARTBEAT.md"
 _ULID_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
@@ -71,8 +78,10 @@ def with_graph(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 @asynccontextmanager
-async def opened_resident(residing: Residing) -> AsyncIterator[Resident]:
-    """An agent with its files locked. Raises `Refused`: `validation`, `data_directory_in_use`, `langgraph_missing`."""
+async def opened_resident(residing: Residing) -> AsyncIterator[tuple[Resident, HeartbeatRunner | None]]:
+    """An agent with its files locked, and the runner of its heartbeats if its folder holds a contract.
+
+    Raises `Refused`: `validation`, `data_directory_in_use`, `langgraph_missing`."""
     credentials, agent = residing.credentials, residing.agent
     clock, chance = SystemClock(), SystemChance()
     async with AsyncExitStack() as stack:
@@ -100,7 +109,7 @@ async def opened_resident(residing: Residing) -> AsyncIterator[Resident]:
         )
         control = await _control(stack, state, means)
         every_ms = agent.every_s * 1_000 if agent.every_s else None
-        yield Resident(
+        resident = Resident(
             means,
             control,
             health,
@@ -109,6 +118,24 @@ async def opened_resident(residing: Residing) -> AsyncIterator[Resident]:
             begin=partial(_declare, client, agent),
             every_ms=every_ms,
         )
+        yield resident, _heartbeats(stack, residing, client, folder, book)
+
+
+def _heartbeats(
+    stack: AsyncExitStack, residing: Residing, client: AsyncClient, folder: Path, book: Book
+) -> HeartbeatRunner | None:
+    contract = residing.folder / CONTRACT
+    if not contract.is_file():
+        return None
+    state = RunnerState(folder)
+    stack.callback(state.release)
+    program: AgentProgram = Reporting(book=book)
+    if residing.agent.heartbeat:
+        words = words_of(residing.agent.heartbeat, residing.folder)
+        environment = without_keys(os.environ)
+        program = CommandProgram(words=words, environment=environment, timeout_s=residing.agent.timeout_s)
+    platform, file = PlatformOverHttp(client), ContractFile(contract)
+    return HeartbeatRunner(platform, program, state, file, clock=SystemClock(), chance=SystemChance())
 
 
 async def _control(stack: AsyncExitStack, folder: Path, means: Means) -> Control:

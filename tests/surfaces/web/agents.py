@@ -1,4 +1,4 @@
-"""Resident agents on a platform in this process: their means, a transport that dies, a mind that says what it is told."""
+"""Resident agents on a platform in this process: their means, a transport that dies, an obedient mind."""
 
 import itertools
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -38,7 +38,8 @@ criteria:
   - id: C1
     text: answer.json holds the sum
 {check}"""
-CHECK = "    check: {kind: json_schema, path: answer.json, schema: {type: object, properties: {sum: {const: 42}}, required: [sum]}}\n"
+SCHEMA = "{type: object, properties: {sum: {const: 42}}, required: [sum]}"
+CHECK = f"    check: {{kind: json_schema, path: answer.json, schema: {SCHEMA}}}\n"
 SEEDS = itertools.count(1)
 """No two lives draw the same ids."""
 WHY = {"goal": "g", "facts": ["f"], "expected_value": "v"}

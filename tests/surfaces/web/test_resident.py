@@ -1,10 +1,11 @@
-"""Does a resident agent propose, work, review and remember, once each, whenever it is killed and whatever it is told?"""
+"""Does a resident agent propose, work, review and remember once each, whenever it is killed, whatever it is told?"""
 
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from earnest.agents import choosing
@@ -90,14 +91,12 @@ async def test_whenever_an_agent_is_killed_a_job_is_done_and_paid_once(
 ) -> None:
     pat, exe = await two_agents(site, tmp_path)
     poster = pat.again(graph=graph, entries=(replace(pat.entries[0], times=100),))
-    paid = 0
-    for dies_after in range(1, 60, step):
+    for paid, dies_after in enumerate(range(1, 60, step), 1):
         worker = exe.again(graph=graph, hands=Adder(slips=1))
         whole = [await lived_through(poster, dies_after)]
         await live(poster)
         whole.append(await lived_through(worker, dies_after))
         await live(worker, 3)
-        paid += 1
         found = await claims(site, exe)
         assert [one["state"] for one in found] == ["released"] * paid, dies_after
         assert worker.hands.worked <= 3  # one whose end nobody noted is done again, in a place of its own
@@ -158,7 +157,7 @@ async def test_a_model_that_is_gone_is_told_of_and_code_goes_on(site: Site, tmp_
     def gone() -> Any:
         raise Unavailable("nobody answers at the endpoint")
 
-    pat, exe = await two_agents(site, tmp_path)
+    pat, _ = await two_agents(site, tmp_path)
     pat = pat.again(mind=Obedient(gone))
     assert (await live(pat))[0].startswith("posted")
     health: Any = read_health(pat.folder)
@@ -169,13 +168,22 @@ async def test_a_platform_that_is_gone_is_told_of_and_waited_for_longer_each_tim
     _, exe = await two_agents(site, tmp_path)
     async with exe.resident() as (resident, transport):
 
-        async def nobody(request: Any) -> Any:
-            raise OSError("gone")
+        async def nobody(request: httpx2.Request) -> httpx2.Response:
+            raise httpx2.ConnectError("nobody listens")
 
         real, transport.handle_async_request = transport.handle_async_request, nobody  # type: ignore[method-assign]
-        with pytest.raises(OSError, match="gone"):
-            await resident.cycle()
+        waits = []
+        for _ in range(3):
+            report = await resident.cycle()
+            assert report.outcome is Outcome.UNANSWERED
+            waits.append(report.next_ms - report.at_ms)
+        health: Any = read_health(exe.folder)
+        assert "nobody listens" in health["faults"]["platform"]
         transport.handle_async_request = real  # type: ignore[method-assign]
+        assert (await resident.cycle()).outcome is Outcome.IDLE
+    assert waits == sorted(set(waits))
+    health = read_health(exe.folder)
+    assert health["status"] == "well"
 
 
 async def test_noop_stays_noop(site: Site, tmp_path: Path) -> None:

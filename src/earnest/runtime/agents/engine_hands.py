@@ -39,14 +39,12 @@ class EngineHands:
                     write_private(order.kept, run_id)
                 ended = await runs.untold(run_id)
                 result = ended.result if ended else await runs.work(run_id)
-                if result.directive is not State.ACCEPT:
-                    raise WorkFailed(f"{run_id}: {result.summary}")
                 shutil.copytree(runs.workspace_of(run_id), order.workspace, symlinks=True, dirs_exist_ok=True)
-        except WorkFailed:
-            order.kept.unlink(missing_ok=True)
-            raise
         except EarnestError as error:
             raise WorkFailed(str(error)) from error
+        if result.directive is not State.ACCEPT:
+            order.kept.unlink(missing_ok=True)  # the next try is a run of its own
+            raise WorkFailed(f"{run_id}: {result.summary}")
         task_class = wanted.playbook.task_class if isinstance(wanted, PlaybookOrder) else class_of(order.job)
         return Worked(said=_evidence(order.job, run_id, result), task_class=task_class, approach=self.approach)
 

@@ -11,7 +11,7 @@ from earnest.runtime.remembering import Remembering
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolverTeacher:
-    """See `Teacher`. The books are open only while something is told, so that an engine of the agent's may have them."""
+    """See `Teacher`. The books are open only while something is told: the agent's engine needs them, too."""
 
     open_memory: Callable[[], AbstractAsyncContextManager[Remembering]]
 

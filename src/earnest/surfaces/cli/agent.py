@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from earnest.app.residing import Residing
     from earnest.client.credentials import Credentials
     from earnest.runtime.agents.resident import Report
+    from earnest.runtime.heartbeats.report import Report as HeartbeatReport
 
 app = typer.Typer(help="A resident agent: it looks for work, does it, hands it in.", invoke_without_command=True)
 
@@ -166,20 +167,27 @@ async def _run(residing: "Residing", *, once: bool, as_json: bool) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, me.cancel)
     try:
-        async with opened_resident(residing) as resident:
+        async with opened_resident(residing) as (resident, heartbeats):
             loop.add_signal_handler(signal.SIGUSR1, resident.wake)
             if once:
                 report = await resident.cycle()
                 _tell(report, as_json=as_json)
                 codes = {Outcome.FAILED: ExitCode.ABANDON, Outcome.UNANSWERED: ExitCode.NO_ANSWER}
                 return codes.get(report.outcome, ExitCode.ACCEPT)
-            await resident.run(lambda report: _tell(report, as_json=as_json))
+
+            def tell(report: "Report | HeartbeatReport") -> None:
+                _tell(report, as_json=as_json)
+
+            async with asyncio.TaskGroup() as both:
+                both.create_task(resident.run(tell))
+                if heartbeats is not None:
+                    both.create_task(heartbeats.run(tell))
     except asyncio.CancelledError:
         complain(["stopped"])
     return ExitCode.STOPPED
 
 
-def _tell(report: "Report", *, as_json: bool) -> None:
+def _tell(report: "Report | HeartbeatReport", *, as_json: bool) -> None:
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     if as_json:

@@ -120,8 +120,8 @@ def submit(
     as_json: Json = False,
 ) -> None:
     """Hand in everything that the job asks for."""
-    from earnest.foundation.errors import Refused  # noqa: PLC0415
     from earnest.agents.job_files import evidence_of  # noqa: PLC0415
+    from earnest.foundation.errors import Refused  # noqa: PLC0415
 
     with _client(as_) as client:
         claim_id = claim_or_job

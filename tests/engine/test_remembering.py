@@ -12,7 +12,13 @@ from earnest.engine.gradient.constants import Constants
 from earnest.engine.gradient.lessons import Lesson
 from earnest.engine.gradient.loss import Answer, Judged
 from earnest.engine.gradient.trajectory import Observation
-from earnest.engine.memory_messages import FeedbackGiven, ForgetRequested, MegramWithdrawn, MemoryRecalled, RememberRequested
+from earnest.engine.memory_messages import (
+    FeedbackGiven,
+    ForgetRequested,
+    MegramWithdrawn,
+    MemoryRecalled,
+    RememberRequested,
+)
 from earnest.engine.messages import MegramEmitted, PlanningFailed, PlanReady, Role, TaskSpec
 from earnest.engine.playbook.planner import PlaybookPlanner
 from earnest.engine.ports import PlanningContext, RoleModel

@@ -16,7 +16,7 @@ from earnest.effects.storage.database import Database
 from earnest.engine.facts import MEGRAM, RECALLED, message_fact
 from earnest.engine.gradient.cascade import State
 from earnest.engine.gradient.lessons import Lesson
-from earnest.engine.memory_messages import DreamEvent, MemoryRecalled
+from earnest.engine.memory_messages import DreamEvent, FeedbackGiven, MemoryRecalled
 from earnest.engine.messages import FinalResult, MegramEmitted, Role, Usage
 from earnest.engine.recollection import Recollection, Rule
 from earnest.foundation.errors import Refused
@@ -30,6 +30,7 @@ from earnest.memory.megram import (
     Megram,
     Tag,
     approach_tag,
+    intent_tag,
     target_tag,
     tool_tag,
 )

@@ -47,7 +47,7 @@ def test_what_init_makes_is_read(tmp_path: Path) -> None:
 )
 def test_faults_are_named_with_their_lines(tmp_path: Path, text: str, complaint: str) -> None:
     (tmp_path / "agent.toml").write_text(text)
-    with pytest.raises(Faulty, match="agent.toml") as faulty:
+    with pytest.raises(Faulty, match=r"agent\.toml") as faulty:
         read_agent_settings(tmp_path)
     assert complaint in str(faulty.value)
 

@@ -3,11 +3,11 @@
 `python day.py [FOLDER]` (`make market-day`) leaves its data directory in FOLDER/home, for `earnest serve --home FOLDER/home`.
 """
 
-import contextlib, json, os, pathlib, shutil, signal, subprocess, sys, time
+import contextlib, datetime, json, os, pathlib, shutil, signal, subprocess, sys, time
 
 import jobs
+from earnest.client import claims, jobs as offers, money
 from earnest.client.client import Client
-
 from earnest.client.credentials import Credentials, save_credentials
 from earnest.client.problem import Problem
 from earnest.testing.served import GENEROUS, PROGRAM, served
@@ -17,6 +17,7 @@ FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".market-day").absol
 EXECUTORS = ("honest", "careless", "liar", "spammer")
 LONGEST_S = 300
 MICRO = 1_000_000
+GENESIS = 100 * MICRO
 
 
 def main():
@@ -39,9 +40,10 @@ def main():
         began = time.monotonic()
         with agents(theirs), Client(platform.url, keys["proposer"]["live"]) as proposer:
             finish(proposer, count, began, theirs)
-        print(f"\nafter {time.monotonic() - began:.0f} s:\n", flush=True)
-        report(platform, keys, operator)
-    print(f"\nearnest serve --home {os.path.relpath(FOLDER / 'home')}   # opens it again")
+        took = time.monotonic() - began
+        print(f"\nafter {took:.0f} s:\n", flush=True)
+        report(platform, keys, operator, took / 3_600)
+    print(f"\nearnest serve --home {os.path.relpath(FOLDER / 'home')}   # shows it again")
 
 
 @contextlib.contextmanager
@@ -67,7 +69,7 @@ def finish(proposer, count, began, environment):
     while quiet < 3:
         time.sleep(1)
         answer(proposer, environment)
-        posted = list(each(proposer, "mine"))
+        posted = list(proposer.each(offers.list_jobs(mine=True, state="all", limit=100)))
         over = [job for job in posted if job["state"] not in {"open", "taken", "claimed"}]
         titles = {job["title"] for job in posted}
         if len(over) // 8 > told:
@@ -89,50 +91,41 @@ def answer(proposer, environment):
         subprocess.run([*PROGRAM, "agent", "answer", about, said, "--as", "proposer"], env=environment, stdout=subprocess.DEVNULL)
 
 
-def each(client, what):
-    from earnest.client import claims, jobs as of_jobs
-
-    return client.each(of_jobs.list_jobs(mine=True, state="all", limit=100) if what == "mine" else claims.list_claims(role="seller", limit=100))
-
-
-def report(platform, keys, operator):
-    print(f"{'agent':<10} {'claims':>6} {'paid':>5} {'sent back':>9} {'rejected':>8} {'failure rate':>12} {'ai$':>8} {'to approval':>11} {'reputation':>10}")
+def report(platform, keys, operator, hours):
+    """The score board, what each lie cost, and the books: all of it asked of the platform."""
+    print(f"{'agent':<9} {'claims':>6} {'paid':>5} {'an hour':>7} {'sent back':>9} {'rejected':>8} {'not verified':>12} {'to approval':>11} {'ai$':>7} {'reputation':>10}")
     lies = []
     for name in EXECUTORS:
         with Client(platform.url, keys[name]["live"]) as client:
-            mine = [client.get_claim(one["claim_id"]) for one in each(client, "claims")]
-            fines = {one["subject_id"]: one["amount_micro"] for one in money(client) if one["reason"] == "penalty"}
-            paid = [one for one in mine if one["state"] == "released"]
-            lost = [one for one in mine if one["declined_by"]]
-            verdicts = [one["verdict"]["verdict"] for claim in mine for one in claim["submissions"] if one["verdict"]]
-            failed = verdicts.count("not_verified")
-            waits = sorted(seconds(one["submitted_at"], one["ended_at"]) for one in paid)
+            mine = [client.get_claim(one["claim_id"]) for one in client.each(claims.list_claims(limit=100))]
+            entries = list(client.each(money.list_entries(currency="AID", limit=100)))
             balance = next(one["balance_micro"] for one in client.get_wallet()["balances"] if one["currency"] == "AID")
-            shown = client.get_agent(name)["reputation"]
-            print(
-                f"{name:<10} {len(mine):>6} {len(paid):>5} {sum(len(one['submissions']) > 1 for one in mine):>9} {len(lost):>8}"
-                f" {f'{failed} of {len(verdicts)}':>12} {(balance - 100 * MICRO) / MICRO:>+8.2f} {f'{waits[len(waits) // 2]} s' if waits else '-':>11} {shown.get('score', shown.get('value', '-')):>10}"
-            )
-            lies += [(name, one, fines.get(one["claim_id"], 0)) for one in lost]
+            reputation = client.get_agent(name)["reputation"]["lower_bound_ppm"] / 10_000
+        paid = [one for one in mine if one["state"] == "released"]
+        rejected = [one for one in mine if one["declined_by"]]
+        fines = {one["subject_id"]: one["amount_micro"] for one in entries if one["reason"] == "penalty"}
+        verdicts = [one["verdict"]["verdict"] for claim in mine for one in claim["submissions"] if one["verdict"]]
+        failed = f"{verdicts.count('not_verified')} of {len(verdicts)}"
+        waits = sorted(seconds(one["submitted_at"], one["ended_at"]) for one in paid)
+        wait = f"{waits[len(waits) // 2]} s" if waits else "never"
+        sent_back = sum(len(one["submissions"]) > 1 for one in mine)
+        earned = (balance - GENESIS) / MICRO
+        print(f"{name:<9} {len(mine):>6} {len(paid):>5} {len(paid) / hours:>7.0f} {sent_back:>9} {len(rejected):>8} {failed:>12} {wait:>11} {earned:>+7.2f} {reputation:>8.1f} %")
+        lies += [(name, claim, fines.get(claim["claim_id"], 0)) for claim in rejected]
     print("\nwhat each lie cost:\n")
     for name, claim, fine in lies:
         spent = seconds(claim["claimed_at"], claim["ended_at"] or claim["submitted_at"])
-        print(f"{name:<10} {claim['job_title']:<12} {len(claim['submissions'])} times not verified, {fine / MICRO:.2f} ai$ fined, {claim['amount_micro'] / MICRO:.2f} ai$ not earned, {spent} s lost")
+        price = claim["amount_micro"] / MICRO
+        print(f"{name:<9} {claim['job_title']:<10} {len(claim['submissions'])} times not verified, fined {fine / MICRO:.2f} ai$, not paid {price:.2f} ai$, {spent} s of its day")
     with Client(platform.url, operator) as client:
         books = client.get_solvency()
-        print(f"\nledger: {'in balance' if books['solvent'] else 'OUT OF BALANCE'}; " + ", ".join(f"{one['currency']} {one}" for one in books["currencies"] if one["currency"] == "AID"))
-
-
-def money(client):
-    from earnest.client import money as of_money
-
-    return client.each(of_money.list_entries(currency="AID", limit=100))
+    (aid,) = [one for one in books["currencies"] if one["currency"] == "AID"]
+    sound = "in balance" if books["solvent"] and aid["sum_micro"] == 0 else "OUT OF BALANCE"
+    print(f"\nledger: {sound}, all accounts sum to {aid['sum_micro']}; agents hold {aid['user_balances_micro'] / MICRO:.2f} ai$")
 
 
 def seconds(begin, end):
-    from datetime import datetime
-
-    return round((datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds())
+    return round((datetime.datetime.fromisoformat(end) - datetime.datetime.fromisoformat(begin)).total_seconds())
 
 
 if __name__ == "__main__":

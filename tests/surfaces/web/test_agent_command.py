@@ -56,7 +56,7 @@ class Home:
             command, cwd=place, env=environment, capture_output=True, text=True, check=False, timeout=DEADLINE_S
         )
 
-    def begin(self, handle: str, *words: str) -> "subprocess.Popen[str]":
+    def begin(self, handle: str, *words: str) -> "subprocess.Popen[bytes]":
         command = [*PROGRAM, "agent", "--every", "1", *words, "--as", handle]
         with (self.folder / f"{handle}.log").open("a") as log:
             return subprocess.Popen(command, cwd=self.folder / handle, env=self.environment(), stdout=log, stderr=log)

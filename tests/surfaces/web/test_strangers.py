@@ -136,6 +136,7 @@ def test_an_agent_of_thirty_lines_lives_and_loses_nothing_by_a_kill(
 
 
 def until_so_many_are_released(platform: ServedPlatform, key: str, number: int) -> None:
+    claims = []
     for _ in range(3_000):
         claims = platform.ask("GET", "/claims", key=key)["data"]
         if [claim["state"] for claim in claims] == ["released"] * number:

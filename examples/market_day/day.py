@@ -86,7 +86,7 @@ def answer(proposer, environment):
     for line in subprocess.run(command, env=environment, capture_output=True, text=True).stdout.splitlines():
         about = json.loads(line)["about"]
         claim = proposer.get_claim(about.partition("/")[0])
-        unmet = [one["id"] for one in claim["submissions"][-1]["verdict"]["criteria"] if one["verdict"] == "not_verified"]
+        unmet = [one["id"] for one in claim["submissions"][0]["verdict"]["criteria"] if one["verdict"] == "not_verified"]
         said = f"reject {', '.join(unmet)} is not met" if unmet else "approve I have looked at it"
         subprocess.run([*PROGRAM, "agent", "answer", about, said, "--as", "proposer"], env=environment, stdout=subprocess.DEVNULL)
 

@@ -64,7 +64,7 @@ def _without_foreign(told: Any) -> Any:
 async def _submission(claim: Claim, means: Means) -> str:
     """The newest revision in full, as text: notes, what came inline, and files, as far as they are text."""
     parts: list[str] = []
-    for item in claim["submissions"][-1]["items"][:FILES_MAX] if claim["submissions"] else ():
+    for item in claim["submissions"][0]["items"][:FILES_MAX] if claim["submissions"] else ():
         parts.append(f"== {item.get('requirement_id')} ({item.get('kind')}) {item.get('note') or ''}")
         if item.get("inline") is not None:
             parts.append(str(item["inline"]))

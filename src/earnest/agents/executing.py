@@ -106,11 +106,12 @@ async def _worked(job: Job, claim: Claim, revision: Revision, means: Means) -> W
 
 def feedback_on(claim: Claim) -> list[str]:
     """What was not met in the newest revision, a line each."""
-    verdict = claim["submissions"][-1]["verdict"] if claim["submissions"] else None
+    verdict = claim["submissions"][0]["verdict"] if claim["submissions"] else None
     found = [
         f"{one['id']}: {one['reason']}" for one in (verdict or {}).get("criteria", ()) if one["verdict"] != "verified"
     ]
-    return [*found, *([claim["reason"]] if claim["reason"] and claim["reason"] not in found else [])]
+    is_said = bool(found) and all(line in claim["reason"] for line in found)  # a machine's reason is made of these
+    return found if is_said or not claim["reason"] else [*found, claim["reason"]]
 
 
 async def _failed(claim: Claim, means: Means, why: str) -> Result:

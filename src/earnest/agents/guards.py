@@ -58,7 +58,7 @@ def offered(state: AgentState) -> tuple[Kind, ...]:
 
 def texts_of(claim: Claim) -> Iterator[str]:
     """What a seller has written into the newest revision, as far as it is text that came inline."""
-    for submission in claim["submissions"][-1:]:
+    for submission in claim["submissions"][:1]:
         for item in submission["items"]:
             yield from (str(item[name]) for name in ("note", "inline") if item.get(name))
 

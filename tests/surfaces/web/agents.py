@@ -85,17 +85,18 @@ class Adder:
     slips: int = 0
     fails: int = 0
     worked: int = 0
-    orders: list[WorkOrder] = field(default_factory=list)
+    shown: list[tuple[str, ...]] = field(default_factory=list)
+    """What was said of the revision before, each time."""
 
     def can(self, job: Job) -> bool:
         return True
 
     async def work(self, order: WorkOrder) -> Worked:
         self.worked += 1
-        self.orders.append(order)
         if self.worked <= self.fails:
             raise WorkFailed("no numbers")
-        total = 42 + (self.worked <= self.slips)
+        total = 42 + (self.worked if self.worked <= self.slips else 0)
+        self.shown.append(order.feedback)
         (order.workspace / "answer.json").write_text(f'{{"sum": {total}}}')
         return Worked(said="## Evidence\n\n- C1: answer.json", task_class=class_of(order.job), approach="adder")
 

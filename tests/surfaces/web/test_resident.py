@@ -15,7 +15,7 @@ from earnest.runtime.agents.resident import Outcome
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.simulation.invariants import broken
 
-from .agents import WHY, Adder, Agent, Killed, Obedient, two_agents
+from .agents import CHECK, WHY, Adder, Agent, Killed, Obedient, two_agents
 from .conftest import Site
 
 GENESIS = 100_000_000
@@ -52,9 +52,19 @@ async def test_a_job_goes_from_a_backlog_to_its_pay(site: Site, tmp_path: Path, 
         (False, "data/json_schema"),
         (True, "data/json_schema"),
     ]
-    assert "42" in exe.hands.orders[1].feedback[0]
+    assert "42" in exe.hands.shown[1][0]
     rows = [json.loads(line) for line in (exe.folder / "trace.jsonl").read_text().splitlines()]
     assert all(row["action"]["why"]["facts"] for row in rows if row["kind"] == "action")
+
+
+async def test_whoever_works_again_is_told_of_the_newest_revision(site: Site, tmp_path: Path) -> None:
+    pat, exe = await two_agents(site, tmp_path, check=CHECK.replace("const: 42", "minimum: 0, maximum: 42"))
+    exe = exe.again(hands=Adder(slips=2))
+    await live(pat)
+    await live(exe)
+    first, second, third = exe.hands.shown
+    assert first == ()
+    assert ["43" in second[0], "44" in third[0], "43" in third[0]] == [True, True, False], exe.hands.shown
 
 
 async def test_an_idle_agent_asks_once_and_is_told_that_nothing_changed(site: Site, tmp_path: Path) -> None:

@@ -20,7 +20,9 @@ async def perceive(state: AgentState, means: Means) -> AgentState:
     """Claims of both sides, jobs that could be taken or posted, and the world. Raises `Problem`, `Unavailable`."""
     home = state["home"]
     sold = (await means.client.list_claims(role="seller", limit=LISTED_MAX))["data"]
-    owed = [one for one in sold if one["state"] in WORKING | {"declined"}]
+    known = {one["claim_id"]: one for one in sold}
+    open_ids = [one["claim_id"] for one in home["open_claims"] if one["state"] in WORKING | {"declined"}]
+    owed = [known.get(claim_id) or await means.client.get_claim(claim_id) for claim_id in open_ids]
     bought = (await means.client.list_claims(role="buyer", limit=LISTED_MAX))["data"] if means.role.proposes else []
     is_free = means.role.executes and not owed and home["your_account"]["capacity"]["free"] > 0
     as_buyer = await _as_buyer(means, bought)

@@ -102,6 +102,7 @@ async def test_whenever_an_agent_is_killed_a_job_is_done_and_paid_once(
     pat, exe = await two_agents(site, tmp_path)
     poster = pat.again(graph=graph, entries=(replace(pat.entries[0], times=100),))
     for paid, dies_after in enumerate(range(1, 60, step), 1):
+        site.clock.jump_ms(60_000)  # what came later is remembered as later
         worker = exe.again(graph=graph, hands=Adder(slips=1))
         whole = [await lived_through(poster, dies_after)]
         await live(poster)

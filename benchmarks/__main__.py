@@ -274,6 +274,27 @@ TARGETS = (
     Target(program="heartbeat", key="tasks_100_ms", what="reading a HEARTBEAT.md of 100 tasks", bound=5, unit="ms"),
     Target(program="heartbeat", key="megabyte_s", what="reading one of a megabyte", bound=1.0, unit="s"),
     Target(
+        program="resident",
+        key="plain.look_cpu_ms",
+        what="CPU of an idle look of a resident agent",
+        bound=30,
+        unit="ms",
+    ),
+    Target(
+        program="resident",
+        key="plain.rss_mb",
+        what="memory of an idle resident agent, plain loop",
+        bound=60,
+        unit="MB",
+    ),
+    Target(
+        program="resident",
+        key="graph.look_cpu_ms",
+        what="CPU of the same on LangGraph",
+        bound=30,
+        unit="ms",
+    ),
+    Target(
         program="score",
         key="cycle_ms",
         what="a check-in with 20 machine-checked tasks, until it is judged, beside the checks",

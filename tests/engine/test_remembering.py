@@ -12,7 +12,13 @@ from earnest.engine.gradient.constants import Constants
 from earnest.engine.gradient.lessons import Lesson
 from earnest.engine.gradient.loss import Answer, Judged
 from earnest.engine.gradient.trajectory import Observation
-from earnest.engine.memory_messages import ForgetRequested, MegramWithdrawn, MemoryRecalled, RememberRequested
+from earnest.engine.memory_messages import (
+    FeedbackGiven,
+    ForgetRequested,
+    MegramWithdrawn,
+    MemoryRecalled,
+    RememberRequested,
+)
 from earnest.engine.messages import MegramEmitted, PlanningFailed, PlanReady, Role, TaskSpec
 from earnest.engine.playbook.planner import PlaybookPlanner
 from earnest.engine.ports import PlanningContext, RoleModel
@@ -73,6 +79,16 @@ def test_r7_makes_a_rule_of_a_users_words(avoid: bool) -> None:
     lesson = said.payload.lesson
     assert (lesson.level, lesson.content) == (Level.C, "tabs")
     assert lesson.state is (State.ABANDON if avoid else State.ACCEPT)
+
+
+@pytest.mark.parametrize("is_good", [False, True])
+def test_r7_makes_a_megram_of_a_verdict_that_others_gave(is_good: bool) -> None:
+    given = FeedbackGiven(job="Add up", task_class="counting", criteria=("it adds",), is_good=is_good, why="so it is")
+    said = answer(request(given), 7)
+    assert isinstance(said.payload, MegramEmitted)
+    lesson = said.payload.lesson
+    assert (lesson.tag, lesson.level, lesson.content) == (INTENT, Level.M, "Add up: so it is Criteria: it adds")
+    assert lesson.state is (State.ACCEPT if is_good else State.CHANGE_APPROACH)
 
 
 def test_r7_withdraws_what_a_user_wants_forgotten() -> None:

@@ -5,7 +5,7 @@ import sys
 
 from .source import SRC, expect_none, modules, shown
 
-ASK_A_PLATFORM = {"in_the_name_of", "job_files"}
+ASK_A_PLATFORM = {"in_the_name_of"}
 CHAT = ("asking", "prompt", "conversation")
 HEAVY = {"alembic", "hypothesis", "jsonschema_rs", "lmdb", "pydantic", "pytest", "sqlalchemy", "sqlite3", "yaml"}
 

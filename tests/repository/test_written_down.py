@@ -77,7 +77,8 @@ def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, set[st
     children = getattr(command, "commands", {})
     for name, child in children.items():
         yield from _commands(child, (*path, name))
-    if not children and not getattr(command, "hidden", False):
+    does_something = not children or (getattr(command, "invoke_without_command", False) and len(path) > 1)
+    if does_something and not getattr(command, "hidden", False):
         given = {word for parameter in command.params for word in (*parameter.opts, *parameter.secondary_opts)}
         yield " ".join(path), {word for word in given if word.startswith("--")} - {"--help"}
 

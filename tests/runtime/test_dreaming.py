@@ -16,7 +16,7 @@ from earnest.effects.storage.database import Database
 from earnest.engine.facts import MEGRAM, RECALLED, message_fact
 from earnest.engine.gradient.cascade import State
 from earnest.engine.gradient.lessons import Lesson
-from earnest.engine.memory_messages import DreamEvent, MemoryRecalled
+from earnest.engine.memory_messages import DreamEvent, FeedbackGiven, MemoryRecalled
 from earnest.engine.messages import FinalResult, MegramEmitted, Role, Usage
 from earnest.engine.recollection import Recollection, Rule
 from earnest.foundation.errors import Refused
@@ -30,6 +30,7 @@ from earnest.memory.megram import (
     Megram,
     Tag,
     approach_tag,
+    intent_tag,
     target_tag,
     tool_tag,
 )
@@ -348,6 +349,18 @@ async def test_what_a_user_has_remembered_is_not_dreamt_away(mind: Mind) -> None
     await mind.learn(State.ACCEPT, times=7)
     await mind.dreaming.cycle()
     assert note in [rule.id for rule in mind.asked().rules]
+
+
+async def test_a_verdict_of_others_is_learnt_from_once(mind: Mind) -> None:
+    given = FeedbackGiven(job="Add up", task_class="adding", criteria=("it adds",), is_good=False, why="5 is not 4")
+    for _ in range(2):
+        await mind.remembering.feedback("clm_1/1/bad", given)
+    assert [(e.kind, e.sender) for e in mind.heard] == [("FeedbackGiven", "runtime"), ("MegramEmitted", "R7")]
+    answer = mind.asked(intent_tag("adding"))
+    assert answer.contents == ("Add up: 5 is not 4 Criteria: it adds",)
+    await mind.restarted(from_nothing=True)
+    await mind.remembering.feedback("clm_1/1/bad", given)
+    assert len(mind.everything()) == 1
 
 
 async def test_forgetting_goes_through_r7_and_stays(mind: Mind) -> None:

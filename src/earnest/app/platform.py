@@ -93,7 +93,7 @@ async def open_platform(
         auditor = stack.enter_context(contextlib.closing(open_auditor(settings, bus, clock, on_report)))
         _trace(stack, bus)
         sandbox = await open_sandbox_in(stack, settings, clock)
-        memory = await _open_memory(stack, settings, database)
+        memory = await open_memory_in(stack, settings, database)
         keep_sealing(stack, database, bus, clock, auditor)
         edits = await edits_in(settings, database, clock)
         recall, toolbox = MemoryRecall(memory, clock), toolbox_for(settings, clock)
@@ -146,7 +146,8 @@ async def open_platform(
         )
 
 
-async def _open_memory(stack: contextlib.AsyncExitStack, settings: Settings, database: Database) -> Memory:
+async def open_memory_in(stack: contextlib.AsyncExitStack, settings: Settings, database: Database) -> Memory:
+    """The memory of a data directory, caught up with its facts."""
     memory = open_memory(places.memory(settings.home))
     stack.push_async_callback(memory.close)
     await catch_up(memory, database)

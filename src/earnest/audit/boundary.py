@@ -13,6 +13,7 @@ ROOT_KINDS: Final = frozenset(
         "DreamEvent",
         "RememberRequested",
         "ForgetRequested",
+        "FeedbackGiven",
     }
 )
 """What may begin something: every other kind is an effect and names the message that caused it."""

@@ -188,7 +188,7 @@ class Submission(TypedDict):
 
 
 class Claim(ClaimSummary):
-    """A claim with what was handed in."""
+    """A claim with what was handed in, the newest revision first."""
 
     submissions: list[Submission]
 

@@ -1,4 +1,4 @@
-"""What is said about memory: by the user between runs, by R7 in answer, and by R5 about itself."""
+"""What is said about memory: by the user or an agent between runs, by R7 in answer, and by R5 about itself."""
 
 from dataclasses import dataclass
 
@@ -19,6 +19,17 @@ class ForgetRequested:
     """The user wants an entry forgotten."""
 
     megram_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackGiven:
+    """An agent tells of a verdict that others gave on its work of such a task: `is_good`, or not, and why."""
+
+    job: str
+    task_class: str
+    criteria: tuple[str, ...]
+    is_good: bool
+    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""R7 as the only writer of memory: what it says to a user's request, and which rules it blames for a failure."""
+"""R7 as the only writer of memory: its answers to requests and to verdicts of others, and the rules that it blames."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
@@ -9,18 +9,19 @@ from earnest.engine.gradient.cascade import State
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.gradient.lessons import CONTENT_CHARACTERS_MAX, Lesson
 from earnest.engine.gradient.trajectory import Observation
-from earnest.engine.memory_messages import ForgetRequested, MegramWithdrawn, RememberRequested
+from earnest.engine.memory_messages import FeedbackGiven, ForgetRequested, MegramWithdrawn, RememberRequested
 from earnest.engine.messages import MegramEmitted, PlanReady, Role
 from earnest.engine.recollection import Recollection
 from earnest.foundation.errors import Refused
-from earnest.memory.megram import NOTES, Level, Tag
+from earnest.foundation.text import head_tail
+from earnest.memory.megram import NOTES, Level, Tag, intent_tag
 
 SESSION: Final = "session"
 """Stands for the run where there is none."""
 
 
 def answer(request: Envelope, at_ms: int) -> Envelope:
-    """What R7 says to a user's RememberRequested or ForgetRequested, caused by it.
+    """What R7 says to a RememberRequested, ForgetRequested or FeedbackGiven, caused by it.
 
     Raises `Refused("note_too_long")` for a text that is not 1 to CONTENT_CHARACTERS_MAX characters.
     """
@@ -30,6 +31,8 @@ def answer(request: Envelope, at_ms: int) -> Envelope:
             payload = MegramEmitted(megram_id=request.id, lesson=_note(wanted))
         case ForgetRequested(megram_id=megram_id):
             payload = MegramWithdrawn(megram_id=megram_id)
+        case FeedbackGiven() as given:
+            payload = MegramEmitted(megram_id=request.id, lesson=_verdict(given))
         case other:
             raise TypeError(f"R7 has no answer to {type(other).__name__}")
     return Envelope(
@@ -73,6 +76,13 @@ def dissonances(
         if tag is not None and tag not in taught:
             content = f"The rule {rule_id} was followed in round {plan.round}, and the work failed."
             yield rule_id, Lesson(state=State.CHANGE_APPROACH, tag=tag, content=content)
+
+
+def _verdict(given: FeedbackGiven) -> Lesson:
+    """What others found counts as what a run of its own finds: the task was met, or its approach was wrong."""
+    state = State.ACCEPT if given.is_good else State.CHANGE_APPROACH
+    said = f"{given.job}: {given.why} Criteria: {'; '.join(given.criteria)}"
+    return Lesson(state=state, tag=intent_tag(given.task_class), content=head_tail(said, CONTENT_CHARACTERS_MAX))
 
 
 def _note(wanted: RememberRequested) -> Lesson:

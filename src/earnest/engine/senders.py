@@ -7,6 +7,7 @@ from typing import Final
 from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
 from earnest.engine.memory_messages import (
     DreamEvent,
+    FeedbackGiven,
     ForgetRequested,
     MegramWithdrawn,
     MemoryRecalled,
@@ -68,6 +69,7 @@ SENDERS: Final[Mapping[type, frozenset[Role]]] = MappingProxyType(
         ConfirmationAnswered: frozenset({Role.USER}),
         RememberRequested: frozenset({Role.USER}),
         ForgetRequested: frozenset({Role.USER}),
+        FeedbackGiven: frozenset({Role.RUNTIME}),
         MegramWithdrawn: frozenset({Role.R7}),
         MemoryRecalled: frozenset({Role.R5}),
         DreamEvent: frozenset({Role.R5}),

@@ -1,14 +1,15 @@
-"""The stories of a user's word to memory: remember this, forget that, be such a one. R7 stays the only writer."""
+"""The stories of a word to memory: remember this, forget that, be such a one, it was found so. R7 alone writes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from earnest.effects.bus.api import Bus, Envelope
 from earnest.effects.clock import Chance, Clock
 from earnest.effects.storage.database import Database
 from earnest.engine.facts import message_fact
-from earnest.engine.memory_messages import ForgetRequested, RememberRequested
+from earnest.engine.memory_messages import FeedbackGiven, ForgetRequested, RememberRequested
 from earnest.engine.messages import Role
 from earnest.engine.remembering import SESSION, answer
+from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
 from earnest.memory.megram import NOTES, Tag
@@ -34,13 +35,14 @@ class Remembering:
         """Keep a rule for good; its id. Raises `Refused` (`note_too_long`, `megram_invalid`)."""
         request = self._request("note", RememberRequested(text=text, tag=tag, avoid=avoid))
         said = answer(request, self.clock.now_ms())
-        megram = megram_of(said)  # refused before anybody hears of it
-        self._publish(request, said)
-        facts = (message_fact(request), message_fact(said))
-        _, seq = await self.database.write(lambda transaction: [transaction.record(fact) for fact in facts])
-        self.recall.project(seq, said)
-        await self.memory.flush()
-        return megram.id
+        return await self._keep(request, said)
+
+    async def feedback(self, key: str, given: FeedbackGiven) -> None:
+        """Hand R7 a verdict of others. The same `key` again changes nothing. Raises `Refused("megram_invalid")`."""
+        megram_id = f"feedback_{digest_bytes(key.encode()).removeprefix('sha256:')[:32]}"
+        if self.memory.get(megram_id) is None:
+            request = replace(self._request("feedback", given), id=megram_id, sender=Role.RUNTIME)
+            await self._keep(request, answer(request, self.clock.now_ms()))
 
     async def forget(self, megram_id: str) -> None:
         """Forget one entry. The fact comes first, so that a crash cannot bring it back.
@@ -62,7 +64,16 @@ class Remembering:
         """Replace the persona, in the name of the person `by`. Raises `Refused("persona_invalid")`."""
         await self.dreaming.revise(persona(text, by, self.clock.now_ms()))
 
-    def _request(self, kind: str, payload: RememberRequested | ForgetRequested) -> Envelope:
+    async def _keep(self, request: Envelope, said: Envelope) -> str:
+        megram = megram_of(said)  # refused before anybody hears of it
+        self._publish(request, said)
+        facts = (message_fact(request), message_fact(said))
+        _, seq = await self.database.write(lambda transaction: [transaction.record(fact) for fact in facts])
+        self.recall.project(seq, said)
+        await self.memory.flush()
+        return megram.id
+
+    def _request(self, kind: str, payload: RememberRequested | ForgetRequested | FeedbackGiven) -> Envelope:
         now_ms = self.clock.now_ms()
         return Envelope(
             id=f"{kind}_{self.chance.new_id(now_ms)}",

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from earnest.agents.job_files import amount_of, micro_of
 from earnest.client.credentials import Credentials, save_credentials
 from earnest.foundation.errors import Refused
 from earnest.surfaces.cli.in_the_name_of import client_of
-from earnest.surfaces.cli.job_files import amount_of, micro_of
 from earnest.testing.served import PROGRAM, ServedPlatform, served
 
 ENVIRONMENT = {name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH") if name in os.environ}

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -110,6 +111,37 @@ def test_every_refusal_of_a_stranger_is_a_sentence(platform: ServedPlatform, pro
     assert nobody.returncode == 1
     for said in (taken, fourth, nobody):
         assert "Traceback" not in said.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("program", "needs"), [("adder.js", ("node",)), ("adder.sh", ("sh", "curl", "jq"))])
+def test_an_agent_of_thirty_lines_lives_and_loses_nothing_by_a_kill(
+    platform: ServedPlatform, program: str, needs: tuple[str, ...]
+) -> None:
+    if lacking := [name for name in needs if shutil.which(name) is None]:
+        pytest.skip(f"needs {', '.join(lacking)}")
+    lines = (AGENTS / program).read_text().splitlines()
+    assert sum(1 for line in lines if line.strip() and not line.strip().startswith(("#", "//"))) <= 30
+    buyer, agent = platform.agent("buyer", usd_micro=100_000_000), platform.agent("stranger")
+    command = ["node" if program.endswith("js") else "sh", str(AGENTS / program), platform.url]
+    theirs = {**ENVIRONMENT, "EARNEST_KEY": agent["live"], "EVERY": "0.2"}
+    for number in range(1, 4):  # a life for each job: the first two are killed
+        job = job_body(title="Add up", text="Add up 17, 4 and 21.")
+        platform.ask("POST", "/jobs", job, key=buyer["live"])
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=theirs) as stranger:
+            until_so_many_are_released(platform, agent["live"], number)
+            stranger.kill()
+    (usd,) = [one for one in platform.ask("GET", "/wallet", key=agent["live"])["balances"] if one["currency"] == "USD"]
+    assert usd["balance_micro"] == 3 * PAID_MICRO
+
+
+def until_so_many_are_released(platform: ServedPlatform, key: str, number: int) -> None:
+    claims = []
+    for _ in range(3_000):
+        claims = platform.ask("GET", "/claims", key=key)["data"]
+        if [claim["state"] for claim in claims] == ["released"] * number:
+            return
+    pytest.fail(f"not released: {claims}")
 
 
 def test_the_plain_agent_stays_short() -> None:

@@ -33,7 +33,7 @@ class CommandProgram:
         environment = {**self.environment, FOLDER_VARIABLE: str(work.folder)}
         ended = await run_group(self.words, _lay_out(work), environment, self.timeout_s)
         if ended.code:
-            raise ProgramFailed(_told(ended))
+            raise ProgramFailed(how_it_ended(ended))
         return said_by(ended.output)
 
 
@@ -59,7 +59,7 @@ def _write_json(path: Path, value: JsonObject) -> Path:
     return path
 
 
-def _told(ended: Ended) -> str:
+def how_it_ended(ended: Ended) -> str:
     """How it ended and the end of stderr, on one line and without keys."""
     how = f"it ended with exit code {ended.code}" if ended.code > 0 else f"it was ended by signal {-ended.code}"
     said = printable(_line(KEY_IN_TEXT.sub("…", ended.complaint.decode(errors="replace"))))

@@ -33,7 +33,7 @@ COMMANDS: Final = {
     "help": "helping",
 }
 """Each command's file; the function bears its name."""
-GROUPS: Final = ("audit", "memory", "review", "journal", "keys", "heartbeat", "jobs")
+GROUPS: Final = ("agent", "audit", "memory", "review", "journal", "keys", "heartbeat", "jobs")
 
 
 def app_of(chosen: str = "") -> typer.Typer:

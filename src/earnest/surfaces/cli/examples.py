@@ -73,6 +73,10 @@ EXAMPLES: Final[Mapping[str, Examples]] = {
     "heartbeat done": (("earnest heartbeat done backup", "tick one off"),),
     "heartbeat pin": (("earnest heartbeat pin", "the digest that a contract names"),),
     "heartbeat diff": (("earnest heartbeat diff", "what changed since it was accepted"),),
+    "agent init": (("earnest agent init ann", "a folder that works as it stands"),),
+    "agent status": (("earnest agent status --as ann", "what it did last, and what does not work"),),
+    "agent questions": (("earnest agent questions", "what waits for your answer"),),
+    "agent answer": (('earnest agent answer clm_01KB3Z/1 "approve"', "decide on work that no machine could judge"),),
     "jobs post": (
         ("earnest jobs post spec.yaml --amount 5 --category writing", "pay for what the specification asks"),
     ),

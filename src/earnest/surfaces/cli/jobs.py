@@ -42,13 +42,22 @@ def post(
     as_json: Json = False,
 ) -> None:
     """Post a job: its reward is laid aside, and its checks are tried on worthless work first."""
-    from earnest.surfaces.cli.job_files import job_of, micro_of  # noqa: PLC0415
+    from earnest.agents.job_files import PLAIN, job_of, micro_of, read_file  # noqa: PLC0415
 
     amount_micro = micro_of(amount)
     with _client(as_) as client:
-        job = job_of(client, spec, hand_in or [])
-        job |= {"category": category, "currency": currency, "amount_micro": amount_micro, "work_s": hours * 3_600}
-        _tell(client.post_job(**job), "posted {job_id}", as_json=as_json)
+        job = job_of(spec, hand_in or [])
+        files = [
+            {"path": path, "sha256": client.upload(read_file(file), PLAIN)["sha256"]}
+            for path, file in job.files.items()
+        ]
+        terms: dict[str, Any] = {
+            "category": category,
+            "currency": currency,
+            "amount_micro": amount_micro,
+            "work_s": hours * 3_600,
+        }
+        _tell(client.post_job(**job.body, files=files, **terms), "posted {job_id}", as_json=as_json)
 
 
 @app.command("list")
@@ -111,8 +120,8 @@ def submit(
     as_json: Json = False,
 ) -> None:
     """Hand in everything that the job asks for."""
+    from earnest.agents.job_files import evidence_of  # noqa: PLC0415
     from earnest.foundation.errors import Refused  # noqa: PLC0415
-    from earnest.surfaces.cli.job_files import evidence_of  # noqa: PLC0415
 
     with _client(as_) as client:
         claim_id = claim_or_job
@@ -122,7 +131,12 @@ def submit(
             claim_id = job["claim_id"] or ""
         if not claim_id:
             raise Refused("claim_state", f"nobody has claimed {job_id}")
-        items = evidence_of(client, job["evidence_requirements"], work)
+        items = [
+            one.item
+            if one.content is None
+            else {**one.item, "sha256": client.upload(one.content, one.item["media_type"])["sha256"]}
+            for one in evidence_of(job["evidence_requirements"], work)
+        ]
         _tell(client.submit_evidence(claim_id, items), "handed in {evidence_root} for {claim_id}", as_json=as_json)
 
 
@@ -160,6 +174,6 @@ def _tell(answer: Any, line: str, *, as_json: bool) -> None:
 
 
 def _price(job: Any) -> str:
-    from earnest.surfaces.cli.job_files import amount_of  # noqa: PLC0415
+    from earnest.agents.job_files import amount_of  # noqa: PLC0415
 
     return f"{amount_of(job['amount_micro'])} {job['currency']}"

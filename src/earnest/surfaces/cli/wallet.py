@@ -17,9 +17,9 @@ def wallet(
     """Show the money of an agent: what is there, what is on its way, what is laid aside."""
     from itertools import islice  # noqa: PLC0415
 
+    from earnest.agents.job_files import amount_of  # noqa: PLC0415
     from earnest.client import money  # noqa: PLC0415
     from earnest.surfaces.cli.in_the_name_of import client_of  # noqa: PLC0415
-    from earnest.surfaces.cli.job_files import amount_of  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     with client_of(as_) as client:

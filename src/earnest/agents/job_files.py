@@ -1,18 +1,18 @@
-"""What of the files here goes to a platform: a specification as a job, a folder as evidence?"""
+"""What of the files here goes to a platform: a specification as a job, a folder as evidence. Clients send it."""
 
 import io
 import json
 import mimetypes
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal, DecimalException
 from pathlib import Path
 from typing import Any, Final
 
-from earnest.client.client import Client
 from earnest.client.payloads import Requirement
 from earnest.contracts.criterion import criterion_to_json
-from earnest.contracts.spec import parse_spec
+from earnest.contracts.spec import VerificationSpec, parse_spec
 from earnest.foundation.canonical import INTEGER_MAX
 from earnest.foundation.errors import Refused
 
@@ -50,34 +50,50 @@ def amount_of(micro: int) -> str:
     return f"{'-' if micro < 0 else ''}{whole}.{decimals}"
 
 
-def job_of(client: Client, path: Path, hand_in: Sequence[str]) -> dict[str, Any]:
-    """What a specification says of a job; files that its checks name are uploaded. Raises `Faulty`, `Refused`."""
-    spec = parse_spec(path.read_bytes(), str(path))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """A job as `post_job` takes it, but for its files: those that its checks name, to be uploaded first."""
+
+    body: dict[str, Any]
+    files: Mapping[str, Path]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handed:
+    """One item of evidence as `submit_evidence` takes it; `content` is to be uploaded first, unless it is inline."""
+
+    item: dict[str, Any]
+    content: bytes | None
+
+
+def job_of(path: Path, hand_in: Sequence[str]) -> Offered:
+    """What a specification says of a job. Raises `Faulty`, `Refused`."""
+    return offered(parse_spec(path.read_bytes(), str(path)), path.absolute().parent, hand_in)
+
+
+def offered(spec: VerificationSpec, base: Path, hand_in: Sequence[str]) -> Offered:
+    """A specification as a job; what its checks name lies below `base`. Raises `Refused("too_large")`."""
     criteria = [criterion_to_json(one) for one in spec.criteria]
-    named = sorted({found for one in criteria for found in _named(one.get("check"), path.absolute().parent)})
+    named = sorted({found for one in criteria for found in _named(one.get("check"), base)})
     if len(named) > FILES_MAX:
         raise Refused("too_large", f"the checks name {len(named)} files; a job has at most {FILES_MAX}")
-    base = path.absolute().parent
-    return {
+    body = {
         "title": spec.title,
         "text": spec.text,
         "acceptance": spec.acceptance.value,
         "criteria": criteria,
-        "files": [
-            {"path": one.relative_to(base).as_posix(), "sha256": client.upload(_read(one), PLAIN)["sha256"]}
-            for one in named
-        ],
         "evidence_requirements": [_requirement(number, one) for number, one in enumerate(hand_in or [WHOLE], 1)],
     }
+    return Offered(body=body, files={one.relative_to(base).as_posix(): one for one in named})
 
 
-def evidence_of(client: Client, requirements: Sequence[Requirement], work: Path) -> list[dict[str, Any]]:
-    """Everything that is asked for, from a folder or an archive, uploaded. Raises `Refused("evidence_incomplete")`."""
+def evidence_of(requirements: Sequence[Requirement], work: Path) -> list[Handed]:
+    """Everything that is asked for, from a folder or an archive. Raises `Refused("evidence_incomplete")`."""
     items, lacking = [], []
     for wanted in requirements:
         path = work / wanted["path"] if wanted["path"] != WHOLE else work
         if path.exists():
-            items.append(_item(client, wanted, path))
+            items.append(_item(wanted, path))
         elif wanted["required"]:
             lacking.append(wanted["path"])
     if lacking:
@@ -107,13 +123,13 @@ def _requirement(number: int, path: str) -> dict[str, Any]:
     return {"id": f"file-{number}", "kind": "artifact", "path": path}
 
 
-def _item(client: Client, wanted: Requirement, path: Path) -> dict[str, Any]:
-    content = _archive(path) if path.is_dir() else _read(path, wanted["max_bytes"])
+def _item(wanted: Requirement, path: Path) -> Handed:
+    content = _archive(path) if path.is_dir() else read_file(path, wanted["max_bytes"])
     media_type = ARCHIVE if path.is_dir() else mimetypes.guess_type(path.name)[0] or PLAIN
     item: dict[str, Any] = {"requirement_id": wanted["id"], "kind": wanted["kind"], "media_type": media_type}
     if wanted["kind"] == "json" and len(content) <= INLINE_BYTES_MAX:
-        return {**item, "inline": _json(path, content)}
-    return {**item, "sha256": client.upload(content, media_type)["sha256"]}
+        return Handed(item={**item, "inline": _json(path, content)}, content=None)
+    return Handed(item=item, content=content)
 
 
 def _json(path: Path, content: bytes) -> Any:
@@ -128,7 +144,7 @@ def _archive(folder: Path) -> bytes:
     total, buffer = 0, io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for path in sorted(one for one in folder.rglob("*") if one.is_file()):
-            content = _read(path)
+            content = read_file(path)
             total += len(content)
             if total > UPLOAD_BYTES_MAX:
                 raise Refused("too_large", f"{folder} holds more than {UPLOAD_BYTES_MAX} bytes")
@@ -138,7 +154,8 @@ def _archive(folder: Path) -> bytes:
     return buffer.getvalue()
 
 
-def _read(path: Path, bytes_max: int = UPLOAD_BYTES_MAX) -> bytes:
+def read_file(path: Path, bytes_max: int = UPLOAD_BYTES_MAX) -> bytes:
+    """The bytes of a file. Raises `Refused("too_large")`."""
     with path.open("rb") as file:
         content = file.read(bytes_max + 1)
     if len(content) > bytes_max:

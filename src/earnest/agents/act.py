@@ -1,0 +1,98 @@
+"""Act: the action of this tick is done, so that doing it again after a kill changes nothing more."""
+
+from typing import Final
+
+from earnest.agents.actions import Action, AskHuman, ExecuteJob, ProposeJob, ReviewJob, read_action
+from earnest.agents.backlog import FAULTS
+from earnest.agents.executing import execute, is_final
+from earnest.agents.job_files import PLAIN, read_file
+from earnest.agents.means import Means
+from earnest.agents.recall import QUESTION
+from earnest.agents.state import AgentState, Result
+from earnest.client.problem import Problem
+from earnest.foundation.errors import Faulty, Refused
+
+ACTION: Final = "action"
+
+
+async def act(state: AgentState, means: Means) -> AgentState:
+    """Note the action with its why, then do it. A no of the platform is a result; other failures are raised."""
+    action = read_action(state["action"])
+    told = {"at_ms": state["at_ms"], "action": state["action"], "by": state["decided_by"], "notes": state["notes"]}
+    if not state["decided_by"] or action.kind != "noop":
+        means.book.add(ACTION, state["tick"], **told)
+    try:
+        result = await _done(action, state, means)
+    except Problem as problem:
+        if not is_final(problem):
+            raise
+        result = Result(ok=False, text=f"refused: {problem}", claim_id="")
+    except (Refused, Faulty, OSError) as error:
+        result = Result(ok=False, text=str(error), claim_id="")
+    return {**state, "result": result}
+
+
+async def _done(action: Action, state: AgentState, means: Means) -> Result:
+    match action.payload:
+        case ExecuteJob():
+            return await execute(action.payload, state["tick"], means)
+        case ProposeJob():
+            return await _propose(action.payload, state["tick"], means)
+        case ReviewJob():
+            return await _review(action.payload, state, means)
+        case AskHuman(question=question, about=about):
+            key = f"q{state['tick']}" if not about else f"q/{about}"
+            is_new = means.book.add(QUESTION, key, about=about or key, text=question, at_ms=state["at_ms"])
+            return Result(
+                ok=True, text="asked the operator" if is_new else "the operator was asked already", claim_id=""
+            )
+        case _:
+            return Result(ok=True, text="", claim_id="")
+
+
+async def _propose(payload: ProposeJob, tick: str, means: Means) -> Result:
+    """Post an entry; one that can never be posted as it stands is set aside, so that others have their turn."""
+    try:
+        return await _posted(payload, tick, means)
+    except (Problem, Faulty, Refused, OSError) as error:
+        if not isinstance(error, Problem) or error.code in FAULTS:
+            means.backlog.set_aside(payload.entry, str(error))
+            return Result(ok=True, text=f"set aside {payload.entry}, which cannot be posted: {error}", claim_id="")
+        raise
+
+
+async def _posted(payload: ProposeJob, tick: str, means: Means) -> Result:
+    entry = means.backlog.entry(payload.entry)
+    offer = entry.offer()
+    files = [
+        {"path": path, "sha256": (await means.client.upload(read_file(file), PLAIN))["sha256"]}
+        for path, file in offer.files.items()
+    ]
+    posted = await means.client.keyed(f"{tick}-post").post_job(
+        **offer.body,
+        files=files,
+        category=entry.category,
+        currency=entry.currency,
+        amount_micro=entry.amount_micro,
+        work_s=entry.work_s,
+        redo_of=payload.redo_of or None,
+    )
+    means.backlog.note(entry.name, posted["job_id"], payload.redo_of)
+    return Result(ok=True, text=f"posted {posted['job_id']}", claim_id="")
+
+
+async def _review(payload: ReviewJob, state: AgentState, means: Means) -> Result:
+    """Approve, send back while revisions are left, or reject."""
+    claim = next(one for one in state["jobs"]["as_buyer"]["to_review"] if one["claim_id"] == payload.claim_id)
+    keyed = means.client.keyed(f"{state['tick']}-review")
+    if payload.approved:
+        moved = await keyed.decide_job(claim["job_id"], approved=True, reason=payload.reason)
+        return Result(ok=True, text=f"approved: {moved['state']}", claim_id=payload.claim_id)
+    job = await means.client.get_job(claim["job_id"])
+    known = [str(one["id"]) for one in job["criteria"]]
+    cited = [one for one in payload.criteria if one in known] or known
+    if claim["revisions_left"] > 0:
+        moved = await keyed.request_changes(payload.claim_id, reason=payload.reason, criteria=cited)
+    else:
+        moved = await keyed.decide_job(claim["job_id"], approved=False, reason=payload.reason, criteria=cited)
+    return Result(ok=True, text=f"not approved: {moved['state']}", claim_id=payload.claim_id)

@@ -1,0 +1,36 @@
+"""What the five functions of a tick work with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from earnest.agents.backlog import Backlog
+from earnest.agents.book import Book
+from earnest.agents.ports import Hands, Mind, Teacher
+from earnest.agents.state import Role
+from earnest.agents.world import World
+from earnest.client.client import AsyncClient
+from earnest.effects.clock import Clock
+
+VERDICT_MS: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """`folder` holds the work of claims. `mind` None: code decides. `health`: what the agent says of itself."""
+
+    client: AsyncClient
+    role: Role
+    folder: Path
+    book: Book
+    backlog: Backlog
+    hands: Hands
+    teacher: Teacher
+    clock: Clock
+    world: World
+    mind: Mind | None = None
+    verdict_ms: int = VERDICT_MS
+    """How long it waits for the verdict on what it has just handed in."""
+    say: Callable[[str, str], None] = field(default=lambda _part, _what: None)
+    """Notes in what state a part of it is, such as its model; empty: well."""

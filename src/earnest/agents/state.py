@@ -1,0 +1,149 @@
+"""What an agent sees, remembers and has decided in one tick: JSON throughout, so that any checkpoint can hold it."""
+
+from enum import StrEnum
+from typing import Final, TypedDict
+
+from earnest.client.payloads import Claim, ClaimSummary, Job, JobSummary
+from earnest.client.payloads_home import Home
+from earnest.foundation.canonical import JsonObject
+
+WORKING: Final = frozenset({"claimed", "in_progress", "changes_requested"})
+"""States of a claim in which its seller owes something."""
+WAITING: Final = frozenset({"submitted", "verified"})
+"""States in which its buyer, or a verifier, does."""
+REJECTED: Final = frozenset({"declined", "refunding", "refunded"})
+GOALS: Final = ("earn ai$ by work that can be verified", "hand in nothing that is not so", "keep every claim")
+
+
+class Role(StrEnum):
+    """What an agent is there for."""
+
+    PROPOSER = "proposer"
+    EXECUTOR = "executor"
+    BOTH = "both"
+
+    @property
+    def proposes(self) -> bool:
+        """It posts jobs and decides on what is handed in."""
+        return self is not Role.EXECUTOR
+
+    @property
+    def executes(self) -> bool:
+        """It takes jobs."""
+        return self is not Role.PROPOSER
+
+
+class Seller(TypedDict):
+    """My claims: those that I owe something for, and the newest of all."""
+
+    owed: list[ClaimSummary]
+    recent: list[ClaimSummary]
+
+
+class Buyer(TypedDict):
+    """My jobs: those that nobody has claimed, work to decide on in full, and the newest claims on them."""
+
+    open: list[JobSummary]
+    to_review: list[Claim]
+    recent: list[ClaimSummary]
+
+
+class Entry(TypedDict):
+    """An entry of the backlog that could be posted. `redo_of`: the rejected job that it repeats, or empty."""
+
+    name: str
+    title: str
+    category: str
+    amount_micro: int
+    currency: str
+    redo_of: str
+
+
+class Jobs(TypedDict):
+    """`available`: jobs of others that fit, the best first; `backlog`: what I could post."""
+
+    available: list[Job]
+    as_seller: Seller
+    as_buyer: Buyer
+    backlog: list[Entry]
+
+
+class Remembered(TypedDict):
+    """One outcome. `is_good`: approved; else rejected or failed. `about`: the class of work, `category/check kinds`."""
+
+    about: str
+    job_id: str
+    is_good: bool
+    text: str
+    at_ms: int
+
+
+class Answered(TypedDict):
+    """What the operator answered to a question about a claim or job."""
+
+    about: str
+    answer: str
+
+
+class Memories(TypedDict):
+    """What recall found: failures and successes, the newest first, and the operator's answers."""
+
+    failures: list[Remembered]
+    successes: list[Remembered]
+    answers: list[Answered]
+
+
+class Result(TypedDict):
+    """What an action came to. `claim_id`: of the claim that it moved, or empty."""
+
+    ok: bool
+    text: str
+    claim_id: str
+
+
+class AgentState(TypedDict):
+    """One tick. `tick` is its id, from which the Idempotency-Keys of all that it sends are made."""
+
+    tick: str
+    at_ms: int
+    role: str
+    goals: list[str]
+    home: Home
+    world: JsonObject | None
+    chat_recent: list[str]
+    jobs: Jobs
+    memories: Memories
+    action: JsonObject | None
+    decided_by: str
+    notes: list[str]
+    result: Result | None
+
+
+def fresh_state(tick: str, at_ms: int, role: Role, home: Home) -> AgentState:
+    """A tick that begins."""
+    return AgentState(
+        tick=tick,
+        at_ms=at_ms,
+        role=role.value,
+        goals=list(GOALS),
+        home=home,
+        world=None,
+        chat_recent=[],
+        jobs=Jobs(
+            available=[],
+            as_seller=Seller(owed=[], recent=[]),
+            as_buyer=Buyer(open=[], to_review=[], recent=[]),
+            backlog=[],
+        ),
+        memories=Memories(failures=[], successes=[], answers=[]),
+        action=None,
+        decided_by="",
+        notes=[],
+        result=None,
+    )
+
+
+def class_of(job: Job) -> str:
+    """The class of work that a job is: its category and the kinds of its checks."""
+    kinds = sorted({str(one.get("check", {}).get("kind", "words")) for one in job["criteria"]})
+    return f"{job['category']}/{'+'.join(kinds)}"

@@ -1,0 +1,229 @@
+"""The cadence of a resident agent: it looks at its home, does what is to be done, and waits."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from earnest.agents.loop import Control
+from earnest.agents.means import Means
+from earnest.agents.state import AgentState, fresh_state
+from earnest.client.heartbeat import HeartbeatState, load_state, next_boundary_ms, save_state
+from earnest.client.looking import Look
+from earnest.client.problem import Problem
+from earnest.effects.clock import Chance, Clock
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import EarnestError, Unavailable
+from earnest.foundation.instants import rfc3339_s
+from earnest.runtime.agents.health import PLATFORM, Health
+from earnest.runtime.heartbeats.pacing import failure_wait_ms
+
+CHAIN_MAX: Final = 10
+"""Actions after one look, before the next wait."""
+FULL_EVERY: Final = 20
+"""So many looks that show nothing new, and all is looked at once more: time changes things, too."""
+STALE_MS: Final = 6 * 86_400_000
+"""The platform keeps its answers for seven days: after that the same key would be another request."""
+BREAK_MS: Final = 3_600_000
+WORK: Final = "work"
+RESTING: Final = frozenset({"noop", "ask_human"})
+
+
+class Outcome(StrEnum):
+    """How a cycle ended."""
+
+    ACTED = "acted"
+    IDLE = "idle"
+    FAILED = "failed"
+    UNANSWERED = "unanswered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """One cycle. `actions`: what was done and what came of it, in order."""
+
+    at_ms: int
+    next_ms: int
+    outcome: Outcome
+    actions: tuple[tuple[str, str], ...] = ()
+    reason: str = ""
+    faults: tuple[str, ...] = ()
+
+    def to_json(self) -> JsonObject:
+        """One line of `--json`."""
+        return {
+            "at": rfc3339_s(self.at_ms),
+            "outcome": self.outcome.value,
+            "actions": [{"kind": kind, "result": result} for kind, result in self.actions],
+            "reason": self.reason or None,
+            "faults": list(self.faults),
+            "next_at": rfc3339_s(self.next_ms),
+        }
+
+    def lines(self) -> list[str]:
+        """The same for people."""
+        head = f"{rfc3339_s(self.at_ms)}  {self.outcome:<10}  {self.reason}".rstrip()
+        return [head, *(f"  {kind}: {result}" for kind, result in self.actions), *(f"  ! {one}" for one in self.faults)]
+
+
+class Resident:
+    """Runs one agent, one cycle after the other. `every_ms` None: at the pace that the platform advises.
+
+    `begin` is done once, before the first look that is answered.
+    """
+
+    def __init__(
+        self,
+        means: Means,
+        control: Control,
+        health: Health,
+        *,
+        folder: Path,
+        chance: Chance,
+        begin: Callable[[], Awaitable[None]] | None = None,
+        every_ms: int | None = None,
+    ) -> None:
+        self._means = means
+        self._control = control
+        self._health = health
+        self._folder = folder
+        self._chance = chance
+        self._begin = begin
+        self._every_ms = every_ms
+        self._clock: Clock = means.clock
+        self._pace: HeartbeatState = load_state(folder)
+        self._same = FULL_EVERY
+        self._boundary_ms: int | None = None
+        self._advised_ms = 0
+        self._rows = 0
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        """Look at once."""
+        self._woken.set()
+
+    async def run(self, tell: Callable[[Report], None]) -> None:
+        """Cycle after cycle, each told of, until this is cancelled."""
+        while True:
+            report = await self.cycle()
+            tell(report)
+            await self._until(report.next_ms)
+
+    async def cycle(self) -> Report:
+        """One look, and what follows from it; the files hold what is needed to go on."""
+        self._woken.clear()
+        done: list[tuple[str, str]] = []
+        try:
+            for _ in range(CHAIN_MAX):
+                ended = await self._turn()
+                if ended is None or ended["action"] is None or ended["result"] is None:
+                    break
+                kind = str(ended["action"]["kind"])
+                if kind not in RESTING or ended["result"]["text"].startswith("asked the"):
+                    done.append((kind, ended["result"]["text"]))
+                if kind in RESTING:
+                    break
+                self._same = FULL_EVERY  # the home may look as before, and something else be owed
+                if not ended["result"]["ok"]:
+                    break
+        except (Problem, Unavailable) as error:
+            return self._after_no_answer(error, done)
+        except (KeyError, TypeError) as error:
+            await self._control.forget()
+            return self._after_no_answer(Unavailable(f"an answer lacks what was asked for: {error!r}"), done)
+        return self._after(done)
+
+    async def _turn(self) -> AgentState | None:
+        """One tick; None where the look showed nothing new."""
+        if self._begin is not None:
+            await self._begin()
+            self._begin = None
+        if (left := await self._control.interrupted()) is not None:
+            if self._clock.now_ms() - left["at_ms"] < STALE_MS:
+                return await self._control.run(None)
+            await self._control.forget()
+        look = await self._means.client.home()
+        self._seen(look)
+        if not self._has_news(look):
+            return None
+        now_ms = self._clock.now_ms()
+        state = fresh_state(self._chance.new_id(now_ms), now_ms, self._means.role, look.home)
+        ended = await self._control.run(state)
+        jobs = ended["jobs"]
+        if jobs["backlog"] and jobs["as_buyer"]["open"]:  # whether my job was taken is not seen in my home
+            self._same = FULL_EVERY
+        return ended
+
+    def _seen(self, look: Look) -> None:
+        now_ms = self._clock.now_ms()
+        self._boundary_ms = next_boundary_ms(look.home, now_ms)
+        self._advised_ms = look.next_check_s * 1_000
+        self._pace = self._pace.looked(now_ms, look.home, acted=look.is_changed)
+
+    def _has_news(self, look: Look) -> bool:
+        """Has the home changed, has the operator answered, or was nothing looked at in full for a while?"""
+        self._means.book.refresh()
+        answers = sum(1 for _ in self._means.book.rows("answer"))
+        is_new = look.is_changed or answers != self._rows
+        self._rows = answers
+        self._same = 0 if is_new or self._same >= FULL_EVERY else self._same + 1
+        return self._same == 0
+
+    def _after(self, done: list[tuple[str, str]]) -> Report:
+        self._health.note(PLATFORM, "")
+        failed = bool(done) and done[-1][1].startswith(("the work failed", "refused:", "given back"))
+        self._health.note(WORK, done[-1][1] if failed else "")
+        self._health.failures = self._health.failures + 1 if failed else 0
+        save_state(self._folder, self._pace)
+        if failed:
+            return self._report(Outcome.FAILED, done, self._backoff_ms(self._health.failures), done[-1][1])
+        return self._report(Outcome.ACTED if done else Outcome.IDLE, done, self._next_ms())
+
+    def _after_no_answer(self, error: EarnestError, done: list[tuple[str, str]]) -> Report:
+        self._health.note(PLATFORM, str(error))
+        self._same = FULL_EVERY
+        self._pace = self._pace.failed(self._clock.now_ms(), error)
+        save_state(self._folder, self._pace)
+        self._health.failures += 1
+        asked_ms = getattr(error, "retry_after_ms", None)
+        wait_ms = max(self._backoff_ms(self._health.failures), asked_ms or 0)
+        return self._report(Outcome.UNANSWERED, done, wait_ms, str(error))
+
+    def _backoff_ms(self, failures: int) -> int:
+        wait_ms = failure_wait_ms(failures, BREAK_MS)
+        return wait_ms if self._every_ms is None else min(wait_ms, self._every_ms << min(failures, 8))
+
+    def _next_ms(self) -> int:
+        """How long until the next look."""
+        if self._every_ms is not None:
+            return self._every_ms
+        return self._pace.next_ms(self._advised_ms, self._boundary_ms) - self._clock.now_ms()
+
+    def _report(self, outcome: Outcome, done: list[tuple[str, str]], wait_ms: int, reason: str = "") -> Report:
+        now_ms = self._clock.now_ms()
+        if done:
+            self._health.last_action, self._health.last_result = done[-1]
+        self._health.save(now_ms, now_ms + wait_ms)
+        faults = tuple(f"{part}: {what}" for part, what in self._health.faults.items())
+        return Report(
+            at_ms=now_ms,
+            next_ms=now_ms + wait_ms,
+            outcome=outcome,
+            actions=tuple(done),
+            reason=reason,
+            faults=() if reason else faults,
+        )
+
+    async def _until(self, at_ms: int) -> None:
+        """Return at that instant, or when somebody wakes the agent."""
+        naps = [
+            asyncio.ensure_future(one)
+            for one in (self._clock.sleep_ms(at_ms - self._clock.now_ms()), self._woken.wait())
+        ]
+        try:
+            await asyncio.wait(naps, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for nap in naps:
+                nap.cancel()

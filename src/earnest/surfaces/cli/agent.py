@@ -1,0 +1,197 @@
+"""`earnest agent`: a resident agent, and what it asks of the person who answers for it."""
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from earnest.app.residing import Residing
+    from earnest.client.credentials import Credentials
+    from earnest.runtime.agents.resident import Report
+    from earnest.runtime.heartbeats.report import Report as HeartbeatReport
+
+app = typer.Typer(help="A resident agent: it looks for work, does it, hands it in.", invoke_without_command=True)
+
+As = Annotated[str, typer.Option("--as", metavar="HANDLE", help="The agent in whose name, by its credentials here.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.callback()
+def agent(
+    context: typer.Context,
+    *,
+    role: Annotated[str, typer.Option(metavar="ROLE", help="proposer, executor or both.")] = "",
+    command: Annotated[str, typer.Option("--exec", metavar="CMD", help="The program that works the jobs.")] = "",
+    folder: Annotated[Path, typer.Option("--folder", metavar="DIR", help="Where agent.toml lies; here.")] = Path(),
+    every: Annotated[
+        int | None, typer.Option(metavar="SECONDS", min=1, max=86_400, help="How often it looks; as advised.")
+    ] = None,
+    timeout: Annotated[
+        int | None, typer.Option(metavar="SECONDS", min=1, max=86_400, help="How long the program may take.")
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="One look and what follows from it, then end.")] = False,
+    pass_key: Annotated[bool, typer.Option("--pass-key", help="Give the program EARNEST_URL and EARNEST_KEY.")] = False,
+    as_: As = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each cycle.")] = False,
+) -> None:
+    """Look at the home, do what is to be done, wait; until SIGINT or SIGTERM.
+
+    Exit codes: 130 stopped. With --once: 0 done, or nothing was to do; 1 the work failed; 3 the platform did not
+    answer. 3, too, for bad settings, and for state that another agent process has.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from dataclasses import replace  # noqa: PLC0415
+
+    from earnest.app.agent_settings import read_agent_settings  # noqa: PLC0415
+    from earnest.app.residing import Residing, role_of  # noqa: PLC0415
+    from earnest.surfaces.cli.in_the_name_of import data_directory  # noqa: PLC0415
+
+    given: dict[str, Any] = {"exec": command, "every_s": every, "timeout_s": timeout}
+    given["role"] = role_of(role) if role else None
+    settings = replace(read_agent_settings(folder), **{name: value for name, value in given.items() if value})
+    residing = Residing(
+        home=data_directory(), credentials=_credentials(as_), agent=settings, folder=folder, passes_key=pass_key
+    )
+    raise typer.Exit(asyncio.run(_run(residing, once=once, as_json=as_json)))
+
+
+@app.command("init")
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="NAME", help="The new folder; its name is the agent's.")],
+    as_json: AsJson = False,
+) -> None:
+    """Make a folder with HEARTBEAT.md, agent.toml, a program and a backlog, which work as they stand.
+
+    Exit codes: 0 made, 3 there is something already.
+    """
+    from earnest.app.agent_init import init_agent  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    made = init_agent(folder)
+    if as_json:
+        say_json({"files": [str(path) for path in made]})
+        return
+    say(*(str(path) for path in made), "", f"cd {folder} && earnest agent")
+
+
+@app.command("status")
+def status(as_: As = "", as_json: AsJson = False) -> None:
+    """Show what the agent says of itself: what it did last, what does not work, when it looks again.
+
+    Exit codes: 0 well, 1 something does not work, 3 it has never run.
+    """
+    from earnest.runtime.agents.health import read_health  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    found: Any = read_health(_state(as_))
+    if as_json:
+        say_json(found)
+    else:
+        say(f"{found['status']}  {found['role']}, at {found['at']}, looks again at {found['next_at']}")
+        say(*([f"  {found['last_action']}: {found['last_result']}"] if found["last_action"] else []))
+        say(*(f"  ! {part}: {what}" for part, what in found["faults"].items()))
+    raise typer.Exit(1 if found["faults"] else 0)
+
+
+@app.command("questions")
+def questions(as_: As = "", as_json: AsJson = False) -> None:
+    """Show what the agent asks of its operator and nobody has answered, the newest first."""
+    from earnest.agents.book import Book  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    book = Book(_state(as_))
+    answered = {row["about"] for row in book.rows("answer")}
+    for row in book.rows("question"):
+        if row["about"] not in answered:
+            if as_json:
+                say_json({"about": row["about"], "question": row["text"], "at_ms": row["at_ms"]})
+            else:
+                say(f"{row['about']}  {row['text']}")
+
+
+@app.command("answer")
+def answer(
+    about: Annotated[str, typer.Argument(metavar="ABOUT", help="What the question is about, as `questions` shows it.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="approve, or reject and why; or other words.")],
+    as_: As = "",
+) -> None:
+    """Answer a question of the agent; it reads the answer at its next look.
+
+    Exit codes: 0 answered, 3 there is no such question, or it was answered.
+    """
+    from earnest.agents.book import Book  # noqa: PLC0415
+    from earnest.foundation.errors import Refused  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
+
+    book = Book(_state(as_))
+    if not any(row["about"] == about for row in book.rows("question")):
+        raise Refused("question_unknown", f"the agent has no question about {about[:80]!r}")
+    if not book.add("answer", f"a/{about}", about=about, text=text[:2_000]):
+        raise Refused("question_unknown", f"the question about {about[:80]!r} was answered already")
+    say(f"answered {about}")
+
+
+def _credentials(handle: str) -> "Credentials":
+    from earnest.surfaces.cli.in_the_name_of import credentials_of  # noqa: PLC0415
+
+    return credentials_of(handle)
+
+
+def _state(handle: str) -> Path:
+    """The folder of the agent's own state; whose a mere key is, the platform is asked."""
+    from earnest.app.residing import RESIDENT  # noqa: PLC0415
+    from earnest.client.credentials import agent_folder  # noqa: PLC0415
+    from earnest.surfaces.cli.in_the_name_of import client_of, data_directory  # noqa: PLC0415
+
+    name = handle or _credentials("").handle
+    if not name:
+        with client_of("") as client:
+            name = client.get_me()["handle"]
+    return agent_folder(data_directory(), name) / RESIDENT
+
+
+async def _run(residing: "Residing", *, once: bool, as_json: bool) -> int:
+    """The exit code. SIGINT and SIGTERM end the program and the agent; SIGUSR1 wakes it."""
+    from earnest.app.residing import opened_resident  # noqa: PLC0415
+    from earnest.runtime.agents.resident import Outcome  # noqa: PLC0415
+    from earnest.surfaces.cli.endings import ExitCode  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import complain  # noqa: PLC0415
+
+    loop, me = asyncio.get_running_loop(), asyncio.current_task()
+    assert me is not None
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, me.cancel)
+    try:
+        async with opened_resident(residing) as (resident, heartbeats):
+            loop.add_signal_handler(signal.SIGUSR1, resident.wake)
+            if once:
+                report = await resident.cycle()
+                _tell(report, as_json=as_json)
+                codes = {Outcome.FAILED: ExitCode.ABANDON, Outcome.UNANSWERED: ExitCode.NO_ANSWER}
+                return codes.get(report.outcome, ExitCode.ACCEPT)
+
+            def tell(report: "Report | HeartbeatReport") -> None:
+                _tell(report, as_json=as_json)
+
+            async with asyncio.TaskGroup() as both:
+                both.create_task(resident.run(tell))
+                if heartbeats is not None:
+                    both.create_task(heartbeats.run(tell))
+    except asyncio.CancelledError:
+        complain(["stopped"])
+    return ExitCode.STOPPED
+
+
+def _tell(report: "Report | HeartbeatReport", *, as_json: bool) -> None:
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    if as_json:
+        say_json(report.to_json())
+    else:
+        say(*report.lines())
+    sys.stdout.flush()

@@ -1,0 +1,74 @@
+"""Is agent.toml read whole, are its faults named with their lines, and does what `init` makes hold?"""
+
+from pathlib import Path
+
+import pytest
+
+from earnest.agents.state import Role
+from earnest.app.agent_init import FILES, init_agent
+from earnest.app.agent_settings import AgentSettings, read_agent_settings, words_of
+from earnest.app.residing import with_graph
+from earnest.foundation.errors import Faulty, Refused
+
+
+def test_a_folder_without_a_file_has_the_defaults(tmp_path: Path) -> None:
+    assert read_agent_settings(tmp_path) == AgentSettings()
+
+
+def test_what_init_makes_is_read(tmp_path: Path) -> None:
+    made = init_agent(tmp_path / "ann")
+    assert [path.relative_to(tmp_path / "ann").as_posix() for path in made] == list(FILES)
+    settings = read_agent_settings(tmp_path / "ann")
+    assert settings.role is Role.EXECUTOR
+    (entry,) = settings.backlog
+    assert entry.offer().body["title"] == "Add up"
+    assert entry.amount_micro == 1_000_000
+    compile((tmp_path / "ann" / "work.py").read_text(), "work.py", "exec")
+    with pytest.raises(Refused, match="not empty"):
+        init_agent(tmp_path / "ann")
+    with pytest.raises(Refused, match="no handle"):
+        init_agent(tmp_path / "No Handle")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('role = "boss"', ":1: role is 'boss'"),
+        ("\nevery_s = 0", ":2: every_s is 0"),
+        ("colour = 1", "colour is not one of"),
+        ("skills = 1", "skills must be tables"),
+        ('[[skills]]\ntitle = "("\nexec = "x"', "title is no pattern"),
+        ('[[skills]]\nexec = "x"\nplaybook = "y"', "exec or playbook"),
+        ('[[skills]]\nplaybook = "nothing.yaml"', "there is no playbook"),
+        ('[[backlog]]\npath = "x"\ncategory = "y"\namount = "much"', "is no amount"),
+        ('[[backlog]]\npath = "x"\nprice = "y"', "price is not one of"),
+        ("role = ", "not TOML"),
+    ],
+)
+def test_faults_are_named_with_their_lines(tmp_path: Path, text: str, complaint: str) -> None:
+    (tmp_path / "agent.toml").write_text(text)
+    with pytest.raises(Faulty, match=r"agent\.toml") as faulty:
+        read_agent_settings(tmp_path)
+    assert complaint in str(faulty.value)
+
+
+def test_a_command_names_files_of_the_agents_folder(tmp_path: Path) -> None:
+    (tmp_path / "work.py").touch()
+    assert words_of("python3 work.py 'a b' other.py", tmp_path) == [
+        "python3",
+        str(tmp_path / "work.py"),
+        "a b",
+        "other.py",
+    ]
+    with pytest.raises(Refused):
+        words_of("  ")
+    with pytest.raises(Refused):
+        words_of("'")
+
+
+def test_langgraph_is_used_unless_somebody_says_no() -> None:
+    assert with_graph({})
+    assert with_graph({"USE_LANGGRAPH": "1"})
+    assert not with_graph({"USE_LANGGRAPH": "0"})
+    with pytest.raises(Refused):
+        with_graph({"USE_LANGGRAPH": "maybe"})

@@ -23,6 +23,7 @@ NOBODYS = {
     "job_id": f"job_{ULID}",
     "key_id": f"key_{ULID}",
     "payout_id": f"pay_{ULID}",
+    "period": f"per_{ULID}",
     "review_id": f"rev_{ULID}",
     "session_id": "0" * 64,
     "sha256": "sha256:" + "0" * 64,

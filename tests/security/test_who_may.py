@@ -90,6 +90,10 @@ WHO: Mapping[str, str] = {
     "POST /operator/agents/{handle}/contract/reset": "op",
     "GET /operator/agents/{handle}/heartbeats": "op aud",
     "POST /operator/heartbeats/{heartbeat_id}/decide": "op",
+    # Periods
+    "GET /periods": EVERY,
+    "POST /periods": "op",
+    "GET /periods/{period}/metrics": EVERY,
     # The operator
     "POST /operator/agents": "op",
     "GET /operator/accounts": "op aud",

@@ -45,6 +45,7 @@ LIMITS: Final[Mapping[str, tuple[int, int]]] = {
     "declines_share_percent": (0, 100),
     "redos_max": (0, 100),
     "capacity_aid": (1, 1_000),
+    "open_jobs_aid": (1, 1_000),
     "capacity_default": (1, 1_000),
     "capacity_max": (1, 1_000),
     "job_open_s": (HOUR_S, 365 * DAY_S),

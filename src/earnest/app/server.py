@@ -31,6 +31,7 @@ from earnest.runtime.desk import Desk
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.money import open_treasury
 from earnest.runtime.market.operating import the_operator
+from earnest.runtime.market.periods import open_first_period
 from earnest.runtime.market.presence import Presences
 from earnest.verification.registry import Registry
 
@@ -109,6 +110,7 @@ async def open_server(settings: Settings) -> AsyncIterator[Server]:
             web=Web(clock),
         )
         await market.desk.tick(lambda entry: open_treasury(entry, market.terms))
+        await market.desk.tick(open_first_period)
         presences = Presences(market.desk)
         is_new = database.read_sync(the_operator) is None
         server = Server(

@@ -1,6 +1,6 @@
 """Which methods do both clients have? One for each endpoint."""
 
-from earnest.client import agents, claims, jobs, money, scores
+from earnest.client import agents, claims, jobs, money, periods, scores
 from earnest.client.endpoint import Endpoint
 
 
@@ -104,3 +104,8 @@ class Endpoints:
     reset_task = Endpoint(scores.reset_task)
     list_waiting_heartbeats = Endpoint(scores.list_waiting_heartbeats)
     decide_heartbeat = Endpoint(scores.decide_heartbeat)
+
+    list_periods = Endpoint(periods.list_periods)
+    open_period = Endpoint(periods.open_period)
+    get_metrics = Endpoint(periods.get_metrics)
+    get_metrics_csv = Endpoint(periods.get_metrics_csv)

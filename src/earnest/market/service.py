@@ -10,6 +10,7 @@ from earnest.market.claims.evidence import Submission
 from earnest.market.disputes.dispute import Dispute, Statement
 from earnest.market.jobs.application import Application
 from earnest.market.jobs.job import Job
+from earnest.market.periods.period import Period
 from earnest.market.reviews.review import ReviewRow
 from earnest.market.reviews.signal import Signal
 
@@ -24,6 +25,7 @@ TRIALS: Final = Book("trial", Trial, "trials")
 APPLICATIONS: Final = Book("application", Application, "applications")
 SIGNALS: Final = Book("signal", Signal, "signals")
 ARTIFACTS: Final = Book("artifact", Artifact, "artifacts")
+PERIODS: Final = Book("period", Period, "periods")
 
 BOOKS: Final[tuple[Book[Any], ...]] = (
     JOBS,
@@ -37,6 +39,7 @@ BOOKS: Final[tuple[Book[Any], ...]] = (
     APPLICATIONS,
     SIGNALS,
     ARTIFACTS,
+    PERIODS,
 )
 
 

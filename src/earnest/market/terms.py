@@ -83,6 +83,7 @@ class Terms:
     declines_share_percent: int = 20
     redos_max: int = 3
     capacity_aid: int = 1
+    open_jobs_aid: int = 1
     capacity_default: int = 1
     capacity_max: int = 100
     job_open_s: int = 30 * DAY_S

@@ -130,6 +130,16 @@ def check_redo(first: Job, creator: str, redone: int, terms: Terms) -> None:
         raise Refused("limit_reached", f"a job is redone at most {terms.redos_max} times, each linked to the first")
 
 
+def need_turn(open_jobs: int, terms: Terms) -> None:
+    """A proposer waits with the next ai$ job until somebody has taken the one before (agents ruling §1).
+
+    Raises `Refused("limit_reached")`.
+    """
+    if open_jobs >= terms.open_jobs_aid:
+        message = f"an agent has at most {terms.open_jobs_aid} open ai$ job in a period: withdraw it, or wait"
+        raise Refused("limit_reached", message)
+
+
 def last_chance_ms(job: Job) -> int:
     """From this instant on nobody can claim it."""
     return job.closes_at_ms if job.deadline_at_ms is None else min(job.closes_at_ms, job.deadline_at_ms)

@@ -25,9 +25,10 @@ COMMANDS: Final = {
     "recompute": "simulate",
     "doctor": "doctor",
     "wallet": "wallet",
+    "metrics": "metrics",
 }
 """Each command's file; the function bears its name."""
-GROUPS: Final = ("audit", "memory", "review", "journal", "keys", "heartbeat", "jobs")
+GROUPS: Final = ("audit", "memory", "review", "journal", "keys", "heartbeat", "jobs", "periods")
 
 
 def app_of(chosen: str = "") -> typer.Typer:

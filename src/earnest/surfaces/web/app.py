@@ -22,6 +22,7 @@ from earnest.surfaces.web import (
     routes_identity,
     routes_jobs,
     routes_log,
+    routes_periods,
     routes_reviews,
     routes_score,
     routes_trials,
@@ -54,6 +55,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     routes_score.router,
     routes_score.heartbeat_router,
     routes_score.operator_router,
+    routes_periods.router,
 )
 """What stands under `/api/v1`. Of two routes that fit a path the first takes it; what is asked most stands first."""
 ROOT_ROUTERS: Final[tuple[APIRouter, ...]] = (routes_jobs.root_router,)

@@ -29,7 +29,7 @@ CREATE TABLE alembic_version (
     CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
 
-INSERT INTO alembic_version VALUES ('0003');
+INSERT INTO alembic_version VALUES ('0004');
 
 -- The platform (revision 0002).
 CREATE TABLE accounts (
@@ -580,3 +580,15 @@ CREATE TABLE votes (
   PRIMARY KEY (id)
 )
  STRICT;
+-- Revision 0004
+CREATE TABLE periods (
+  id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  first_fact INTEGER NOT NULL,
+  opened_at_ms INTEGER NOT NULL,
+  last_fact INTEGER,
+  ended_at_ms INTEGER,
+  PRIMARY KEY (id)
+)
+ STRICT;
+CREATE UNIQUE INDEX periods_by_name ON periods (name);

@@ -94,6 +94,15 @@ WHO: Mapping[str, str] = {
     "GET /periods": EVERY,
     "POST /periods": "op",
     "GET /periods/{period}/metrics": EVERY,
+    # The town: agents live in it, everybody looks
+    "GET /world": EVERY,
+    "GET /world/summary": EVERY,
+    "POST /world/move": "reg hb live",
+    "GET /world/chat": EVERY,
+    "POST /world/chat": "reg hb live",
+    "GET /world/board": EVERY,
+    "POST /world/board": "reg hb live",
+    "GET /world/board/{thread_id}": EVERY,
     # The operator
     "POST /operator/agents": "op",
     "GET /operator/accounts": "op aud",

@@ -58,6 +58,9 @@ class Terms:
     genesis_aid_micro: int = 100 * MICRO
     approved_aid_micro: int = MICRO
     fail_penalty_aid_micro: int = MICRO
+    fail_penalty_bps: int = 0
+    """A share of the reward, beside the fixed amount; of the next two too."""
+    proposer_penalty_aid_micro: int = 0
     proposer_penalty_bps: int = 1_000
     proposer_penalty_max_aid_micro: int = 5 * MICRO
     trial_aid_micro: int = 10_000
@@ -93,3 +96,5 @@ class Terms:
     claim_link_s: int = 7 * DAY_S
     key_overlap_s: int = DAY_S
     hold_age_max_s: int = 90 * DAY_S
+    world_pace: int = 1
+    """How many seconds pass in the town while one passes here."""

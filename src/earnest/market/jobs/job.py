@@ -94,6 +94,15 @@ AID_STATUS: Final[Mapping[ClaimState, str]] = {
 
 REVISIONS_MAX: Final = 100
 
+AID_JOB_STATES: Final[Mapping[str, tuple[JobState, ...]]] = {
+    "open": (JobState.OPEN,),
+    "claimed": (JobState.TAKEN,),
+    "submitted": (JobState.TAKEN,),
+    "approved": (JobState.DONE,),
+    "rejected": (JobState.TAKEN, JobState.LAPSED),
+}
+"""The states that a job can have while it is called so; which of them, its newest claim says."""
+
 
 def publish(job: Job, now_ms: int, terms: Terms) -> Job:
     """The job, ready to be claimed, if its times are within bounds. Raises `Refused("validation")` with `errors`."""

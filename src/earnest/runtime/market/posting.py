@@ -18,7 +18,8 @@ from earnest.ledger import service as ledger
 from earnest.market import settlement
 from earnest.market.claims.artifact import artifact_id
 from earnest.market.jobs.job import Job, JobState, check_redo, need_turn, publish, withdrawn
-from earnest.market.jobs.offer import Offer, Tags, check_files, check_price, check_requirements, spec_of
+from earnest.market.jobs.offer import Offer, check_files, check_price, check_requirements, spec_of
+from earnest.market.jobs.tags import Tags
 from earnest.market.service import ARTIFACTS, JOBS, category
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Act, Entry

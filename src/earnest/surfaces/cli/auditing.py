@@ -6,11 +6,12 @@ from typing import Final
 
 from earnest.audit.event import LogPosition, Note, decode_line
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
-from earnest.audit.snapshot import read_report
+from earnest.audit.snapshot import take_snapshot
 from earnest.audit.statistics import Statistics, fold
 from earnest.audit.tail import newest_lines
 from earnest.effects.clock import SystemClock
 from earnest.foundation.errors import Diagnostic, Faulty
+from earnest.foundation.instants import DAY_MS
 
 LINES_MAX: Final = 20_000
 """What is looked through for a window, so that the answer comes within 3 s."""
@@ -26,11 +27,13 @@ def window_ms_of(text: str) -> int:
 
 
 def report_on(log: Path, settings: AuditSettings, window_ms: int | None) -> AuditReport:
-    """Since the last periodic report; or of the newest `LINES_MAX` lines those that fall within the window."""
+    """Of the newest `LINES_MAX` lines those that fall within the window, by default a day.
+
+    Periodic reports have windows of their own, which end: what is shown here is not emptied by them.
+    """
     now_ms = SystemClock().now_ms()
-    if window_ms is None:
-        return read_report(log, now_ms=now_ms, settings=settings)
-    statistics, end = Statistics(), LogPosition()
+    window_ms = window_ms or DAY_MS
+    statistics, end = Statistics(broken=take_snapshot(log).statistics.broken), LogPosition()
     for text in newest_lines(log, LINES_MAX):
         try:
             line = decode_line(text)

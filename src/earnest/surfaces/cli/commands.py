@@ -28,7 +28,7 @@ COMMANDS: Final = {
     "metrics": "metrics",
 }
 """Each command's file; the function bears its name."""
-GROUPS: Final = ("audit", "memory", "review", "journal", "keys", "heartbeat", "jobs", "periods")
+GROUPS: Final = ("audit", "memory", "review", "journal", "keys", "heartbeat", "jobs", "periods", "world")
 
 
 def app_of(chosen: str = "") -> typer.Typer:

@@ -27,12 +27,14 @@ from earnest.surfaces.web import (
     routes_score,
     routes_trials,
     routes_wallet,
+    routes_world,
 )
 from earnest.surfaces.web.calls import API
 from earnest.surfaces.web.door import Door, House
 from earnest.surfaces.web.health import Readiness, health_router
 from earnest.surfaces.web.home import Heartbeats, HomePage, home_router
 from earnest.surfaces.web.limits import Limits, Quotas
+from earnest.surfaces.web.live import live_router
 from earnest.surfaces.web.metrics import Metrics
 from earnest.surfaces.web.refusing import refuse_in_problems
 from earnest.surfaces.web.routes_meta import meta_router
@@ -56,6 +58,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     routes_score.heartbeat_router,
     routes_score.operator_router,
     routes_periods.router,
+    routes_world.router,
 )
 """What stands under `/api/v1`. Of two routes that fit a path the first takes it; what is asked most stands first."""
 ROOT_ROUTERS: Final[tuple[APIRouter, ...]] = (routes_jobs.root_router,)
@@ -86,7 +89,7 @@ def create_app(
         generate_unique_id_function=_operation_id,
     )
     documents = schema_router(app)
-    for router in (*ROUTERS, home_router(home), meta_router(quotas), documents):
+    for router in (*ROUTERS, home_router(home), meta_router(quotas), live_router(), documents):
         _adopt(app, router, API)
     _adopt(app, routes_score.router, "/api")
     served = served_router(app, url=url, terms=market.terms, quotas=quotas)

@@ -79,14 +79,15 @@ async def test_jobs_are_found_by_creator_and_by_the_words_of_the_seed(site: Site
     ann, bob = [(await site.agent(handle, olga))["live"] for handle in ("ann", "bob")]
     text = "it reads well"
     items = {"items": [{"requirement_id": "answer", "kind": "json", "inline": {"sum": 42}}]}
-    jobs = {}
+    jobs, claims = {}, {}
     for status in ("submitted", "claimed", "open"):
         body = bare("[reviewer:creator]", text)
         jobs[status] = (await site.ask("POST", "/jobs", key=ann, json=body)).json()["job_id"]
         if status != "open":
             claim = await site.ask("POST", f"/jobs/{jobs[status]}/claim", key=bob)
+            claims[status] = claim.json()["claim_id"]
         if status == "submitted":
-            await site.ask("POST", f"/claims/{claim.json()['claim_id']}/evidence", key=bob, json=items)
+            await site.ask("POST", f"/claims/{claims[status]}/evidence", key=bob, json=items)
 
     async def found(query: str) -> list[str]:
         return [one["job_id"] for one in (await site.ask("GET", f"/jobs?{query}", key=bob)).json()["data"]]
@@ -98,7 +99,7 @@ async def test_jobs_are_found_by_creator_and_by_the_words_of_the_seed(site: Site
     await site.ask("POST", f"/jobs/{jobs['submitted']}/review", key=ann, json=decision)
     assert await found("created_by=@ann&status=rejected") == [jobs["submitted"]]
     assert await found("status=submitted") == []
-    await site.ask("POST", f"/claims/{claim.json()['claim_id']}/evidence", key=bob, json=items)
+    await site.ask("POST", f"/claims/{claims['claimed']}/evidence", key=bob, json=items)
     await site.ask("POST", f"/jobs/{jobs['claimed']}/review", key=ann, json={**decision, "approved": True})
     assert await found("created_by=ann&status=approved") == [jobs["claimed"]]
     assert (await site.ask("GET", "/jobs?status=done", key=bob)).json()["code"] == "validation"

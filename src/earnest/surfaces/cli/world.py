@@ -32,9 +32,8 @@ def show(as_: As = "", as_json: Json = False) -> None:
     lines = [f"day {found['time']['day']}, {found['time']['hour']}:00, {found['time']['phase']}"]
     lines += [f"{one['name']:<20} {one['x']:>2},{one['y']:<2}" for one in found["places"]]
     for one in found["residents"]:
-        lines.append(
-            f"@{one['handle']:<19} {one['x']:>2},{one['y']:<2} {'at' if one['arrived'] else 'to'} {one['place'] or 'a cell'}"
-        )
+        where = f"{'at' if one['arrived'] else 'to'} {one['place'] or 'a cell'}"
+        lines.append(f"@{one['handle']:<19} {one['x']:>2},{one['y']:<2} {where}")
     _tell(found, lines, as_json=as_json)
 
 

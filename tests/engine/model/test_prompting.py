@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from scripted_mind import data_in
 
 from earnest.effects.llm.api import Message, Role
-from earnest.engine.model.prompting import FENCES, Data, listed, persona_parts, prompt, said, told
+from earnest.effects.llm.fencing import FENCES, Data, told
+from earnest.engine.model.prompting import listed, persona_parts, prompt, said
 from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.errors import Broken
 from earnest.memory.thinking import LAWS, PERSONA_CHARACTERS_MAX

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from earnest.effects.llm.fencing import Data, told
 from earnest.effects.tools.record import ToolCall, ToolRecord
 from earnest.engine.impossibility import CLAIM_FORM, claim_of
 from earnest.engine.messages import CorrectionSignal, Status, SubTask
@@ -10,7 +11,7 @@ from earnest.engine.model.conversation import Exchange, ended, turns_of
 from earnest.engine.model.criterion_telling import told_criterion
 from earnest.engine.model.offers import Offer, args_told, call_form
 from earnest.engine.model.picture_telling import picture_parts
-from earnest.engine.model.prompting import Data, listed, persona_parts, prompt, told
+from earnest.engine.model.prompting import listed, persona_parts, prompt
 from earnest.engine.picture import Look, unseen
 from earnest.engine.ports import Assertion, GuardedTools, RoleModel, Unanswered
 from earnest.foundation.canonical import JsonObject, canonical_text

@@ -4,9 +4,10 @@ import asyncio
 from dataclasses import replace
 from typing import Final
 
+from earnest.effects.llm.fencing import Data, told
 from earnest.engine.gradient.cascade import State
 from earnest.engine.messages import FinalResult
-from earnest.engine.model.prompting import Data, listed, persona_parts, prompt, told
+from earnest.engine.model.prompting import listed, persona_parts, prompt
 from earnest.engine.ports import RoleModel
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.text import printable

@@ -5,11 +5,12 @@ from typing import Final
 
 from earnest.contracts.criterion import Criterion
 from earnest.effects.llm.api import Message
+from earnest.effects.llm.fencing import Data, told
 from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.changes import Change
 from earnest.effects.workspace.tree import Kind
 from earnest.engine.model.picture_telling import picture_parts
-from earnest.engine.model.prompting import Data, prompt, told
+from earnest.engine.model.prompting import prompt
 from earnest.engine.picture import Look, Picture, unseen
 from earnest.engine.ports import RoleModel, Unanswered
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text

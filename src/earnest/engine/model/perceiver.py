@@ -8,9 +8,10 @@ from typing import Final
 
 from earnest.contracts.playbook import INTENT_CHARACTERS_MAX
 from earnest.effects.llm.api import Message
+from earnest.effects.llm.fencing import Data, told
 from earnest.engine.messages import TaskRequested, TaskSpec
 from earnest.engine.model.picture_telling import picture_parts
-from earnest.engine.model.prompting import Data, persona_parts, prompt, told
+from earnest.engine.model.prompting import persona_parts, prompt
 from earnest.engine.picture import Look, Picture, unseen
 from earnest.engine.ports import Clarifier, RoleModel
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
+from earnest.effects.llm.fencing import Data
 from earnest.engine.gradient.cascade import State, Urgency
 from earnest.engine.messages import PlanDirective, PlannedSubTask, PlanReady
 from earnest.engine.model.criterion_telling import told_criterion
 from earnest.engine.model.offers import Offer
 from earnest.engine.model.picture_telling import picture_parts
-from earnest.engine.model.prompting import Data, listed
+from earnest.engine.model.prompting import listed
 from earnest.engine.picture import Picture
 from earnest.engine.ports import PlanningContext
 from earnest.engine.recollection import Recollection, Rule

@@ -5,13 +5,14 @@ from dataclasses import replace
 from typing import Final
 
 from earnest.contracts.criterion import CheckFaults
+from earnest.effects.llm.fencing import told
 from earnest.engine.gradient.lessons import SUMMARY
 from earnest.engine.impossibility import Claim, claim_of
 from earnest.engine.messages import Alternatives, PlanningFailed, PlanReady, TaskSpec
 from earnest.engine.model.offers import Offer
 from earnest.engine.model.plan_reading import PLAN_SCHEMA, PlanReader, named_rules
 from earnest.engine.model.plan_telling import leanings, planning_parts, recalled, rules_by_name, turned_down
-from earnest.engine.model.prompting import persona_parts, prompt, said, told
+from earnest.engine.model.prompting import persona_parts, prompt, said
 from earnest.engine.picture import Look, unseen
 from earnest.engine.ports import PlanningContext, RoleModel, Unanswered
 from earnest.foundation.canonical import JsonObject

@@ -139,7 +139,7 @@ WHO: Mapping[str, str] = {
 """The scopes that may; `nobody`: no key is needed. A suspended account only looks."""
 UNDOCUMENTED = {
     *("/setup/{link}", "/claim/{secret}", "/login"),
-    *("/healthz", "/readyz", "/metrics"),
+    *("/healthz", "/readyz", "/metrics", "/api/v1/world/events"),
     *("/openapi.json", "/openapi.yaml", "/api/v1/openapi.json", "/api/v1/openapi.yaml"),
 }
 """Pages, and what machines of the operator's ask: each has tests of its own."""

@@ -1,5 +1,6 @@
 """Living in the town: go somewhere, say something, post something."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from earnest.foundation.canonical import JsonObject, canonical_text
@@ -9,7 +10,7 @@ from earnest.identity.account import Kind
 from earnest.identity.caller import Scope
 from earnest.runtime.desk import Entry
 from earnest.world.almanac import HOUR_MS
-from earnest.world.places import SIDE, Cell, cell_of, place_at
+from earnest.world.places import Cell, cell_of, place_at
 from earnest.world.resident import Resident, arrives_at_ms, headed, is_bound_for, newcomer, position
 from earnest.world.service import POSTS, REMARKS, RESIDENTS
 from earnest.world.talk import (
@@ -27,18 +28,34 @@ AROUND_MAX: Final = 1_000
 """So many of those who moved last are looked at to find who is near."""
 
 
-def move(entry: Entry, *, place: str, cell: Cell | None, why: str) -> JsonObject:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """Where to: a place, or a cell by `x` and `y`; and what for."""
+
+    place: str = ""
+    x: int | None = None
+    y: int | None = None
+    why: str = ""
+
+    def cell(self, account_id: str) -> Cell:
+        """Where it leads. Raises `Refused("validation")` for neither, both or half of one."""
+        if self.place and self.x is None and self.y is None:
+            return cell_of(self.place, account_id)
+        if self.place or self.x is None or self.y is None:
+            raise Refused("validation", "give a place, or x and y")
+        return Cell(self.x, self.y)
+
+
+def move(entry: Entry, way: Way) -> JsonObject:
     """Set out for a place, or for a cell. To be there, or on the way, already is no new choice.
 
     Raises `Refused`: `validation`, `scope_forbidden`.
     """
     before = _me(entry)
-    to = cell_of(place, before.id) if cell is None else cell
-    if not (0 <= to.x < SIDE and 0 <= to.y < SIDE):
-        raise Refused("validation", f"the town has {SIDE} cells each way, from 0 to {SIDE - 1}")
+    to = way.cell(before.id)
     after = before
     if not is_bound_for(before, to):
-        after, turned = headed(before, to, place_at(to, before.id), why, entry.now_ms)
+        after, turned = headed(before, to, place_at(to, before.id), way.why, entry.now_ms)
         RESIDENTS.change(entry.transaction, entry.now_ms, before, after, event="headed", turned=turned)
     here = position(after, entry.now_ms)
     return {

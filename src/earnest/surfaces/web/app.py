@@ -34,7 +34,7 @@ from earnest.surfaces.web.door import Door, House
 from earnest.surfaces.web.health import Readiness, health_router
 from earnest.surfaces.web.home import Heartbeats, HomePage, home_router
 from earnest.surfaces.web.limits import Limits, Quotas
-from earnest.surfaces.web.live import live_router
+from earnest.surfaces.web.live import Streams, live_router
 from earnest.surfaces.web.metrics import Metrics
 from earnest.surfaces.web.refusing import refuse_in_problems
 from earnest.surfaces.web.routes_meta import meta_router
@@ -88,8 +88,9 @@ def create_app(
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
     )
+    app.state.streams = streams = Streams()
     documents = schema_router(app)
-    for router in (*ROUTERS, home_router(home), meta_router(quotas), live_router(), documents):
+    for router in (*ROUTERS, home_router(home), meta_router(quotas), live_router(streams), documents):
         _adopt(app, router, API)
     _adopt(app, routes_score.router, "/api")
     served = served_router(app, url=url, terms=market.terms, quotas=quotas)

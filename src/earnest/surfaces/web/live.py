@@ -1,7 +1,9 @@
 """The town as server-sent events, for live views: each move, remark and post as it happens."""
 
 import json
+from collections import Counter
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Final
 
@@ -23,21 +25,40 @@ STREAMS_OF_ONE_MAX: Final = 4
 _LAST_DIGITS: Final = 16
 
 
-def live_router() -> APIRouter:
-    """`GET /world/events`; it counts the streams that are open."""
+@dataclass(slots=True)
+class Streams:
+    """How many are open, by account. `is_ending`: the server stops, and they end at their next look."""
+
+    by_account: Counter[str] = field(default_factory=Counter)
+    is_ending: bool = False
+
+    def end(self) -> None:
+        """Keep nobody who stops the server waiting."""
+        self.is_ending = True
+
+    async def counted(self, who: str, events: AsyncIterator[str]) -> AsyncIterator[str]:
+        """The events of one more stream, as long as it is open."""
+        self.by_account[who] += 1
+        try:
+            async for event in events:
+                yield event
+        finally:
+            self.by_account -= Counter([who])
+
+
+def live_router(streams: Streams) -> APIRouter:
+    """`GET /world/events`."""
     router = APIRouter(tags=["world"], include_in_schema=False)
-    watching: dict[str, int] = {}
 
     @router.get("/world/events")
     async def get_events(
         call: MyCall, span_s: Annotated[int, Query(ge=1, le=SPAN_MAX_S)] = SPAN_MAX_S
     ) -> StreamingResponse:
         """Events from now on, or from after `Last-Event-ID`. Refused with `limit_reached` beyond 4 streams of one."""
-        mine = watching.get(call.me.id, 0)
-        if mine >= STREAMS_OF_ONE_MAX or sum(watching.values()) >= STREAMS_MAX:
+        if streams.by_account[call.me.id] >= STREAMS_OF_ONE_MAX or streams.by_account.total() >= STREAMS_MAX:
             raise Refused("limit_reached", f"at most {STREAMS_OF_ONE_MAX} streams of one account are open at once")
         return StreamingResponse(
-            _counted(_events(call, span_s), watching, call.me.id),
+            streams.counted(call.me.id, _events(call, span_s, streams)),
             media_type="text/event-stream",
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )
@@ -45,25 +66,14 @@ def live_router() -> APIRouter:
     return router
 
 
-async def _counted(events: AsyncIterator[str], watching: dict[str, int], who: str) -> AsyncIterator[str]:
-    watching[who] = watching.get(who, 0) + 1
-    try:
-        async for event in events:
-            yield event
-    finally:
-        watching[who] -= 1
-        if not watching[who]:
-            del watching[who]
-
-
-async def _events(call: Call, span_s: int) -> AsyncIterator[str]:
+async def _events(call: Call, span_s: int, streams: Streams) -> AsyncIterator[str]:
     desk, sees_all = call.market.desk, hears_all(call)
     given = call.headers.get("last-event-id", "")
     is_number = given.isascii() and given.isdigit() and len(given) < _LAST_DIGITS
     seq = int(given) if is_number else desk.database.last_seq
     ends_ms, quiet = desk.clock.now_ms() + span_s * 1_000, 0
     yield f"retry: {LOOK_MS * 2}\n\n"
-    while desk.clock.now_ms() < ends_ms:
+    while desk.clock.now_ms() < ends_ms and not streams.is_ending:
         last = seq
         read = partial(live_events, after_seq=last, viewer=call.me.id, hears_all=sees_all)
         found, seq = desk.database.read_sync(read)

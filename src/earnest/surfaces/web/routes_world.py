@@ -8,7 +8,6 @@ from pydantic import Field, StringConstraints
 from earnest.client.payloads_world import Posted, Posts, Remarks, Said, SetOut, Threads, Town, WorldSummary
 from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, digest_of
-from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
 from earnest.runtime import world
 from earnest.surfaces.web.calls import Call, MyCall, is_known, rendered
@@ -17,7 +16,7 @@ from earnest.surfaces.web.models_jobs import Strict
 from earnest.surfaces.web.problems import problems
 from earnest.views import world as views
 from earnest.views.world_summary import world_summary
-from earnest.world.places import SIDE, Cell
+from earnest.world.places import SIDE
 from earnest.world.talk import (
     POST_CHARACTERS_MAX,
     SAID_CHARACTERS_MAX,
@@ -28,7 +27,7 @@ from earnest.world.talk import (
 
 router = APIRouter(tags=["world"])
 ThreadPath = Annotated[str, Path(pattern=r"^pst_[0-9A-Z]{26}$", description="`pst_` and a ULID: its first post.")]
-_COORDINATE: Final = Field(ge=0, lt=SIDE)
+_COORDINATE: Final = Field(ge=0, le=SIDE - 1)
 
 
 class Move(Strict):
@@ -38,12 +37,6 @@ class Move(Strict):
     x: Annotated[int, _COORDINATE] | None = None
     y: Annotated[int, _COORDINATE] | None = None
     why: Annotated[str, StringConstraints(max_length=WHY_CHARACTERS_MAX)] = ""
-
-    def cell(self) -> Cell | None:
-        """The cell; None where a place is named. Raises `Refused("validation")` for neither, both or half of one."""
-        if (self.x is None) != (self.y is None) or bool(self.place) == (self.x is not None):
-            raise Refused("validation", "give a place, or x and y")
-        return None if self.x is None or self.y is None else Cell(self.x, self.y)
 
 
 class Say(Strict):
@@ -84,8 +77,8 @@ async def get_town(call: MyCall) -> Response:
 @router.post("/world/move", response_model=SetOut)
 async def post_move(asked: Move, call: MyCall) -> Response:
     """Set out. A step takes a second; who sets out anew before arriving has changed a destination."""
-    cell = asked.cell()
-    return await call.perform(lambda entry: world.move(entry, place=asked.place, cell=cell, why=asked.why))
+    way = world.Way(place=asked.place, x=asked.x, y=asked.y, why=asked.why)
+    return await call.perform(lambda entry: world.move(entry, way))
 
 
 @router.post("/world/chat", status_code=201, response_model=Said, responses=problems("limit_reached"))

@@ -33,6 +33,7 @@ def test_each_report_is_a_line_of_a_file_that_only_its_user_reads(tmp_path: Path
     path = tmp_path / "reports.jsonl"
     found = [json.loads(line) for line in path.read_text().splitlines()]
     assert [len(one["anomalies"]) for one in found] == [0, 1]
+    assert (found[0]["tasks_observed"], found[0]["window_start"]) == (0, "1970-01-01T00:00:00.000Z")
     assert path.stat().st_mode & 0o777 == 0o600
 
 

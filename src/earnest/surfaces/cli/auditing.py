@@ -29,11 +29,19 @@ def window_ms_of(text: str) -> int:
 def report_on(log: Path, settings: AuditSettings, window_ms: int | None) -> AuditReport:
     """Of the newest `LINES_MAX` lines those that fall within the window, by default a day.
 
-    Periodic reports have windows of their own, which end: what is shown here is not emptied by them.
+    Periodic reports have windows of their own, which end: what is shown here is not emptied by them. Where the one that
+    goes on began before those lines, it is shown.
     """
-    now_ms = SystemClock().now_ms()
-    window_ms = window_ms or DAY_MS
-    statistics, end = Statistics(broken=take_snapshot(log).statistics.broken), LogPosition()
+    now_ms, kept = SystemClock().now_ms(), take_snapshot(log)
+    newest = _newest(log, settings, window_ms or DAY_MS, now_ms, kept.statistics.broken)
+    started_ms = kept.statistics.window.start_ms
+    if window_ms is not None or (newest.window_start_ms and started_ms > newest.window_start_ms):
+        return newest
+    return report_of(kept.statistics, kept.end, trigger=Trigger.ON_DEMAND, now_ms=now_ms, settings=settings)
+
+
+def _newest(log: Path, settings: AuditSettings, window_ms: int, now_ms: int, broken: str) -> AuditReport:
+    statistics, end = Statistics(broken=broken), LogPosition()
     for text in newest_lines(log, LINES_MAX):
         try:
             line = decode_line(text)

@@ -139,3 +139,33 @@ async def test_the_platform_goes_by_what_is_set(tmp_path: Path) -> None:
         terms = server.market.terms
     assert (terms.revisions_max, terms.currencies["USD"].fee_bps, terms.currencies["USD"].clearing_s) == (7, 300, 0)
     assert terms.redos_max == Terms().redos_max
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "expected"),
+    [
+        ("TASK_FAIL_PENALTY", "2.5", {"fail_penalty_aid_micro": 2_500_000, "fail_penalty_bps": 0}),
+        ("TASK_FAIL_PENALTY", "0", {"fail_penalty_aid_micro": 0, "fail_penalty_bps": 0}),
+        ("TASK_FAIL_PENALTY", "25%", {"fail_penalty_aid_micro": 0, "fail_penalty_bps": 2_500}),
+        ("PROPOSER_REJECT_PENALTY", "3", {"proposer_penalty_aid_micro": 3_000_000, "proposer_penalty_bps": 0}),
+        ("PROPOSER_REJECT_PENALTY", "0", {"proposer_penalty_aid_micro": 0, "proposer_penalty_bps": 0}),
+        ("PROPOSER_REJECT_PENALTY", "12.5%", {"proposer_penalty_aid_micro": 0, "proposer_penalty_bps": 1_250}),
+        ("PROPOSER_REJECT_PENALTY", "", {"proposer_penalty_aid_micro": 0, "proposer_penalty_bps": 1_000}),
+    ],
+)
+def test_penalties_are_read_from_the_environment_as_in_the_seed(
+    variable: str, text: str, expected: dict[str, int]
+) -> None:
+    faults: list[tuple[str, str]] = []
+    table = {"fail_penalty_aid_micro": 7_000_000} if variable.startswith("TASK") else {}
+    terms = read_terms(table, lambda words, key: faults.append((key, words)), {variable: text})
+    assert {name: getattr(terms, name) for name in expected} == expected
+    assert faults == []
+
+
+@pytest.mark.parametrize("text", ["-1", "much", "101%", "1e3", "0.0000001", "1_0", "nan", "9999999999"])
+def test_a_penalty_that_is_none_is_named(text: str) -> None:
+    faults: list[tuple[str, str]] = []
+    terms = read_terms({}, lambda words, key: faults.append((key, words)), {"TASK_FAIL_PENALTY": text})
+    assert terms == Terms()
+    assert [key for key, _ in faults] == ["TASK_FAIL_PENALTY"]

@@ -71,7 +71,7 @@ def test_the_terminal_round_decides_the_trend() -> None:
 
 def test_runs_are_counted_once_each() -> None:
     lines = [event(seq, "SubTask", run_id=run_id) for seq, run_id in enumerate("aabca", 1)]
-    assert report(folded(*lines)).runs_observed == 3
+    assert report(folded(*lines)).tasks_observed == 3
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_a_new_window_forgets_what_was_reported_and_no_open_run() -> None:
         STARTED, *[CORRECTED] * 4, event(6, "SubTask", violation="foreign_sender"), event(7, Note.WINDOW, run_id="")
     )
     shown = report(statistics)
-    assert (shown.total_corrections, shown.boundary_violations, shown.runs_observed) == (0, (), 0)
+    assert (shown.total_corrections, shown.boundary_violations, shown.tasks_observed) == (0, (), 0)
     assert shown.window_start_ms == START_MS + 7_000
     fold(statistics, event(8, "CorrectionSignal", fields={}))
     assert len(report(statistics).drift_alerts) == 1
@@ -255,7 +255,7 @@ def test_everything_that_is_remembered_has_a_limit(monkeypatch: pytest.MonkeyPat
     shown = report(statistics)
     assert (len(shown.boundary_violations), shown.unlisted_findings) == (3, 42)
     assert list(statistics.runs) == ["6", "7", "8"]
-    assert shown.runs_observed == 9
+    assert shown.tasks_observed == 9
     assert has_forgotten(statistics, "8")
     assert knows_cause(statistics, "8", "a cause that may have been forgotten")
     for run in range(9):

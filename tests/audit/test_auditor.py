@@ -270,7 +270,7 @@ async def test_a_window_goes_on_over_a_restart(stage: Stage) -> None:
     watching = asyncio.create_task(again.auditor.watch())
     await asyncio.sleep(0)
     await again.clock.advance_ms(5_000)
-    assert [(report.window_start_ms, report.runs_observed) for report in again.reports] == [(START_MS, 1)]
+    assert [(report.window_start_ms, report.tasks_observed) for report in again.reports] == [(START_MS, 1)]
     watching.cancel()
 
 

@@ -115,7 +115,12 @@ def test_an_unchanged_home_is_recognised() -> None:
 
 
 def test_the_next_boundary_is_the_earliest_instant_that_is_still_to_come() -> None:
-    claim = {"deadline_at": "2026-05-28T20:26:40Z", "grace_ends_at": "2026-05-29T20:26:40Z", "seconds_total": 7_200}
+    claim: dict[str, object] = {
+        "deadline_at": "2026-05-28T20:26:40Z",
+        "grace_ends_at": "2026-05-29T20:26:40Z",
+        "seconds_total": 7_200,
+    }
+    claim["state"] = "in_progress"
     assert instant_ms("2026-05-28T20:26:40Z") == NOW
     home = a_home(open_claims=[claim])
     due_soon = NOW - 1_800_000
@@ -125,6 +130,15 @@ def test_the_next_boundary_is_the_earliest_instant_that_is_still_to_come() -> No
     assert next_boundary_ms(home, NOW + 86_400_000) is None
     dispute = {"respond_by": "2026-05-28T20:26:41Z"}
     assert next_boundary_ms(a_home(active_disputes=[dispute]), NOW) == NOW + 1_000
+
+
+def test_work_that_may_be_sent_back_is_looked_for_when_the_platform_says() -> None:
+    claim = {"deadline_at": None, "grace_ends_at": None, "seconds_total": 7_200, "state": "submitted"}
+    home = a_home(open_claims=[claim], next_check_in_after="2026-05-28T20:26:40Z")
+    boundary_ms = next_boundary_ms(home, NOW - 300_000)
+    assert boundary_ms == NOW
+    idle = HeartbeatState(last_heartbeat_at_ms=NOW - 300_000, consecutive_no_action_count=40)
+    assert idle.next_ms(300_000, boundary_ms) == NOW
 
 
 def test_the_file_is_the_one_of_the_seed(tmp_path: Path) -> None:

@@ -225,7 +225,9 @@ async def test_what_our_own_side_did_is_blamed_on_nobody() -> None:
     stage = Stage(playbook(subtask("count", approach("wc", "ours"))))
     await stage.work()
     assert {m.lesson.tag.space for m in stage.of(MegramEmitted)} <= {"intent:counting"}
-    assert stage.only(PlanDirective).blocked_tools == ()
+    directive = stage.only(PlanDirective)
+    assert directive.blocked_tools == ()
+    assert directive.budget_pressure == directive.loss.resource
 
 
 def test_intents_in_other_scripts_are_told_apart() -> None:

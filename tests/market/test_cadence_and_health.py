@@ -24,6 +24,13 @@ PACES: list[tuple[str, dict[str, Any], int]] = [
     ("a claim of 2 h beside long ones", {"claims": (claim("clm_2", **LONG), claim(hours=2, left_s=7_000))}, 300),
     ("a claim of 3 h", {"claims": (claim(hours=3, left_s=10_000),)}, 1_800),
     ("a short claim that was handed in", {"claims": (claim(hours=1, state=ClaimState.SUBMITTED),)}, 1_800),
+    ("subjective work that may come back", {"claims": (claim(**LONG, state=ClaimState.SUBMITTED, revise_s=600),)}, 300),
+    ("the same by the minute", {"claims": (claim(**LONG, state=ClaimState.VERIFIED, revise_s=60),)}, 60),
+    (
+        "the same without a revision left",
+        {"claims": (claim(**LONG, state=ClaimState.SUBMITTED, revise_s=60, revisions_left=0),)},
+        14_400,
+    ),
     ("a subjective claim of 48 h", {"claims": (claim(**LONG),)}, 14_400),
     ("an objective one of 48 h", {"claims": (claim(hours=48, left_s=40 * 3_600),)}, 1_800),
     ("a subjective one of 47 h", {"claims": (claim(**{**LONG, "hours": 47}),)}, 1_800),

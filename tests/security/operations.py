@@ -23,9 +23,11 @@ NOBODYS = {
     "job_id": f"job_{ULID}",
     "key_id": f"key_{ULID}",
     "payout_id": f"pay_{ULID}",
+    "period": f"per_{ULID}",
     "review_id": f"rev_{ULID}",
     "session_id": "0" * 64,
     "sha256": "sha256:" + "0" * 64,
+    "thread_id": f"pst_{ULID}",
     "trial_id": f"job_test_{ULID}",
 }
 """What is of the form of an id, and names nothing, by the name of the path's parameter."""

@@ -116,7 +116,7 @@ async def with_belongings(people: People) -> People:
     await people.judged()
     raised = await people.ok("bob", "POST", f"/claims/{ids['claim_id']}/disputes", {"reason": "she is silent"})
     ids["dispute_id"] = raised["dispute_id"]
-    contract = {"contract": "- [ ] call | Call grandmother | required | verify: human"}
+    contract = {"contract": "## Tasks\n- [ ] call | Call grandmother | required | verify: human"}
     ids["heartbeat_id"] = (await people.ok("bob", "POST", "/agents/me/heartbeats", contract))["heartbeat_id"]
     account = f"/operator/accounts/{bob}"
     await people.ok("olga", "POST", f"{account}/destination", {"rail": "manual", "address": "IBAN 12"})

@@ -137,7 +137,7 @@ async def test_a_contract_that_nobody_accepted_has_nothing_measured_and_reads_li
     site: Site, probes: Counting
 ) -> None:
     people = await gathered(site)
-    lines = [TASK, TASK.replace("| mail", "| post").replace("mail |", "post |").replace("inbox", "wrong")]
+    lines = ["## Tasks", TASK, TASK.replace("| mail", "| post").replace("mail |", "post |").replace("inbox", "wrong")]
     tasks = (await check_in(people, contract="\n".join(lines)))["tasks"]
     told = [{name: one[name] for name in ("verdict", "cause", "reason", "points")} for one in tasks]
     assert told[0] == told[1]
@@ -148,8 +148,8 @@ async def test_an_accepted_contract_is_measured_and_its_agent_reads_whether_it_i
     site: Site, probes: Counting
 ) -> None:
     people = await gathered(site)
-    await people.ok("olga", "PUT", "/operator/agents/bob/contract", {"contract": TASK})
-    found = await check_in(people, contract=f"{TASK}\n{TASK.replace('mail |', 'beside |')}")
+    await people.ok("olga", "PUT", "/operator/agents/bob/contract", {"contract": f"## Tasks\n{TASK}"})
+    found = await check_in(people, contract=f"## Tasks\n{TASK}\n{TASK.replace('mail |', 'beside |')}")
     assert probes.asked == ["inbox"], "what stands beside what was accepted is not measured"
     reasons = [one["reason"] for one in found["tasks"] if one["id"] == "mail"]
     assert reasons == ["the probe finds it met"]

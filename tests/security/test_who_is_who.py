@@ -17,6 +17,8 @@ FOR_STRANGERS = {
     "GET /jobs/{job_id}",
     "POST /jobs/{job_id}/claim",
     "POST /jobs/{job_id}/applications",
+    "GET /periods/{period}/metrics",
+    "GET /world/board/{thread_id}",
     *(f"GET /agents/{{handle}}{what}" for what in ("", "/activity", "/reviews", "/signals", "/transcript")),
 }
 """Operations about things of others that are meant for everybody."""

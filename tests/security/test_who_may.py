@@ -91,6 +91,19 @@ WHO: Mapping[str, str] = {
     "POST /operator/agents/{handle}/contract/reset": "op",
     "GET /operator/agents/{handle}/heartbeats": "op aud",
     "POST /operator/heartbeats/{heartbeat_id}/decide": "op",
+    # Periods
+    "GET /periods": EVERY,
+    "POST /periods": "op",
+    "GET /periods/{period}/metrics": EVERY,
+    # The town: agents live in it, everybody looks
+    "GET /world": EVERY,
+    "GET /world/summary": EVERY,
+    "POST /world/move": "reg hb live",
+    "GET /world/chat": EVERY,
+    "POST /world/chat": "reg hb live",
+    "GET /world/board": EVERY,
+    "POST /world/board": "reg hb live",
+    "GET /world/board/{thread_id}": EVERY,
     # The operator
     "POST /operator/agents": "op",
     "GET /operator/accounts": "op aud",
@@ -128,7 +141,7 @@ WHO: Mapping[str, str] = {
 UNDOCUMENTED = {
     *("/setup/{link}", "/claim/{secret}", "/login", "/logout", "/owner", "/owner/{link}"),
     *(*PAGES, *EXPORTS, "/live", "/jobs/lint", "/assets/{digest}/{name}"),
-    *("/healthz", "/readyz", "/metrics"),
+    *("/healthz", "/readyz", "/metrics", "/api/v1/world/events"),
     *("/openapi.json", "/openapi.yaml", "/api/v1/openapi.json", "/api/v1/openapi.yaml"),
 }
 """Pages, and what machines of the operator's ask: each has tests of its own."""

@@ -1,8 +1,10 @@
 """By which numbers does the market go? As the operator set them, within bounds that its rules can bear."""
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
+from decimal import Decimal
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -21,6 +23,8 @@ LIMITS: Final[Mapping[str, tuple[int, int]]] = {
     "genesis_aid_micro": (0, SMALL_MICRO_MAX),
     "approved_aid_micro": (0, SMALL_MICRO_MAX),
     "fail_penalty_aid_micro": (0, SMALL_MICRO_MAX),
+    "fail_penalty_bps": (0, BPS),
+    "proposer_penalty_aid_micro": (0, SMALL_MICRO_MAX),
     "proposer_penalty_bps": (0, BPS),
     "proposer_penalty_max_aid_micro": (0, SMALL_MICRO_MAX),
     "trial_aid_micro": (0, SMALL_MICRO_MAX),
@@ -45,6 +49,7 @@ LIMITS: Final[Mapping[str, tuple[int, int]]] = {
     "declines_share_percent": (0, 100),
     "redos_max": (0, 100),
     "capacity_aid": (1, 1_000),
+    "open_jobs_aid": (1, 1_000),
     "capacity_default": (1, 1_000),
     "capacity_max": (1, 1_000),
     "job_open_s": (HOUR_S, 365 * DAY_S),
@@ -54,6 +59,7 @@ LIMITS: Final[Mapping[str, tuple[int, int]]] = {
     "claim_link_s": (DAY_S, 365 * DAY_S),
     "key_overlap_s": (0, 30 * DAY_S),
     "hold_age_max_s": (DAY_S, 730 * DAY_S),
+    "world_pace": (1, 1_440),
 }
 """Those of times that a job can set for itself are no wider than what the API takes."""
 CURRENCY_LIMITS: Final[Mapping[str, tuple[int, int]]] = {
@@ -82,19 +88,46 @@ ORDERED: Final = (
 """The first of each is at most the second."""
 CURRENCY_ORDERED: Final = (("stake_min_micro", "stake_max_micro"),)
 
+NOTHING: Final[Mapping[str, str]] = {}
+_PENALTY: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?", re.ASCII)
+
 Fault = Callable[[str, str], None]
 """Notes a fault, and the key at whose line it stands."""
 _Numbers = TypeVar("_Numbers", Terms, CurrencyTerms)
 
 
-def read_terms(table: object, fault: Fault) -> Terms:
-    """The table `[market]`; what it leaves out is as the rulings have it. What is wrong in it goes to `fault`."""
+def read_terms(table: object, fault: Fault, environment: Mapping[str, str] = NOTHING) -> Terms:
+    """The table `[market]`; what it leaves out is as the rulings have it. What is wrong in it goes to `fault`.
+
+    `PROPOSER_REJECT_PENALTY` and `TASK_FAIL_PENALTY` of the environment come first, as in the seed: an amount of ai$
+    such as `2.5`, a share of the reward such as `10%`, or `0` for no penalty.
+    """
     if not isinstance(table, dict):
         fault("market must be a table, [market]", TABLE)
         return Terms()
     own = {name: value for name, value in table.items() if name != CURRENCIES}
     terms = _read(own, Terms(), LIMITS, ORDERED, lambda words, key: fault(f"[{TABLE}] {words}", key))
-    return replace(terms, currencies=_currencies(table.get(CURRENCIES, {}), terms.currencies, fault))
+    penalties = _penalty("TASK_FAIL_PENALTY", "fail_penalty", environment, fault)
+    penalties |= _penalty("PROPOSER_REJECT_PENALTY", "proposer_penalty", environment, fault)
+    return replace(terms, currencies=_currencies(table.get(CURRENCIES, {}), terms.currencies, fault), **penalties)
+
+
+def _penalty(variable: str, prefix: str, environment: Mapping[str, str], fault: Fault) -> dict[str, int]:
+    """What a variable sets: the amount or the share, and the other to nothing. Unset or empty, it sets neither."""
+    text = environment.get(variable, "").strip()
+    if not text:
+        return {}
+    is_share, number = text.endswith("%"), text.removesuffix("%").strip()
+    whole = _PENALTY.fullmatch(number)
+    value = Decimal(number) * (BPS // 100 if is_share else MICRO) if whole else Decimal(-1)
+    most = BPS if is_share else SMALL_MICRO_MAX
+    if not 0 <= value <= most or value != int(value):
+        fault(
+            f"{variable} is {text[:40]!r}: it must be an amount of ai$ such as 2.5, a share such as 10%, or 0", variable
+        )
+        return {}
+    amount, share = (0, int(value)) if is_share else (int(value), 0)
+    return {f"{prefix}_aid_micro": amount, f"{prefix}_bps": share}
 
 
 def _currencies(table: object, defaults: Mapping[str, CurrencyTerms], fault: Fault) -> Mapping[str, CurrencyTerms]:

@@ -18,6 +18,7 @@ from earnest.app.toolboxes import toolbox_for
 from earnest.app.verifiers import verifier_for
 from earnest.audit.log import AuditLog
 from earnest.audit.report import AuditReport, AuditSettings
+from earnest.audit.reports import keep_report
 from earnest.audit.tap import Auditor
 from earnest.effects.bus.api import Bus
 from earnest.effects.bus.local import LocalBus
@@ -224,9 +225,19 @@ def open_auditor(settings: Settings, bus: Bus, clock: Clock, on_report: Callable
         clock=clock,
         encode=_encode,
         senders={kind.__name__: frozenset(map(str, roles)) for kind, roles in senders.items()},
-        on_report=on_report,
+        on_report=_kept_and(on_report, log_path),
         settings=audit_settings(settings),
     )
+
+
+def _kept_and(tell: Callable[[AuditReport], None], log_path: Path) -> Callable[[AuditReport], None]:
+    """Keep each periodic report beside the log, then tell of it."""
+
+    def take(report: AuditReport) -> None:
+        keep_report(log_path, report)
+        tell(report)
+
+    return take
 
 
 def audit_settings(settings: Settings) -> AuditSettings:

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,8 @@ from earnest.app.secrets_file import open_key_store, read_key_store
 from earnest.app.server_work import Work, rails_of, work_of
 from earnest.app.settings import Settings
 from earnest.app.verifiers import verifier_for
+from earnest.audit.report import AuditReport, report_lines
+from earnest.audit.reports import has_findings
 from earnest.effects.artifacts.store import MEBIBYTE, ArtifactStore
 from earnest.effects.bus.local import LocalBus
 from earnest.effects.clock import Chance, Clock, SystemChance, SystemClock
@@ -29,9 +32,11 @@ from earnest.foundation.errors import EarnestError
 from earnest.identity.key import LINK_MS, operator_link
 from earnest.identity.secret import KeyedHash
 from earnest.runtime.desk import Desk
+from earnest.runtime.market.audit_letters import AuditLetters
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.money import open_treasury
 from earnest.runtime.market.operating import the_operator
+from earnest.runtime.market.periods import open_first_period
 from earnest.runtime.market.presence import Presences
 from earnest.verification.registry import Registry
 
@@ -99,12 +104,15 @@ async def open_server(settings: Settings) -> AsyncIterator[Server]:
     async with contextlib.AsyncExitStack() as stack:
         database = stack.enter_context(contextlib.closing(Database.open(places.books(settings.home), clock)))
         hashing = open_key_store(settings.home, database, clock, chance)
-        bus = LocalBus()
-        auditor = stack.enter_context(contextlib.closing(open_auditor(settings, bus, clock, lambda _: None)))
+        bus, desk = LocalBus(), Desk(database, clock, chance)
+        audit_letters = AuditLetters(desk)
+        auditor = stack.enter_context(
+            contextlib.closing(open_auditor(settings, bus, clock, partial(_tell, audit_letters)))
+        )
         sandbox = await open_sandbox_in(stack, settings, clock)
         keep_sealing(stack, database, bus, clock, auditor)
         market = Market(
-            desk=Desk(database, clock, chance),
+            desk=desk,
             terms=settings.market,
             verifier=verifier_for(settings, sandbox, clock=clock, chance=chance, reviews=reviews_in(database, clock)),
             registry=Registry(),
@@ -112,6 +120,7 @@ async def open_server(settings: Settings) -> AsyncIterator[Server]:
             web=Web(clock),
         )
         await market.desk.tick(lambda entry: open_treasury(entry, market.terms))
+        await market.desk.tick(open_first_period)
         presences = Presences(market.desk)
         mailer = mailer_of(settings.mail, clock)
         is_new = database.read_sync(the_operator) is None
@@ -128,10 +137,16 @@ async def open_server(settings: Settings) -> AsyncIterator[Server]:
         )
         work = work_of(market, presences, mailer, rails_of(os.environ))
         stack.push_async_callback(presences.flush)
-        for name, begin in {**work, "auditor": auditor.watch}.items():
+        for name, begin in {**work, "auditor": auditor.watch, "audit letters": audit_letters.run}.items():
             server.working[name] = asyncio.get_running_loop().create_task(kept_up(name, begin, clock), name=name)
             stack.push_async_callback(_ended, server.working[name])
         yield server
+
+
+def _tell(letters: AuditLetters, report: AuditReport) -> None:
+    """A mail for findings: that all is well stands in the file."""
+    if has_findings(report):
+        letters.post(report_lines(report))
 
 
 async def kept_up(name: str, begin: Work, clock: Clock) -> None:

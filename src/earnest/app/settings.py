@@ -79,7 +79,7 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     web = read_web(source.values.get("web", {}), environment, source.fault_at)
     mail = read_mail(source.values.get("mail", {}), environment, source.fault_at)
     server = read_server(source.values.get("server", {}), source.fault_at)
-    market = read_terms(source.values.get("market", {}), source.fault_at)
+    market = read_terms(source.values.get("market", {}), source.fault_at, environment)
     servers = read_servers(home, environment, source.faults)
     if source.faults:
         raise Faulty(source.faults)

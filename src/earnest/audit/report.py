@@ -68,7 +68,7 @@ class AuditReport:
     trigger: Trigger
     window_start_ms: int
     window_end_ms: int
-    runs_observed: int
+    tasks_observed: int
     total_corrections: int
     gap_trends: tuple[GapTrend, ...]
     boundary_violations: tuple[Finding, ...]
@@ -96,7 +96,7 @@ def report_of(
         trigger=trigger,
         window_start_ms=window.start_ms,
         window_end_ms=now_ms,
-        runs_observed=len(window.gaps) + window.runs_unlisted,
+        tasks_observed=len(window.gaps) + window.runs_unlisted,
         total_corrections=window.corrections,
         gap_trends=tuple(
             GapTrend(
@@ -124,9 +124,10 @@ def report_json(report: AuditReport) -> JsonObject:
     """The report as JSON, by the names of its fields."""
     return {
         "trigger": report.trigger,
+        "window_start": rfc3339(report.window_start_ms),
         "window_start_ms": report.window_start_ms,
         "window_end_ms": report.window_end_ms,
-        "runs_observed": report.runs_observed,
+        "tasks_observed": report.tasks_observed,
         "total_corrections": report.total_corrections,
         "gap_trends": [asdict(trend) for trend in report.gap_trends],
         "boundary_violations": [asdict(finding) for finding in report.boundary_violations],
@@ -148,7 +149,7 @@ def report_lines(report: AuditReport) -> list[str]:
     retries = f"{health.environmental_retries} environmental and {health.logical_retries} logical retries"
     lines = [
         f"audit report ({report.trigger}), {rfc3339(report.window_start_ms)} to {rfc3339(report.window_end_ms)}",
-        f"runs observed: {report.runs_observed}",
+        f"runs observed: {report.tasks_observed}",
         f"corrections: {report.total_corrections}",
         *_section("gap trends", trends),
         *_section("boundary violations", _described(report.boundary_violations)),

@@ -1,6 +1,6 @@
 """Which methods do both clients have? One for each endpoint."""
 
-from earnest.client import agents, claims, jobs, money, scores
+from earnest.client import agents, claims, jobs, money, periods, scores, world
 from earnest.client.endpoint import Endpoint
 
 
@@ -104,3 +104,17 @@ class Endpoints:
     reset_task = Endpoint(scores.reset_task)
     list_waiting_heartbeats = Endpoint(scores.list_waiting_heartbeats)
     decide_heartbeat = Endpoint(scores.decide_heartbeat)
+
+    list_periods = Endpoint(periods.list_periods)
+    open_period = Endpoint(periods.open_period)
+    get_metrics = Endpoint(periods.get_metrics)
+    get_metrics_csv = Endpoint(periods.get_metrics_csv)
+
+    world_summary = Endpoint(world.world_summary)
+    get_world = Endpoint(world.get_world)
+    world_move = Endpoint(world.world_move)
+    chat_say = Endpoint(world.chat_say)
+    list_chat = Endpoint(world.list_chat)
+    board_post = Endpoint(world.board_post)
+    list_threads = Endpoint(world.list_threads)
+    get_thread = Endpoint(world.get_thread)

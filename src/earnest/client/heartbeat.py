@@ -19,6 +19,7 @@ IDLE_MAX: Final = 10
 LONGEST_MS: Final = 24 * 3_600 * MS
 ERRORS_MAX: Final = 5
 BREAK_MS: Final = 3_600 * MS
+JUDGED_NEXT: Final = frozenset({"submitted", "verified"})
 NO_ACTION: Final = frozenset({401, 429})
 
 
@@ -90,6 +91,8 @@ def next_boundary_ms(home: Home, now_ms: int) -> int | None:
         found += [due_ms, instant_ms(claim["grace_ends_at"])]
         if due_ms is not None:
             found.append(due_ms - claim["seconds_total"] * MS // 4)
+        if claim["state"] in JUDGED_NEXT:  # changes may be asked for at any moment: not later than is advised
+            found.append(instant_ms(home["next_check_in_after"]))
     for review in home["pending_reviews"]:
         found += [instant_ms(review["on_time_until"]), instant_ms(review["closes_at"])]
     found += [instant_ms(dispute["respond_by"]) for dispute in home["active_disputes"]]

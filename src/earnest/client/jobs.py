@@ -62,10 +62,15 @@ def list_jobs(
     min_amount_micro: int | None = None,
     match_for: str | None = None,
     mine: bool | None = None,
+    created_by: str | None = None,
+    status: str | None = None,
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Ask[Page[JobSummary]]:
-    """Jobs, the newest first. `state`: open, taken, done or all; `match_for="me"`: only what my capabilities fit."""
+    """Jobs, the newest first. `state`: open, taken, done or all; `match_for="me"`: only what my capabilities fit.
+
+    `created_by`: an id or handle. `status`, in the place of `state`: open, claimed, submitted, approved or rejected.
+    """
     query = {
         "state": state,
         "category": category,
@@ -74,6 +79,8 @@ def list_jobs(
         "min_amount_micro": min_amount_micro,
         "match_for": match_for,
         "mine": mine,
+        "created_by": created_by,
+        "status": status,
         "limit": limit,
         "cursor": cursor,
     }

@@ -16,6 +16,8 @@ from earnest.foundation.errors import EarnestError
 
 REFUSED_REPEATS_MAX: Final = 1
 """An exact repeat of a call is refused; the next one ends the execution."""
+REFUSALS: Final = frozenset({"repeated_call", "bad_args", "blocked_tool", "blocked_target"})
+"""The codes of calls that were refused here, and not performed."""
 
 
 class ExecutionOver(EarnestError):

@@ -299,11 +299,12 @@ class ReplanRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeSummary:
-    """R4b accepts: every criterion of every subtask and of the task is met."""
+    """R4b accepts: every criterion of every subtask and of the task is met. `summary` says so in words."""
 
     round: int
     merged_output: str
     task_verdicts: tuple[CriterionVerdict, ...]
+    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,7 +318,10 @@ class UnmetCriterion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanDirective:
-    """R7 steers R2: what to change, what must not be used again, and what of the round is not met and why."""
+    """R7 steers R2: what to change, what must not be used again, and what of the round is not met and why.
+
+    `budget_pressure` is Ω, the part of the budget that is used up.
+    """
 
     round: int
     directive: State
@@ -333,6 +337,7 @@ class PlanDirective:
     failure_class: str | None
     rationale: str
     unmet: tuple[UnmetCriterion, ...] = ()
+    budget_pressure: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from earnest.effects.tools.record import ToolRecord
 from earnest.engine.gradient.blocking import Call, Trial
 from earnest.engine.gradient.loss import Answer, Judged
 from earnest.engine.gradient.trajectory import Observation
+from earnest.engine.guard import REFUSALS
 from earnest.engine.messages import (
     Alternatives,
     Outcome,
@@ -140,5 +141,7 @@ def _trials(
 
 
 def _call(record: ToolRecord) -> Call:
-    failure = record.failure.failure_class if record.failure else None
+    """A call that the engine refused was never made: its failure says nothing about the tool."""
+    failed = record.failure
+    failure = None if failed is None or failed.code in REFUSALS else failed.failure_class
     return Call(tools=frozenset(record.tool_ids), target=record.target, ok=record.ok, failure=failure)

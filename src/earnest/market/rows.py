@@ -10,6 +10,7 @@ from earnest.market.claims.evidence import Submission
 from earnest.market.disputes.dispute import Dispute, Statement
 from earnest.market.jobs.application import Application
 from earnest.market.jobs.job import Job
+from earnest.market.periods.period import Period
 from earnest.market.reviews.review import ReviewRow
 from earnest.market.reviews.signal import Signal
 
@@ -24,3 +25,4 @@ TRIALS: Final = Rows(Trial, "trials")
 APPLICATIONS: Final = Rows(Application, "applications")
 SIGNALS: Final = Rows(Signal, "signals")
 ARTIFACTS: Final = Rows(Artifact, "artifacts")
+PERIODS: Final = Rows(Period, "periods")

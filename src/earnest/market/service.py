@@ -16,6 +16,7 @@ TRIALS: Final = Book("trial", rows.TRIALS)
 APPLICATIONS: Final = Book("application", rows.APPLICATIONS)
 SIGNALS: Final = Book("signal", rows.SIGNALS)
 ARTIFACTS: Final = Book("artifact", rows.ARTIFACTS)
+PERIODS: Final = Book("period", rows.PERIODS)
 
 BOOKS: Final[tuple[Book[Any], ...]] = (
     JOBS,
@@ -29,6 +30,7 @@ BOOKS: Final[tuple[Book[Any], ...]] = (
     APPLICATIONS,
     SIGNALS,
     ARTIFACTS,
+    PERIODS,
 )
 
 

@@ -142,16 +142,19 @@ def approved_bonus(claim: Claim, terms: Terms, at_ms: int) -> Chain:
     )
 
 
-def fail_penalty_micro(claim: Claim, terms: Terms) -> int:
-    """What a worker owes for work that verification rejected. Only ai$ jobs fine."""
-    return terms.fail_penalty_aid_micro if claim.currency == OWN else 0
-
-
-def proposer_penalty_micro(claim: Claim, terms: Terms) -> int:
-    """What a worker owes for work that the proposer rejected: a share of the reward, capped. Only ai$ jobs fine."""
-    if claim.currency != OWN:
+def fail_penalty_micro(work: Claim | Job, terms: Terms) -> int:
+    """What a worker owes for work that verification rejected: an amount, and a share. Only ai$ jobs fine."""
+    if work.currency != OWN:
         return 0
-    return min(claim.amount_micro * terms.proposer_penalty_bps // BPS, terms.proposer_penalty_max_aid_micro)
+    return terms.fail_penalty_aid_micro + work.amount_micro * terms.fail_penalty_bps // BPS
+
+
+def proposer_penalty_micro(work: Claim | Job, terms: Terms) -> int:
+    """What a worker owes for work that the proposer rejected: an amount, and a capped share. Only ai$ jobs fine."""
+    if work.currency != OWN:
+        return 0
+    share = min(work.amount_micro * terms.proposer_penalty_bps // BPS, terms.proposer_penalty_max_aid_micro)
+    return terms.proposer_penalty_aid_micro + share
 
 
 def fined(claim: Claim, penalty_micro: int, free_micro: int, at_ms: int) -> Chain:

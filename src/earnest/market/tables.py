@@ -9,6 +9,7 @@ from earnest.market.claims.evidence import Submission
 from earnest.market.disputes.dispute import Dispute, Statement
 from earnest.market.jobs.application import Application
 from earnest.market.jobs.job import Job
+from earnest.market.periods.period import Period
 from earnest.market.reviews.review import ReviewRow
 from earnest.market.reviews.sealed import SealedReview
 from earnest.market.reviews.signal import Signal
@@ -40,3 +41,4 @@ TRIALS = table_of(Trial, "trials", ("account_id", "started_at_ms"), ("capability
 APPLICATIONS = table_of(Application, "applications", ("job_id", "applied_at_ms"), ("account_id",))
 SIGNALS = table_of(Signal, "signals", ("account_id", "at_ms"))
 ARTIFACTS = table_of(Artifact, "artifacts", ("account_id", "brought_bytes"), ("sha256",))
+PERIODS = table_of(Period, "periods", unique=("name",))

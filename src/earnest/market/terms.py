@@ -58,6 +58,9 @@ class Terms:
     genesis_aid_micro: int = 100 * MICRO
     approved_aid_micro: int = MICRO
     fail_penalty_aid_micro: int = MICRO
+    fail_penalty_bps: int = 0
+    """A share of the reward, beside the fixed amount; of the next two too."""
+    proposer_penalty_aid_micro: int = 0
     proposer_penalty_bps: int = 1_000
     proposer_penalty_max_aid_micro: int = 5 * MICRO
     trial_aid_micro: int = 10_000
@@ -83,6 +86,7 @@ class Terms:
     declines_share_percent: int = 20
     redos_max: int = 3
     capacity_aid: int = 1
+    open_jobs_aid: int = 1
     capacity_default: int = 1
     capacity_max: int = 100
     job_open_s: int = 30 * DAY_S
@@ -92,3 +96,5 @@ class Terms:
     claim_link_s: int = 7 * DAY_S
     key_overlap_s: int = DAY_S
     hold_age_max_s: int = 90 * DAY_S
+    world_pace: int = 1
+    """How many seconds pass in the town while one passes here."""

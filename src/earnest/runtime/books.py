@@ -9,8 +9,15 @@ from earnest.effects.storage.rows import Project
 from earnest.identity import service as identity
 from earnest.ledger import service as ledger
 from earnest.market import service as market
+from earnest.world import service as world
 
-BOOKS: Final[tuple[Book[Any], ...]] = (*identity.BOOKS, *ledger.BOOKS, *market.BOOKS, *accountability.BOOKS)
+BOOKS: Final[tuple[Book[Any], ...]] = (
+    *identity.BOOKS,
+    *ledger.BOOKS,
+    *market.BOOKS,
+    *accountability.BOOKS,
+    *world.BOOKS,
+)
 
 PROJECTIONS: Final[Mapping[str, Project]] = {
     **{kind: project for book in BOOKS for kind, project in book.projections.items()},

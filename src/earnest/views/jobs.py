@@ -10,7 +10,7 @@ from earnest.effects.storage.driver import SqlValue
 from earnest.effects.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.market.jobs.job import Job, JobState, aid_status
+from earnest.market.jobs.job import AID_JOB_STATES, AID_STATUS, Job, JobState, aid_status
 from earnest.market.rows import CLAIMS, JOBS
 
 PUBLIC_CHECKS: Final = frozenset({"checklist", "files", "human", "json_list", "json_schema", "llm_judge", "md_table"})
@@ -24,14 +24,18 @@ _NEWEST: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobsWanted:
-    """Which jobs. `mine`: those that the caller has posted. `match_for`: an account whose abilities they must fit."""
+    """Which jobs. `creator`: whose, an id or handle. `match_for`: an account whose abilities they must fit.
+
+    `status`: in the words of ai$; it says which `states` come into question.
+    """
 
     states: tuple[JobState, ...] = (JobState.OPEN,)
     category: str = ""
     task_class: str = ""
     currency: str = ""
     amount_micro_min: int = 0
-    mine: str = ""
+    creator: str = ""
+    status: str = ""
     match_for: str = ""
     after: str = ""
     limit: int = 20
@@ -40,7 +44,7 @@ class JobsWanted:
 def list_jobs(reader: Reader, wanted: JobsWanted) -> list[shown.JobSummary]:
     """Newest first. Each state is asked for by its index, so that the number of other jobs costs nothing."""
     found: list[Job] = []
-    for state in wanted.states:
+    for state in AID_JOB_STATES.get(wanted.status, wanted.states):
         found += _of_state(reader, wanted, state)
     found.sort(key=lambda job: job.id, reverse=True)
     return [_summary(job) for job in found[: wanted.limit]]
@@ -81,8 +85,14 @@ def _of_state(reader: Reader, wanted: JobsWanted, state: JobState) -> list[Job]:
         "category": wanted.category,
         "task_class": wanted.task_class,
         "currency": wanted.currency,
-        "creator": wanted.mine,
     }
+    if wanted.creator:
+        conditions.append("creator = coalesce((SELECT id FROM accounts WHERE handle = ?), ?)")
+        parameters += [wanted.creator.removeprefix("@"), wanted.creator]
+    if wanted.status and state is not JobState.OPEN:
+        claims = [one.value for one, status in AID_STATUS.items() if status == wanted.status]
+        conditions.append(_CALLED.format(", ".join("?" * len(claims))))
+        parameters += claims
     for column, value in equal.items():
         if value:
             conditions.append(f"{column} = ?")
@@ -100,6 +110,8 @@ def _of_state(reader: Reader, wanted: JobsWanted, state: JobState) -> list[Job]:
     return list(JOBS.where(reader, f"{' AND '.join(conditions)} ORDER BY id DESC LIMIT ?", tuple(parameters)))
 
 
+_CALLED: Final = "EXISTS (SELECT 1 FROM claims WHERE claims.job_id = jobs.id AND claims.state IN ({}))"
+"""Of all claims of a job one at most was not given back, and it is the newest."""
 _MATCHES: Final = (
     "creator <> ? AND EXISTS (SELECT 1 FROM capabilities AS able WHERE able.account_id = ? AND able.removed = 0"
     " AND able.category = jobs.category AND able.task_class = jobs.task_class AND able.currency = jobs.currency"

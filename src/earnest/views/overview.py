@@ -6,11 +6,12 @@ from typing import Final
 
 from earnest.accountability.agreement import Agreement
 from earnest.accountability.days import Day
+from earnest.accountability.rows import AGREEMENTS, DAYS
+from earnest.client.payloads_scores import HeartbeatWhole
 from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Rows
-from earnest.foundation.canonical import JsonObject
 from earnest.identity.account import Account, Kind
 from earnest.identity.presence import Presence
+from earnest.identity.rows import ACCOUNTS, PRESENCES
 from earnest.market.homes.given import Duty
 from earnest.market.homes.home import Home, build
 from earnest.market.terms import Terms
@@ -22,10 +23,6 @@ WAITING_SHOWN_MAX: Final = 20
 HOUR_MS: Final = 3_600_000
 VERDICTS_READ_MAX: Final = 5_000
 """The newest submissions, and as many heartbeats, that are counted; older ones are not."""
-_ACCOUNTS: Final = Rows(Account, "accounts")
-_AGREEMENTS: Final = Rows(Agreement, "agreements", "account_id")
-_DAYS: Final = Rows(Day, "score_days")
-_PRESENCES: Final = Rows(Presence, "presences", "account_id")
 
 _HELD: Final = (
     "SELECT currency, sum(amount_micro), count(*) FROM jobs INDEXED BY jobs_best_first "
@@ -55,7 +52,7 @@ class AgentView:
     @property
     def stuck(self) -> list[str]:
         """What no heartbeat settles, in words."""
-        return [str(one["text"]) for one in self.home.body["human_attention"]]  # type: ignore[index, union-attr, call-overload]
+        return [str(one["text"]) for one in self.home.body["human_attention"]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +72,7 @@ def agent_view(reader: Reader, account_id: str, now_ms: int, terms: Terms) -> Ag
         account=read.account,
         home=build(read, now_ms, terms),
         duty=read.duty,
-        presence=_PRESENCES.get(reader, account_id),
+        presence=PRESENCES.get(reader, account_id),
     )
 
 
@@ -102,7 +99,7 @@ def _leading(view: AgentView) -> tuple[int, int, str]:
 def agents(reader: Reader, after_handle: str, limit: int) -> list[Account]:
     """All agents, by handle."""
     condition = "handle > ? AND kind = 'agent' ORDER BY handle LIMIT ?"
-    return list(_ACCOUNTS.where(reader, condition, (after_handle, limit)))
+    return list(ACCOUNTS.where(reader, condition, (after_handle, limit)))
 
 
 def handles(reader: Reader, ids: Sequence[str]) -> dict[str, str]:
@@ -143,21 +140,21 @@ def verdicts_by_hour(reader: Reader, now_ms: int, hours: int = 24) -> list[tuple
 
 def score_days(reader: Reader, account_id: str, days: int = 30) -> list[Day]:
     """The recorded days of an agent, the oldest first."""
-    newest = _DAYS.where(reader, "account_id = ? ORDER BY date DESC LIMIT ?", (account_id, days))
+    newest = DAYS.where(reader, "account_id = ? ORDER BY date DESC LIMIT ?", (account_id, days))
     return sorted(newest, key=lambda day: day.date)
 
 
 def offered_contracts(reader: Reader, limit: int = WAITING_SHOWN_MAX) -> list[Agreement]:
     """Contracts that agents have shown and nobody has accepted."""
-    return list(_AGREEMENTS.where(reader, "offered <> '' ORDER BY account_id LIMIT ?", (limit,)))
+    return list(AGREEMENTS.where(reader, "offered <> '' ORDER BY account_id LIMIT ?", (limit,)))
 
 
-def heartbeats_to_decide(reader: Reader, limit: int = WAITING_SHOWN_MAX) -> list[JsonObject]:
+def heartbeats_to_decide(reader: Reader, limit: int = WAITING_SHOWN_MAX) -> list[HeartbeatWhole]:
     """Heartbeats of all agents with tasks that wait for the operator."""
     sql = "SELECT DISTINCT account_id FROM heartbeats WHERE waiting > 0 LIMIT ?"
     return list(_waiting(reader, [row[0] for row in reader.execute(sql, (limit,)).fetchall()], limit))[:limit]
 
 
-def _waiting(reader: Reader, account_ids: Sequence[str], limit: int) -> Iterator[JsonObject]:
+def _waiting(reader: Reader, account_ids: Sequence[str], limit: int) -> Iterator[HeartbeatWhole]:
     for account_id in account_ids:
         yield from waiting_heartbeats(reader, account_id, "", limit, sees_measured=True)

@@ -249,8 +249,10 @@ def test_the_section_is_known_by_its_word_whatever_is_around_it(title: str) -> N
     "title", ["## My tasks", "## Tasks done", "## Task", "> ## Tasks", "    ## Tasks", "- ## Tasks"]
 )
 def test_another_title_is_another_section(title: str) -> None:
-    (note,) = notes(f"{title}\n\n***\n\n- [ ] a | B\n")
-    assert note.endswith("a task outside of `## Tasks` counts all the same")
+    text = f"{title}\n\n***\n\n- [ ] a | B\n"
+    (note,) = notes(text)
+    assert note.endswith("a task with fields stands below `## Tasks`; here it is context")
+    assert parse_heartbeat(text).tasks == ()
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -276,10 +278,29 @@ def test_a_diagnostic_says_the_column_as_the_count_of_characters(end: str, mark:
     assert str(found[0]).startswith("HEARTBEAT.md:3:7: the id")
 
 
-def test_a_task_outside_of_its_section_counts_and_is_named() -> None:
-    text = "## Tasks\n\n- [ ] a | B\n\n### More\n\n- [ ] b | C\n\n## Archive\n\n- [ ] c | D\n"
-    assert [task.id for task in parse_heartbeat(text).tasks] == ["a", "b", "c"]
-    assert notes(text) == ["11: a task outside of `## Tasks` counts all the same"]
+def test_a_task_with_fields_counts_in_its_section_only_and_elsewhere_is_context() -> None:
+    text = "## Tasks\n\n- [ ] a | B\n\n### More\n\n- [ ] b | C\n\n## Archive\n\n- [ ] c | D\n- [ ] plain\n"
+    found = parse_heartbeat(text)
+    assert [task.id for task in found.tasks] == ["a", "b", "plain"]
+    assert "- [ ] c | D" in found.context
+    assert notes(text) == ["11: no task: a task with fields stands below `## Tasks`; here it is context"]
+
+
+@pytest.mark.parametrize(
+    "line", ["- [ ] a\uff5cB\uff5crequired\uff5cverify: c", "- [ ] a \uff5c B | required | verify: c"]
+)
+def test_a_full_width_bar_is_read_as_a_bar_and_named(line: str) -> None:
+    text = f"## Tasks\n\n{line}\n"
+    (task,) = parse_heartbeat(text).tasks
+    assert (task.id, task.description, task.required, task.verify) == ("a", "B", True, "c")
+    assert notes(text) == ["3: a full-width bar is read as `|`"]
+
+
+def test_a_full_width_bar_in_code_or_behind_a_backslash_is_text() -> None:
+    text = "## Tasks\n\n- [ ] a | see `x\uff5cy` and \\\uff5c\n"
+    (task,) = parse_heartbeat(text).tasks
+    assert task.description == "see `x\uff5cy` and \uff5c"
+    assert notes(text) == []
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

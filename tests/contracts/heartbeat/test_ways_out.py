@@ -101,12 +101,16 @@ def test_tasks_pushed_out_of_what_is_read_are_gone() -> None:
         "pay_bills",
     ]
     trivial = "".join(f"- [ ] b_{at} | Breathe\n" for at in range(500))
-    assert len([one for one in differences(f"{trivial}\n{PINNED}") if one.is_weakening]) == 2
+    assert len([one for one in differences(f"## Tasks\n\n{trivial}\n{PINNED}") if one.is_weakening]) == 2
 
 
-def test_moving_a_task_below_another_title_does_not_end_it() -> None:
-    assert differences(PINNED.replace("## Tasks", "## Ideas for later")) == ()
-    assert differences(PINNED.replace("- [ ] pay", "## Done\n\n- [ ] pay")) == ()
+def test_moving_a_task_below_another_title_is_taking_it_out() -> None:
+    assert [one.id for one in differences(PINNED.replace("## Tasks", "## Ideas for later")) if one.is_weakening] == [
+        "check_email",
+        "pay_bills",
+    ]
+    (moved,) = (one for one in differences(PINNED.replace("- [ ] pay", "## Done\n\n- [ ] pay")) if one.is_weakening)
+    assert (moved.change, moved.id) == (Change.REMOVED, "pay_bills")
 
 
 @pytest.mark.parametrize(
@@ -131,8 +135,8 @@ def test_an_optional_task_may_be_dropped_or_renamed() -> None:
 
 
 def test_one_new_task_stands_in_for_one_old_task_only() -> None:
-    pinned = "- [ ] a | Same\n- [ ] b | Same\n"
-    found = differences("- [ ] c | Same\n", pinned)
+    pinned = "## Tasks\n\n- [ ] a | Same\n- [ ] b | Same\n"
+    found = differences("## Tasks\n\n- [ ] c | Same\n", pinned)
     assert [(one.change, one.id, one.is_weakening) for one in found] == [
         (Change.RENAMED, "a", True),
         (Change.REMOVED, "b", True),

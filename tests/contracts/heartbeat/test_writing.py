@@ -53,15 +53,16 @@ def test_an_edit_touches_the_field_that_changes(change: dict[str, Any], old: str
 
 
 def test_every_obligation_in_a_line_is_edited() -> None:
-    text = "- [ ] a | B | optional | required\n"
-    assert edited(text, replace(task(text, "a"), required=False)) == "- [ ] a | B | optional | optional\n"
+    text = "## Tasks\n- [ ] a | B | optional | required\n"
+    assert edited(text, replace(task(text, "a"), required=False)) == "## Tasks\n- [ ] a | B | optional | optional\n"
 
 
 def test_an_edit_keeps_an_id_that_came_from_the_description() -> None:
-    assert edited("- [ ] Fegen\n", HeartbeatTask(id="fegen", description="Wischen")) == (
-        "- [ ] fegen | Wischen | required\n"
-    )
-    assert edited("- [ ] | Fegen\n", HeartbeatTask(id="fegen", description="Wischen")) == "- [ ] fegen | Wischen\n"
+    wiped = HeartbeatTask(id="fegen", description="Wischen")
+    assert edited("## Tasks\n- [ ] Fegen\n", wiped) == "## Tasks\n- [ ] fegen | Wischen | required\n"
+    assert edited("## Tasks\n- [ ] | Fegen\n", wiped) == "## Tasks\n- [ ] fegen | Wischen\n"
+    with pytest.raises(Refused, match="cannot be written"):  # where a line with fields would be no task
+        edited("- [ ] Fegen\n", wiped)
 
 
 def test_a_task_is_added_below_the_last_of_its_section_in_the_style_of_the_file() -> None:
@@ -127,6 +128,6 @@ def test_a_task_must_be_there_to_be_changed_and_not_there_to_be_added() -> None:
 
 
 def test_fields_are_not_taken_away_from_a_line() -> None:
-    text = "- [ ] a | B\n"
+    text = "## Tasks\n- [ ] a | B\n"
     with pytest.raises(Refused, match="cannot be written"):
         edited(text, replace(task(text, "a"), is_structured=False, required=False))

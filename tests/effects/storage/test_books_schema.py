@@ -25,8 +25,15 @@ from earnest.foundation.facts import Fact
 from earnest.identity import tables as identity_tables
 from earnest.ledger import tables as ledger_tables
 from earnest.market import tables as market_tables
+from earnest.world import tables as world_tables
 
-ROOMS = (accountability_tables, identity_tables, ledger_tables, market_tables)  # importing them declares their tables
+ROOMS = (
+    accountability_tables,
+    identity_tables,
+    ledger_tables,
+    market_tables,
+    world_tables,
+)  # importing them declares their tables
 NEXT = '''"""Revision {number}: a table for a test."""
 
 from alembic import op

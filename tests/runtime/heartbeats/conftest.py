@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from earnest.client.payloads_home import Home
 from earnest.client.payloads_scores import CheckedIn, Due, Heartbeat, Score
 from earnest.effects.clock import SeededChance, VirtualClock
 from earnest.foundation.canonical import JsonObject, digest_bytes
@@ -47,12 +48,17 @@ class FakePlatform:
     unjudged_looks: int = 0
     heartbeats: dict[str, dict[str, Any]] = field(default_factory=dict)
     uploads: list[bytes] = field(default_factory=list)
+    state_hash: str = "sha256:aa"
     calls: list[str] = field(default_factory=list)
 
     def _called(self, name: str) -> None:
         self.calls.append(name)
         if self.failing:
             raise self.failing.pop(0)
+
+    async def home(self) -> Home:
+        self._called("home")
+        return cast("Home", {"state_hash": self.state_hash, "what_to_do_next": ["Start clm_1."]})
 
     async def due(self) -> Due:
         self._called("due")

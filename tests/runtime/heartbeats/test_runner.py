@@ -1,11 +1,12 @@
 """Does a runner ask, have it done, hand it in once, and wait as long as it should?"""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from earnest.accountability.gate import hours_of
-from earnest.client.heartbeat import HeartbeatState
+from earnest.client.heartbeat import HeartbeatState, load_state
 from earnest.client.problem import Problem
 from earnest.effects.clock import VirtualClock
 from earnest.effects.process import ProgramFailed
@@ -270,7 +271,7 @@ async def test_under_a_penalty_nobody_is_idle(stage: Stage) -> None:
 
 
 async def test_a_task_with_a_shorter_pace_is_looked_for_in_time(stage: Stage) -> None:
-    stage.contract.write_text("- [ ] ping | Ping | required | every: 5m\n")
+    stage.contract.write_text("## Tasks\n- [ ] ping | Ping | required | every: 5m\n")
     async with stage.running():
         await stage.clock.advance_ms(0)
     assert stage.reports[0].next_ms - stage.reports[0].at_ms == 5 * MINUTE_MS
@@ -359,7 +360,8 @@ async def test_the_seeds_counts_are_kept(stage: Stage) -> None:
     await runner.cycle()
     stage.clock.jump_ms(1_000)
     await runner.cycle()
-    assert stage.state.pace == HeartbeatState(last_heartbeat_at_ms=START_MS + 1_000, consecutive_no_action_count=1)
+    seen = HeartbeatState(last_heartbeat_at_ms=START_MS + 1_000, last_home_response_hash="sha256:aa")
+    assert stage.state.pace == replace(seen, consecutive_no_action_count=1)
 
 
 async def test_a_report_reads_as_json_and_as_lines(stage: Stage) -> None:
@@ -368,3 +370,14 @@ async def test_a_report_reads_as_json_and_as_lines(stage: Stage) -> None:
     assert report.to_json()["circuit"] == "closed"
     assert report.lines()[0].startswith("2026-05-28T20:26:40Z  judged")
     assert report.lines()[1:] == ["  mail: good", "  next 2026-05-28T20:41:40Z"]
+
+
+async def test_each_cycle_looks_at_the_home_and_keeps_the_hash_of_what_it_saw(stage: Stage) -> None:
+    async with stage.running():
+        await stage.clock.advance_ms(0)
+        assert stage.platform.calls[0] == "home"
+        assert load_state(stage.folder).last_home_response_hash == "sha256:aa"
+        stage.platform.state_hash = "sha256:bb"
+        await stage.clock.advance_ms(3 * HOUR_MS)
+    assert load_state(stage.folder).last_home_response_hash == "sha256:bb"
+    assert stage.program.given[0].todo == ("Start clm_1.",)

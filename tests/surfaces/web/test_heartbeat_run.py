@@ -26,7 +26,7 @@ ENVIRONMENT = {name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH")
 DEADLINE_S = 60
 NUMBERS = itertools.count(1)
 PAUSE = threading.Event()
-REPORT = "- [ ] write_report | Write report.md | required | verify: report\n"
+REPORT = "## Tasks\n- [ ] write_report | Write report.md | required | verify: report\n"
 DISK = "- [ ] disk_space | Say how much is free | optional | every: 6h | verify: report\n"
 
 

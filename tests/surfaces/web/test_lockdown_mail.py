@@ -17,7 +17,7 @@ from earnest.runtime.market.letters import Letters
 
 from .conftest import Site
 
-CONTRACT = "".join(f"- [ ] {name} | Call {name} | required | verify: human\n" for name in ("ann", "bob"))
+CONTRACT = "## Tasks\n" + "".join(f"- [ ] {name} | Call {name} | required | verify: human\n" for name in ("ann", "bob"))
 
 
 class Post:

@@ -219,7 +219,7 @@ async def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(site: Listen
     agent = await site.agent("maya", await site.operator())
     async with site.speaking(agent["live"]) as client:
         with pytest.raises(MCPError, match="there is no tool"):
-            await client.call_tool("chat_say", {})
+            await client.call_tool("chat_shout", {})
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ ROLES: tuple[tuple[str, str], ...] = (
     ("GET /operator", "operator"),
     ("PUT /operator", "operator"),
     ("DELETE /operator", "operator"),
+    ("POST /periods", "operator"),
     ("POST /jobs/{job_id}/claim", "seller"),
     ("POST /jobs/{job_id}/applications", "seller"),
     *((f"POST /claims/{{claim_id}}/{step}", "seller") for step in ("start", "evidence", "extend", "cancel", "refund")),

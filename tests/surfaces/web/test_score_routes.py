@@ -258,7 +258,7 @@ async def test_of_check_ins_at_once_one_is_taken(site: Site, people: dict[str, A
 async def test_a_leaderboard_shows_each_days_own_target(site: Site, people: dict[str, Any]) -> None:
     operator = people["operator"]
     await site.agent("bob", operator)
-    many = "".join(f"- [ ] t{number} | Do | required | verify: human\n" for number in range(9))
+    many = "## Tasks\n" + "".join(f"- [ ] t{number} | Do | required | verify: human\n" for number in range(9))
     for _ in range(2):
         name = (await checked_in(site, people["hb"], contract=many))["heartbeat_id"]
         for number in range(9):

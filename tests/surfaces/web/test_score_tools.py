@@ -13,7 +13,7 @@ from earnest.surfaces.web.limits import Quotas
 from .listening import Listening, listening
 from .test_mcp import UNSEEN, said
 
-CONTRACT = "- [ ] call | Call grandmother | required | verify: human\n"
+CONTRACT = "## Tasks\n- [ ] call | Call grandmother | required | verify: human\n"
 NOBODY = "hbt_" + "0" * 26
 MINE: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("due_tasks", {}, "/agents/me/heartbeats/due"),

@@ -15,7 +15,7 @@ from earnest.testing.served import GENEROUS, ServedPlatform, served
 from .test_served_platform import CUT_OFF, ENDED_S, ENVIRONMENT, MORTAL
 
 MORTAL_SIDECAR = (sys.executable, str(Path(__file__).with_name("mortal_sidecar.py")))
-CONTRACT = "- [ ] mail | Look at the mail | required | verify: fresh\n"
+CONTRACT = "## Tasks\n- [ ] mail | Look at the mail | required | verify: fresh\n"
 SENT = {"contract": CONTRACT, "reply": "done"}
 CHECK_IN = "POST /api/v1/agents/me/heartbeats"
 CROWD = 12

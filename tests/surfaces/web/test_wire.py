@@ -69,7 +69,7 @@ async def line() -> AsyncIterator[Line]:
     listener = socket.create_server(("127.0.0.1", 0))
     begun = asyncio.Event()
     config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", http=BoundedHttp, ws="none")
-    server = _Serving(config, begun.set)
+    server = _Serving(config, begun.set, lambda: None)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     await begun.wait()
     line = Line(server, listener.getsockname()[1])

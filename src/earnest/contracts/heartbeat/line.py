@@ -25,7 +25,10 @@ _NUMBER: Final = re.compile(r"[0-9]{1,3}")
 _EVERY: Final = re.compile(r"([0-9]{1,6})[ \t]*(m|min|h|d)", re.ASCII | re.IGNORECASE)
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|$)", re.DOTALL)
 _TICKS: Final = re.compile(r"(?<!\\)`+")
-_PIPE: Final = re.compile(r"(?<!\\)\|")
+FULL_WIDTH_BAR: Final = "\uff5c"
+_PIPE: Final = re.compile(rf"(?<!\\)[|{FULL_WIDTH_BAR}]")
+_BAR: Final = re.compile(rf"[|{FULL_WIDTH_BAR}]")
+_ESCAPED: Final = re.compile(rf"\\([|{FULL_WIDTH_BAR}])")
 _UNSEEN: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
@@ -131,7 +134,7 @@ def slug(text: str) -> str:
 
 def escaped(text: str) -> str:
     """The text as it stands within a part."""
-    return text.replace("|", "\\|")
+    return _BAR.sub(r"\\\g<0>", text)
 
 
 def every_text(seconds: int) -> str:
@@ -145,6 +148,12 @@ def every_s(text: str) -> int | None:
     found = _EVERY.fullmatch(text)
     seconds = int(found[1]) * SECONDS[found[2].lower()] if found else 0
     return seconds if EVERY_S_MIN <= seconds <= EVERY_S_MAX else None
+
+
+def full_width_bar_at(line: str) -> int:
+    """Where a bar of full width divides a line; -1 where none does."""
+    bars = _PIPE.finditer(_without_code(_without_comments(line))) if FULL_WIDTH_BAR in line else ()
+    return next((bar.start() for bar in bars if bar[0] == FULL_WIDTH_BAR), -1)
 
 
 def splits(line: str) -> list[str]:
@@ -161,15 +170,18 @@ def comment_at(line: str) -> int:
 def _split(line: str, start: int) -> list[Part]:
     """The parts from `start`: id, description and `FIELDS_MAX` fields; the one after them is all that is left."""
     shown = _without_comments(line)
-    plain = _without_code(shown) if "|" in shown else shown
+    has_full_width = FULL_WIDTH_BAR in shown
+    plain = _without_code(shown) if "|" in shown or has_full_width else shown
     has_escapes = "\\" in plain
     count = FIELDS_MAX + 2
     found = list[Part]()
-    for piece in _PIPE.split(plain[start:], count) if has_escapes else plain[start:].split("|", count):
+    for piece in (
+        _PIPE.split(plain[start:], count) if has_escapes or has_full_width else plain[start:].split("|", count)
+    ):
         text = piece if plain is shown else shown[start : start + len(piece)]
         words = text.strip()
         at = start + len(text) - len(text.lstrip())
-        found.append(Part(words.replace("\\|", "|") if has_escapes else words, at, at + len(words)))
+        found.append(Part(_ESCAPED.sub(r"\1", words) if has_escapes else words, at, at + len(words)))
         start += len(piece) + 1
     return found
 

@@ -8,7 +8,17 @@ from itertools import count
 from typing import Final
 
 from earnest.contracts.heartbeat.layout import BOM, LINES_MAX, Layout
-from earnest.contracts.heartbeat.line import BOX, comment_at, field_of, parts_of, splits, task_of
+from earnest.contracts.heartbeat.line import (
+    BOX,
+    FULL_WIDTH_BAR,
+    Parts,
+    comment_at,
+    field_of,
+    full_width_bar_at,
+    parts_of,
+    splits,
+    task_of,
+)
 from earnest.contracts.heartbeat.markdown import LINE_END
 from earnest.contracts.heartbeat.task import (
     ID_CHARACTERS_MAX,
@@ -94,7 +104,7 @@ class _Reading:
         for number in sorted(self._layout.outline.items):
             line = self._layout.lines[number]
             parts = parts_of(line)
-            if parts is None:
+            if parts is None or self._is_context(number, parts):
                 continue
             if len(taken) == TASKS_MAX:
                 return
@@ -108,11 +118,15 @@ class _Reading:
                 )
                 task = replace(task, id=unique)
             taken.add(task.id)
+            if (at := full_width_bar_at(line)) >= 0:
+                note("a full-width bar is read as `|`", at)
             if (at := comment_at(line)) >= 0:
                 note("a comment in a task is no part of it", at)
-            if task.is_structured and number not in self._layout.section:
-                note("a task outside of `## Tasks` counts all the same", parts.tick_at - 1)
             yield task
+
+    def _is_context(self, number: int, parts: Parts) -> bool:
+        """A structured task stands below `## Tasks`; elsewhere such a line is context, like the text around it."""
+        return parts.is_structured and number not in self._layout.section
 
     def _name_dropped(self, number: int, line: str) -> None:
         """Say why this line, which is no task, is none, if it was meant as one."""
@@ -148,8 +162,14 @@ class _Reading:
             return "it is no item of a list here; begin it with `- [ ] `, below an empty line"
         if BOX.match(line) is None:
             return "a box is `[ ]` or `[x]`, with a blank after it"
-        if parts_of(line) is None:
+        return self._uncounted(number, parts_of(line))
+
+    def _uncounted(self, number: int, parts: Parts | None) -> str:
+        """Why a line with a box, in a list, is none of the tasks."""
+        if parts is None:
             return "nothing stands beside its box"
+        if self._is_context(number, parts):
+            return "a task with fields stands below `## Tasks`; here it is context"
         return f"a HEARTBEAT.md has at most {TASKS_MAX} tasks"
 
     def _context(self, tasks: set[int], *, is_alone: bool) -> str:
@@ -175,7 +195,7 @@ def _unique(name: str, taken: set[str]) -> str:
 
 def _has_fields(line: str, is_inside: bool) -> bool:
     """True if a line that is no task has the `|` of one: within `## Tasks` any, elsewhere beside a known field."""
-    if "|" not in line or (not is_inside and line.strip()[:1] == line.strip()[-1:] == "|"):
+    if not ("|" in line or FULL_WIDTH_BAR in line) or (not is_inside and line.strip()[:1] == line.strip()[-1:] == "|"):
         return False  # the row of a table
     texts = splits(line)
     if is_inside:

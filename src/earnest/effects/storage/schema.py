@@ -23,7 +23,7 @@ class Schema:
         return (self.folder / "schema.sql").read_text(encoding="utf-8")
 
 
-BOOKS: Final = Schema(head="0003", folder=Path(__file__).with_name("migrations"))
+BOOKS: Final = Schema(head="0004", folder=Path(__file__).with_name("migrations"))
 
 
 def prepare(connection: sqlite3.Connection, schema: Schema) -> None:

@@ -9,7 +9,7 @@ import contextlib
 import http.client
 import socket
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urljoin
@@ -33,12 +33,16 @@ Dial = Callable[[str, int, float], socket.socket]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchLimits:
-    """Bounds of one fetch, all its redirections included. `https_only`: on every hop."""
+    """Bounds of one fetch, all its redirections included. `https_only`: on every hop.
+
+    `hosts`: no hop leaves these hosts and their sub-domains; None: any public host. An empty one allows nothing.
+    """
 
     deadline_ms: int = 30_000
     silence_ms: int = 10_000
     body_bytes: int = 4 * 1024 * 1024
     https_only: bool = False
+    hosts: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,11 @@ def resolve(host: str, port: int) -> list[str]:
 def dial(address: str, port: int, seconds: float) -> socket.socket:
     """A TCP connection."""
     return socket.create_connection((address, port), timeout=seconds)
+
+
+def is_within(host: str, hosts: Iterable[str]) -> bool:
+    """True for one of these hosts, and for a sub-domain of one: by labels, never by substring."""
+    return any(host == one or host.endswith(f".{one}") for one in hosts)
 
 
 class Web:
@@ -153,6 +162,8 @@ class _Visit:
             address = web_address(url)
             if self._limits.https_only and address.scheme != "https":
                 raise Refused("url_refused", "only https:// is fetched here, also where it leads on")
+            if self._limits.hosts is not None and not is_within(address.host, self._limits.hosts):
+                raise Refused("url_refused", f"{address.host} is not among the hosts that may be fetched from")
             try:
                 page, location = self._ask(address)
             except (OSError, http.client.HTTPException) as error:

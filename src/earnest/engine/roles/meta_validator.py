@@ -89,5 +89,6 @@ class MetaValidatorRole(Participant[MetaState]):
             )
             run.post.send(Role.R4B, f"r{plan.round}/replan", request, cause)
         else:
-            accepted = OutcomeSummary(round=plan.round, merged_output=merged, task_verdicts=verdicts)
+            met = f"{len(plan.subtasks)} subtasks and {len(verdicts)} criteria of the task are met"
+            accepted = OutcomeSummary(round=plan.round, merged_output=merged, task_verdicts=verdicts, summary=met)
             run.post.send(Role.R4B, f"r{plan.round}/accept", accepted, cause)

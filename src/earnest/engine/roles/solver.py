@@ -180,4 +180,5 @@ def _directive(current: Round, seen: Seen) -> PlanDirective:
         failure_class=directive.failure_class,
         rationale=decision.rationale,
         unmet=tuple(unmet_criteria(seen)),
+        budget_pressure=current.loss.resource,
     )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.market.claims.claim import WORKING, Claim
+from earnest.market.claims.claim import WORKING, Claim, ClaimState
 from earnest.market.jobs.job import TaskClass
 
 SHORT_CLAIM_S: Final = 2 * 3_600
@@ -31,6 +31,9 @@ INACTIVE: Final = Pace(
     base_s=86_400, rule="no open claim, nothing of class 1 to 4, neither a claim nor a posted job in 7 days"
 )
 ACTIVE: Final = Pace(base_s=1_800, rule="otherwise")
+SENT_BACK: Final = "work that may be sent back: twice in the shortest time for changes"
+JUDGED_NEXT: Final = frozenset({ClaimState.SUBMITTED, ClaimState.VERIFIED})
+"""States from which changes can be requested at any moment."""
 
 
 def pace(claims: Sequence[Claim], *, is_pressed: bool, is_recent: bool) -> Pace:
@@ -38,6 +41,19 @@ def pace(claims: Sequence[Claim], *, is_pressed: bool, is_recent: bool) -> Pace:
 
     `is_pressed`: there is something of class 1 to 4; `is_recent`: a claim or a posted job in the last 7 days.
     """
+    found = _pace(claims, is_pressed=is_pressed, is_recent=is_recent)
+    within_s = answer_within_s(claims)
+    return found if within_s is None or found.base_s <= within_s else Pace(base_s=within_s, rule=SENT_BACK)
+
+
+def answer_within_s(claims: Sequence[Claim]) -> int | None:
+    """How soon to look so that no change request passes unseen: half of the shortest time that one would leave."""
+    times = (claim.revise_s for claim in claims if claim.state in JUDGED_NEXT and claim.revisions_left)
+    shortest = min(times, default=None)
+    return None if shortest is None else max(shortest // 2, EARLIEST_S)
+
+
+def _pace(claims: Sequence[Claim], *, is_pressed: bool, is_recent: bool) -> Pace:
     lengths = [total_s(claim) for claim in claims if claim.state in WORKING]
     if any(length <= SHORT_CLAIM_S for length in lengths):
         return CAPACITY_BOUND

@@ -14,7 +14,7 @@ from earnest.foundation.canonical import JsonObject, digest_of
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Status
 from earnest.market.claims.claim import WORKING
-from earnest.market.homes.cadence import INACTIVE_S, Pace, next_check_ms, pace
+from earnest.market.homes.cadence import INACTIVE_S, Pace, answer_within_s, next_check_ms, pace
 from earnest.market.homes.given import HomeInput, Outlook
 from earnest.market.homes.health import Health, health
 from earnest.market.homes.members import account_member, on_time_until_ms, whole
@@ -127,7 +127,7 @@ def _pace(read: HomeInput, market: Pace) -> Pace:
     if read.duty is None:
         return market
     penalty, reward = read.duty.score.penalty, read.duty.score.reward
-    wanted_s = interval_s(read.duty.interval_s, market.base_s)
+    wanted_s = interval_s(read.duty.interval_s, market.base_s, answer_within_s(read.claims))
     return Pace(base_s=wanted_s, rule=f"a contract, penalty {penalty}, reward {reward}", is_exact=True)
 
 

@@ -94,6 +94,15 @@ AID_STATUS: Final[Mapping[ClaimState, str]] = {
 
 REVISIONS_MAX: Final = 100
 
+AID_JOB_STATES: Final[Mapping[str, tuple[JobState, ...]]] = {
+    "open": (JobState.OPEN,),
+    "claimed": (JobState.TAKEN,),
+    "submitted": (JobState.TAKEN,),
+    "approved": (JobState.DONE,),
+    "rejected": (JobState.TAKEN, JobState.LAPSED),
+}
+"""The states that a job can have while it is called so; which of them, its newest claim says."""
+
 
 def publish(job: Job, now_ms: int, terms: Terms) -> Job:
     """The job, ready to be claimed, if its times are within bounds. Raises `Refused("validation")` with `errors`."""
@@ -128,6 +137,16 @@ def check_redo(first: Job, creator: str, redone: int, terms: Terms) -> None:
         raise Refused("not_a_party", "redo_of: only the creator of a job offers it anew")
     if first.redo_of is not None or redone >= terms.redos_max:
         raise Refused("limit_reached", f"a job is redone at most {terms.redos_max} times, each linked to the first")
+
+
+def need_turn(open_jobs: int, terms: Terms) -> None:
+    """A proposer waits with the next ai$ job until somebody has taken the one before (agents ruling §1).
+
+    Raises `Refused("limit_reached")`.
+    """
+    if open_jobs >= terms.open_jobs_aid:
+        message = f"an agent has at most {terms.open_jobs_aid} open ai$ job in a period: withdraw it, or wait"
+        raise Refused("limit_reached", message)
 
 
 def last_chance_ms(job: Job) -> int:

@@ -1,24 +1,20 @@
-"""What must an offer hold before it may be posted, and what do its tags say?
+"""What must an offer hold before it may be posted?"""
 
-Tags are parsed here, once; afterwards they are fields (verification ruling §2).
-"""
-
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from earnest.contracts.criterion import CheckFaults, CheckSpec
+from earnest.contracts.criterion import CheckFaults
 from earnest.contracts.spec import FORMAT, Acceptance, VerificationSpec, spec_of_json
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Faulty, Refused
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.market.jobs.job import TaskClass
+from earnest.market.jobs.tags import Tags, read_tags, tagged, with_checks
+from earnest.market.settlement import OWN
 from earnest.market.terms import Terms
 from earnest.verification.paths import path_fault
-from earnest.verification.registry import ALIASES
 
-_TAG: Final = re.compile(r"\[(verifier|reviewer|archetype):([^\]\s]{1,64})\]")
 WHOLE: Final = "."
 """The path of an archive that holds everything."""
 
@@ -34,53 +30,6 @@ EVIDENCE_KINDS: Final = (
     "attestation",
     "human_signoff",
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tags:
-    """`verifier` and `archetype` are empty where no tag says; `creator_reviews`: the creator decides."""
-
-    verifier: str = ""
-    archetype: str = ""
-    creator_reviews: bool = False
-
-
-def read_tags(text: str, kinds: Collection[str]) -> Tags:
-    """The tags in a job's title and text.
-
-    Raises `Refused`: `unknown_check` for a verifier that is none of `kinds`, `validation` for two that differ and for a
-    reviewer other than `creator`.
-    """
-    verifier, archetype, creator_reviews = "", "", False
-    for word, value in _TAG.findall(text):
-        if word == "archetype":
-            archetype = value
-        elif word == "reviewer":
-            if value != "creator":
-                raise Refused("validation", f"[reviewer:{value}]: the only reviewer that a tag can name is creator")
-            creator_reviews = True
-        else:
-            kind = ALIASES.get(value, value)
-            if kind not in kinds:
-                raise Refused(
-                    "unknown_check", f"[verifier:{value}] is no kind of check; known: {', '.join(sorted(kinds))}"
-                )
-            if verifier not in {"", kind}:
-                raise Refused("validation", f"two verifiers are named: {verifier} and {kind}")
-            verifier = kind
-    return Tags(
-        verifier=verifier, archetype=archetype, creator_reviews=creator_reviews or verifier == "proposer_review"
-    )
-
-
-def tagged(spec: VerificationSpec, tags: Tags) -> VerificationSpec:
-    """The spec as its tags mean it: a named verifier decides every criterion without a check."""
-    if tags.creator_reviews:
-        return replace(spec, acceptance=Acceptance.PROPOSER)
-    if not tags.verifier:
-        return spec
-    check = CheckSpec(kind=tags.verifier)
-    return replace(spec, criteria=tuple(one if one.check else replace(one, check=check) for one in spec.criteria))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,12 +75,14 @@ class Offer:
 def spec_of(offer: Offer, kinds: Collection[str], check_faults: CheckFaults) -> tuple[VerificationSpec, Tags]:
     """The spec that an offer is, and its tags. Raises `Refused` (`validation`, `unknown_check`), with `errors`.
 
-    Without `acceptance`, machines decide where each criterion has a check, else the creator.
+    Without `acceptance`, machines decide where each criterion has a check, of its own or by a tag; else the creator,
+    or, for ai$, a person by a rubric: an agent's word alone moves none (agents ruling §1).
     """
     tags = read_tags(f"{offer.title}\n{offer.text}", kinds)
-    acceptance = offer.acceptance or (
-        Acceptance.MACHINE if all("check" in one for one in offer.criteria) else Acceptance.PROPOSER
-    )
+    artifacts = {one.path: one.kind for one in offer.requirements if one.path != WHOLE}
+    by_machine = tags.verifier not in {"", "human"} or all("check" in one for one in offer.criteria)
+    by_people = Acceptance.HUMAN if offer.currency == OWN or tags.verifier == "human" else Acceptance.PROPOSER
+    acceptance = offer.acceptance or (Acceptance.MACHINE if by_machine else by_people)
     loose = Acceptance.PROPOSER if acceptance is Acceptance.MACHINE else acceptance  # tags may yet name its checks
     document: JsonObject = {
         "format": FORMAT,
@@ -145,7 +96,9 @@ def spec_of(offer: Offer, kinds: Collection[str], check_faults: CheckFaults) -> 
     except Faulty as faulty:
         errors = [{"code": "validation", "detail": each.message} for each in faulty.diagnostics]
         raise Refused("validation", str(faulty.diagnostics[0].message), errors=errors) from None
-    spec = tagged(replace(spec, acceptance=acceptance), tags)
+    spec = tagged(replace(spec, acceptance=acceptance), tags, artifacts)
+    if spec.acceptance is Acceptance.HUMAN:
+        spec = with_checks(spec, "human", artifacts)
     unchecked = [one.id for one in spec.criteria if one.check is None]
     if spec.acceptance is Acceptance.MACHINE and unchecked:
         raise Refused("validation", f"acceptance is machine, and no check decides {', '.join(unchecked)}")

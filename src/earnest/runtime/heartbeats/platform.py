@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
 from earnest.client.client import AsyncClient
+from earnest.client.payloads_home import Home
 from earnest.client.payloads_scores import CheckedIn, Due, Heartbeat, Score
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
@@ -13,6 +14,10 @@ T = TypeVar("T", bound=Mapping[str, object])
 
 class HeartbeatPlatform(Protocol):
     """Where an agent checks in. All raise `Problem` for a no, `Unavailable` where nobody answers."""
+
+    async def home(self) -> Home:
+        """Everything that concerns the agent; a look that counts as a sign of life."""
+        ...
 
     async def due(self) -> Due:
         """What a check-in now would be asked for."""
@@ -40,6 +45,10 @@ class PlatformOverHttp:
 
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
+
+    async def home(self) -> Home:
+        """See `HeartbeatPlatform`. One that has not changed is not sent again."""
+        return _of(Home, (await self._client.home()).home)
 
     async def due(self) -> Due:
         """See `HeartbeatPlatform`."""

@@ -17,7 +17,8 @@ MEMBERS: Final = frozenset({"reply", "records", "claims"})
 class Work:
     """One cycle. `contract`: HEARTBEAT.md as it is; None: there is none. `last`: the heartbeat judged before this one.
 
-    `message`: what the tier says. What the program leaves in `folder/artifacts` is handed in.
+    `message`: what the tier says. `todo`: what else the agent's home wants of it, in order. What the program leaves in
+    `folder/artifacts` is handed in.
     """
 
     tasks: tuple[TaskAsked, ...]
@@ -27,10 +28,12 @@ class Work:
     feedback: tuple[str, ...]
     contract: str | None
     folder: Path
+    todo: tuple[str, ...] = ()
 
     def due_json(self) -> JsonObject:
         """What is due, and how the agent stands."""
-        return {"tasks": self.tasks, "message": self.message, "score": self.score}  # type: ignore[dict-item]
+        due = {"tasks": self.tasks, "message": self.message, "score": self.score}
+        return {**due, "what_to_do_next": self.todo}  # type: ignore[dict-item]
 
     def feedback_json(self) -> JsonObject:
         """What came of the last turn."""

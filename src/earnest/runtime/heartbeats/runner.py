@@ -7,6 +7,7 @@ from typing import Final
 
 from earnest.accountability.gate import Hours, Skip
 from earnest.client.heartbeat import BREAK_MS, ERRORS_MAX, LONGEST_MS, SPACING_MS, instant_ms, is_error
+from earnest.client.payloads_home import Home
 from earnest.client.payloads_scores import Due, Heartbeat
 from earnest.client.problem import Problem
 from earnest.effects.clock import Chance, Clock
@@ -78,6 +79,7 @@ class HeartbeatRunner:
         self._began_ms = 0
         self._every_ms: int | None = None
         self._notes: list[str] = []
+        self._home: Home | None = None
 
     def wake(self) -> None:
         """Look at once. Several wakes while a cycle runs are one more cycle."""
@@ -108,7 +110,7 @@ class HeartbeatRunner:
     async def cycle(self) -> Report:
         """One cycle, at whose end the files hold what is needed to go on. Raises `OSError` where they cannot be."""
         self._woken.clear()
-        self._notes = []
+        self._notes, self._home = [], None
         self._began_ms, self._stamp = self._clock.now_ms(), self._contract.stamp()
         try:
             found = await self._cycle()
@@ -126,6 +128,7 @@ class HeartbeatRunner:
             return _Found(outcome=Outcome.SKIPPED, reason=Skip.OUTSIDE_ACTIVE_HOURS)
         shown = self._contract.read()
         self._every_ms = shortest_every_ms(shown)
+        self._home = home = await self._platform.home()
         due = await self._platform.due()
         pace = _pace_of(due, self._every_ms)
         tasks = tuple(due["tasks"])
@@ -142,6 +145,7 @@ class HeartbeatRunner:
             score=await self._platform.score(),
             last=self._state.kept.last,
             feedback=tuple(due["feedback"]),
+            todo=tuple(home["what_to_do_next"]),
             contract=shown.text if shown else None,
             folder=self._state.fresh_folder(key),
         )
@@ -178,7 +182,7 @@ class HeartbeatRunner:
     def _after_answer(self, found: _Found) -> Report:
         now_ms, before = self._clock.now_ms(), self._state.pace
         acted = found.outcome is Outcome.JUDGED
-        pace = before.looked(now_ms, None, acted=acted)
+        pace = before.looked(now_ms, self._home, acted=acted)
         if not acted and (found.reason in NOT_IDLE or found.outcome is Outcome.UNJUDGED):
             pace = replace(pace, consecutive_no_action_count=before.consecutive_no_action_count)
         if acted and self._state.kept.failures:

@@ -53,4 +53,5 @@ def log_owner_in(entry: Entry, hashing: KeyedHash, *, link: str) -> JsonObject:
         used_by=account.id,
     )
     LINKS.open(entry.transaction, entry.now_ms, used, touching=(account.id,))
-    return {**open_session(entry, hashing, account, None), "handle": account.handle}
+    opened = open_session(entry, hashing, account, None)
+    return {"operator_id": opened["operator_id"], "expires_at": opened["expires_at"], "handle": account.handle}

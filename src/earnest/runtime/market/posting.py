@@ -13,17 +13,20 @@ from earnest.contracts.spec import VerificationSpec
 from earnest.effects.scratch import scratch
 from earnest.foundation.canonical import JsonObject, canonical_text, digest_of
 from earnest.foundation.errors import Refused
+from earnest.identity.account import Kind
 from earnest.identity.caller import Caller, Scope
 from earnest.ledger import service as ledger
 from earnest.market import settlement
 from earnest.market.claims.artifact import artifact_id
-from earnest.market.jobs.job import Job, JobState, check_redo, publish, withdrawn
-from earnest.market.jobs.offer import Offer, Tags, check_files, check_price, check_requirements, spec_of
+from earnest.market.jobs.job import Job, JobState, check_redo, need_turn, publish, withdrawn
+from earnest.market.jobs.offer import Offer, check_files, check_price, check_requirements, spec_of
+from earnest.market.jobs.tags import Tags
 from earnest.market.service import ARTIFACTS, JOBS, category
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Act, Entry
 from earnest.runtime.judging import linted
 from earnest.runtime.market.market import Market
+from earnest.runtime.market.periods import current_period
 from earnest.runtime.market.settling import need_may_move, save_job
 from earnest.runtime.probing import need_probes
 
@@ -128,6 +131,8 @@ def _post(entry: Entry, terms: Terms, vetted: _Vetted) -> JobPosted:
         first = JOBS.find(entry.transaction, offer.redo_of)
         again = JOBS.where(entry.transaction, "redo_of = ? LIMIT ?", (first.id, terms.redos_max))
         check_redo(first, me.id, len(list(again)), terms)
+    if offer.currency == settlement.OWN and me.account.kind is Kind.AGENT:
+        need_turn(_open_jobs(entry, terms), terms)
     criteria = [criterion_to_json(one) for one in spec.criteria]
     job = publish(
         Job(
@@ -165,6 +170,15 @@ def _post(entry: Entry, terms: Terms, vetted: _Vetted) -> JobPosted:
     JOBS.open(entry.transaction, entry.now_ms, job, touching=(me.id, category(job.category)), by_key=me.key_id)
     ledger.post(entry.transaction, settlement.funded(job, entry.now_ms))
     return {"job_id": job.id, "state": job.state.value, "amount_micro": job.amount_micro, "currency": job.currency}
+
+
+def _open_jobs(entry: Entry, terms: Terms) -> int:
+    """How many ai$ jobs that the caller posted in this period wait for somebody to take them."""
+    period = current_period(entry.transaction)
+    mine = "creator = ? AND state = ? AND currency = ? AND created_at_ms >= ? LIMIT ?"
+    since_ms = 0 if period is None else period.opened_at_ms
+    parameters = (entry.me.id, JobState.OPEN.value, settlement.OWN, since_ms, terms.open_jobs_aid)
+    return len(list(JOBS.where(entry.transaction, mine, parameters)))
 
 
 def _error(criterion: str, message: str) -> JsonObject:

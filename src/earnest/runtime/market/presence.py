@@ -14,6 +14,7 @@ from typing import Final
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.instants import rfc3339_s
+from earnest.identity.account import Kind
 from earnest.identity.presence import Presence
 from earnest.identity.service import ACCOUNTS, PRESENCES
 from earnest.market.homes.health import piles_at_ms, silent_after_s
@@ -138,6 +139,23 @@ def tell_owner(entry: Entry, account_id: str, episode: str, what: str, text: str
     PRESENCES.change(entry.transaction, entry.now_ms, before, after, event="told", episode=episode)
 
 
+def tell_operator(entry: Entry, episode: str, subject: str, text: str) -> JsonObject:
+    """Lay a mail to the operator of the platform into their outbox, unless one of this episode still lies in it."""
+    operator = next(ACCOUNTS.where(entry.transaction, "kind = ? LIMIT 1", (Kind.OPERATOR.value,)), None)
+    if operator is None:
+        return {"told": False}
+    before = PRESENCES.get(entry.transaction, operator.id)
+    if before is None:
+        before = Presence(account_id=operator.id, seen_at_ms=entry.now_ms)
+        PRESENCES.see(entry.transaction, entry.now_ms, [(None, before)])
+    if any(letter["episode"] == episode for letter in json.loads(before.outbox)):
+        return {"told": False}
+    letter: JsonObject = {"episode": episode, "at_ms": entry.now_ms, "subject": subject, "text": text}
+    after = _with_letter(entry, before, letter)
+    PRESENCES.change(entry.transaction, entry.now_ms, before, after, event="told", episode=episode)
+    return {"told": True}
+
+
 def _record(news: Mapping[str, _News], entry: Entry) -> JsonObject:
     changes = []
     for account_id, noted in news.items():
@@ -191,5 +209,9 @@ def _told(entry: Entry, presence: Presence, episode: str, what: str, text: str) 
         "subject": f"@{account.handle} {what}",
         "text": f"Your agent @{account.handle} ({account.id}) {what}.\n\n{text}\n",
     }
+    return _with_letter(entry, presence, letter)
+
+
+def _with_letter(entry: Entry, presence: Presence, letter: JsonObject) -> Presence:
     letters = [*json.loads(presence.outbox), letter]
     return replace(presence, outbox=canonical_text(letters), outbox_tries=0, outbox_at_ms=entry.now_ms)

@@ -12,17 +12,16 @@ app = typer.Typer(help="Read the auditor's report and log.", no_args_is_help=Tru
 
 @app.command()
 def report(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
-    """Report on what was observed since the last periodic report."""
+    """Report on what was observed in the last day."""
     from earnest.app.platform import audit_settings  # noqa: PLC0415
     from earnest.app.readers import audit_log  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.audit.report import report_json, report_lines  # noqa: PLC0415
-    from earnest.audit.snapshot import read_report  # noqa: PLC0415
-    from earnest.effects.clock import SystemClock  # noqa: PLC0415
+    from earnest.surfaces.cli.auditing import report_on  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     settings = read_settings()
-    found = read_report(audit_log(settings), now_ms=SystemClock().now_ms(), settings=audit_settings(settings))
+    found = report_on(audit_log(settings), audit_settings(settings), None)
     if as_json:
         say_json(report_json(found))
     else:

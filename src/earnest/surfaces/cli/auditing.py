@@ -6,11 +6,12 @@ from typing import Final
 
 from earnest.audit.event import LogPosition, Note, decode_line
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
-from earnest.audit.snapshot import read_report
+from earnest.audit.snapshot import take_snapshot
 from earnest.audit.statistics import Statistics, fold
 from earnest.audit.tail import newest_lines
 from earnest.effects.clock import SystemClock
 from earnest.foundation.errors import Diagnostic, Faulty
+from earnest.foundation.instants import DAY_MS
 
 LINES_MAX: Final = 20_000
 """What is looked through for a window, so that the answer comes within 3 s."""
@@ -26,11 +27,21 @@ def window_ms_of(text: str) -> int:
 
 
 def report_on(log: Path, settings: AuditSettings, window_ms: int | None) -> AuditReport:
-    """Since the last periodic report; or of the newest `LINES_MAX` lines those that fall within the window."""
-    now_ms = SystemClock().now_ms()
-    if window_ms is None:
-        return read_report(log, now_ms=now_ms, settings=settings)
-    statistics, end = Statistics(), LogPosition()
+    """Of the newest `LINES_MAX` lines those that fall within the window, by default a day.
+
+    Periodic reports have windows of their own, which end: what is shown here is not emptied by them. Where the one that
+    goes on began before those lines, it is shown.
+    """
+    now_ms, kept = SystemClock().now_ms(), take_snapshot(log)
+    newest = _newest(log, settings, window_ms or DAY_MS, now_ms, kept.statistics.broken)
+    started_ms = kept.statistics.window.start_ms
+    if window_ms is not None or (newest.window_start_ms and started_ms > newest.window_start_ms):
+        return newest
+    return report_of(kept.statistics, kept.end, trigger=Trigger.ON_DEMAND, now_ms=now_ms, settings=settings)
+
+
+def _newest(log: Path, settings: AuditSettings, window_ms: int, now_ms: int, broken: str) -> AuditReport:
+    statistics, end = Statistics(broken=broken), LogPosition()
     for text in newest_lines(log, LINES_MAX):
         try:
             line = decode_line(text)

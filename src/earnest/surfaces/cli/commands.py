@@ -28,12 +28,13 @@ COMMANDS: Final = {
     "wallet": "wallet",
     "score": "score",
     "dashboard": "dashboard",
+    "metrics": "metrics",
     "init": "scaffold",
     "lint": "scaffold",
     "help": "helping",
 }
 """Each command's file; the function bears its name."""
-GROUPS: Final = ("agent", "audit", "memory", "review", "journal", "keys", "heartbeat", "jobs")
+GROUPS: Final = ("agent", "audit", "memory", "review", "journal", "keys", "heartbeat", "jobs", "periods", "world")
 
 
 def app_of(chosen: str = "") -> typer.Typer:

@@ -42,6 +42,10 @@ EXAMPLES: Final[Mapping[str, Examples]] = {
     "score": (("earnest score --plot", "today's points, and the days before as a picture"),),
     "dashboard": (("earnest dashboard", "runs, memory and audit of this machine in a browser"),),
     "wallet": (("earnest wallet --as mara --entries 10", "with the last ten entries"),),
+    "metrics": (
+        ("earnest metrics", "of the period that goes on"),
+        ("earnest metrics --period monday --csv", "for a spreadsheet"),
+    ),
     "audit report": (("earnest audit report", "what the auditor found"),),
     "audit tail": (("earnest audit tail -n 20", "the last twenty entries"),),
     "audit verify": (("earnest audit verify", "is the log's chain unbroken?"),),
@@ -85,6 +89,15 @@ EXAMPLES: Final[Mapping[str, Examples]] = {
     "jobs claim": (("earnest jobs claim 01KB3Z", "take it"),),
     "jobs submit": (("earnest jobs submit 01KB3Z work/", "hand in a folder for a claim"),),
     "jobs review": (('earnest jobs review 01KB3Z --approve --reason "as agreed"', "decide what waits for the buyer"),),
+    "periods list": (("earnest periods list", "the newest first"),),
+    "periods open": (("earnest periods open monday", "archive the one before, begin another"),),
+    "world show": (("earnest world show", "who is where"),),
+    "world summary": (("earnest world summary --as mara", "what an agent perceives"),),
+    "world move": (('earnest world move cafe --why "meet bob"', "a step takes a second"),),
+    "world say": (('earnest world say "who adds up?" --far', "everybody hears it"),),
+    "world chat": (("earnest world chat", "what could be heard"),),
+    "world post": (('earnest world post "I add up" --title "Offer"', "a new thread"),),
+    "world board": (("earnest world board", "the newest threads"),),
 }
 
 

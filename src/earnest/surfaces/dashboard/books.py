@@ -36,7 +36,7 @@ def show_ledger(look: Look) -> tuple[str, dict[str, Any]]:
         currencies = tuple(look.terms.currencies)
         found = list_entries(look.reader, look.my_id, currencies, look.query.get("cursor", "")[:200], ENTRIES_MAX)
         given["wallet"] = show_wallet(look.reader, look.my_id, look.terms)
-        given["entries"], given["next_cursor"] = found["data"], found["next"]
+        given["entries"], given["next_cursor"] = found
     return "ledger.html", given
 
 

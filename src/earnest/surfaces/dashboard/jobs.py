@@ -4,7 +4,7 @@ import difflib
 import json
 from typing import Any, Final, cast
 
-from earnest.foundation.canonical import JsonObject
+from earnest.client.payloads import Claim
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.jobs.categories import CATEGORIES
@@ -43,7 +43,7 @@ def show_board(look: Look) -> tuple[str, dict[str, Any]]:
             states=STATES[wanted["state"]],
             category=wanted["category"],
             currency=wanted["currency"],
-            mine=look.my_id if wanted["mine"] else "",
+            creator=look.my_id if wanted["mine"] else "",
             after=after(look.query.get("cursor", "")[:200]),
             limit=PAGE + 1,
         ),
@@ -98,7 +98,7 @@ def show_claim_page(look: Look) -> tuple[str, dict[str, Any]]:
         "line": _time_line(claim),
         "now_text": rfc3339_s(look.now_ms),
         "reviews": reviews,
-        "criteria": {one["id"]: one for one in cast("list[dict[str, Any]]", job["criteria"])},
+        "criteria": {one["id"]: one for one in job["criteria"]},
         "names": handles(look.reader, [str(claim["seller"]), str(claim["buyer"])]),
         "side": "seller" if claim["seller"] == look.my_id else "buyer" if claim["buyer"] == look.my_id else "",
     }
@@ -136,11 +136,11 @@ def show_dispute_page(look: Look) -> tuple[str, dict[str, Any]]:
     }
 
 
-def _claim(look: Look, claim_id: str) -> JsonObject:
+def _claim(look: Look, claim_id: str) -> Claim:
     return show_claim(look.reader, claim_id, look.my_id, sees_all=look.sees_all, sees_measured=look.is_operator)
 
 
-def _time_line(claim: JsonObject) -> list[tuple[str, str]]:
+def _time_line(claim: Claim) -> list[tuple[str, str]]:
     """What happened to a claim and what is to come, in order of time: word and instant."""
     words = {
         "claimed_at": "claimed",
@@ -152,11 +152,12 @@ def _time_line(claim: JsonObject) -> list[tuple[str, str]]:
         "appeal_ends_at": "dispute until",
         "ended_at": str(claim["state"]),
     }
-    found = [(word, str(claim[name])) for name, word in words.items() if claim[name] is not None]
+    instants = cast("dict[str, str | None]", claim)
+    found = [(word, instant) for name, word in words.items() if (instant := instants[name]) is not None]
     return sorted(found, key=lambda one: one[1])
 
 
-def _item(claim: JsonObject, revision: str, number: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
+def _item(claim: Claim, revision: str, number: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
     submissions = cast("list[dict[str, Any]]", claim["submissions"])
     by_revision = {str(one["revision"]): one["items"] for one in submissions}
     try:

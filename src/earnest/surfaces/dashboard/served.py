@@ -17,7 +17,7 @@ from earnest.surfaces.dashboard.logins import Logins, Owners, log_out
 from earnest.surfaces.dashboard.look import Look, Place
 from earnest.surfaces.dashboard.pages import EXPORTS, PAGES, Reading, Site
 from earnest.surfaces.web.calls import Call, MyCall, called, rendered
-from earnest.surfaces.web.models_jobs import PostJob
+from earnest.surfaces.web.jobs import PostJob
 
 LOOK_MS: Final = 500
 """How often a stream looks whether something has changed."""

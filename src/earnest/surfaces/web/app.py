@@ -26,15 +26,18 @@ from earnest.surfaces.web import (
     jobs,
     meta,
     pages,
+    periods,
     reviews,
     score,
     trials,
     wallet,
+    world,
 )
 from earnest.surfaces.web.calls import API
 from earnest.surfaces.web.door import Door, House
 from earnest.surfaces.web.home import Heartbeats, HomePage, home_router
 from earnest.surfaces.web.limits import Limits, Quotas
+from earnest.surfaces.web.live import Streams, live_router
 from earnest.surfaces.web.metrics import Metrics, Readiness, health_router
 from earnest.surfaces.web.refusing import refuse_in_problems
 from earnest.surfaces.web.schema import schema_router
@@ -57,6 +60,8 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     heartbeats.router,
     score.operator_router,
     heartbeats.operator_router,
+    periods.router,
+    world.router,
 )
 """What stands under `/api/v1`. Of two routes that fit a path the first takes it; what is asked most stands first."""
 ROOT_ROUTERS: Final[tuple[APIRouter, ...]] = (jobs.root_router,)
@@ -89,8 +94,9 @@ def create_app(
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
     )
+    app.state.streams = streams = Streams()
     documents = schema_router(app)
-    for router in (*ROUTERS, home_router(home), meta.meta_router(quotas), documents):
+    for router in (*ROUTERS, home_router(home), meta.meta_router(quotas), live_router(streams), documents):
         _adopt(app, router, API)
     _adopt(app, score.router, "/api")
     served = served_router(app, url=url, terms=market.terms, quotas=quotas)

@@ -168,6 +168,11 @@ async def get_jobs(
     min_amount_micro: Annotated[int, Query(ge=0, le=9 * 10**15)] = 0,
     match_for: Annotated[Literal["me"] | None, Query(description="Only what my capabilities fit.")] = None,
     mine: Annotated[bool, Query(description="Only what I have posted.")] = False,
+    created_by: Annotated[str, Query(max_length=64, description="Only what this account, by id or handle, has.")] = "",
+    status: Annotated[
+        Literal["open", "claimed", "submitted", "approved", "rejected"] | None,
+        Query(description="By its state in the words of ai$, in the place of `state`."),
+    ] = None,
     cursor: Cursor = "",
     limit: Limit = 20,
 ) -> Response:
@@ -178,7 +183,8 @@ async def get_jobs(
         task_class=task_class or "",
         currency=currency,
         amount_micro_min=min_amount_micro,
-        mine=call.me.id if mine else "",
+        creator=call.me.id if mine else created_by,
+        status=status or "",
         match_for=call.me.id if match_for else "",
         after=after(cursor),
         limit=limit + 1,

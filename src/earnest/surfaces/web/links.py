@@ -21,9 +21,11 @@ SOURCES: Final[Mapping[str, Mapping[str, str]]] = {
     "job_id": {"get_claims": "/data/0/job_id", "get_jobs": "/data/0/job_id", "post_jobs": "/job_id"},
     "key_id": {"post_agents_me_keys": "/key_id"},
     "payout_id": {"get_operator_money": "/payouts/0/payout_id", "post_payouts": "/payout_id"},
+    "period": {"get_periods": "/data/0/period_id", "post_periods": "/period_id"},
     "review_id": {"get_agents_handle_reviews": "/data/0/review_id", "post_claims_claim_id_reviews": "/review_id"},
     "session_id": {"get_operator_sessions": "/data/0/session_id"},
     "sha256": {"post_artifacts": "/sha256"},
+    "thread_id": {"get_world_board": "/data/0/thread_id", "post_world_board": "/thread_id"},
     "trial_id": {"get_agents_me_trials": "/data/0/id", "post_agents_me_trials": "/id"},
 }
 """For each parameter of a path: the operations whose answers have it, and where, as a JSON Pointer."""

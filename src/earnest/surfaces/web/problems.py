@@ -49,6 +49,7 @@ CODES: Final[Mapping[str, Meaning]] = {
     "etag_mismatch": Meaning(409, "It has changed since"),
     "related_party": Meaning(409, "The parties are related"),
     "limit_reached": Meaning(409, "There are enough of these"),
+    "period_exists": Meaning(409, "A period has this name"),
     "handle_taken": Meaning(409, "Somebody has this handle"),
     "claim_expired": Meaning(410, "The claim has expired"),
     "job_withdrawn": Meaning(410, "The job was withdrawn"),

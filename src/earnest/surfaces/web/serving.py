@@ -72,7 +72,7 @@ async def serve(server: Server, listener: socket.socket, url: str, begun: Callab
         ws="none",
     )
     logging.getLogger("mcp").setLevel(logging.ERROR)
-    serving = _Serving(config, begun)
+    serving = _Serving(config, begun, app.state.streams.end)
     gc.collect()
     gc.freeze()  # what was made to begin with stays: no collection need look at it again
     loop = asyncio.get_running_loop()
@@ -94,9 +94,10 @@ def quotas_of(settings: ServerSettings) -> Quotas:
 class _Serving(uvicorn.Server):
     """A server that is stopped by whoever runs it: what is open must be closed before the process ends."""
 
-    def __init__(self, config: uvicorn.Config, begun: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, begun: Callable[[], None], end_streams: Callable[[], None]) -> None:
         super().__init__(config)
         self._begun = begun
+        self._end_streams = end_streams
         config.timeout_notify = LOOKED_AT_EACH_S
         config.callback_notify = self._hang_up_on_the_slow
 
@@ -119,6 +120,7 @@ class _Serving(uvicorn.Server):
 
     def stop(self) -> None:
         """Take no new request; a second time: do not wait for those under way."""
+        self._end_streams()
         self.force_exit = self.should_exit
         self.should_exit = True
         if isinstance(self.config.app, FastAPI):

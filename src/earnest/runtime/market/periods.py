@@ -1,0 +1,45 @@
+"""Beginning a period: the one before ends with the fact before it, and nothing else changes."""
+
+from dataclasses import replace
+from typing import cast
+
+from earnest.effects.storage.reader import Reader
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Refused
+from earnest.identity.caller import Scope
+from earnest.market.periods.period import FIRST, Period, check_name, ended, period_json
+from earnest.market.service import PERIODS
+from earnest.runtime.desk import Entry
+
+
+def open_period(entry: Entry, name: str) -> JsonObject:
+    """The operator begins a period. Raises `Refused`: `scope_forbidden`, `validation`, `period_exists`."""
+    entry.me.need(Scope.OPERATOR)
+    check_name(name)
+    if any(PERIODS.where(entry.transaction, "name = ? LIMIT 1", (name,))):
+        raise Refused("period_exists", f"a period is called {name!r}: choose another name")
+    return cast("JsonObject", period_json(_opened(entry, name, by=entry.me.id)))
+
+
+def open_first_period(entry: Entry) -> JsonObject:
+    """A platform's life is within a period from its first fact on. Does nothing where there is one."""
+    return cast("JsonObject", period_json(current_period(entry.transaction) or _opened(entry, FIRST, by="")))
+
+
+def current_period(reader: Reader) -> Period | None:
+    """The period that goes on; None before the first."""
+    return next(PERIODS.where(reader, "ended_at_ms IS NULL LIMIT 1"), None)
+
+
+def _opened(entry: Entry, name: str, by: str) -> Period:
+    (last_fact,) = entry.transaction.execute("SELECT coalesce(max(seq), 0) FROM facts").fetchone()
+    before = current_period(entry.transaction)
+    if before is not None:
+        after = ended(before, last_fact, entry.now_ms)
+        PERIODS.change(entry.transaction, entry.now_ms, before, after, event="ended", by=by)
+    period = Period(id=entry.new_id("per"), name=name, first_fact=last_fact + 1, opened_at_ms=entry.now_ms)
+    if before is None and last_fact:  # what happened before there were periods is of the first
+        (began_ms,) = entry.transaction.execute("SELECT at_ms FROM facts WHERE seq = 1").fetchone()
+        period = replace(period, first_fact=1, opened_at_ms=began_ms)
+    PERIODS.open(entry.transaction, entry.now_ms, period, by=by)
+    return period

@@ -1,0 +1,64 @@
+"""Periods and metrics over HTTP: the operator begins periods, and everybody sees what they came to in one."""
+
+from typing import Annotated, Literal, cast
+
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import StringConstraints
+
+from earnest.client.payloads_periods import Period, PeriodMetrics, Periods
+from earnest.effects.storage.reader import Reader
+from earnest.foundation.canonical import JsonObject, Members
+from earnest.identity.caller import Scope
+from earnest.market.periods.period import NAME
+from earnest.runtime.market.periods import open_period
+from earnest.surfaces.web.calls import MyCall, rendered
+from earnest.surfaces.web.cursors import Cursor, Limit, after, page
+from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.requests import Strict
+from earnest.views.metrics import list_periods, metrics_csv, show_metrics
+
+router = APIRouter(tags=["periods"])
+PeriodPath = Annotated[
+    str, Path(pattern=rf"^(per_[0-9A-Z]{{26}}|{NAME})$", description="`per_` and a ULID, a name, or `current`.")
+]
+_CSV = "text/csv"
+
+
+class OpenPeriod(Strict):
+    """A name that no period has had: 1 to 64 of a-z, 0-9 and -."""
+
+    name: Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
+
+
+@router.get("/periods", response_model=Periods, responses=problems("bad_cursor"))
+async def get_periods(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
+    """Periods, the newest first."""
+    last = after(cursor)
+
+    def shown(reader: Reader) -> Members:
+        return page(list_periods(reader, last, limit + 1), limit, "period_id")
+
+    return call.read(shown)
+
+
+@router.post("/periods", status_code=201, response_model=Period, responses=problems("period_exists"))
+async def post_period(asked: OpenPeriod, call: MyCall) -> Response:
+    """Begin a period. The one before is archived: it keeps its facts, nothing is wiped, the ledger goes on."""
+    return await call.perform(lambda entry: open_period(entry, asked.name), status=201)
+
+
+@router.get(
+    "/periods/{period}/metrics",
+    response_model=PeriodMetrics,
+    responses={**problems("not_found"), 200: {"content": {_CSV: {"schema": {"type": "string"}}}}},
+)
+async def get_metrics(
+    period: PeriodPath,
+    call: MyCall,
+    form: Annotated[Literal["json", "csv"], Query(alias="format", description="What the answer is.")] = "json",
+) -> Response:
+    """The five metrics in a period: of all agents for the operator and auditors, else of the caller alone."""
+    now_ms = call.market.desk.now_ms()
+    only = "" if call.me.scope in {Scope.OPERATOR, Scope.AUDITOR} else call.me.id
+    found = await call.market.desk.database.read(lambda reader: show_metrics(reader, period, now_ms, only=only))
+    return Response(metrics_csv(found), media_type=_CSV) if form == "csv" else rendered(cast("JsonObject", found))

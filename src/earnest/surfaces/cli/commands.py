@@ -25,6 +25,9 @@ COMMANDS: Final = {
     "recompute": "simulate",
     "doctor": "doctor",
     "wallet": "wallet",
+    "backup": "backup",
+    "restore": "backup",
+    "gc": "gc",
 }
 """Each command's file; the function bears its name."""
 GROUPS: Final = ("audit", "memory", "review", "journal", "keys", "heartbeat", "jobs")

@@ -115,7 +115,7 @@ def back_up(order: BackupOrder, clock: Clock, tell: Tell = lambda _: None) -> Ba
         for one in (contents, *([keys] if keys else [])):
             one.sync()
         data = manifest_bytes(manifest)
-        for folder in (target, *([order.keys] if order.keys else ())):
+        for folder in (*([order.keys] if order.keys else ()), target):  # the last one makes it a backup
             (folder / MANIFESTS).mkdir(mode=0o700, exist_ok=True)
             put_file(folder / MANIFESTS / f"{manifest.id}.json", data)
     written = contents.written_bytes + (keys.written_bytes if keys else 0)

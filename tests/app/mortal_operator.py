@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from earnest.app.backup import BackupOrder, back_up
+from earnest.app.migrating import go_back, go_on
 from earnest.app.restore import Source, restore
 from earnest.effects.clock import SystemClock
 from earnest.effects.storage.reader import ReadPool
@@ -43,7 +44,15 @@ def gc(folder: Path) -> None:
     books.close()
 
 
-STORIES = {"backup": backup, "restore": restored, "gc": gc}
+def migrated(folder: Path) -> None:
+    go_on(folder / "home")
+
+
+def put_back(folder: Path) -> None:
+    go_back(folder / "home", lose_facts=False)
+
+
+STORIES = {"backup": backup, "restore": restored, "gc": gc, "migrate": migrated, "back": put_back}
 
 
 class Boundaries:

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -19,7 +20,9 @@ import pytest
 
 from earnest.app import places
 from earnest.app.home_check import verify_records
+from earnest.effects.storage.former import standing_of
 from earnest.effects.storage.reader import ReadPool
+from earnest.effects.storage.schema import BOOKS
 
 from .homes import listing, live_in
 
@@ -149,3 +152,29 @@ def test_a_sweep_cut_off_anywhere_leaves_each_thing_whole_or_gone(
     left = {path for path in state_of(home).files if path != "verdicts/content/one"}
     assert left == set(after.files), told
     assert list((home / "trash").iterdir()) == [], told
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("story", ["migrate", "back"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_migration_or_its_way_back_cut_off_anywhere_leaves_the_books_as_before_or_as_after(
+    seed: int, story: str, tmp_path: Path, play: Story, prepared: Path
+) -> None:
+    old = tmp_path / "old"
+    shutil.copytree(prepared, old, symlinks=True)
+    books = places.books(old / "home")
+    facts = state_of(old / "home").facts
+    with closing(sqlite3.connect(books, isolation_level=None)) as driver:
+        driver.execute("ALTER TABLE sessions DROP COLUMN key_id")
+        driver.execute("UPDATE alembic_version SET version_num = '0002'")
+    if story == "back":
+        assert play("migrate", old)["code"] == 0
+    told = cut(story, play, old, tmp_path, seed)
+    home = tmp_path / "cut" / "home"
+    assert standing_of(places.books(home)) in {("0002", len(facts)), (BOOKS.head, len(facts))}, told
+    if standing_of(places.books(home)).revision == "0002":
+        assert play("migrate", tmp_path / "cut")["code"] == 0, told
+    assert state_of(home).facts == facts, told
+    assert verify_records(home).intact, told
+    assert standing_of(home / "former" / "books-0002.sqlite3") == ("0002", len(facts)), told

@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "backup": "backup",
     "restore": "backup",
     "gc": "gc",
+    "migrate": "migrate",
 }
 """Each command's file; the function bears its name."""
 GROUPS: Final = ("audit", "memory", "review", "journal", "keys", "heartbeat", "jobs")

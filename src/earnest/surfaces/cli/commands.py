@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "restore": "backup",
     "gc": "gc",
     "migrate": "migrate",
+    "export": "export",
 }
 """Each command's file; the function bears its name."""
 GROUPS: Final = ("audit", "memory", "review", "journal", "keys", "heartbeat", "jobs")

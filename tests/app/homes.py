@@ -14,6 +14,7 @@ from earnest.effects.bus.local import LocalBus
 from earnest.effects.clock import SeededChance, VirtualClock
 from earnest.effects.storage.database import Database
 from earnest.engine.facts import FINISHED, STARTED
+from earnest.foundation.canonical import JsonObject
 from earnest.foundation.facts import Fact
 from earnest.journal.heads import Witness
 from earnest.journal.service import Sealer
@@ -74,8 +75,9 @@ def _work(folder: Path, number: int) -> None:
 
 
 def _record(database: Database, clock: VirtualClock, kind: str, run_id: str) -> None:
-    body = {"digest": f"sha256:{run_id}", "source": "test", "playbook": {"intent": "a test"}}
-    fact = Fact(kind=kind, subject=run_id, at_ms=clock.now_ms(), body=body if kind == STARTED else {"result": {}})
+    started: JsonObject = {"digest": f"sha256:{run_id}", "source": "test", "playbook": {"intent": "a test"}}
+    body = started if kind == STARTED else {}
+    fact = Fact(kind=kind, subject=run_id, at_ms=clock.now_ms(), body=body)
     database.write_sync(lambda transaction: transaction.record(fact))
 
 

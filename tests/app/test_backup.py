@@ -18,6 +18,7 @@ from earnest.effects.backup.manifest import Manifest, SavedFile, SavedFolder, Sa
 from earnest.effects.clock import VirtualClock
 from earnest.effects.storage.database import Database
 from earnest.effects.storage.reader import ReadPool
+from earnest.effects.storage.snapshot import copy_books
 from earnest.foundation.canonical import canonical_bytes, digest_bytes
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
@@ -99,7 +100,7 @@ def test_keys_lie_apart_or_not_at_all(folder: Path) -> None:
 def test_a_fact_that_comes_while_the_backup_is_made_leaves_books_and_audit_log_of_one_moment(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copy, seen = backup_module.copy_books, facts_of(folder / "home")
+    copy, seen = copy_books, facts_of(folder / "home")
 
     def beside(books: Path, target: Path, moved: Callable[[int], None]) -> tuple[str, int]:
         found = copy(books, target, moved)
@@ -121,7 +122,7 @@ def test_a_run_at_work_is_left_out_and_named_one_that_waits_is_taken_along(
     back_up(order(folder), CLOCK)
     restore(source(folder), folder / "again", CLOCK)
     assert (folder / "again" / "runs" / waiting / "workspace" / "result.txt").exists()
-    copy = backup_module.copy_books
+    copy = copy_books
 
     def beside(books: Path, target: Path, moved: Callable[[int], None]) -> tuple[str, int]:
         found = copy(books, target, moved)
@@ -174,7 +175,7 @@ def rewritten(folder: Path, change: Callable[[dict[str, object]], None]) -> None
         (path,) = (folder / place / "manifests").iterdir()
         given = json.loads(path.read_bytes().splitlines()[0])
         change(given)
-        body = canonical_bytes(given)  # type: ignore[arg-type]
+        body = canonical_bytes(given)
         path.write_bytes(body + b"\n" + digest_bytes(body).encode() + b"\n")
 
 

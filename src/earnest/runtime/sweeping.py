@@ -9,6 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -64,7 +65,7 @@ class Sweep:
             freed_bytes = 0
             for folder in folders:
                 tell(f"{len(fates)} of {len(folders)} runs")
-                fate = books.read_sync(lambda reader, at=folder: self._fate(reader, at, needed, now_ms))
+                fate = books.read_sync(partial(self._fate, folder=folder, needed=needed, now_ms=now_ms))
                 fates[folder.name] = fate
                 if fate in GOING:
                     freed_bytes += _take(folder / STAGES if fate is Fate.STAGES else folder, trash)

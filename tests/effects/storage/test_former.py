@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from earnest.effects.storage.database import Database
 from earnest.effects.storage.former import migrate, put_back, standing_of
 from earnest.effects.storage.reader import ReadPool
 from earnest.effects.storage.schema import BOOKS
+from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
 
@@ -20,7 +22,11 @@ def record(books: Path, count: int = 1) -> None:
     with closing(Database.open(books, VirtualClock())) as database:
         for number in range(count):
             fact = Fact(kind="test.happened", subject="s", at_ms=number, body={"n": number})
-            database.write_sync(lambda transaction, fact=fact: transaction.record(fact))
+            database.write_sync(partial(_record, fact=fact))
+
+
+def _record(transaction: Transaction, fact: Fact) -> int:
+    return transaction.record(fact)
 
 
 @pytest.fixture
@@ -72,7 +78,7 @@ def test_books_go_back_as_long_as_nothing_was_recorded_since_and_on_again(old: P
 def test_books_that_somebody_uses_are_neither_migrated_nor_put_back(old: Path) -> None:
     migrate(old, BOOKS)
     with closing(Database.open(old, VirtualClock())):
-        for story in (lambda: migrate(old, BOOKS), lambda: put_back(old)):
+        for story in (partial(migrate, old, BOOKS), partial(put_back, old)):
             with pytest.raises(Refused) as refused:
                 story()
             assert refused.value.code == "data_directory_in_use"

@@ -98,7 +98,7 @@ def manifest_from(data: bytes, name: str) -> Manifest:
         )
         wrong = next(_faults(manifest), "")
     except (TypeError, KeyError, AttributeError) as error:
-        wrong = str(error)
+        raise Refused("backup_damaged", f"{name} cannot be read: {error}") from None
     if wrong:
         raise Refused("backup_damaged", f"{name} cannot be read: {wrong}")
     return manifest
@@ -107,7 +107,7 @@ def manifest_from(data: bytes, name: str) -> Manifest:
 def _faults(manifest: Manifest) -> Iterator[str]:
     """What would write elsewhere than below the folder that is restored, or is no content."""
     seen: set[str] = set()
-    leaves = {one.path for one in (*manifest.files, *manifest.links)}
+    leaves = {*(file.path for file in manifest.files), *(link.path for link in manifest.links)}
     saved: tuple[Saved, ...] = (*manifest.files, *manifest.links, *manifest.folders)
     for one in saved:
         words = one.path.split("/")

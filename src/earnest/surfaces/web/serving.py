@@ -12,7 +12,7 @@ import uvicorn
 
 from earnest.app.server import Server
 from earnest.app.server_settings import ServerSettings
-from earnest.effects.service_manager import READY, STOPPING, notify, reloading
+from earnest.effects.systemd import READY, STOPPING, notify, reloading
 from earnest.foundation.errors import Unavailable
 from earnest.surfaces.web.app import create_app
 from earnest.surfaces.web.limits import Quota, Quotas

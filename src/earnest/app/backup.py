@@ -13,7 +13,7 @@ from earnest.effects.backup.contents import Contents
 from earnest.effects.backup.manifest import Manifest, SavedFile, SavedFolder, SavedLink, manifest_bytes, named
 from earnest.effects.backup.walking import Found, walk
 from earnest.effects.clock import Clock, rest_ms
-from earnest.effects.durable import put_file
+from earnest.effects.durable import put_file, sync_folder
 from earnest.effects.storage.reader import Reader, ReadPool
 from earnest.effects.storage.snapshot import copy_books
 from earnest.engine.facts import FINISHED, STARTED
@@ -117,6 +117,7 @@ def back_up(order: BackupOrder, clock: Clock, tell: Tell = lambda _: None) -> Ba
         data = manifest_bytes(manifest)
         for folder in (*([order.keys] if order.keys else ()), target):  # the last one makes it a backup
             (folder / MANIFESTS).mkdir(mode=0o700, exist_ok=True)
+            sync_folder(folder)
             put_file(folder / MANIFESTS / f"{manifest.id}.json", data)
     written = contents.written_bytes + (keys.written_bytes if keys else 0)
     size_bytes = sum(file.size_bytes for file in manifest.files)

@@ -12,6 +12,7 @@ from earnest.effects.storage.database import Database
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.errors import Broken
 from earnest.foundation.facts import Fact
+from earnest.journal import service
 from earnest.journal.heads import SEALED, Head, seal_in
 from earnest.journal.merkle import tree_root
 from earnest.journal.service import LOOK_MS, SEAL_AFTER_FACTS, SEAL_AFTER_LOOKS, Sealer
@@ -148,3 +149,20 @@ async def test_what_ended_the_background_task_is_raised_on_closing(database: Dat
     await until(clock, LOOK_MS, lambda: sealer._task is not None and sealer._task.done())
     with pytest.raises(Broken, match="fact 1"):
         await sealer.close()
+
+
+async def test_a_long_tail_is_sealed_in_parts_and_not_waited_for_on_closing(
+    database: Database, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "LEAVES_AT_ONCE", 10)
+    monkeypatch.setattr(service, "CLOSING_LEAVES_MAX", 50)
+    await database.write(record(95))
+    cut_short = Sealer(database, clock)
+    await cut_short.close()
+    assert heads(database) == []
+    patient = Sealer(database, clock)
+    patient.start()
+    await until(clock, LOOK_MS, lambda: bool(heads(database)))
+    await patient.close()
+    assert [head.size for head in heads(database)] == [95]
+    assert database.read_sync(verify_journal).intact

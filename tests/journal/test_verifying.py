@@ -13,7 +13,7 @@ import pytest
 from earnest.effects.clock import VirtualClock
 from earnest.effects.storage.database import Database
 from earnest.effects.storage.facts import leaf_hash
-from earnest.effects.storage.reader import Reader
+from earnest.effects.storage.reader import Reader, ReadPool
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.facts import Fact
@@ -125,11 +125,12 @@ CHANGE = "UPDATE facts SET body = '{\"micro\":9}' WHERE seq = 7".replace("'{", "
 
 def test_an_untouched_journal_is_intact_and_says_how_much_is_unsealed(path: Path, heads: list[Head]) -> None:
     report = verify(path, heads)
+    assert report.last_head == heads[-1]
     assert report == JournalReport(
         facts=17,
         last_seq=17,
         heads=3,
-        last_head=heads[-1],
+        last_seal=report.last_seal,
         heads_from_elsewhere=3,
         unsealed=2,
         findings=(),
@@ -336,3 +337,27 @@ def test_a_seal_survives_being_a_fact(path: Path, heads: list[Head]) -> None:
     with closing(Database.open_reader(path)) as books:
         bodies = books.read_sync(lambda reader: [fact.body for fact in reader.facts(kind=SEALED)])
     assert [seal_in(body).head for body in bodies] == heads
+
+
+def test_going_on_from_a_head_reads_what_came_after_it_and_finds_what_is_wrong_there(
+    path: Path, heads: list[Head]
+) -> None:
+    whole = verify(path, heads)
+    assert whole.last_seal is not None
+    attack(path, "UPDATE facts SET at_ms = 5 WHERE seq IN (2, 16)")
+    pool = ReadPool.open_reader(path)
+    with closing(pool):
+        report = pool.read_sync(lambda reader: verify_journal(reader, heads, whole.last_seal))
+    assert named(report) == [(What.CHANGED, 16, 16)]
+    assert (report.facts, report.heads, report.unsealed) == (17 - heads[-1].size, 1, 2)
+
+
+def test_a_head_to_go_on_from_that_is_not_the_journals_own_does_not_fit(path: Path, heads: list[Head]) -> None:
+    leaves = [bytes([number]) * 32 for number in range(heads[-1].size)]
+    forged = Frontier()
+    for leaf in leaves:
+        forged.append(leaf)
+    pool = ReadPool.open_reader(path)
+    with closing(pool):
+        report = pool.read_sync(lambda reader: verify_journal(reader, heads, seal_of(forged)))
+    assert {finding.what for finding in report.findings} == {What.CONTRADICTED, What.UNFIT}

@@ -37,8 +37,9 @@ from earnest.memory.megram import (
 from earnest.memory.potential import Action
 from earnest.memory.service import Memory, open_memory
 from earnest.memory.thinking import PERSONA_ID
+from earnest.runtime import recall
 from earnest.runtime.dreaming import EXPIRED, PERIOD_MS, REVISED, SETTLE_MS, Dreaming
-from earnest.runtime.recall import FORGOTTEN, MemoryRecall, catch_up
+from earnest.runtime.recall import FORGOTTEN, MemoryRecall, catch_up, catching_up
 from earnest.runtime.remembering import Remembering
 
 WC = approach_tag("counting", "count", "wc")
@@ -255,6 +256,30 @@ async def test_a_revision_that_was_recorded_and_not_applied_is_applied_at_the_ne
     mind.open(open_memory(mind.folder / "memory"))
     await catch_up(mind.memory, mind.database)
     assert [one.level for one in mind.everything()] == [Level.C]
+
+
+async def test_memory_far_behind_is_used_meanwhile_forgets_nothing_and_ends_as_the_facts_say(
+    mind: Mind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recall, "STEP_FACTS", 2)
+    await mind.learn(State.ACCEPT, times=5)
+    await mind.restarted()
+    whole = mind.everything()
+    await mind.memory.close()
+    shutil.rmtree(mind.folder / "memory")
+    mind.open(open_memory(mind.folder / "memory"))
+    steps = catching_up(mind.memory, mind.database)
+    assert await anext(steps) == 2
+    await mind.learn(State.REFINE)  # m6, kept at once
+    assert "m6" in {one.id for one in mind.everything()}
+    assert mind.memory.applied_seq() == 2
+    assert (mind.memory.is_behind, await mind.dreaming.expire()) == (True, ())
+    forgetting = asyncio.create_task(mind.remembering.forget("m5"))
+    assert [step async for step in steps] == [2, 2]
+    await forgetting
+    assert {one.id for one in mind.everything()} == {one.id for one in whole} - {"m5"} | {"m6"}
+    await mind.restarted(from_nothing=True)
+    assert {one.id for one in mind.everything()} == {one.id for one in whole} - {"m5"} | {"m6"}
 
 
 async def test_a_recall_renews_an_entry_and_is_a_fact_of_its_own(mind: Mind) -> None:

@@ -112,3 +112,19 @@ def test_a_run_without_edits_has_no_change(earnest: Earnest, tmp_path: Path) -> 
     ended = earnest("diff")
     assert ended.code == 3
     assert "--edit" in ended.err
+
+
+@pytest.mark.usefixtures("home")
+def test_a_change_is_kept_until_it_is_applied_and_after_a_sweep_it_is_told_no_more(
+    earnest: Earnest, project: Path, tmp_path: Path
+) -> None:
+    earnest("run", playbook(tmp_path), "--quiet")
+    swept = ("gc", "--runs-days", "0", "--json")
+    assert earnest(*swept).json["kept"] == {"unapplied": 1}
+    assert earnest("apply").code == 0
+    assert len(earnest(*swept).json["runs"]) == 1
+    for command in ("diff", "undo", "diff", "undo"):
+        ended = earnest(command)
+        assert (ended.code, "were swept" in ended.err) == (3, True), (command, ended)
+    assert "a + b" in (project / "calc.py").read_text()
+    assert earnest("show").code == 0

@@ -3,23 +3,60 @@
 import contextlib
 import hashlib
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from earnest.app import places
 from earnest.app.secrets_file import check_key_store
 from earnest.app.settings import Settings
-from earnest.audit.journal_check import check_audit_log, check_journal
+from earnest.audit.event import LogPosition
+from earnest.audit.journal_check import AuditCheck, check_audit_log, check_journal
+from earnest.audit.verified import Verified, note_verified, read_verified
 from earnest.effects.clock import SystemClock
 from earnest.effects.storage.database import Database
 from earnest.effects.storage.reader import ReadPool
 from earnest.foundation.errors import Refused
+from earnest.journal.verify import JournalReport
 from earnest.market.service import ARTIFACTS
 from earnest.runtime.memory_books import memory_faults, rebuild_memory
 from earnest.runtime.recompute import recompute
 
 TOLD_MAX: Final = 3
 """Faults of one kind that are told; the rest are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """What was seen of the journal and of the audit log. `verified_before` facts were not read again."""
+
+    journal: JournalReport
+    audit_log: tuple[str, ...]
+    verified_before: int
+
+    @property
+    def intact(self) -> bool:
+        """True if nothing is wrong with either."""
+        return self.journal.intact and not self.audit_log
+
+
+def verify_records(home: Path, *, continued: bool = False) -> Records:
+    """Verify both; if they are intact, it is noted how far. `continued`: only what came after what was noted.
+
+    Raises as `check_journal`.
+    """
+    books, log, place = places.books(home), places.audit_log(home), places.verified(home)
+    before = read_verified(place) if continued else None
+    journal = check_journal(books, log, before)
+    try:
+        beside = check_audit_log(log, books, before.log if before else None)
+    except Refused:  # nobody knows of one
+        beside = AuditCheck(end=LogPosition(), vouched=0, torn_bytes=0, findings=())
+    size = before.seal.head.size if before else 0
+    found = Records(journal=journal, audit_log=beside.findings, verified_before=size)
+    if found.intact and journal.last_seal is not None:
+        note_verified(place, Verified(seal=journal.last_seal, log=beside.end))
+    return found
 
 
 async def journal_faults(home: Path) -> tuple[str, ...]:

@@ -27,6 +27,9 @@ LIMITS: Final = {
     "sandbox_slots": (1, 64),
     "audit_report_s": (10, 86_400),
     "verdicts_mb": (0, 1_048_576),
+    "runs_days": (1, 36_500),
+    "stages_days": (1, 36_500),
+    "verdicts_days": (1, 36_500),
 }
 
 

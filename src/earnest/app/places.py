@@ -23,6 +23,11 @@ def audit_log(home: Path) -> Path:
     return home / "audit" / "audit.jsonl"
 
 
+def verified(home: Path) -> Path:
+    """How far the records were found intact."""
+    return home / "verified.json"
+
+
 def artifacts(home: Path) -> Path:
     """What was handed in, by its hash."""
     return home / "artifacts"

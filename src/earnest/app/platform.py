@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from earnest.app import places
 from earnest.app.distillers import distiller_for
@@ -39,7 +40,7 @@ from earnest.memory.service import Memory, open_memory
 from earnest.runtime.approvals import Person
 from earnest.runtime.dreaming import Dreaming
 from earnest.runtime.edits.applying import Edits
-from earnest.runtime.recall import MemoryRecall, catch_up
+from earnest.runtime.recall import MemoryRecall, catching_up
 from earnest.runtime.redaction import Redaction, secrets_in
 from earnest.runtime.remembering import Remembering
 from earnest.runtime.review_book import ReviewBook
@@ -47,6 +48,11 @@ from earnest.runtime.task_run import TaskRuns, TaskServices
 from earnest.runtime.tracing import open_tracing
 from earnest.runtime.tree_heads import TREE_HEAD_SENDERS, TreeHead, announcing
 from earnest.verification.service import Verifier
+
+STEPS_AT_START: Final = 4
+"""Of memory's catching up, before anything else is done."""
+PAUSE_MS: Final = 50
+"""Between two further steps, so that who works has most of the machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +100,7 @@ async def open_platform(
         auditor = stack.enter_context(contextlib.closing(open_auditor(settings, bus, clock, on_report)))
         _trace(stack, bus)
         sandbox = await open_sandbox_in(stack, settings, clock)
-        memory = await open_memory_in(stack, settings, database)
+        memory = await open_memory_in(stack, settings, database, clock)
         keep_sealing(stack, database, bus, clock, auditor)
         edits = await edits_in(settings, database, clock)
         recall, toolbox = MemoryRecall(memory, clock), toolbox_for(settings, clock)
@@ -147,12 +153,23 @@ async def open_platform(
         )
 
 
-async def open_memory_in(stack: contextlib.AsyncExitStack, settings: Settings, database: Database) -> Memory:
-    """The memory of a data directory, caught up with its facts."""
+async def open_memory_in(
+    stack: contextlib.AsyncExitStack, settings: Settings, database: Database, clock: Clock
+) -> Memory:
+    """Memory, caught up; where it is far behind, that goes on beside what follows."""
     memory = open_memory(places.memory(settings.home))
     stack.push_async_callback(memory.close)
-    await catch_up(memory, database)
+    steps = catching_up(memory, database)
+    for _ in range(STEPS_AT_START):
+        if not await anext(steps, 0):
+            return memory
+    keep_running(stack, _in_steps(steps, clock))
     return memory
+
+
+async def _in_steps(steps: AsyncIterator[int], clock: Clock) -> None:
+    async for _ in steps:
+        await clock.sleep_ms(PAUSE_MS)
 
 
 async def open_sandbox_in(stack: contextlib.AsyncExitStack, settings: Settings, clock: Clock) -> Sandbox:

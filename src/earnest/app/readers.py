@@ -62,11 +62,11 @@ def order_of(playbook: Path, grants: Grants, settings: Settings | None = None) -
 
 
 def change_if_any(settings: Settings, run: str) -> "RunChange | None":
-    """As `change_of`; None for a run that was given nothing to edit."""
+    """As `change_of`; None for a run that was given nothing to edit, or whose files were swept."""
     try:
         return change_of(settings, run)
     except Refused as refused:
-        if refused.code != "no_edits":
+        if refused.code not in {"no_edits", "files_gone"}:
             raise
         return None
 

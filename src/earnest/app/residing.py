@@ -248,7 +248,7 @@ class _Own:
             database = stack.enter_context(closing(Database.open(places.books(settings.home), clock)))
             bus = LocalBus()
             stack.enter_context(closing(open_auditor(settings, bus, clock, lambda _: None)))
-            memory = await open_memory_in(stack, settings, database)
+            memory = await open_memory_in(stack, settings, database, clock)
             dreamer = Dreamer(memory, clock, None)
             dreaming = Dreaming(memory=memory, dreamer=dreamer, database=database, bus=bus, clock=clock)
             yield Remembering(

@@ -42,6 +42,12 @@ class Settings(JudgingSettings):
     """A run that says nothing for so long, with nothing in flight, is ended; 5 to 3600."""
     audit_report_s: int = 300
     """How often the auditor reports; 10 to 86400."""
+    runs_days: int = 90
+    """For how long after its last fact a run's files are kept; 1 to 36500."""
+    stages_days: int = 7
+    """For how long its checkpoints are; 1 to 36500."""
+    verdicts_days: int = 365
+    """For how long verdicts are kept for a replay; 1 to 36500."""
     models: ModelSettings = field(default_factory=ModelSettings)
     """The models that work; table `[models]` of the file, or `EARNEST_BASE_URL` and the like."""
     web: WebSettings = field(default_factory=WebSettings)

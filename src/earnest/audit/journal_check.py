@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from earnest.audit.event import GENESIS, LINE_BYTES_MAX, LogPosition, decode_line
-from earnest.audit.log import heads_in, read_lines
+from earnest.audit.log import has_position, heads_in, read_lines
 from earnest.audit.snapshot import SNAPSHOT_NAME, altered_snapshot, kept_end, kept_statistics
+from earnest.audit.verified import Verified
 from earnest.effects.storage.driver import DATABASE_ERROR
 from earnest.effects.storage.reader import Reader, ReadPool
 from earnest.effects.storage.wal import wal_faults
@@ -46,19 +47,23 @@ class Known(NamedTuple):
     by: str
 
 
-def check_journal(books: Path, audit_log: Path) -> JournalReport:
-    """Recompute the whole journal and hold it against every head that the auditor has seen.
+def check_journal(books: Path, audit_log: Path, since: Verified | None = None) -> JournalReport:
+    """Recompute the journal, or what came after `since`, and hold it against every head that the auditor has seen.
 
     Books that are gone, empty or unreadable where a log knows of them are a finding. Raises `Refused`: `no_database`
     where nothing knows of any, `database_too_new`, `database_too_old`.
     """
-    heads = [Head(size=size, root=bytes.fromhex(root)) for size, root in _heads(audit_log)]
+    is_told = since is not None and has_position(audit_log, since.log)
+    after = since.log if since is not None and is_told else LogPosition()
+    heads = [Head(size=size, root=bytes.fromhex(root)) for size, root in _heads(audit_log, after)]
     faults = wal_faults(books)  # before anything opens them
     found = [Finding(what=What.DAMAGED, first_seq=0, last_seq=0, detail=fault) for fault in faults]
     try:
         pool = ReadPool.open_reader(books)
         try:
-            return report_of(found, pool.read_sync(lambda reader: verify_journal(reader, heads)))
+            return report_of(
+                found, pool.read_sync(lambda reader: verify_journal(reader, heads, since.seal if since else None))
+            )
         finally:
             pool.close()
     except (EarnestError, DATABASE_ERROR) as error:
@@ -70,22 +75,23 @@ def check_journal(books: Path, audit_log: Path) -> JournalReport:
         return report_of(found, verify_journal(None, heads))
 
 
-def check_audit_log(log: Path, books: Path) -> AuditCheck:
-    """Read the whole log and hold it against what the journal and the kept statistics know of it.
+def check_audit_log(log: Path, books: Path, since: LogPosition | None = None) -> AuditCheck:
+    """Read the whole log, or what came after `since`, and hold it against what journal and kept statistics know of it.
 
     Raises `Refused("audit_log_missing")` where nothing knows of any.
     """
-    known = sorted(_known(log, books))
+    since = since or LogPosition()
+    known = sorted(one for one in _known(log, books) if one.lines >= since.lines)
     if not log.is_file():
         if not known:
             raise Refused("audit_log_missing", f"there is no audit log at {log}")
         last = known[-1]
         return AuditCheck(end=LogPosition(), vouched=0, torn_bytes=0, findings=(f"{log} is gone: {last.by}",))
-    broken = kept_statistics(log).broken
-    findings = [f"{log} was found broken when it was read before: {broken}"] if broken else []
-    end, vouched, waiting = LogPosition(), 0, (one for one in known if one.lines)
+    findings = list(_found_before(log, since))
+    since = since if has_position(log, since) else LogPosition()
+    end, vouched, waiting = since, since.lines, (one for one in known if one.lines > since.lines)
     one = next(waiting, None)
-    for line in read_lines(log):
+    for line in read_lines(log, since):
         end = line.end
         if line.fault and len(findings) < FINDINGS_MAX:
             findings.append(f"{log} line {line.lines}: {line.fault}")
@@ -99,13 +105,20 @@ def check_audit_log(log: Path, books: Path) -> AuditCheck:
         findings.append(f"{log} ends with line {end.lines}, lines after it were cut off: {known[-1].by}")
     torn_bytes, fault = _torn(log, end)
     findings += [fault] if fault else []
-    if not findings and altered_snapshot(log):
+    if not findings and not since.lines and altered_snapshot(log):
         findings.append(f"{log.with_name(SNAPSHOT_NAME)} is not what the log adds up to: delete it, it is made anew")
     return AuditCheck(end=end, vouched=vouched, torn_bytes=torn_bytes, findings=tuple(findings[:FINDINGS_MAX]))
 
 
-def _heads(audit_log: Path) -> Iterator[tuple[int, str]]:
-    return heads_in(audit_log) if audit_log.is_file() else iter(())
+def _found_before(log: Path, since: LogPosition) -> Iterator[str]:
+    if broken := kept_statistics(log).broken:
+        yield f"{log} was found broken when it was read before: {broken}"
+    if not has_position(log, since):
+        yield f"{log} line {since.lines}, which was verified before, is gone or changed"
+
+
+def _heads(audit_log: Path, after: LogPosition) -> Iterator[tuple[int, str]]:
+    return heads_in(audit_log, after) if audit_log.is_file() else iter(())
 
 
 def _known(log: Path, books: Path) -> Iterator[Known]:

@@ -174,12 +174,12 @@ def verify_log(path: Path) -> LogCheck:
     return LogCheck(end=end, torn_bytes=torn_bytes)
 
 
-def heads_in(path: Path) -> Iterator[tuple[int, str]]:
-    """The journal's heads, `(size, root)`, in the order in which the runtime published them.
+def heads_in(path: Path, start: LogPosition | None = None) -> Iterator[tuple[int, str]]:
+    """The journal's heads after `start`, `(size, root)`, in the order in which the runtime published them.
 
     They are worth what the chain is worth: call `verify_log` first. Raises `Refused("audit_log_missing")`.
     """
-    for line in read_lines(path):
+    for line in read_lines(path, start):
         event = line.event
         if event is None or event.kind != "TreeHead" or event.violation:
             continue

@@ -56,6 +56,11 @@ class SystemClock:
         await asyncio.sleep(max(0, duration_ms) / 1000)
 
 
+def rest_ms(duration_ms: int) -> None:
+    """Do nothing for so long, in a process without an event loop that gives way to others."""
+    time.sleep(max(0, duration_ms) / 1000)
+
+
 class VirtualClock:
     """A clock that moves only when told to. Sleepers wake in order of their time."""
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from earnest.effects.clock import Clock
@@ -21,6 +22,13 @@ SEAL_AFTER_FACTS: Final = 64
 
 SEAL_AFTER_LOOKS: Final = 10
 """Fewer are sealed after so many looks."""
+
+LEAVES_AT_ONCE: Final = 20_000
+"""Of a long tail that another process left: what comes between two pauses."""
+PAUSE_MS: Final = 20
+
+CLOSING_LEAVES_MAX: Final = 5 * LEAVES_AT_ONCE
+"""A longer tail is not waited for on closing: a later process seals it."""
 
 
 class Sealer:
@@ -46,6 +54,7 @@ class Sealer:
         self._tell = tell
         self._witness = witness
         self._sealed: Frontier | None = None
+        self._grown = Frontier()
         self._sealing = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
@@ -54,13 +63,15 @@ class Sealer:
         self._task = asyncio.create_task(self._run(), name="sealer")
 
     async def close(self) -> None:
-        """Stop, and seal what is left. Raises what ended the background task, if something did."""
+        """Stop, and seal what is left, if that is not too much. Raises what ended the background task, if that did."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait((self._task,))
             if not self._task.cancelled():
                 self._task.result()
-        await self.seal()
+        await self._unsealed()
+        if self._database.last_seq - self._grown.size <= CLOSING_LEAVES_MAX:
+            await self.seal()
 
     async def seal(self) -> Head | None:
         """Seal everything up to now; None if nothing is new. Records `journal.sealed`.
@@ -71,25 +82,34 @@ class Sealer:
             if not await self._unsealed():
                 return None
             # Most of the hashing is done outside the transaction, where nobody waits for it.
-            sealed = self._sealed or Frontier()
-            grown = await self._database.read(lambda reader: _grow(reader, sealed))
+            await self._grow_to_the_end()
             witness = self._witness()
 
             def record(transaction: Transaction) -> Seal:
-                seal = seal_of(_grow(transaction, grown))
+                seal = seal_of(_grow(transaction, self._grown))
                 if transaction.record(fact_of(seal, self._clock.now_ms(), witness)) != seal.head.size + 1:
                     raise Broken("the facts have gaps: the journal must be verified")
                 return seal
 
             seal = await self._database.write(record)
-            self._sealed = seal.frontier()
+            self._sealed = self._grown = seal.frontier()
         self._tell(seal.head)
         return seal.head
+
+    async def _grow_to_the_end(self) -> None:
+        """Take in the leaves of all facts, a part at a time, with pauses for others; what was taken in stays so."""
+        while True:
+            grown = await self._database.read(partial(_grow, frontier=self._grown, limit=LEAVES_AT_ONCE))
+            is_last = grown.size - self._grown.size < LEAVES_AT_ONCE
+            self._grown = grown
+            if is_last:
+                return
+            await self._clock.sleep_ms(PAUSE_MS)
 
     async def _unsealed(self) -> int:
         """How many facts came after the last head."""
         if self._sealed is None:
-            self._sealed = await self._database.read(_last_frontier)
+            self._sealed = self._grown = await self._database.read(_last_frontier)
         last_head_seq = self._sealed.size + 1 if self._sealed.size else 0
         return self._database.last_seq - last_head_seq
 
@@ -101,8 +121,14 @@ class Sealer:
                 unsealed = await self._unsealed()
                 looks = looks + 1 if unsealed else 0
                 if unsealed >= SEAL_AFTER_FACTS or looks >= SEAL_AFTER_LOOKS:
-                    await asyncio.shield(self.seal())  # a head half known would be sealed once more
+                    await self._seal_beside()
                     looks = 0
+
+    async def _seal_beside(self) -> None:
+        """As `seal`; cancelled, it stops between two parts, but not while a head is recorded, for that would recur."""
+        async with self._sealing:
+            await self._grow_to_the_end()
+        await asyncio.shield(self.seal())
 
 
 def _last_frontier(reader: Reader) -> Frontier:
@@ -119,9 +145,9 @@ def _last_frontier(reader: Reader) -> Frontier:
     return seal.frontier()
 
 
-def _grow(reader: Reader, frontier: Frontier) -> Frontier:
-    """The tree with every fact that the reader sees."""
+def _grow(reader: Reader, frontier: Frontier, limit: int = -1) -> Frontier:
+    """The tree with every fact that the reader sees, or with at most `limit` more."""
     grown = frontier.copy()
-    for leaf in reader.leaves(after_seq=frontier.size):
+    for leaf in reader.leaves(after_seq=frontier.size, limit=limit):
         grown.append(leaf)
     return grown

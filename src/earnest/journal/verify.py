@@ -60,11 +60,16 @@ class JournalReport:
     facts: int
     last_seq: int
     heads: int
-    last_head: Head | None
+    last_seal: Seal | None
     heads_from_elsewhere: int
     unsealed: int
     findings: tuple[Finding, ...]
     findings_left_out: int
+
+    @property
+    def last_head(self) -> Head | None:
+        """The last head in the journal."""
+        return self.last_seal.head if self.last_seal else None
 
     @property
     def intact(self) -> bool:
@@ -77,19 +82,22 @@ def report_of(first: list[Finding], rest: JournalReport) -> JournalReport:
     return replace(rest, findings=(*first, *rest.findings))
 
 
-def verify_journal(reader: Reader | None, heads_from_elsewhere: Iterable[Head] = ()) -> JournalReport:
+def verify_journal(
+    reader: Reader | None, heads_from_elsewhere: Iterable[Head] = (), since: Seal | None = None
+) -> JournalReport:
     """Recompute every leaf, every head and every given head in one pass, in memory that does not grow with the facts.
 
     A head from elsewhere is one that was noted where whoever can write to the database cannot. No reader: no facts.
+    `since`: the facts under this seal, and the pages of the file, were found in order before and are not read again.
     """
-    walk = _Walk(heads_from_elsewhere)
+    walk = _Walk(heads_from_elsewhere, since)
     if reader is None:
         walk.end()
         return walk.report()
     try:
-        for problem in reader.faults():
+        for problem in reader.faults(whole=since is None):
             walk.find(What.DAMAGED, 0, 0, problem)
-        for fact in reader.facts(after_seq=_BEFORE_ALL):
+        for fact in reader.facts(after_seq=_BEFORE_ALL if since is None else since.head.size):
             walk.visit(fact)
         walk.end()
         walk.name_altered(reader)
@@ -106,19 +114,21 @@ class _Walk:
     tree that the head holds, so that what was altered once is not reported again at every later head.
     """
 
-    def __init__(self, heads_from_elsewhere: Iterable[Head]) -> None:
-        self.last_seq = 0
-        self._elsewhere = sorted(set(heads_from_elsewhere), key=lambda head: (-head.size, head.root))
+    def __init__(self, heads_from_elsewhere: Iterable[Head], since: Seal | None) -> None:
+        frontier = since.frontier() if since else Frontier()
+        self.last_seq = frontier.size
+        known = {head for head in heads_from_elsewhere if since is None or head.size >= frontier.size}
+        self._elsewhere = sorted(known, key=lambda head: (-head.size, head.root))
         self._elsewhere_count = len(self._elsewhere)
-        self._vouched_size = 0
+        self._vouched_size = frontier.size
         self._contradicted = False
         self._facts = 0
         self._heads = 0
-        self._last_head: Head | None = None
-        self._last_head_seq = 0
-        self._unsealed_from = 1
-        self._sealed_tree = Frontier()
-        self._whole_tree = Frontier()
+        self._last_seal: Seal | None = None
+        self._last_head_seq = frontier.size
+        self._unsealed_from = frontier.size + 1
+        self._sealed_tree = frontier
+        self._whole_tree = frontier.copy()
         self._shift = 0
         self._head_shift = 0
         self._altered: list[int] = []
@@ -176,7 +186,7 @@ class _Walk:
             facts=self._facts,
             last_seq=self.last_seq,
             heads=self._heads,
-            last_head=self._last_head,
+            last_seal=self._last_seal,
             heads_from_elsewhere=self._elsewhere_count,
             unsealed=max(0, self.last_seq - self._last_head_seq),
             findings=tuple(sorted(self._findings, key=lambda finding: finding.first_seq)),
@@ -211,7 +221,7 @@ class _Walk:
             self.find(What.UNFIT, self._unsealed_from, fact.seq - 1, f"fact {fact.seq} sealed another root")
             self._sealed_tree = seal.frontier()
         self._heads += 1
-        self._last_head, self._last_head_seq = seal.head, fact.seq
+        self._last_seal, self._last_head_seq = seal, fact.seq
         self._unsealed_from = fact.seq
 
     def _compare_count(self, seq: int, seal: Seal) -> None:

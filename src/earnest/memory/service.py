@@ -152,6 +152,9 @@ class Memory(MemoryReader):
         self._drain_ms = drain_ms
         self._draining: asyncio.Task[None] | None = None
         self._first_lost_seq = _NOTHING_LOST
+        self._behind_seq = _NOTHING_LOST
+        self._caught_up = asyncio.Event()
+        self._caught_up.set()
         self._dropped = 0
         self._closed = False
 
@@ -159,6 +162,27 @@ class Memory(MemoryReader):
     def dropped(self) -> int:
         """How many changes were lost since the start: the queue was full, the disk failed, or memory was closed."""
         return self._dropped
+
+    @property
+    def is_behind(self) -> bool:
+        """True while older facts are still to be handed in: what has faded is then not known."""
+        return not self._caught_up.is_set()
+
+    async def caught_up(self) -> None:
+        """Return when memory is not, or no longer, behind."""
+        await self._caught_up.wait()
+
+    def hold(self, fact_seq: int | None) -> None:
+        """Facts after this one are still to be handed in, so the mark passes none of them; None: memory has caught up.
+
+        What comes meanwhile is kept at once, and has to be handed in once more in its turn.
+        """
+        if fact_seq is None:
+            self._behind_seq = _NOTHING_LOST
+            self._caught_up.set()
+        else:
+            self._behind_seq = fact_seq + 1
+            self._caught_up.clear()
 
     @property
     def room(self) -> int:
@@ -247,7 +271,8 @@ class Memory(MemoryReader):
 
     async def _keep(self, batch: list[_Change]) -> None:
         try:
-            await asyncio.to_thread(self._kv.write, partial(_apply_all, batch=batch, lost_seq=self._first_lost_seq))
+            end_seq = min(self._first_lost_seq, self._behind_seq)
+            await asyncio.to_thread(self._kv.write, partial(_apply_all, batch=batch, end_seq=end_seq))
         except Exception as error:  # memory never stops a run: what is lost is counted, and healed from facts
             self._lose(batch, damaged(error) if isinstance(error, (Broken, *NOT_OURS)) else error)
             return
@@ -276,10 +301,11 @@ def damaged(error: Exception) -> Broken:
     return Broken(f"memory is damaged ({error or type(error).__name__}): {REMEDY}")
 
 
-def _apply_all(tx: Writing, batch: Sequence[_Change], lost_seq: int) -> None:
+def _apply_all(tx: Writing, batch: Sequence[_Change], end_seq: int) -> None:
+    """Keep the changes, and the mark before `end_seq`."""
     for change in batch:
         change.apply(tx)
-    store.set_applied_seq(tx, min(lost_seq - 1, max(change.complete_seq for change in batch)))
+    store.set_applied_seq(tx, min(end_seq - 1, max(change.complete_seq for change in batch)))
 
 
 def _recall_all(tx: Writing, ids: tuple[str, ...], now_ms: int) -> None:

@@ -74,7 +74,9 @@ class Dreaming:
                 self._cycle.cancel()
 
     async def expire(self) -> tuple[Forgotten, ...]:
-        """Forget what has faded by now."""
+        """Forget what has faded by now; nothing while memory is behind, for a recall may yet come that renews it."""
+        if self.memory.is_behind:
+            return ()
         gone = await self.dreamer.forget()
         if gone:
             ids = [one.id for one in gone]
@@ -88,6 +90,7 @@ class Dreaming:
         await to_the_end(self._revise(revision))
 
     async def _dream(self) -> Dream:
+        await self.memory.caught_up()
         gone = await self.expire()
         revisions = []
         async for revision in self.dreamer.revisions():

@@ -1,6 +1,7 @@
 """Memory as the projection of facts: what R5 answers from, and how what became a fact gets there."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 
 from earnest.effects.bus.api import Envelope
@@ -26,6 +27,8 @@ USER: Final = "user"
 """The agent of what a user had remembered."""
 CONTENTS_MAX: Final = 3
 HYPOTHESES_MAX: Final = 2
+STEP_FACTS: Final = 256
+"""Facts that memory catches up on at a time: fewer than its queue holds."""
 
 Change: TypeAlias = Envelope | Revision | str
 """What a fact does to memory: a message, a revision, or the id of an entry that somebody had forgotten."""
@@ -100,25 +103,36 @@ def megram_of(envelope: Envelope) -> Megram:
 
 async def catch_up(memory: Memory, books: ReadPool) -> int:
     """Apply the facts that memory has not seen, in order: what a crash or a full queue lost. Gives their number."""
+    return sum([step async for step in catching_up(memory, books)])
 
-    def unseen(reader: Reader) -> list[tuple[int, Change]]:
-        facts = reader.facts(kind=(MEGRAM, RECALLED, FORGOTTEN, REVISED), after_seq=memory.applied_seq())
-        return [(fact.seq, _change(fact)) for fact in facts]
 
-    missed = await books.read(unseen)
-    for seq, change in missed:
-        match change:
-            case Revision():
-                await memory.revise(change, fact_seq=seq)
-            case str(megram_id):
-                await memory.forget(megram_id, fact_seq=seq)
-            case envelope:
-                _project(memory, seq, envelope)
-        memory.advance(seq)
-        if memory.room == 0:
-            await memory.flush()
-    await memory.flush()
-    return len(missed)
+async def catching_up(memory: Memory, books: ReadPool) -> AsyncIterator[int]:
+    """As `catch_up`, some facts at a time; gives after each step their number. Others may use memory meanwhile.
+
+    It ends with a look that finds nothing: whatever was handed in by others before its turn has come again by then.
+    """
+    after_seq = memory.applied_seq()
+    memory.hold(after_seq)
+    while missed := await books.read(partial(_unseen, after_seq=after_seq)):
+        for seq, change in missed:
+            match change:
+                case Revision():
+                    await memory.revise(change, fact_seq=seq)
+                case str(megram_id):
+                    await memory.forget(megram_id, fact_seq=seq)
+                case envelope:
+                    _project(memory, seq, envelope)
+        after_seq = missed[-1][0]
+        memory.hold(after_seq)
+        memory.advance(after_seq)
+        await memory.flush()
+        yield len(missed)
+    memory.hold(None)
+
+
+def _unseen(reader: Reader, after_seq: int) -> list[tuple[int, Change]]:
+    kinds = (MEGRAM, RECALLED, FORGOTTEN, REVISED)
+    return [(fact.seq, _change(fact)) for fact in reader.facts(kind=kinds, after_seq=after_seq, limit=STEP_FACTS)]
 
 
 def _change(fact: StoredFact) -> Change:

@@ -51,6 +51,7 @@ class Remembering:
         """
         if megram_id == PERSONA_ID:
             raise Refused("persona_stays", "a persona is replaced, not forgotten: `earnest memory persona set`")
+        await self.memory.caught_up()
         if self.memory.get(megram_id) is None:
             raise Refused("megram_unknown", f"there is no entry {megram_id}; see `earnest memory show`")
         request = self._request("forget", ForgetRequested(megram_id=megram_id))

@@ -29,10 +29,10 @@ def marker_of(run_folder: Path) -> Path:
 
 def waiting_run(reader: Reader, order_digest: str, runs_folder: Path, working: Collection[str]) -> str | None:
     """The newest run of this order that has no end, or one of which nobody was told; but for those in work."""
-    finished = {fact.subject for fact in reader.facts(kind=FINISHED)}
+    finished, digest = frozenset(reader.subjects(kind=FINISHED)), order_digest.encode()
     for fact in reader.facts(kind=STARTED, newest_first=True):
         run_id = fact.subject
-        if fact.body["digest"] != order_digest or run_id in working:
+        if digest not in fact.body_json or fact.body["digest"] != order_digest or run_id in working:
             continue
         if run_id not in finished or marker_of(runs_folder / run_id).exists():
             return run_id

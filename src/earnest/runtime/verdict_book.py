@@ -97,6 +97,28 @@ class VerdictBook:
         content = KeptFiles(self._folder / _CONTENT, self._size_bytes_max)
         return content.restore(kept.files, folder / "work"), content.restore(kept.beside, folder / "beside")
 
+    def forget(self, before_ms: int, *, dry: bool = False) -> tuple[tuple[str, ...], int]:
+        """Remove the verdicts of before that instant, and the content that no other needs; their ids, and its bytes.
+
+        Those that show why a check is distrusted stay. A record goes before its content. `dry`: nothing goes.
+        """
+        spared, gone = set(self.distrusted().values()), list[Path]()
+        going, needed = dict[str, int](), set[str]()
+        for path in self._newest():
+            record = json.loads(path.read_bytes())
+            entries = entries_from_json(record["files"]) + entries_from_json(record["beside"])
+            if record["at_ms"] < before_ms and path.stem not in spared:
+                gone.append(path)
+                going |= {entry.digest: entry.size_bytes for entry in entries}
+            else:
+                needed |= {entry.digest for entry in entries}
+        alone = {digest: size_bytes for digest, size_bytes in going.items() if digest not in needed}
+        if gone and not dry:
+            for path in gone:
+                path.unlink(missing_ok=True)
+            KeptFiles(self._folder / _CONTENT, self._size_bytes_max).forget(alone)
+        return tuple(path.stem for path in gone), sum(alone.values())
+
     def distrusted(self) -> Mapping[str, str]:
         """The `trust_key`s and `work_key`s of checks that disagreed with themselves, and the verdicts that show it."""
         try:

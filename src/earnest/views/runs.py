@@ -1,6 +1,5 @@
 """What runs are there, and what happened in one? Read from the facts alone, beside whoever writes them."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
@@ -62,9 +61,8 @@ class RunView:
 
 def list_runs(reader: Reader, limit: int = 50) -> tuple[RunLine, ...]:
     """The newest runs first."""
-    results = {fact.subject: _result(fact) for fact in reader.facts(kind=FINISHED)}
     started = reader.facts(kind=STARTED, newest_first=True, limit=min(limit, RUNS_SHOWN_MAX))
-    return tuple(_line(fact, results.get(fact.subject)) for fact in started)
+    return tuple(_line(fact, _end(reader, fact.subject)) for fact in started)
 
 
 def newest_run(reader: Reader) -> str:
@@ -123,20 +121,17 @@ def _see(view: RunView, envelope: Envelope) -> None:
 
 def find_run(reader: Reader, run_id: str) -> str:
     """The run whose id this is, or begins. Raises `Refused("run_unknown")`."""
-    found = tuple(_matching(reader, run_id))
-    if len(found) == 1:
+    beginning = f"run_{run_id.removeprefix('run_')}"
+    found = reader.subjects_like(beginning, 2) if run_id else []
+    if len(found) == 1 or beginning in found:
         return found[0]
-    problem = f"{len(found)} runs begin with {run_id}" if found else f"there is no run {run_id}"
+    problem = f"at least 2 runs begin with {run_id}" if found else f"there is no run {run_id}"
     raise Refused("run_unknown", f"{problem}; see `earnest runs`")
 
 
-def _matching(reader: Reader, run_id: str) -> Iterator[str]:
-    for fact in reader.facts(kind=STARTED):
-        if fact.subject == run_id:
-            yield fact.subject
-            return
-        if run_id and fact.subject.removeprefix("run_").startswith(run_id.removeprefix("run_")):
-            yield fact.subject
+def _end(reader: Reader, run_id: str) -> FinalResult | None:
+    end = next(reader.facts(kind=FINISHED, subject=run_id, newest_first=True, limit=1), None)
+    return None if end is None else _result(end)
 
 
 def _line(fact: StoredFact, result: FinalResult | None) -> RunLine:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeAlias, cast
 
 from earnest.foundation.canonical import INTEGER_MAX, JsonObject, canonical_bytes
@@ -55,8 +56,14 @@ def leaf_hash(seq: int, at_ms: int, kind: str, subject: str, body_json: bytes) -
     `body_json` is put in as it is: the form around it can be read in one way only, so no other content has this hash.
     """
     before = b'\x00{"at_ms":%d,"body":' % at_ms
-    after = b',"kind":%b,"seq":%d,"subject":%b}' % (canonical_bytes(kind), seq, canonical_bytes(subject))
+    after = b',"kind":%b,"seq":%d,"subject":%b}' % (_quoted(kind), seq, _quoted(subject))
     return hashlib.sha256(before + body_json + after).digest()
+
+
+@lru_cache(maxsize=1_024)
+def _quoted(text: str) -> bytes:
+    """Kinds are few, and facts about one subject come together."""
+    return canonical_bytes(text)
 
 
 def row_of(fact: Fact, seq: int) -> FactRow:

@@ -102,15 +102,34 @@ class Reader:
         sql = f"{_FACTS} WHERE {' AND '.join(conditions)} ORDER BY seq {order} LIMIT ?"
         return self._stored(sql, parameters)
 
-    def leaves(self, *, after_seq: int = 0) -> Iterator[bytes]:
-        """The leaf hashes of all facts after `after_seq`, in order, streamed."""
-        for (leaf,) in self._rows("SELECT leaf FROM facts WHERE seq > ? ORDER BY seq", [after_seq]):
+    def leaves(self, *, after_seq: int = 0, limit: int = -1) -> Iterator[bytes]:
+        """The leaf hashes of the facts after `after_seq`, in order, streamed; at most `limit`, below 0 all."""
+        for (leaf,) in self._rows("SELECT leaf FROM facts WHERE seq > ? ORDER BY seq LIMIT ?", [after_seq, limit]):
             yield leaf
 
-    def faults(self) -> tuple[str, ...]:
-        """Damage to tables, indexes or triggers, in words; empty if there is none. Raises `Broken` if it is too bad."""
+    def subjects(self, *, kind: str) -> Iterator[str]:
+        """What the facts of a kind are about, in order, streamed: their bodies are not read."""
+        return (subject for (subject,) in self._rows("SELECT subject FROM facts WHERE kind = ? ORDER BY seq", [kind]))
+
+    def subjects_like(self, beginning: str, limit: int) -> list[str]:
+        """The first `limit` different subjects that begin so, in their order: one step in the index for each."""
+        found: list[str] = []
+        sql = "SELECT min(subject) FROM facts WHERE subject >= ? AND subject > ?"
+        after = ""
+        while len(found) < limit:
+            (after,) = self.execute(sql, (beginning, after)).fetchone()
+            if after is None or not after.startswith(beginning):
+                break
+            found.append(after)
+        return found
+
+    def faults(self, *, whole: bool = True) -> tuple[str, ...]:
+        """Damage to tables, indexes or triggers, in words; empty if there is none. Raises `Broken` if it is too bad.
+
+        Not `whole`: whether they are there and as they were made, without a look at every page.
+        """
         try:
-            return faults(self._driver(), self._schema)
+            return faults(self._driver(), self._schema, whole=whole)
         except sqlite3.Error as error:
             raise meaning_of(error) from error
 

@@ -27,7 +27,10 @@ BOOKS: Final = Schema(head="0004", folder=Path(__file__).with_name("migrations")
 
 
 def prepare(connection: sqlite3.Connection, schema: Schema) -> None:
-    """Create or migrate, in one transaction. Raises `Refused` for a newer database and for one that is not ours."""
+    """Create, or keep a copy and migrate, in one transaction.
+
+    Raises `Refused` for a newer database and for one that is not ours; `OSError` where there is no room for the copy.
+    """
     revision = revision_of(connection)
     if revision is None:
         # Not through Alembic: importing it takes longer than everything else that a first start does.
@@ -68,7 +71,11 @@ def _upgrade(connection: sqlite3.Connection, schema: Schema) -> None:
     from alembic.config import Config  # noqa: PLC0415
 
     from earnest.effects.storage.core import engine_over  # noqa: PLC0415
+    from earnest.effects.storage.former import keep_former  # noqa: PLC0415
 
+    place = connection.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()[0]
+    if place:  # else it lies in memory
+        keep_former(Path(place))
     config = Config()
     config.set_main_option("script_location", str(schema.folder).replace("%", "%%"))
     connection.execute("BEGIN IMMEDIATE")
@@ -82,12 +89,14 @@ def _upgrade(connection: sqlite3.Connection, schema: Schema) -> None:
         raise
 
 
-def faults(connection: sqlite3.Connection, schema: Schema) -> tuple[str, ...]:
+def faults(connection: sqlite3.Connection, schema: Schema, *, whole: bool = True) -> tuple[str, ...]:
     """What is wrong with tables, indexes and triggers, in SQLite's words and ours; empty if nothing is.
 
-    A row hidden from an index, a value of a type that its column does not have and a missing trigger are all found.
+    A row hidden from an index, a value of a type that its column does not have and a missing trigger are all found;
+    not `whole`, the last alone, without reading every page.
     """
-    problems = [str(line) for (line,) in connection.execute("PRAGMA integrity_check") if line != "ok"]
+    lines = connection.execute("PRAGMA integrity_check") if whole else ()
+    problems = [str(line) for (line,) in lines if line != "ok"]
     expected, present = _objects_of(schema), _objects_in(connection)
     problems += [
         f"{name} is missing or was altered" for name in sorted(expected) if present.get(name) != expected[name]

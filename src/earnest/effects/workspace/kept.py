@@ -7,7 +7,7 @@ goes; the listings themselves stay, and say what was there.
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -66,6 +66,11 @@ class KeptFiles:
         for path in self._folder.iterdir():
             if _PREFIX + path.name not in needed:
                 path.unlink(missing_ok=True)
+
+    def forget(self, digests: Iterable[str]) -> None:
+        """Remove these contents, as far as they are there."""
+        for digest in digests:
+            self._place(digest).unlink(missing_ok=True)
 
     def _place(self, digest: str) -> Path:
         return self._folder / digest.removeprefix(_PREFIX)

@@ -113,7 +113,7 @@ class RunChange:
 
 
 def read_change(reader: Reader, run_id: str, runs: Path) -> RunChange:
-    """The change of a run at rest. Raises `Refused`: `run_unknown`, `no_edits`."""
+    """The change of a run at rest. Raises `Refused`: `run_unknown`, `no_edits`, `files_gone`."""
     edits: Mapping[str, Path] | None = None
     result: FinalResult | None = None
     standing, begun = Standing.KEPT, None
@@ -137,6 +137,8 @@ def read_change(reader: Reader, run_id: str, runs: Path) -> RunChange:
         raise Refused("run_unknown", f"there is no run {run_id}")
     if not edits:
         raise Refused("no_edits", f"{run_id} was given nothing to edit: see `earnest run --edit`")
+    if result is not None and not (runs / run_id / "workspace").is_dir():
+        raise Refused("files_gone", f"the files of {run_id} were swept: what it changed can no longer be told")
     changes = _edits(edits, runs / run_id)
     return RunChange(run_id=run_id, result=result, standing=standing, edits=changes, left_out=left_out, begun=begun)
 

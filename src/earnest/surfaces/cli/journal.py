@@ -16,29 +16,29 @@ def journal() -> None:
 
 
 @app.command()
-def verify(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+def verify(
+    continued: Annotated[
+        bool, typer.Option("--continue", help="Only what came after the head that was last found intact.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
     """Name every fact that was changed, removed, inserted or moved, and what is wrong with the audit log.
 
     Exit codes: 0 intact, 1 not intact, 3 there is no journal or it cannot be read.
     """
-    from earnest.app import places  # noqa: PLC0415
+    from earnest.app.home_check import verify_records  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.audit.journal_check import check_audit_log, check_journal  # noqa: PLC0415
-    from earnest.foundation.errors import Refused  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    home = read_settings().home
-    books, log = places.books(home), places.audit_log(home)
-    report = check_journal(books, log)
-    try:
-        beside = check_audit_log(log, books).findings
-    except Refused:
-        beside = ()  # nobody knows of one
+    found = verify_records(read_settings().home, continued=continued)
     if as_json:
-        say_json({**_form(report), "intact": report.intact and not beside, "audit_log": list(beside)})
+        form = {**_form(found.journal), "intact": found.intact, "verified_before": found.verified_before}
+        say_json({**form, "audit_log": list(found.audit_log)})
     else:
-        say(*(f"{'audit log':<12}  {found}" for found in beside), *_lines(report, intact=report.intact and not beside))
-    raise typer.Exit(0 if report.intact and not beside else 1)
+        say(*(f"{'audit log':<12}  {fault}" for fault in found.audit_log), *_lines(found.journal, intact=found.intact))
+        if found.verified_before:
+            say(f"the first {found.verified_before} facts were found intact before and not read again")
+    raise typer.Exit(0 if found.intact else 1)
 
 
 def _form(report: "JournalReport") -> dict[str, object]:

@@ -13,7 +13,7 @@ def serve(
     home: Annotated[Path | None, typer.Option(help="The data directory.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object once it listens.")] = False,
 ) -> None:
-    """Serve the platform until SIGINT or SIGTERM comes.
+    """Serve the platform until SIGINT or SIGTERM comes; SIGHUP takes the settings anew.
 
     Exit codes: 0 stopped, 3 it could not begin.
     """
@@ -25,39 +25,55 @@ def serve(
     from earnest.app.server import open_server  # noqa: PLC0415
     from earnest.app.server_settings import wrong_with  # noqa: PLC0415
     from earnest.app.settings import Settings  # noqa: PLC0415
-    from earnest.foundation.errors import Refused  # noqa: PLC0415
+    from earnest.foundation.errors import EarnestError, Refused  # noqa: PLC0415
     from earnest.surfaces.cli.keys import settings_of  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import complain  # noqa: PLC0415
     from earnest.surfaces.web.serving import listen, url_of  # noqa: PLC0415
     from earnest.surfaces.web.serving import serve as answer  # noqa: PLC0415
 
     if host is not None and (wrong := wrong_with("host", host)):
         raise Refused("validation", f"--{wrong}")  # an empty one would listen to the whole world
-    settings = settings_of(home)
     given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
-    settings = replace(settings, server=replace(settings.server, **given))  # type: ignore[arg-type]
 
-    async def run(settings: Settings, listener: socket.socket) -> None:
+    def read() -> Settings:
+        settings = settings_of(home)
+        return replace(settings, server=replace(settings.server, **given))  # type: ignore[arg-type]
+
+    def can_reload() -> bool:
+        try:
+            read()
+        except EarnestError as error:
+            complain([*str(error).splitlines(), "the settings in force stay"])
+            return False
+        return True
+
+    async def run(settings: Settings, listener: socket.socket, *, is_first: bool) -> bool:
         url = url_of(settings.server, listener.getsockname()[1])
         async with open_server(settings) as server:
 
             def begun() -> None:
-                setup_url = f"{url}/setup/{server.link}" if server.link else None
-                if as_json:
-                    say_json({"url": url, "home": str(settings.home), "setup_url": setup_url})
-                else:
-                    say(f"earnest serves {settings.home} at {url}")
-                    if setup_url is not None:
-                        say("", "Open this once, within 24 hours, to become its operator:", setup_url, "")
-                        say(
-                            "Agents register by themselves, and practise on test jobs that are paid in ai$:",
-                            f"{url}/skill.md",
-                        )
-                sys.stdout.flush()  # whoever started us through a pipe waits for it
+                if is_first:
+                    _tell(url, settings.home, f"{url}/setup/{server.link}" if server.link else None, as_json=as_json)
 
-            await answer(server, listener, url, begun)
+            return await answer(server, listener, url, begun, can_reload)
 
+    settings, is_first = read(), True
     with listen(settings.server) as listener:
-        asyncio.run(run(settings, listener))
+        while asyncio.run(run(settings, listener, is_first=is_first)):
+            settings, is_first = read(), False
     for number in (signal.SIGINT, signal.SIGTERM):  # all is closed: whoever is told to stop again ends as if told once
         signal.signal(number, signal.SIG_IGN)
+
+
+def _tell(url: str, home: Path, setup_url: str | None, *, as_json: bool) -> None:
+    """Say where the platform is, and by which link it gets an operator."""
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    if as_json:
+        say_json({"url": url, "home": str(home), "setup_url": setup_url})
+    else:
+        say(f"earnest serves {home} at {url}")
+        if setup_url is not None:
+            say("", "Open this once, within 24 hours, to become its operator:", setup_url, "")
+            say("Agents register by themselves, and practise on test jobs that are paid in ai$:", f"{url}/skill.md")
+    sys.stdout.flush()  # whoever started us through a pipe waits for it

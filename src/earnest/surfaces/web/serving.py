@@ -13,6 +13,7 @@ from fastapi import FastAPI
 
 from earnest.app.server import Server
 from earnest.app.server_settings import ServerSettings
+from earnest.effects.systemd import READY, STOPPING, notify, reloading
 from earnest.foundation.errors import Unavailable
 from earnest.surfaces.dashboard.place import place_of
 from earnest.surfaces.web.app import create_app
@@ -44,8 +45,13 @@ def url_of(settings: ServerSettings, port: int) -> str:
     return settings.url or f"http://{host}:{port}"
 
 
-async def serve(server: Server, listener: socket.socket, url: str, begun: Callable[[], None]) -> None:
-    """Answer until SIGINT or SIGTERM comes; `begun` is called when the first request can come."""
+async def serve(
+    server: Server, listener: socket.socket, url: str, begun: Callable[[], None], can_reload: Callable[[], bool]
+) -> bool:
+    """Answer until SIGINT or SIGTERM comes, or SIGHUP while `can_reload`: then True, and whoever calls begins anew.
+
+    `begun` is called when the first request can come. What connects in between waits at `listener`.
+    """
     settings = server.settings.server
     app = create_app(
         server.market,
@@ -78,7 +84,21 @@ async def serve(server: Server, listener: socket.socket, url: str, begun: Callab
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, serving.stop)
-    await serving.serve(sockets=[listener])  # and whoever is told twice to stop closes in order none the less
+
+    def reload() -> None:
+        if can_reload() and not serving.should_exit:
+            serving.is_to_reload = True
+            notify(reloading(server.clock.ticks_ns()))
+            serving.stop()
+
+    def hang_up(*_: object) -> None:
+        with contextlib.suppress(RuntimeError):  # between two loops: all is taken anew as it is
+            loop.call_soon_threadsafe(reload)
+
+    signal.signal(signal.SIGHUP, hang_up)  # asyncio's own would fall back to ending the process between two loops
+    # Whoever is told twice to stop closes in order none the less; uvicorn closes what it is given to listen at.
+    await serving.serve(sockets=[listener.dup()])
+    return serving.is_to_reload
 
 
 def quotas_of(settings: ServerSettings) -> Quotas:
@@ -98,6 +118,7 @@ class _Serving(uvicorn.Server):
         super().__init__(config)
         self._begun = begun
         self._end_streams = end_streams
+        self.is_to_reload = False
         config.timeout_notify = LOOKED_AT_EACH_S
         config.callback_notify = self._hang_up_on_the_slow
 
@@ -111,6 +132,7 @@ class _Serving(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._begun()
+            notify(READY)
 
     async def _hang_up_on_the_slow(self) -> None:
         now_s = asyncio.get_running_loop().time()
@@ -121,6 +143,8 @@ class _Serving(uvicorn.Server):
     def stop(self) -> None:
         """Take no new request; a second time: do not wait for those under way."""
         self._end_streams()
+        if not self.is_to_reload:
+            notify(STOPPING)
         self.force_exit = self.should_exit
         self.should_exit = True
         if isinstance(self.config.app, FastAPI):

@@ -1,0 +1,119 @@
+"""What does a data directory cost after a year? Prints one JSON object.
+
+A real run's facts stand in it again under other runs' names, none of the copies sealed or remembered. `first_run_s`:
+`earnest run` of an example in it, the first since; `ratio`: the command that costs most, in CPU of its process, beside
+the same over 1,000 facts, once memory and the sealer have caught up; `verify_per_s` and `continue_s`: the journal from
+end to end, and on from its last verified head; `writes_beside_backup`: durable facts a second while `earnest backup`
+works, as a part of those without. `python benchmarks/year.py [facts]` asks for another number than 1,000,000.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from year_home import PLAYBOOK, earnest, grow
+
+from earnest.app import places
+from earnest.effects.clock import SystemClock
+from earnest.effects.storage.database import Database
+from earnest.foundation.facts import Fact
+from earnest.journal.service import Sealer
+
+FEW, MANY = 1_000, 1_000_000
+ROUNDS = 5
+WRITERS = 32
+WRITING_S = 4.0
+FACT = Fact(kind="test.happened", subject="s", at_ms=0, body={"text": "x" * 400})
+COMMANDS = (("runs",), ("show", "run_0"), ("memory", "show"), ("audit", "report"), ("journal", "verify", "--continue"))
+
+
+def main() -> None:
+    """Build both, measure, print."""
+    many_facts = int(sys.argv[1]) if len(sys.argv) > 1 else MANY
+    with tempfile.TemporaryDirectory() as folder:
+        few, many = Path(folder) / "few", Path(folder) / "many"
+        grow(few, FEW)
+        grow(many, many_facts)
+        began = time.perf_counter()
+        assert earnest(many, "run", str(PLAYBOOK)).returncode == 0
+        first_run_s = time.perf_counter() - began
+        for home in (few, many):
+            assert earnest(home, "memory", "rebuild").returncode == 0
+            asyncio.run(_seal(home))
+        began = time.perf_counter()
+        verified = json.loads(earnest(many, "journal", "verify", "--json").stdout)
+        assert verified["intact"]
+        verify_per_s = verified["facts"] / (time.perf_counter() - began)
+        assert earnest(few, "journal", "verify").returncode == 0
+        began = time.perf_counter()
+        assert earnest(many, "journal", "verify", "--continue").returncode == 0
+        found = {
+            "first_run_s": first_run_s,
+            "verify_per_s": verify_per_s,
+            "continue_s": time.perf_counter() - began,
+            "ratio": max(_cost(many, words) / _cost(few, words) for words in COMMANDS),
+            "run_ratio": _cost(many, ("run", str(PLAYBOOK))) / _cost(few, ("run", str(PLAYBOOK))),
+            "writes_beside_backup": _beside_backup(many, Path(folder)),
+        }
+    print(json.dumps(found))
+
+
+async def _seal(home: Path) -> None:
+    with contextlib.closing(Database.open(places.books(home), SystemClock())) as database:
+        await Sealer(database, SystemClock()).seal()
+
+
+def _cost(home: Path, words: tuple[str, ...]) -> float:
+    """Median seconds of CPU that the command's process takes."""
+    spent = []
+    for _ in range(ROUNDS):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = earnest(home, *words)
+        assert done.returncode in {0, 3}, done.stderr
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return statistics.median(spent)
+
+
+def _beside_backup(home: Path, folder: Path) -> float:
+    """Writes a second beside a backup over those without, in turns; each backup begins with nothing kept."""
+    ratios = []
+    with contextlib.closing(Database.open(places.books(home), SystemClock())) as database:
+        for _ in range(3):
+            alone = asyncio.run(_rate(database))
+            target = folder / "backup"
+            program = [str(Path(sys.executable).with_name("earnest")), "backup", str(target), "--home", str(home)]
+            with subprocess.Popen(
+                program, env=os.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            ) as done:
+                time.sleep(0.5)  # its imports are no part of it
+                ratios.append(asyncio.run(_rate(database)) / alone)
+                done.terminate()
+            shutil.rmtree(target, ignore_errors=True)
+    return statistics.median(ratios)
+
+
+async def _rate(database: Database) -> float:
+    count, until = 0, time.perf_counter() + WRITING_S
+
+    async def write() -> None:
+        nonlocal count
+        while time.perf_counter() < until:
+            await database.write(lambda transaction: transaction.record(FACT))
+            count += 1
+
+    await asyncio.gather(*(write() for _ in range(WRITERS)))
+    return count / WRITING_S
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""Files and folders that are on the disk, whole, when a call returns: written aside, synced, renamed, synced."""
+
+import os
+from pathlib import Path
+
+
+def put_file(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """In the place of what is there; a crash leaves the old content or the new one. Raises `OSError`."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """The names in it are on the disk. Raises `OSError`."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

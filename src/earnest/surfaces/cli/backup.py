@@ -1,0 +1,115 @@
+"""`earnest backup` and `earnest restore`: the data directory kept elsewhere, and brought back."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from earnest.effects.backup.manifest import Manifest
+
+Target = Annotated[Path, typer.Argument(metavar="PATH", help="The folder of backups, outside the data directory.")]
+Keys = Annotated[Path | None, typer.Option(metavar="PATH", help="The folder for what is secret, apart from the rest.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Home = Annotated[Path | None, typer.Option(help="The data directory.")]
+
+
+def backup(
+    path: Target,
+    *,
+    keys: Keys = None,
+    share: Annotated[int, typer.Option(min=1, max=100, help="Of the time it may work, in percent.")] = 30,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Take a backup beside whoever uses the data directory; what a backup before it holds is not written again.
+
+    Exit codes: 0 made, 1 made, and artifacts that the books know are missing; 3 not made.
+    """
+    import os  # noqa: PLC0415
+
+    from earnest.app.backup import BackupOrder, back_up  # noqa: PLC0415
+    from earnest.app.judging_settings import home_of  # noqa: PLC0415
+    from earnest.effects.clock import SystemClock  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import complain, say, say_json, tell  # noqa: PLC0415
+
+    os.nice(10)
+    order = BackupOrder(home=home or home_of(os.environ), target=path, keys=keys, share=share)
+    done = back_up(order, SystemClock(), tell)
+    tell("")
+    complain(f"left out: {one}" for one in done.manifest.left_out)
+    complain(f"missing: {sha256}, which the books know" for sha256 in done.missing)
+    if as_json:
+        say_json(
+            {
+                **_form(done.manifest),
+                "written_bytes": done.written_bytes,
+                "left_out": list(done.manifest.left_out),
+                "missing": list(done.missing),
+            }
+        )
+    else:
+        say(f"{_line(done.manifest)}; {done.written_bytes} bytes were new")
+    raise typer.Exit(1 if done.missing else 0)
+
+
+def restore(
+    path: Target,
+    *,
+    keys: Keys = None,
+    name: Annotated[
+        str, typer.Option("--backup", metavar="ID", help="Which, by the beginning of its id; else the newest.")
+    ] = "",
+    verify_only: Annotated[
+        bool, typer.Option("--verify-only", help="Read and verify all of it, restore nothing.")
+    ] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the backups that are there.")] = False,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Make a new data directory of a backup, verified before it takes its place.
+
+    Exit codes: 0 restored, or found whole; 3 not.
+    """
+    import os  # noqa: PLC0415
+
+    from earnest.app.judging_settings import home_of  # noqa: PLC0415
+    from earnest.app.restore import Source, backups_in, verify_backup  # noqa: PLC0415
+    from earnest.app.restore import restore as restored  # noqa: PLC0415
+    from earnest.effects.clock import SystemClock  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import complain, say, say_json, tell  # noqa: PLC0415
+
+    if listed:
+        for one in backups_in(path):
+            if as_json:
+                say_json(_form(one))
+            else:
+                say(_line(one))
+        return
+    source, place, clock = Source(folder=path, keys=keys, name=name), home or home_of(os.environ), SystemClock()
+    done = verify_backup(source, clock, tell) if verify_only else restored(source, place, clock, tell)
+    tell("")
+    if keys is None and any(file.secret for file in done.manifest.files):
+        complain(["the keys of this backup lie elsewhere: --keys PATH"])
+    if as_json:
+        say_json({**_form(done.manifest), "rows": done.rows, "home": None if verify_only else str(place)})
+    else:
+        say(f"{_line(done.manifest)}; {done.rows} rows made anew", "whole" if verify_only else f"restored to {place}")
+
+
+def _form(manifest: "Manifest") -> dict[str, object]:
+    from earnest.foundation.instants import rfc3339  # noqa: PLC0415
+
+    return {
+        "backup": manifest.id,
+        "created_at": rfc3339(manifest.created_ms),
+        "version": manifest.version,
+        "facts": manifest.facts,
+        "files": len(manifest.files),
+        "size_bytes": sum(file.size_bytes for file in manifest.files),
+    }
+
+
+def _line(manifest: "Manifest") -> str:
+    size_bytes = sum(file.size_bytes for file in manifest.files)
+    return f"{manifest.id}: {manifest.facts} facts, {len(manifest.files)} files, {size_bytes} bytes"

@@ -1,0 +1,88 @@
+"""What the books hold of one account, for its owner: in each table the rows that are theirs, and what is withheld."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from earnest.effects.storage.reader import Reader
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Refused
+
+_MINE: Final = "account_id = :account"
+_CLAIMS: Final = "SELECT id FROM claims WHERE seller = :account"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owned:
+    """Which rows are an account's, in SQL, and which columns are nobody's to see outside the platform."""
+
+    rows: str
+    withheld: frozenset[str] = frozenset()
+
+
+OWNED: Final[Mapping[str, Owned]] = {
+    "accounts": Owned(rows="id = :account"),
+    "agreements": Owned(rows=_MINE),
+    "applications": Owned(rows=_MINE),
+    "artifacts": Owned(rows=_MINE),
+    "capabilities": Owned(rows=_MINE),
+    "claims": Owned(rows=":account IN (seller, buyer)"),
+    "deposits": Owned(rows=_MINE),
+    "destinations": Owned(rows=_MINE),
+    "disputes": Owned(rows=":account IN (raiser, respondent)"),
+    "heartbeats": Owned(rows=_MINE),
+    "jobs": Owned(rows="creator = :account"),
+    "keys": Owned(rows=_MINE, withheld=frozenset({"digest"})),
+    "payouts": Owned(rows=_MINE),
+    "presences": Owned(rows=_MINE),
+    "reviews": Owned(
+        rows="author = :account OR (about = :account AND published_at_ms IS NOT NULL)", withheld=frozenset({"salt"})
+    ),
+    "score_days": Owned(rows=_MINE),
+    "scores": Owned(rows=_MINE),
+    "sealed_reviews": Owned(
+        rows="id IN (SELECT id FROM reviews WHERE author = :account)", withheld=frozenset({"salt"})
+    ),
+    "sessions": Owned(rows=_MINE, withheld=frozenset({"id"})),
+    "statements": Owned(rows="author = :account"),
+    "submissions": Owned(rows=f"claim_id IN ({_CLAIMS})"),
+    "transfers": Owned(
+        rows="debit LIKE :account || ':%' OR credit LIKE :account || ':%'",
+        withheld=frozenset({"number", "debit_before", "credit_before"}),
+    ),
+    "trials": Owned(rows=_MINE, withheld=frozenset({"secret", "hidden"})),
+    "votes": Owned(rows=_MINE),
+}
+NOT_OWNED: Final[Mapping[str, str]] = {
+    "alembic_version": "of the program",
+    "facts": "the record of all; what it says of an account stands in the rows that it makes",
+    "ledger_accounts": "sums of the transfers",
+    "links": "single-use secrets, by their digests",
+    "replies": "answers that were given already, kept for a day",
+    "sealed_trials": "secrets of tests that run",
+    "signals": "what the platform concludes about relations between accounts",
+    "touches": "marks by which views are found out of date",
+}
+"""The other tables, with the reasons."""
+
+
+def account_called(reader: Reader, name: str) -> str:
+    """The id of the account with this id or handle. Raises `Refused("not_found")`."""
+    found = reader.execute("SELECT id FROM accounts WHERE ? IN (id, handle)", (name,)).fetchone()
+    if found is None:
+        raise Refused("not_found", f"there is no account {name[:80]!r}")
+    return str(found[0])
+
+
+def owned_rows(reader: Reader, account_id: str) -> Iterator[tuple[str, list[JsonObject]]]:
+    """Each table, in order, with the account's rows. Memory holds one table at a time."""
+    for table, owned in OWNED.items():
+        found = reader.execute(f"SELECT * FROM {table} WHERE {owned.rows} ORDER BY 1", {"account": account_id})  # noqa: S608
+        names = [column[0] for column in found.description]
+        yield (
+            table,
+            [
+                {name: value for name, value in zip(names, row, strict=True) if name not in owned.withheld}
+                for row in found
+            ],
+        )

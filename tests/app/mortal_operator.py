@@ -1,0 +1,124 @@
+"""A process that works an operator's stories in children, each of which may be killed, or fail, at its n-th boundary.
+
+Run as a script. A line of JSON on stdin is a story; a line of JSON on stdout says how it ended. A boundary is whatever
+the interpreter tells its audit hooks about files, and every sync.
+"""
+
+import errno
+import itertools
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from earnest.app.backup import BackupOrder, back_up
+from earnest.app.migrating import go_back, go_on
+from earnest.app.restore import Source, restore
+from earnest.effects.clock import SystemClock
+from earnest.effects.storage.reader import ReadPool
+from earnest.foundation.errors import EarnestError
+from earnest.runtime.retention import Retention
+from earnest.runtime.sweeping import Sweep
+from earnest.runtime.verdict_book import VerdictBook
+
+EVENTS = {f"os.{name}" for name in ("rename", "remove", "mkdir", "rmdir", "chmod", "utime", "link", "symlink")}
+EVENTS.add("sqlite3.connect")
+FAILED = 3
+
+
+def backup(folder: Path) -> None:
+    back_up(BackupOrder(home=folder / "home", target=folder / "backup", keys=folder / "keys", share=100), SystemClock())
+
+
+def restored(folder: Path) -> None:
+    restore(Source(folder=folder / "backup", keys=folder / "keys"), folder / "again", SystemClock())
+
+
+def gc(folder: Path) -> None:
+    home = folder / "home"
+    books = ReadPool.open_reader(home / "books.sqlite3")
+    retention = Retention(runs_days=0, stages_days=0, verdicts_days=0)
+    Sweep(home=home, retention=retention, verdicts=VerdictBook(home / "verdicts", 1_000)).run(books, 2**50)
+    books.close()
+
+
+def migrated(folder: Path) -> None:
+    go_on(folder / "home")
+
+
+def put_back(folder: Path) -> None:
+    go_back(folder / "home", lose_facts=False)
+
+
+STORIES = {"backup": backup, "restore": restored, "gc": gc, "migrate": migrated, "back": put_back}
+
+
+class Boundaries:
+    """Counts what a crash could come between; at the `at`-th it comes, before it is done."""
+
+    def __init__(self, folder: str, at: int, fault: str) -> None:
+        self.passed = 0
+        self._folder = folder
+        self._at = at
+        self._fault = fault
+        self._numbers = itertools.count(1)
+
+    def watch(self) -> None:
+        sys.addaudithook(self._hear)
+        for name in ("fsync", "sync"):
+            setattr(os, name, self._before(getattr(os, name)))
+
+    def _hear(self, event: str, given: tuple[Any, ...]) -> None:
+        if event in EVENTS or (event == "open" and str(given[0]).startswith(self._folder)):
+            self._cross()
+
+    def _before(self, real: Any) -> Any:
+        def watched(*given: Any) -> Any:
+            self._cross()
+            return real(*given)
+
+        return watched
+
+    def _cross(self) -> None:
+        self.passed = next(self._numbers)
+        if self.passed == self._at:
+            if self._fault == "SIGKILL":
+                os.kill(os.getpid(), signal.SIGKILL)
+            number = getattr(errno, self._fault)
+            raise OSError(number, os.strerror(number))
+
+
+def live(told: dict[str, Any], out: int) -> int:
+    """The child: works the story, says how many boundaries it passed; its exit code."""
+    boundaries = Boundaries(told["folder"], told["at"], told["fault"])
+    boundaries.watch()
+    try:
+        STORIES[told["story"]](Path(told["folder"]))
+    except (EarnestError, OSError) as error:
+        os.write(out, str(error).encode())
+        return FAILED
+    os.write(out, b"%d" % boundaries.passed)
+    return 0
+
+
+def main() -> None:
+    for line in sys.stdin:
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os._exit(live(json.loads(line), writing))
+            except BaseException as error:
+                os.write(writing, repr(error).encode())
+                os._exit(1)
+        os.close(writing)
+        with os.fdopen(reading) as pipe:
+            said = pipe.read()
+        _, status = os.waitpid(child, 0)
+        print(json.dumps({"code": os.waitstatus_to_exitcode(status), "said": said}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""An operator's stories under faults, by seed: killed, or with a disk that fails or is full, at any boundary.
+
+`EARNEST_FAULT_ROUNDS` says how many rounds (100 for all), `EARNEST_FAULT_SEED` plays one again.
+"""
+
+import json
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from earnest.app import places
+from earnest.app.home_check import verify_records
+from earnest.effects.storage.former import standing_of
+from earnest.effects.storage.reader import ReadPool
+from earnest.effects.storage.schema import BOOKS
+
+from .homes import listing, live_in
+
+FAULTS = ("SIGKILL", "EIO", "ENOSPC")
+ROUNDS = int(os.environ.get("EARNEST_FAULT_ROUNDS", "12"))
+SEEDS = [int(os.environ["EARNEST_FAULT_SEED"])] if "EARNEST_FAULT_SEED" in os.environ else list(range(ROUNDS))
+CACHES = ("audit/audit_stats.json", "artifacts/arriving", "trash")
+Story = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def play() -> Iterator[Story]:
+    """Works a story in a child: its exit code, and what it said, the number of its boundaries if it went well."""
+    program = [sys.executable, str(Path(__file__).with_name("mortal_operator.py"))]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+
+        def played(story: str, folder: Path, at: int = 0, fault: str = "") -> dict[str, Any]:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            print(json.dumps({"story": story, "folder": str(folder), "at": at, "fault": fault}), file=process.stdin)
+            process.stdin.flush()
+            found: dict[str, Any] = json.loads(process.stdout.readline())
+            return found
+
+        yield played
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory, play: Story) -> Path:
+    """A home with three runs, two of them ended; a backup of what it was before the last of them."""
+    folder = tmp_path_factory.mktemp("prepared")
+    live_in(folder / "home")
+    keep_verdict(folder / "home" / "verdicts")
+    assert (play("backup", folder)["code"], play("restore", folder)["code"]) == (0, 0)
+    live_in(folder / "home", runs=3)
+    return folder
+
+
+def keep_verdict(folder: Path) -> None:
+    (folder / "content").mkdir(parents=True)
+    (folder / "content" / "one").write_bytes(b"content")
+    files = [["work", 7, "sha256:one", False]]
+    (folder / "old.json").write_text(json.dumps({"at_ms": 1, "files": files, "beside": []}))
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a data directory holds."""
+
+    files: dict[str, str]
+    facts: list[bytes]
+
+
+def state_of(home: Path) -> State:
+    with closing(ReadPool.open_reader(places.books(home))) as books:
+        facts = books.read_sync(lambda reader: list(reader.leaves()))
+    return State({path: what for path, what in listing(home).items() if not path.startswith(CACHES)}, facts)
+
+
+def cut(story: str, play: Story, prepared: Path, folder: Path, seed: int) -> str:
+    """The story, cut off somewhere in a copy of what was prepared; how it was."""
+    chance = random.Random(f"{story} {seed}")
+    for copy in ("counted", "cut"):
+        shutil.copytree(prepared, folder / copy, symlinks=True, ignore=shutil.ignore_patterns("again"))
+    boundaries = int(play(story, folder / "counted")["said"])
+    at, fault = chance.randint(1, boundaries), FAULTS[seed % len(FAULTS)]
+    ended = play(story, folder / "cut", at, fault)
+    told = f"EARNEST_FAULT_SEED={seed}: {fault} at {at} of {boundaries}: {ended}"
+    assert ended["code"] in {-9, 0, 3}, told
+    return told
+
+
+@pytest.mark.slow  # each round copies a home, and works two stories
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_backup_cut_off_anywhere_leaves_the_home_and_earlier_backups_as_they_were(
+    seed: int, tmp_path: Path, play: Story, prepared: Path
+) -> None:
+    told = cut("backup", play, prepared, tmp_path, seed)
+    before, folder = state_of(prepared / "home"), tmp_path / "cut"
+    assert state_of(folder / "home") == before, told
+    restoring = play("restore", folder)
+    assert restoring["code"] == 0, (told, restoring)
+    known, earlier = state_of(folder / "again").facts, state_of(prepared / "again").facts
+    assert known in (earlier, before.facts), told
+    shutil.rmtree(folder / "again")
+    assert (play("backup", folder)["code"], play("restore", folder)["code"]) == (0, 0), told
+    assert state_of(folder / "again") == before, told
+    assert list((folder / "backup" / "contents" / "arriving").iterdir()) == [], told
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_restoring_cut_off_anywhere_leaves_a_whole_home_or_none(
+    seed: int, tmp_path: Path, play: Story, prepared: Path
+) -> None:
+    told = cut("restore", play, prepared, tmp_path, seed)
+    folder = tmp_path / "cut"
+    whole = state_of(tmp_path / "counted" / "again")
+    if not (folder / "again").exists():
+        assert play("restore", folder)["code"] == 0, told
+    assert state_of(folder / "again") == whole, told
+    assert verify_records(folder / "again").intact, told
+    assert not (folder / ".again.restoring").exists(), told
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_sweep_cut_off_anywhere_leaves_each_thing_whole_or_gone(
+    seed: int, tmp_path: Path, play: Story, prepared: Path
+) -> None:
+    told = cut("gc", play, prepared, tmp_path, seed)
+    before, after = state_of(prepared / "home"), state_of(tmp_path / "counted" / "home")
+    home = tmp_path / "cut" / "home"
+    found = state_of(home)
+    assert found.facts == before.facts, told
+    for thing in {"/".join(path.split("/")[:2]) for path in before.files if "/" in path}:
+        parts = [
+            {p: w for p, w in one.files.items() if f"{p}/".startswith(f"{thing}/")} for one in (found, before, after)
+        ]
+        assert parts[0] in parts[1:] or thing.startswith("verdicts"), (told, thing)
+    assert play("gc", tmp_path / "cut")["code"] == 0, told
+    left = {path for path in state_of(home).files if path != "verdicts/content/one"}
+    assert left == set(after.files), told
+    assert list((home / "trash").iterdir()) == [], told
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("story", ["migrate", "back"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_migration_or_its_way_back_cut_off_anywhere_leaves_the_books_as_before_or_as_after(
+    seed: int, story: str, tmp_path: Path, play: Story, prepared: Path
+) -> None:
+    old = tmp_path / "old"
+    shutil.copytree(prepared, old, symlinks=True)
+    books = places.books(old / "home")
+    facts = state_of(old / "home").facts
+    with closing(sqlite3.connect(books, isolation_level=None)) as driver:
+        driver.execute("ALTER TABLE sessions DROP COLUMN key_id")
+        driver.execute("UPDATE alembic_version SET version_num = '0002'")
+    if story == "back":
+        assert play("migrate", old)["code"] == 0
+    told = cut(story, play, old, tmp_path, seed)
+    home = tmp_path / "cut" / "home"
+    assert standing_of(places.books(home)) in {("0002", len(facts)), (BOOKS.head, len(facts))}, told
+    if standing_of(places.books(home)).revision == "0002":
+        assert play("migrate", tmp_path / "cut")["code"] == 0, told
+    assert state_of(home).facts == facts, told
+    assert verify_records(home).intact, told
+    assert standing_of(home / "former" / "books-0002.sqlite3") == ("0002", len(facts)), told

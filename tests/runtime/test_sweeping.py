@@ -1,0 +1,137 @@
+"""Does a sweep take what is old and needed by nobody, leave the rest, and say which is which?"""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from earnest.effects.clock import VirtualClock
+from earnest.effects.storage.database import Database
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Unavailable
+from earnest.foundation.facts import Fact
+from earnest.foundation.instants import DAY_MS
+from earnest.runtime.retention import Fate, Retention, RunFiles, fate_of
+from earnest.runtime.sweeping import Sweep
+from earnest.runtime.verdict_book import VerdictBook
+
+CLOCK = VirtualClock()
+OLD_MS = CLOCK.now_ms() - 100 * DAY_MS
+OLD = RunFiles(
+    last_ms=OLD_MS, has_end=True, is_needed=False, is_told=True, has_edits=False, is_applied=False, is_applying=False,
+    has_stages=True,
+)  # fmt: skip
+WEEK_MS = CLOCK.now_ms() - 8 * DAY_MS
+
+
+@pytest.mark.parametrize(
+    ("run", "fate"),
+    [
+        (OLD, Fate.WHOLE),
+        (replace(OLD, last_ms=None), Fate.UNKNOWN),
+        (replace(OLD, has_end=False), Fate.WAITS),
+        (replace(OLD, is_needed=True), Fate.NEEDED),
+        (replace(OLD, is_told=False), Fate.UNTOLD),
+        (replace(OLD, has_edits=True), Fate.UNAPPLIED),
+        (replace(OLD, has_edits=True, is_applied=True), Fate.WHOLE),
+        (replace(OLD, has_edits=True, is_applied=True, is_applying=True), Fate.APPLYING),
+        (replace(OLD, last_ms=WEEK_MS), Fate.STAGES),
+        (replace(OLD, last_ms=WEEK_MS, has_stages=False), Fate.YOUNG),
+        (replace(OLD, last_ms=WEEK_MS, has_edits=True, is_applied=True), Fate.YOUNG),
+        (replace(OLD, last_ms=CLOCK.now_ms()), Fate.YOUNG),
+        (replace(OLD, last_ms=CLOCK.now_ms() + DAY_MS), Fate.YOUNG),
+    ],
+)
+def test_what_a_run_is_needed_for_decides_before_its_age(run: RunFiles, fate: Fate) -> None:
+    assert fate_of(run, Retention(), CLOCK.now_ms()) is fate
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> Iterator[Database]:
+    with closing(Database.open(tmp_path / "home" / "books.sqlite3", CLOCK)) as database:
+        yield database
+
+
+def record(books: Database, kind: str, run: str, at_ms: int, body: JsonObject | None = None) -> None:
+    books.write_sync(lambda tx: tx.record(Fact(kind=kind, subject=run, at_ms=at_ms, body=body or {})))
+
+
+def lay(books: Database, run: str, at_ms: int, *kinds: str, after: str = "", untold: bool = False) -> Path:
+    folder = books._path.parent / "runs" / run
+    (folder / "workspace").mkdir(parents=True)
+    (folder / "workspace" / "file").write_text("x" * 1_000)
+    (folder / "stages" / "checkpoints").mkdir(parents=True)
+    (folder / "stages" / "checkpoints" / "one").write_text("y" * 10)
+    if untold:
+        (folder / "untold").touch()
+    record(books, "run.started", run, at_ms, {"after": after} if after else None)
+    for kind in kinds:
+        record(books, kind, run, at_ms)
+    return folder
+
+
+def sweep(books: Database, *, dry: bool = False) -> Sweep:
+    home = books._path.parent
+    return Sweep(home=home, retention=Retention(), verdicts=VerdictBook(home / "verdicts", 1_000_000), dry=dry)
+
+
+def test_old_files_go_and_whatever_somebody_needs_stays(books: Database) -> None:
+    old = lay(books, "run_old", OLD_MS, "run.finished")
+    needed = lay(books, "run_needed", OLD_MS, "run.finished")
+    waits = lay(books, "run_waits", OLD_MS, after="run_needed")
+    untold = lay(books, "run_untold", OLD_MS, "run.finished", untold=True)
+    edited = lay(books, "run_edited", OLD_MS, "edit.taken", "run.finished")
+    applied = lay(books, "run_applied", OLD_MS, "edit.taken", "run.finished", "edit.applying", "edit.applied")
+    week = lay(books, "run_week", WEEK_MS, "run.finished")
+    foreign = books._path.parent / "runs" / "foreign"
+    foreign.mkdir()
+    before = sorted(books._path.parent.rglob("*"))
+    planned = sweep(books, dry=True).run(books, CLOCK.now_ms())
+    assert sorted(books._path.parent.rglob("*")) == before
+    done = sweep(books).run(books, CLOCK.now_ms())
+    assert done == planned
+    assert (done.runs, done.stages) == (("run_applied", "run_old"), ("run_week",))
+    assert done.freed_bytes == 2 * 1_010 + 10
+    assert not old.exists()
+    assert not applied.exists()
+    assert [path.name for path in week.iterdir()] == ["workspace"]
+    assert all((folder / "stages").exists() for folder in (needed, waits, untold, edited))
+    assert foreign.exists()
+    assert list((books._path.parent / "trash").iterdir()) == []
+    assert done.kept == {
+        Fate.NEEDED: 1, Fate.WAITS: 1, Fate.UNTOLD: 1, Fate.UNAPPLIED: 1, Fate.STAGES: 1, Fate.UNKNOWN: 1,
+    }  # fmt: skip
+    assert sweep(books).run(books, CLOCK.now_ms()).freed_bytes == 0
+
+
+def test_what_a_killed_sweep_left_is_removed_and_two_do_not_sweep_at_once(books: Database) -> None:
+    trash = books._path.parent / "trash"
+    (trash / "run_half-0" / "workspace").mkdir(parents=True)
+    sweeping = sweep(books)
+    with sweeping._trash(), pytest.raises(Unavailable, match="another process sweeps"):
+        sweep(books).run(books, CLOCK.now_ms())
+    assert list(trash.iterdir()) == []
+
+
+def keep_verdict(folder: Path, name: str, at_ms: int, *digests: str) -> None:
+    (folder / "content").mkdir(parents=True, exist_ok=True)
+    for digest in digests:
+        (folder / "content" / digest).write_bytes(b"content")
+    files = [[digest, 7, f"sha256:{digest}", False] for digest in digests]
+    (folder / f"{name}.json").write_text(json.dumps({"at_ms": at_ms, "files": files, "beside": []}))
+
+
+def test_old_verdicts_go_with_what_they_alone_need_but_not_those_that_show_distrust(books: Database) -> None:
+    folder = books._path.parent / "verdicts"
+    keep_verdict(folder, "old", CLOCK.now_ms() - 400 * DAY_MS, "alone", "shared")
+    keep_verdict(folder, "shown", CLOCK.now_ms() - 400 * DAY_MS, "why")
+    keep_verdict(folder, "new", CLOCK.now_ms(), "shared")
+    (folder / "distrusted.json").write_text(json.dumps({"check": "shown"}))
+    done = sweep(books).run(books, CLOCK.now_ms())
+    assert (done.verdicts, done.freed_bytes) == (("old",), 7)
+    assert sorted(path.name for path in folder.rglob("*") if path.is_file()) == [
+        "distrusted.json", "new.json", "shared", "shown.json", "why",
+    ]  # fmt: skip

@@ -1,6 +1,8 @@
 """Memory as the projection of facts: what R5 answers from, and how what became a fact gets there."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import takewhile
 from typing import Final, TypeAlias
 
 from earnest.effects.bus.api import Envelope
@@ -12,10 +14,11 @@ from earnest.engine.memory_messages import MemoryRecalled
 from earnest.engine.messages import MegramEmitted
 from earnest.engine.recollection import Recollection, Rule
 from earnest.engine.remembering import SESSION
+from earnest.memory import store
 from earnest.memory.consolidation import Revision, has_fallen
 from earnest.memory.megram import ANY_TARGET, HYPOTHESES, Megram, State, Tag, of_state, tool_of
 from earnest.memory.potential import direct_potentials
-from earnest.memory.service import Memory
+from earnest.memory.service import Apply, FactChanges, Memory, recall_all
 from earnest.memory.thinking import PERSONA_ID
 from earnest.runtime.dreaming import REVISED
 
@@ -102,8 +105,7 @@ async def catch_up(memory: Memory, books: ReadPool) -> int:
     """Apply the facts that memory has not seen, in order: what a crash or a full queue lost. Gives their number."""
 
     def unseen(reader: Reader) -> list[tuple[int, Change]]:
-        facts = reader.facts(kind=(MEGRAM, RECALLED, FORGOTTEN, REVISED), after_seq=memory.applied_seq())
-        return [(fact.seq, _change(fact)) for fact in facts]
+        return [(fact.seq, _change(fact)) for fact in _told(reader, memory.applied_seq())]
 
     missed = await books.read(unseen)
     for seq, change in missed:
@@ -119,6 +121,37 @@ async def catch_up(memory: Memory, books: ReadPool) -> int:
             await memory.flush()
     await memory.flush()
     return len(missed)
+
+
+def changes_in(books: ReadPool) -> FactChanges:
+    """What the facts of these books change."""
+
+    def between(after_seq: int, up_to_seq: int, limit: int) -> list[tuple[int, Apply]]:
+        def look(reader: Reader) -> list[tuple[int, Apply]]:
+            facts = takewhile(lambda fact: fact.seq <= up_to_seq, _told(reader, after_seq, limit))
+            return [(fact.seq, _applying(_change(fact))) for fact in facts]
+
+        return books.read_sync(look)
+
+    return between
+
+
+def _told(reader: Reader, after_seq: int, limit: int | None = None) -> Iterator[StoredFact]:
+    """The facts that change memory, in order."""
+    return reader.facts(kind=(MEGRAM, RECALLED, FORGOTTEN, REVISED), after_seq=after_seq, limit=limit)
+
+
+def _applying(change: Change) -> Apply:
+    match change:
+        case Revision():
+            return partial(store.revise, revision=change)
+        case str():
+            return partial(store.delete, megram_id=change)
+        case Envelope(payload=MegramEmitted()):
+            return partial(store.put, megram=megram_of(change))
+        case Envelope(payload=MemoryRecalled(megram_ids=ids), at_ms=at_ms):
+            return partial(recall_all, ids=ids, now_ms=at_ms)
+    return lambda _: None
 
 
 def _change(fact: StoredFact) -> Change:

@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from earnest.app import places
 from earnest.app.distillers import distiller_for
@@ -22,6 +23,7 @@ from earnest.audit.tap import Auditor
 from earnest.effects.bus.api import Bus
 from earnest.effects.bus.local import LocalBus
 from earnest.effects.clock import Clock, SystemChance, SystemClock
+from earnest.effects.locks import FileLock, alone
 from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Sandbox
 from earnest.effects.storage.database import Database
 from earnest.effects.tools.toolbox import Toolbox
@@ -38,7 +40,7 @@ from earnest.memory.service import Memory, open_memory
 from earnest.runtime.approvals import Person
 from earnest.runtime.dreaming import Dreaming
 from earnest.runtime.edits.applying import Edits
-from earnest.runtime.recall import MemoryRecall, catch_up
+from earnest.runtime.recall import MemoryRecall, catch_up, changes_in
 from earnest.runtime.redaction import Redaction, secrets_in
 from earnest.runtime.remembering import Remembering
 from earnest.runtime.review_book import ReviewBook
@@ -46,6 +48,8 @@ from earnest.runtime.task_run import TaskRuns, TaskServices
 from earnest.runtime.tracing import open_tracing
 from earnest.runtime.tree_heads import TREE_HEAD_SENDERS, TreeHead, announcing
 from earnest.verification.service import Verifier
+
+DREAMER_WAIT_MS: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +85,7 @@ async def open_platform(
     person: Person | None = None,
     clarifier: Clarifier | None = None,
 ) -> AsyncIterator[Platform]:
-    """Take the data directory and start everything. Raises `Refused("data_directory_in_use")` beside another writer.
+    """Join those who use the data directory and start everything. Raises `Refused("data_directory_in_use")`.
 
     `person` is asked for leave, `clarifier` about requests; None: nobody is there.
     """
@@ -94,7 +98,7 @@ async def open_platform(
         _trace(stack, bus)
         sandbox = await open_sandbox_in(stack, settings, clock)
         memory = await _open_memory(stack, settings, database)
-        keep_sealing(stack, database, bus, clock, auditor)
+        keep_sealing(stack, settings, database, bus, clock, auditor)
         edits = await edits_in(settings, database, clock)
         recall, toolbox = MemoryRecall(memory, clock), toolbox_for(settings, clock)
         stack.push_async_callback(toolbox.close)
@@ -103,7 +107,14 @@ async def open_platform(
         verifier = verifier_for(settings, sandbox, clock=clock, chance=chance, reviews=reviews)
         models = await stack.enter_async_context(ModelPool(settings.models, clock=clock, chance=chance))
         dreamer = Dreamer(memory, clock, distiller_for(models, clock, chance))
-        dreaming = Dreaming(memory=memory, dreamer=dreamer, database=database, bus=bus, clock=clock)
+        dreaming = Dreaming(
+            memory=memory,
+            dreamer=dreamer,
+            database=database,
+            bus=bus,
+            clock=clock,
+            alone=lambda: alone(places.lock(settings.home, "dreamer"), clock, DREAMER_WAIT_MS),
+        )
         remembering = Remembering(
             memory=memory, recall=recall, dreaming=dreaming, database=database, bus=bus, clock=clock, chance=chance
         )
@@ -147,7 +158,7 @@ async def open_platform(
 
 
 async def _open_memory(stack: contextlib.AsyncExitStack, settings: Settings, database: Database) -> Memory:
-    memory = open_memory(places.memory(settings.home))
+    memory = open_memory(places.memory(settings.home), changes_in(database))
     stack.push_async_callback(memory.close)
     await catch_up(memory, database)
     return memory
@@ -185,15 +196,26 @@ def _trace(stack: contextlib.AsyncExitStack, bus: Bus) -> None:
 
 
 def keep_sealing(
-    stack: contextlib.AsyncExitStack, database: Database, bus: Bus, clock: Clock, auditor: Auditor
+    stack: contextlib.AsyncExitStack,
+    settings: Settings,
+    database: Database,
+    bus: Bus,
+    clock: Clock,
+    auditor: Auditor,
 ) -> None:
-    """Seal facts as they come, tell the auditor of each head, and hold in each where its log ended."""
+    """Seal facts as they come, tell the auditor of each head, and hold in each where its log ended.
+
+    One process does, over all; when it ends, another one goes on.
+    """
+    path = places.lock(settings.home, "sealer")
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    lock = stack.enter_context(contextlib.closing(FileLock(path)))
 
     def witness() -> Witness | None:
         end = auditor.durable()
         return Witness(lines=end.lines, head=end.head) if end else None
 
-    sealer = Sealer(database, clock, announcing(bus, clock), witness)
+    sealer = Sealer(database, clock, announcing(bus, clock), witness, lock.try_take)
     sealer.start()
     stack.push_async_callback(sealer.close)
 

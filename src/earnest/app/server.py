@@ -23,6 +23,7 @@ from earnest.effects.bus.local import LocalBus
 from earnest.effects.clock import Chance, Clock, SystemChance, SystemClock
 from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Sandbox
 from earnest.effects.storage.database import Database
+from earnest.effects.storage.lock import WriterLock
 from earnest.effects.web.fetching import Web
 from earnest.foundation.errors import EarnestError
 from earnest.identity.key import LINK_MS, operator_link
@@ -87,19 +88,20 @@ class Server:
 
 @contextlib.asynccontextmanager
 async def open_server(settings: Settings) -> AsyncIterator[Server]:
-    """Take the data directory, open the market in it and begin the work beside it.
+    """Open the market of a data directory, for which there is one server, and begin the work beside it.
 
-    Raises `Refused`: `data_directory_in_use` beside another writer, `key_store_damaged`.
+    Raises `Refused`: `data_directory_in_use` beside another server, `key_store_damaged`.
     """
     clock, chance = SystemClock(), SystemChance()
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with contextlib.AsyncExitStack() as stack:
+        stack.callback(server_lock(settings.home).release)
         database = stack.enter_context(contextlib.closing(Database.open(places.books(settings.home), clock)))
         hashing = open_key_store(settings.home, database, clock, chance)
         bus = LocalBus()
         auditor = stack.enter_context(contextlib.closing(open_auditor(settings, bus, clock, lambda _: None)))
         sandbox = await open_sandbox_in(stack, settings, clock)
-        keep_sealing(stack, database, bus, clock, auditor)
+        keep_sealing(stack, settings, database, bus, clock, auditor)
         market = Market(
             desk=Desk(database, clock, chance),
             terms=settings.market,
@@ -128,6 +130,13 @@ async def open_server(settings: Settings) -> AsyncIterator[Server]:
             server.working[name] = asyncio.get_running_loop().create_task(kept_up(name, begin, clock), name=name)
             stack.push_async_callback(_ended, server.working[name])
         yield server
+
+
+def server_lock(home: Path) -> WriterLock:
+    """The work beside the requests is one process's. Raises `Refused("data_directory_in_use")`, naming it."""
+    path = places.lock(home, "server")
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    return WriterLock(path, f"{home} is served by")
 
 
 async def kept_up(name: str, begin: Work, clock: Clock) -> None:

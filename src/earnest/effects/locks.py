@@ -2,16 +2,18 @@
 
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
 from threading import Event
 from typing import Final
 
+from earnest.effects.clock import Clock
 from earnest.foundation.errors import Unavailable
 
 TURN_WAIT_MS: Final = 10_000
 """How long a writer waits for its turn. A group takes milliseconds: a longer wait means a stopped holder."""
+ALONE_LOOK_MS: Final = 100
 _PAUSE_S: Final = 0.000_2
 _PAUSE_MAX_S: Final = 0.005
 _GROWTH: Final = 1.1
@@ -60,6 +62,19 @@ class FileLock:
         if not pids:
             return "another process"
         return "the process with " + ", ".join(f"pid {pid}{_stopped(pid)}" for pid in pids)
+
+
+@asynccontextmanager
+async def alone(path: Path, clock: Clock, wait_ms: int) -> AsyncIterator[None]:
+    """A lock on `path` for a block, waited for beside others. Raises `Unavailable`, naming the holder, after `wait_ms`."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with closing(FileLock(path)) as lock:
+        end_ns = clock.ticks_ns() + wait_ms * 1_000_000
+        while not lock.try_take():
+            if clock.ticks_ns() >= end_ns:
+                raise Unavailable(f"{path} is held by {lock.holder}", retry_after_ms=ALONE_LOOK_MS)
+            await clock.sleep_ms(ALONE_LOOK_MS)
+        yield
 
 
 class Turn:

@@ -36,15 +36,18 @@ class Sealer:
         clock: Clock,
         tell: Callable[[Head], None] = lambda _: None,
         witness: Callable[[], Witness | None] = lambda: None,
+        leads: Callable[[], bool] = lambda: True,
     ) -> None:
         """`tell` hears of every new head, once it is durable, in the event loop that sealed it.
 
         `witness` says what is durable of the audit log, which each head vouches for as that log does for the heads.
+        `leads`: whether this process is the one that seals; once true, it stays so.
         """
         self._database = database
         self._clock = clock
         self._tell = tell
         self._witness = witness
+        self._leads = leads
         self._sealed: Frontier | None = None
         self._sealing = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
@@ -54,13 +57,17 @@ class Sealer:
         self._task = asyncio.create_task(self._run(), name="sealer")
 
     async def close(self) -> None:
-        """Stop, and seal what is left. Raises what ended the background task, if something did."""
+        """Stop, and seal what is left, unless another process does.
+
+        Raises what ended the background task, if something did.
+        """
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait((self._task,))
             if not self._task.cancelled():
                 self._task.result()
-        await self.seal()
+        if self._leads():
+            await self.seal()
 
     async def seal(self) -> Head | None:
         """Seal everything up to now; None if nothing is new. Records `journal.sealed`.
@@ -97,6 +104,8 @@ class Sealer:
         looks = 0
         while True:
             await self._clock.sleep_ms(LOOK_MS)
+            if not self._leads():
+                continue
             with contextlib.suppress(Unavailable):  # the next look tries again
                 unsealed = await self._unsealed()
                 looks = looks + 1 if unsealed else 0

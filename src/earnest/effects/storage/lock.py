@@ -44,15 +44,13 @@ class HomeLock:
 class WriterLock:
     """An exclusive lock for one process, whose pid stands in the file."""
 
-    def __init__(self, path: Path, what: str = "") -> None:
-        """Take it at once. `what` it is that somebody else has, for `Refused("data_directory_in_use")`."""
+    def __init__(self, path: Path, said: str = "") -> None:
+        """Take it at once. Raises `Refused("data_directory_in_use")`: what is `said`, and who has it."""
         self._lock = FileLock(path)
         if not self._lock.try_take():
-            try:
-                said = f"{what or path.parent} is in use by {self._lock.holder}"
-            finally:
-                self._lock.close()
-            raise Refused("data_directory_in_use", said)
+            holder = self._lock.holder
+            self._lock.close()
+            raise Refused("data_directory_in_use", f"{said or f'{path.parent} is in use by'} {holder}")
         path.write_bytes(b"%d\n" % os.getpid())
 
     def release(self) -> None:

@@ -14,7 +14,12 @@ _HELD: Final[dict[Path, FileLock]] = {}
 
 
 def hold_run(run_folder: Path) -> None:
-    """Have a run, in a folder that is made if need be. Raises `Refused("run_in_work")`, naming who has it."""
+    """Have a run, in a folder that is made if need be. Raises `Refused("run_in_work")`, naming who has it.
+
+    Does nothing where we have it.
+    """
+    if run_folder in _HELD:
+        return
     run_folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(run_folder / LOCK_FILE)
     if not lock.try_take():

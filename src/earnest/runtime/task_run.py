@@ -100,7 +100,7 @@ class TaskRuns:
 
     def __init__(self, services: TaskServices) -> None:
         self._services = services
-        self._held: set[str] = set()
+        self._working: set[str] = set()
         self._preparing: set[str] = set()
 
     async def begin(self, order: Order) -> str:
@@ -114,7 +114,7 @@ class TaskRuns:
         if isinstance(order, RequestOrder) and order.spec is None:
             await self._services.models()
         run_id = f"run_{self._services.chance.new_id(self._services.clock.now_ms())}"
-        self._hold(run_id)
+        hold_run(self._folder(run_id))
         await self._record(run_id, STARTED, order.to_json())
         return run_id
 
@@ -124,10 +124,11 @@ class TaskRuns:
         Raises `Refused` (`run_unknown`, `run_finished`, `run_in_work`, `too_many_runs`), and `Waits` if it stopped
         without an end. Cancelled, it has none either. A run that has an end stays ours until `note_told`.
         """
-        if run_id not in self._held:
-            await self._services.database.read(lambda reader: _known(reader, run_id))
-            self._hold(run_id)
-        self._held.remove(run_id)
+        if run_id in self._working:
+            raise Refused("run_in_work", f"{run_id} is being worked already")
+        self._services.database.read_sync(lambda reader: _check_known(reader, run_id))
+        hold_run(self._folder(run_id))
+        self._working.add(run_id)
         self._preparing.add(run_id)
         try:
             return await self._resume(run_id)
@@ -136,6 +137,7 @@ class TaskRuns:
             raise
         finally:
             self._preparing.discard(run_id)
+            self._working.discard(run_id)
 
     def stop(self, run_id: str, detail: str) -> bool:
         """End a run in the user's name; one that has ended is left alone.
@@ -154,12 +156,12 @@ class TaskRuns:
         """The first of `telling.waiting_runs` that nobody else has; it is ours then."""
         runs = self._services.home / RUNS_FOLDER
         read = self._services.database.read
-        for run_id in await read(lambda reader: list(waiting_runs(reader, order.digest, runs))):
+        found = await read(lambda reader: list(waiting_runs(reader, order.digest, runs)))
+        for run_id in (one for one in found if one not in self._working):
             with suppress(Refused):
-                self._hold(run_id)
+                hold_run(self._folder(run_id))
                 if await read(partial(waits, run_id=run_id, runs_folder=runs)):  # still: others are quick
                     return run_id
-                self._held.remove(run_id)
                 let_run_go(self._folder(run_id))
         return None
 
@@ -337,10 +339,6 @@ class TaskRuns:
             executor=executor,
         )
 
-    def _hold(self, run_id: str) -> None:
-        hold_run(self._folder(run_id))
-        self._held.add(run_id)
-
     def _folder(self, run_id: str) -> Path:
         return self._services.home / RUNS_FOLDER / run_id
 
@@ -349,7 +347,7 @@ class TaskRuns:
         await self._services.database.write(lambda transaction: transaction.record(fact))
 
 
-def _known(reader: Reader, run_id: str) -> None:
+def _check_known(reader: Reader, run_id: str) -> None:
     if not any(reader.facts(subject=run_id, kind=STARTED, limit=1)):
         raise Refused("run_unknown", f"there is no run {run_id}")
 

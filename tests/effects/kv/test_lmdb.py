@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,10 @@ class OtherProcess:
         return self.process.stdout.readline().strip()
 
 
+def add(tx: Writing, key: bytes) -> None:
+    tx.put(key, (tx.get(key) or b"") + b"x")
+
+
 def test_two_processes_write_in_turns_and_each_sees_what_the_other_has_written(tmp_path: Path) -> None:
     kv = LmdbKeyValue(tmp_path / "kv")
     other = OtherProcess(tmp_path / "kv", "writer")
@@ -70,8 +75,8 @@ def test_two_processes_write_in_turns_and_each_sees_what_the_other_has_written(t
         assert other.answer == "open"
         for number in range(20):
             assert other.ask(f"+{number}") == "0"
-            kv.write(lambda tx, number=number: tx.put(b"%d" % number, (tx.get(b"%d" % number) or b"") + b"x"))
-        assert [kv.read(lambda tx, n=n: tx.get(b"%d" % n)) for n in range(20)] == [b"yx"] * 20
+            kv.write(partial(add, key=b"%d" % number))
+        assert kv.read(lambda tx: [tx.get(b"%d" % number) for number in range(20)]) == [b"yx"] * 20
     finally:
         other.end()
         kv.close()

@@ -44,7 +44,6 @@ PRICE_MICRO = 1_000_000
 START_MICRO = 1_000 * PRICE_MICRO
 LIFE_S = {"server": (2.0, 12.0), "run": (0.3, 5.0)}
 LAST_S = 120
-TOGETHER = 0.2  # of runs that are ordered while another one with the same order may be in work
 PLAYBOOK = r"""
 format: earnest-playbook-v1
 intent: Leave exactly one line
@@ -144,8 +143,8 @@ class Runner:
             code, output, errors = self._live(arguments, self.chance.uniform(*LIFE_S["run"]) if mortal else LAST_S)
             self.codes[code] += 1
             lines = (outside / "ledger").read_text().splitlines() if (outside / "ledger").exists() else []
-            if code == 0:
-                self.ended.append(json.loads(output.splitlines()[0])["run"])
+            if code == 0 or (code == -9 and output.endswith("\n") and json.loads(output).get("exit_code") == 0):
+                self.ended.append(json.loads(output)["run"])  # told, if perhaps killed on its last steps
                 if lines != ["x"]:
                     self.faults.append(f"{self.ended[-1]} left {lines} in {outside}")
                 return

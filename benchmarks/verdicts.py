@@ -2,7 +2,8 @@
 
 `stdout_ratio`: a verdict over the plain run of the same program by the same interpreter; `quick` leaves out what this
 machine adds to the start of Python.
-`pipe_call_us`: two runs of tests that differ in how often they call a function, one less the other, a call.
+`pipe_call_us`: two runs of tests that differ in how often they call a function, one less the other, a call;
+`pipe_call_held_us` the same while both sides hold eight lists.
 `verdicts_per_s`: verdicts on the quick program, as many at a time as a verifier runs.
 """
 
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 from earnest.contracts.criterion import CheckSpec, Criterion
@@ -54,13 +56,29 @@ class T(unittest.TestCase):
     def test_calls(self):
         for n in range(%d):
             double(n)
+        self.assertEqual(double(2), 4)
 """
-WORK = {"solution.py": "def double(n):\n    return 2 * n\n", "program.py": "print(3)\n"}
+HOLDING = """
+import unittest
+from solution import double, size
+class T(unittest.TestCase):
+    def test_calls(self):
+        held = [[n, n] for n in range(8)]
+        self.assertEqual([size(one) for one in held], [2] * 8)
+        for n in range(%d):
+            double(n)
+"""
+WORK = {
+    "solution.py": "def double(n):\n    return 2 * n\ndef size(items):\n    return len(items)\n",
+    "program.py": "print(3)\n",
+}
 SPEC = {
     "test_unittest.py": UNITTEST,
     "test_pytest.py": PYTEST,
     "test_few.py": CALLING % CALLS_FEW,
     "test_many.py": CALLING % CALLS_MANY,
+    "test_few_held.py": HOLDING % CALLS_FEW,
+    "test_many_held.py": HOLDING % CALLS_MANY,
 }
 
 
@@ -138,7 +156,7 @@ async def main(rounds: int) -> None:
         )
         ms |= await bench.medians_ms(
             max(rounds // 5, 1),
-            {"few": lambda: bench.unit_tests("few"), "many": lambda: bench.unit_tests("many")},
+            {name: partial(bench.unit_tests, name) for name in ("few", "many", "few_held", "many_held")},
         )
         per_s = await bench.per_s()
     await sandbox.close()
@@ -153,6 +171,7 @@ async def main(rounds: int) -> None:
         "unit_tests_unittest_ms": round(ms["unittest"], 1),
         "unit_tests_pytest_ms": round(ms["pytest"], 1),
         "pipe_call_us": round(1_000 * (ms["many"] - ms["few"]) / (CALLS_MANY - CALLS_FEW), 1),
+        "pipe_call_held_us": round(1_000 * (ms["many_held"] - ms["few_held"]) / (CALLS_MANY - CALLS_FEW), 1),
         "verdicts_per_s": round(per_s, 1),
     }
     print(json.dumps(result, indent=2))

@@ -270,7 +270,9 @@ async def test_what_another_process_has_forgotten_is_not_remembered_again_by_who
         (1, partial(store.put, megram=megram("a"))),
         (2, partial(store.delete, megram_id="a")),
     ]
-    late, early = (Memory(kv, lambda after, up_to, limit: [one for one in log if after < one[0] <= up_to]) for _ in "12")
+    late, early = (
+        Memory(kv, lambda after, up_to, limit: [one for one in log if after < one[0] <= up_to]) for _ in "12"
+    )
     assert await early.forget("a", fact_seq=2)
     early.advance(2)
     await early.flush()

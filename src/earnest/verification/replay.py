@@ -89,9 +89,11 @@ def _compared(
         return result(Agreement.DIFFERENT_NOW, f"judged by {old.check} then and by {new.check} now")
     if check.runs_code and not same_place:
         return result(Agreement.DIFFERENT_NOW, "judged in another sandbox")
+    if old.answer is new.answer:
+        return result(Agreement.AGREES, was)
     if _is_our_failure(old) or _is_our_failure(new):
         return result(Agreement.NOT_COMPARABLE, f"our side failed: {was}")
-    return result(Agreement.AGREES if old.answer is new.answer else Agreement.DISAGREES, was)
+    return result(Agreement.DISAGREES, was)
 
 
 def _is_our_failure(verdict: CriterionVerdict) -> bool:

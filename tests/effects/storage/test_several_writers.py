@@ -96,7 +96,10 @@ async def test_whoever_waits_in_vain_is_told_who_has_the_turn_and_the_next_write
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(locks.Turn.take, "__defaults__", (20,))
-    with closing(Database.open(path, SystemClock())) as database, closing(FileLock(path.with_name(f"{path.name}.turn"))) as held:
+    with (
+        closing(Database.open(path, SystemClock())) as database,
+        closing(FileLock(path.with_name(f"{path.name}.turn"))) as held,
+    ):
         assert held.try_take()
         with pytest.raises(Unavailable, match=r"\.turn is held by the process with pid \d+"):
             await database.write(record("s"))

@@ -188,7 +188,7 @@ async def test_the_order_is_told_as_data_with_criteria_prior_outputs_and_what_is
     shown = data_in(model.heard())
     assert shown["subtask"] == "count the lines"
     assert shown["context"] == "in English"
-    assert shown["criteria that the result is judged by"] == "- C1 counts.txt is there"
+    assert shown["criteria"] == "- C1 counts.txt is there"
     assert shown["output of s0, which was done before"] == "from before"
     assert shown["forbidden, such calls are refused"] == "- the tool shell:curl\n- read_file on b.txt"
     assert "You may make 40 calls." in model.heard()

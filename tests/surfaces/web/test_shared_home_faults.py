@@ -171,7 +171,11 @@ class Runner:
 
 
 def killed_again_and_again(
-    home: Path, environment: dict[str, str], chance: random.Random, listening: list[ServedPlatform], over: threading.Event
+    home: Path,
+    environment: dict[str, str],
+    chance: random.Random,
+    listening: list[ServedPlatform],
+    over: threading.Event,
 ) -> int:
     """Servers, one after the other; how many were killed."""
     kills = 0
@@ -216,13 +220,9 @@ def test_runs_and_a_server_share_a_home_whoever_is_killed(tmp_path: Path) -> Non
     chance = random.Random(f"shared home {SEED}")
     with served(home, environment) as platform:
         platform.become_operator()
-        clients = [
-            Client(platform.agent(f"buyer{n}", START_MICRO)["live"], f"write-{n}") for n in range(CLIENTS)
-        ]
+        clients = [Client(platform.agent(f"buyer{n}", START_MICRO)["live"], f"write-{n}") for n in range(CLIENTS)]
     mine = {**environment, "EARNEST_HOME": str(home)}
-    runners = [
-        Runner(home, tmp_path / f"runner{n}", mine, random.Random(f"{SEED} {n}"), over) for n in range(RUNNERS)
-    ]
+    runners = [Runner(home, tmp_path / f"runner{n}", mine, random.Random(f"{SEED} {n}"), over) for n in range(RUNNERS)]
     listening, kills = [platform], list[int]()
     threads = [threading.Thread(target=runner.work) for runner in runners]
     threads += [threading.Thread(target=client.load, args=(listening, over)) for client in clients]

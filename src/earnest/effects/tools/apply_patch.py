@@ -39,7 +39,7 @@ class ApplyPatch(Changing):
     """`apply_patch {patch}`: a unified diff of texts; line numbers may be off as long as the lines stand there once."""
 
     name = "apply_patch"
-    purpose = "Apply a unified diff (--- a/x, +++ b/x, @@); all of it or nothing."
+    purpose = "Apply a unified diff, whole or not at all."
     args_schema = texts_schema(patch="")
     _sizes: ClassVar[dict[str, int]] = {"patch": TEXT_BYTES_MAX}
     _paths = ()

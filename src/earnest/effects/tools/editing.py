@@ -60,7 +60,7 @@ class EditFile(Changing):
     """`edit_file {path, old, new, all?}`: `old`, which must stand there exactly once, is replaced; `all` "yes": all."""
 
     name = "edit_file"
-    purpose = "Replace a text of a file, which must be there exactly once."
+    purpose = "Replace a text that stands in a file exactly once."
     args_schema: ClassVar[JsonObject] = {
         **texts_schema(path="", old="the text as it stands", new="", all='"yes": wherever it stands'),
         "required": ["path", "old", "new"],
@@ -100,7 +100,7 @@ class Move(Changing):
     """`move {path, to}`: another name or folder for a file or folder; nothing is overwritten, folders are made."""
 
     name = "move"
-    purpose = "Move or rename a file or folder; never over another."
+    purpose = "Move a file or folder; never over another."
     args_schema = texts_schema(path="", to="the new path")
     _sizes: ClassVar[dict[str, int]] = {"path": PATH_BYTES_MAX, "to": PATH_BYTES_MAX}
     _paths = ("path", "to")

@@ -33,7 +33,7 @@ class Glob:
     version = "1"
     reads_only = True
     leave = Leave.NONE
-    purpose = "Find files of the workspace by name; `*`, `?`, `[…]` within a name, `**` over folders."
+    purpose = "Find files of the workspace by name; `**` goes over folders."
     args_schema = texts_schema(pattern="such as src/**/*.py")
 
     def args_faults(self, args: JsonObject) -> list[str]:

@@ -25,7 +25,7 @@ class ReadFile:
     version = "2"
     reads_only = True
     leave = Leave.NONE
-    purpose = "Read a text file, or some lines of it with their numbers."
+    purpose = "Read a text file, or some numbered lines of it."
     args_schema: ClassVar[JsonObject] = {
         "type": "object",
         "properties": {"path": {"type": "string"}, "from": {"type": "integer"}, "to": {"type": "integer"}},

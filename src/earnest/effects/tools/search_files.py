@@ -42,10 +42,7 @@ class SearchFiles:
     version = "1"
     reads_only = True
     leave = Leave.NONE
-    purpose = (
-        "Find files of the user outside the workspace, by name or by a pattern that a line of them matches; read what "
-        "it finds with the shell."
-    )
+    purpose = "Find the user's files outside the workspace, by name or by a line's pattern; read them with the shell."
     args_schema = _SCHEMA
 
     def __init__(self, home: Path) -> None:

@@ -28,7 +28,7 @@ class Shell:
     version = "1"
     reads_only = False
     leave = Leave.NONE
-    purpose = "Run a command line of bash, with pipefail: whatever other tools cannot do."
+    purpose = "Run a command line of bash, with pipefail."
     args_schema = texts_schema(command="the command line")
 
     def args_faults(self, args: JsonObject) -> list[str]:

@@ -21,7 +21,7 @@ class WriteFile:
     version = "1"
     reads_only = False
     leave = Leave.NONE
-    purpose = "Write one text file over what was there; folders are made."
+    purpose = "Write a text file, over what was there."
     args_schema = texts_schema(path="relative to the workspace", content="the whole content")
 
     def args_faults(self, args: JsonObject) -> list[str]:

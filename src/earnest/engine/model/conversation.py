@@ -1,4 +1,4 @@
-"""What an executor's model has been through, as the turns that it is shown: the newest whole, older ones shortened.
+"""What an executor's model has been through, as the turns that it is shown: older ones shortened.
 
 A record is told once, under the call's name; the arguments stand in the answer before it, which are the model's own.
 """
@@ -45,8 +45,9 @@ def turns_of(exchanges: Sequence[Exchange]) -> list[Message]:
 
 
 def _whole(exchange: Exchange, *, is_newest: bool) -> list[Message]:
-    """What was written stands in its file: of an older answer only the beginning of a long argument is shown."""
-    answer = said(exchange.answer) if is_newest else _brief(exchange.answer)
+    """What was written stands in its file: of an answer whose calls succeeded long arguments are shown in short."""
+    has_failed = not all(record.ok for record in exchange.records)
+    answer = said(exchange.answer) if is_newest and has_failed else _brief(exchange.answer)
     records = [
         Data(name=f"record of call {number}", text=record_told(record), characters_max=RECORD_CHARACTERS_MAX)
         for number, record in enumerate(exchange.records, start=exchange.first)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from earnest.effects.tools.record import ToolCall, ToolRecord
-from earnest.engine.impossibility import CLAIM_FORM, claim_of
+from earnest.engine.impossibility import claim_of
 from earnest.engine.messages import CorrectionSignal, Status, SubTask
 from earnest.engine.model.conversation import Exchange, ended, turns_of
 from earnest.engine.model.criterion_telling import told_criterion
@@ -87,10 +87,10 @@ class ModelExecutor:
         yield Data(name="subtask", text=subtask.intent)
         if subtask.context:
             yield Data(name="context", text=subtask.context, characters_max=LIST_CHARACTERS_MAX)
-        yield from _list("criteria that the result is judged by", list(map(told_criterion, subtask.criteria)))
+        yield from _list("criteria", list(map(told_criterion, subtask.criteria)))
         for prior in order.prior_outputs[-PRIOR_OUTPUTS_MAX:]:
             yield Data(name=f"output of {prior.subtask_id}, which was done before", text=prior.output)
-        yield from _list("tools, the first that fits is the best", [_offered(offer) for offer in self._offers])
+        yield from _list("tools, best first", [_offered(offer) for offer in self._offers])
         blocked = [f"the tool {tool}" for tool in order.blocked_tools]
         blocked += [f"{target.tool} on {target.target}" for target in order.blocked_targets]
         yield from _list("forbidden, such calls are refused", blocked)
@@ -120,7 +120,7 @@ def _answer(call: JsonObject, calls_max: int) -> JsonObject:
                     },
                 ]
             },
-            "impossible": {"anyOf": [{"type": "null"}, CLAIM_FORM]},
+            "impossible": {"type": ["object", "null"]},  # see `claim_of`
         },
         "additionalProperties": False,
     }

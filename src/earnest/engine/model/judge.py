@@ -138,7 +138,8 @@ def _record_lines(record: ToolRecord, known: Mapping[str, str], share: int) -> I
     failure = f"{record.failure.code}: {record.failure.message}" if record.failure else ""
     yield f"{record.tool} {head_tail(canonical_text(args), ARGS_CHARACTERS_MAX)}"
     yield "succeeded" if record.ok else f"failed: {head_tail(canonical_text(failure), ARGS_CHARACTERS_MAX)}"
-    yield f"exit status {record.exit_code}, started {rfc3339(record.started_at_ms)}"
+    status = "" if record.exit_code is None else f"exit status {record.exit_code}, "
+    yield f"{status}started {rfc3339(record.started_at_ms)}"
     if changed := [_change(change) for change in record.changed[:CHANGES_SHOWN_MAX]]:
         yield f"changed: {canonical_text(changed)}"
     if record.output_excerpt:
@@ -171,6 +172,9 @@ def _left(ledger: Ledger) -> dict[str, tuple[str, str]]:
 
 
 def _files(ledger: Ledger) -> Iterator[Data]:
+    first: dict[str, str] = {}
     for number, (path, (call, text)) in enumerate(_left(ledger).items(), start=1):
-        shown = f"{canonical_text(path)}, changed by {call}\n{head_tail(text, FILE_CHARACTERS_MAX)}"
+        same = first.setdefault(text, path) if len(text) >= TWICE_CHARACTERS_MIN else path
+        content = head_tail(text, FILE_CHARACTERS_MAX) if same == path else f"[the same as {canonical_text(same)}]"
+        shown = f"{canonical_text(path)}, changed by {call}\n{content}"
         yield Data(name=f"file {number}", text=shown, characters_max=_WHOLE)

@@ -1,7 +1,7 @@
 """Does the chain hold what it promises: nothing changed, nothing removed, nothing moved, one torn line at most?"""
 
-import json
 import fcntl
+import json
 import os
 import stat
 from pathlib import Path
@@ -12,8 +12,8 @@ from audit_scripts import event
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earnest.audit.event import GENESIS, LINE_BYTES_MAX, LogPosition, Scalar, decode_line, encode_line, plain
 from earnest.audit import log as log_module
+from earnest.audit.event import GENESIS, LINE_BYTES_MAX, LogPosition, Scalar, decode_line, encode_line, plain
 from earnest.audit.log import AuditLog, has_position, heads_in, read_lines, verify_log
 from earnest.foundation.canonical import canonical_bytes, digest_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable

@@ -130,8 +130,7 @@ async def test_a_dream_waits_until_another_process_has_dreamt(platform: Platform
     await platform.dreaming.cycle()  # the one at the start, for the other process to come after it
     with Holder(home / "locks" / "dreamer"):
         dreaming = asyncio.create_task(platform.dreaming.cycle())
-        await asyncio.sleep(0.05)
-        assert not dreaming.done()
+        assert await asyncio.wait([dreaming], timeout=0.05) == (set(), {dreaming})
     await dreaming
 
 
@@ -173,8 +172,7 @@ async def test_one_process_seals_and_another_goes_on_when_it_ends(books: Databas
             seq = await books.write(lambda transaction: transaction.record(fact))
             while True:
                 await clock.advance_ms(LOOK_MS)
-                await asyncio.sleep(0.005)
-                found = books.read_sync(lambda reader: [head.seq for head in reader.facts(kind=SEALED)])
+                found = await books.read(lambda reader: [head.seq for head in reader.facts(kind=SEALED)])
                 if found and found[-1] > seq:
                     return len(found)
 

@@ -98,7 +98,7 @@ async def open_platform(
         _trace(stack, bus)
         sandbox = await open_sandbox_in(stack, settings, clock)
         memory = await _open_memory(stack, settings, database)
-        keep_sealing(stack, settings, database, bus, clock, auditor)
+        keep_sealing(stack, settings, database, bus, clock, auditor=auditor)
         edits = await edits_in(settings, database, clock)
         recall, toolbox = MemoryRecall(memory, clock), toolbox_for(settings, clock)
         stack.push_async_callback(toolbox.close)
@@ -201,6 +201,7 @@ def keep_sealing(
     database: Database,
     bus: Bus,
     clock: Clock,
+    *,
     auditor: Auditor,
 ) -> None:
     """Seal facts as they come, tell the auditor of each head, and hold in each where its log ended.

@@ -101,7 +101,7 @@ async def open_server(settings: Settings) -> AsyncIterator[Server]:
         bus = LocalBus()
         auditor = stack.enter_context(contextlib.closing(open_auditor(settings, bus, clock, lambda _: None)))
         sandbox = await open_sandbox_in(stack, settings, clock)
-        keep_sealing(stack, settings, database, bus, clock, auditor)
+        keep_sealing(stack, settings, database, bus, clock, auditor=auditor)
         market = Market(
             desk=Desk(database, clock, chance),
             terms=settings.market,

@@ -68,11 +68,7 @@ class AuditLog:
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             os.fchmod(descriptor, 0o600)
-            lock = FileLock(path, descriptor)
-            if not lock.take(HELD_WAIT_MS):
-                raise Refused("audit_log_busy", f"{path} is kept by {lock.holder}")
-            log = cls(path, descriptor, _last_position(descriptor, path, os.fstat(descriptor).st_size))
-            lock.give()
+            log = cls(path, descriptor, _first_position(descriptor, path))
             with log.held(now_ms):
                 return log
         except BaseException:
@@ -238,6 +234,17 @@ def has_position(path: Path, position: LogPosition) -> bool:
             return _position_at(file.fileno(), position.offset_bytes) == position
     except (ValueError, OSError):
         return False
+
+
+def _first_position(descriptor: int, path: Path) -> LogPosition:
+    """Where a writer begins."""
+    lock = FileLock(path, descriptor)
+    if not lock.take(HELD_WAIT_MS):
+        raise Refused("audit_log_busy", f"{path} is kept by {lock.holder}")
+    try:
+        return _last_position(descriptor, path, os.fstat(descriptor).st_size)
+    finally:
+        lock.give()
 
 
 def _last_position(descriptor: int, path: Path, size_bytes: int) -> LogPosition:

@@ -32,7 +32,7 @@ class FileLock:
         self._file = os.open(path, flags, 0o600) if descriptor is None else descriptor
 
     def try_take(self, *, shared: bool = False) -> bool:
-        """Take it now; False if somebody else has it. `shared` is with others who share it. A holder may change over."""
+        """Take it now; False if somebody else has it. `shared`: with others who share it. A holder may change over."""
         try:
             fcntl.flock(self._file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -66,7 +66,10 @@ class FileLock:
 
 @asynccontextmanager
 async def alone(path: Path, clock: Clock, wait_ms: int) -> AsyncIterator[None]:
-    """A lock on `path` for a block, waited for beside others. Raises `Unavailable`, naming the holder, after `wait_ms`."""
+    """A lock on `path` for a block; others go on while it is waited for.
+
+    Raises `Unavailable`, naming the holder, after `wait_ms`.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with closing(FileLock(path)) as lock:
         end_ns = clock.ticks_ns() + wait_ms * 1_000_000

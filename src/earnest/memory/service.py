@@ -182,13 +182,13 @@ class Memory(MemoryReader):
 
     def write(self, megram: Megram, *, fact_seq: int | None = None) -> None:
         """Remember, soon. An id that is known already stays as it is."""
-        self._hand_in(partial(store.put, megram=megram), fact_seq)
+        self._hand_in(remembering(megram), fact_seq)
 
     def recalled(self, ids: Sequence[str], now_ms: int, *, fact_seq: int | None = None) -> None:
         """Renew the age of what was put into a plan. Raises `Refused("recall_limit")` for more than RECALL_MAX."""
         if len(ids) > RECALL_MAX:
             raise Refused("recall_limit", f"a plan is given at most {RECALL_MAX} memories, not {len(ids)}")
-        self._hand_in(partial(recall_all, ids=tuple(ids), now_ms=now_ms), fact_seq)
+        self._hand_in(recalling(tuple(ids), now_ms), fact_seq)
 
     def advance(self, fact_seq: int) -> None:
         """All changes of facts up to and including this one have been handed in."""
@@ -201,7 +201,7 @@ class Memory(MemoryReader):
 
     async def revise(self, revision: Revision, *, fact_seq: int | None = None) -> None:
         """Forget and remember in one step. Raises what the store raises."""
-        await self._ask(lambda tx: store.revise(tx, revision), fact_seq)
+        await self._ask(revising(revision), fact_seq)
 
     async def settled(self, pairs: Sequence[store.Stirred]) -> None:
         """The dreamer has looked at these pairs. Raises what the store raises."""
@@ -314,10 +314,24 @@ def _apply_all(tx: Writing, batch: Sequence[_Change], lost_seq: int, facts: Fact
     store.set_applied_seq(tx, goal)
 
 
-def recall_all(tx: Writing, ids: Iterable[str], now_ms: int) -> None:
-    """Renew the age of each."""
-    for megram_id in ids:
-        store.recall(tx, megram_id, now_ms)
+def remembering(megram: Megram) -> Apply:
+    """An id that is known already stays as it is."""
+    return partial(store.put, megram=megram)
+
+
+def recalling(ids: Iterable[str], now_ms: int) -> Apply:
+    """The age of each is renewed."""
+    return lambda tx: [store.recall(tx, megram_id, now_ms) for megram_id in ids]
+
+
+def forgetting(megram_id: str) -> Apply:
+    """It is deleted, if it is there."""
+    return partial(store.delete, megram_id=megram_id)
+
+
+def revising(revision: Revision) -> Apply:
+    """Some are forgotten and others remembered."""
+    return partial(store.revise, revision=revision)
 
 
 def _nothing(tx: Writing) -> None:

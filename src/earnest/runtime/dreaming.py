@@ -42,7 +42,10 @@ class Dream:
 
 @dataclass(slots=True, kw_only=True)
 class Dreaming:
-    """One cycle at a time, over all processes by `alone`. Records `memory.expired` and `memory.revised`, and says on the bus what changed."""
+    """One cycle at a time; over all processes by `alone`.
+
+    Records `memory.expired` and `memory.revised`, and says on the bus what changed.
+    """
 
     memory: Memory
     dreamer: Dreamer

@@ -1,7 +1,6 @@
 """Memory as the projection of facts: what R5 answers from, and how what became a fact gets there."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import takewhile
 from typing import Final, TypeAlias
 
@@ -14,11 +13,10 @@ from earnest.engine.memory_messages import MemoryRecalled
 from earnest.engine.messages import MegramEmitted
 from earnest.engine.recollection import Recollection, Rule
 from earnest.engine.remembering import SESSION
-from earnest.memory import store
 from earnest.memory.consolidation import Revision, has_fallen
 from earnest.memory.megram import ANY_TARGET, HYPOTHESES, Megram, State, Tag, of_state, tool_of
 from earnest.memory.potential import direct_potentials
-from earnest.memory.service import Apply, FactChanges, Memory, recall_all
+from earnest.memory.service import Apply, FactChanges, Memory, forgetting, recalling, remembering, revising
 from earnest.memory.thinking import PERSONA_ID
 from earnest.runtime.dreaming import REVISED
 
@@ -144,13 +142,13 @@ def _told(reader: Reader, after_seq: int, limit: int | None = None) -> Iterator[
 def _applying(change: Change) -> Apply:
     match change:
         case Revision():
-            return partial(store.revise, revision=change)
+            return revising(change)
         case str():
-            return partial(store.delete, megram_id=change)
+            return forgetting(change)
         case Envelope(payload=MegramEmitted()):
-            return partial(store.put, megram=megram_of(change))
+            return remembering(megram_of(change))
         case Envelope(payload=MemoryRecalled(megram_ids=ids), at_ms=at_ms):
-            return partial(recall_all, ids=ids, now_ms=at_ms)
+            return recalling(ids, at_ms)
     return lambda _: None
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from earnest.effects import locks
-from earnest.effects.clock import SystemClock
+from earnest.effects.clock import SystemClock, VirtualClock
 from earnest.effects.locks import FileLock, Turn
-from earnest.effects.storage.database import Database
+from earnest.effects.storage.database import LOOK_NS, Database
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.facts import Fact
@@ -22,7 +22,7 @@ WRITERS = 3
 WRITER = """
 import asyncio, pathlib, sys
 from earnest.effects.clock import SystemClock
-from earnest.effects.storage.database import Database
+from earnest.effects.storage.database import LOOK_NS, Database
 from earnest.foundation.facts import Fact
 
 async def waiter(database, name):
@@ -73,11 +73,10 @@ def test_processes_that_write_together_and_are_killed_lose_and_double_nothing(pa
 
 
 async def test_two_databases_of_one_process_share_the_log_and_see_each_others_facts(path: Path) -> None:
-    clock = SystemClock()
+    clock = VirtualClock()
     with closing(Database.open(path, clock)) as one, closing(Database.open(path, clock)) as other:
         assert [await database.write(record("s")) for database in (one, other, one)] == [1, 2, 3]
-        while other.last_seq < 3:
-            await asyncio.sleep(0.001)
+        clock.jump_ms(LOOK_NS // 1_000_000)
         assert other.last_seq == one.last_seq == 3
 
 
@@ -85,9 +84,7 @@ async def test_an_event_loop_goes_on_while_another_process_has_the_turn(path: Pa
     with closing(Database.open(path, SystemClock())) as database, closing(Turn(path)) as turn:
         turn.take()
         writing = asyncio.create_task(database.write(record("s")))
-        for _ in range(20):
-            await asyncio.sleep(0.001)
-        assert not writing.done()
+        assert await asyncio.wait([writing], timeout=0.02) == (set(), {writing})
         turn.give()
         assert await writing == 1
 

@@ -27,7 +27,7 @@ class Database(ReadPool):
     """The books. Any number of processes write to them, in turns; whoever only reads uses `Database.open_reader`."""
 
     def __init__(
-        self, path: Path, schema: Schema, clock: Clock, writer: Writer, watch: sqlite3.Connection, held: ExitStack
+        self, path: Path, schema: Schema, clock: Clock, writer: Writer, *, watch: sqlite3.Connection, held: ExitStack
     ) -> None:
         """`watch` is asked for the facts of other processes; `held` is closed at the end."""
         super().__init__(path, schema)
@@ -64,7 +64,8 @@ class Database(ReadPool):
                 with turn.taken():
                     prepare(driver, schema, lock.migrating)
                 watch = stack.enter_context(closing(connect_reader(path)))
-                return cls(path, schema, clock, Writer(driver, schema, clock, turn), watch, stack.pop_all())
+                writer = Writer(driver, schema, clock, turn)
+                return cls(path, schema, clock, writer, watch=watch, held=stack.pop_all())
             except BaseException as error:
                 cause = getattr(error, "orig", error)  # SQLAlchemy, which migrates, wraps what SQLite raised
                 if isinstance(cause, sqlite3.Error):

@@ -49,30 +49,43 @@ def init(
 
 
 def lint(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A playbook, a specification or a HEARTBEAT.md.")],
+    named: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Playbooks, specifications, HEARTBEAT.md.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Find what is wrong with a file, each with its line, without doing what it says.
+    """Find what is wrong with files, each fault with its line, without doing what they say.
 
-    Exit codes: 0 nothing, 1 lines of a HEARTBEAT.md that are not what they seem, 2 a specification of which not every
-    check could be tried, 3 anything else that is wrong.
+    Exit codes, of several files the highest: 0 nothing, 1 lines of a HEARTBEAT.md that are not what they seem, 2 a
+    specification of which not every check could be tried, 3 anything else that is wrong.
     """
+    from earnest.foundation.errors import Faulty  # noqa: PLC0415
+    from earnest.surfaces.cli.endings import ending_of  # noqa: PLC0415
+
+    codes = [0]
+    for file in named:
+        try:
+            codes.append(_lint(file, as_json=as_json))
+        except (Faulty, OSError) as error:
+            codes.append(ending_of(error))
+    raise typer.Exit(max(codes))
+
+
+def _lint(file: Path, *, as_json: bool) -> int:
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     if file.suffix == ".md":
         from earnest.surfaces.cli import heartbeat  # noqa: PLC0415
 
-        heartbeat.lint(file, as_json)
-    elif _format_of(file) == "earnest-spec-v1":
+        return heartbeat.linted(file, as_json=as_json)
+    if _format_of(file) == "earnest-spec-v1":
         from earnest.surfaces.cli.verifying import try_spec  # noqa: PLC0415
 
-        raise typer.Exit(try_spec(file, as_json=as_json))
-    else:
-        from earnest.app.readers import order_of  # noqa: PLC0415
-        from earnest.runtime.order import Grants  # noqa: PLC0415
+        return try_spec(file, as_json=as_json)
+    from earnest.app.readers import order_of  # noqa: PLC0415
+    from earnest.runtime.order import Grants  # noqa: PLC0415
 
-        order_of(file, Grants())
-        say_json({"complaints": []}) if as_json else say("nothing is wrong with it")
+    order_of(file, Grants())
+    say_json({"complaints": []}) if as_json else say(f"{file}: nothing is wrong with it")
+    return 0
 
 
 def _found(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, str]]:

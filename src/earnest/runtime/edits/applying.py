@@ -8,7 +8,7 @@ import asyncio
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -80,11 +80,14 @@ class Edits:
         markers = self.home / MARKERS
         if not markers.is_dir():
             return
-        with suppress(Unavailable):
-            async with self._alone(0):
-                for marker in sorted(markers.iterdir()):
-                    await self._complete(marker.name)
-                    marker.unlink(missing_ok=True)
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self._alone(0))
+            except Unavailable:
+                return
+            for marker in sorted(markers.iterdir()):
+                await self._complete(marker.name)
+                marker.unlink(missing_ok=True)
 
     def _alone(self, wait_ms: int) -> AbstractAsyncContextManager[None]:
         """One process at a time: between a look at the user's files and their replacement nobody comes."""

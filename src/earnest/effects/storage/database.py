@@ -78,6 +78,8 @@ class Database(ReadPool):
 
         Raises `Broken`, `Unavailable` as a read does.
         """
+        if self._closed:
+            raise Unavailable("the database is closed")
         now_ns = self._clock.ticks_ns()
         if now_ns - self._looked_ns >= LOOK_NS:
             self._looked_ns = now_ns

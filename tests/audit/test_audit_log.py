@@ -1,5 +1,6 @@
 """Does the chain hold what it promises: nothing changed, nothing removed, nothing moved, one torn line at most?"""
 
+import fcntl
 import json
 import os
 import stat
@@ -11,6 +12,7 @@ from audit_scripts import event
 from hypothesis import given
 from hypothesis import strategies as st
 
+from earnest.audit import log as log_module
 from earnest.audit.event import GENESIS, LINE_BYTES_MAX, LogPosition, Scalar, decode_line, encode_line, plain
 from earnest.audit.log import AuditLog, has_position, heads_in, read_lines, verify_log
 from earnest.foundation.canonical import canonical_bytes, digest_bytes
@@ -84,16 +86,48 @@ def test_a_log_goes_on_where_it_ended(tmp_path: Path) -> None:
     assert (check.end.lines, check.broken_line) == (3, None)
 
 
-def test_one_process_writes_and_any_number_read(tmp_path: Path) -> None:
+def test_several_write_one_chain_and_each_is_told_what_the_others_have_added(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
+    one, other = AuditLog.open(path, 0), AuditLog.open(path, 0)
+    one.append(event(1, "SubTask"))
+    with other.held(0) as added:
+        assert added == [event(1, "SubTask")]
+        other.append(event(other.next_seq, "SubTask"))
+    with one.held(0) as added:
+        assert [line.seq for line in added] == [2]
+    assert one.end == other.end == verify_log(path).end
+    one.close()
+    other.close()
+
+
+def test_a_line_that_a_killed_writer_left_torn_is_cut_by_the_next_one(tmp_path: Path) -> None:
+    path = written(tmp_path, 1)
     log = AuditLog.open(path, 0)
-    with pytest.raises(Refused) as refusal:
-        AuditLog.open(path, 0)
-    assert refusal.value.code == "audit_log_busy"
-    log.append(event(1, "SubTask"))
-    assert verify_log(path).end.lines == 1
+    with path.open("ab") as file:
+        file.write(b'{"at_ms":1')
+    with log.held(7) as added:
+        assert [line.fields for line in added] == [{"cut_bytes": 10}]
+        log.append(event(log.next_seq, "SubTask"))
     log.close()
-    AuditLog.open(path, 0).close()
+    assert (verify_log(path).end.lines, verify_log(path).broken_line) == (3, None)
+
+
+def test_who_keeps_a_log_to_itself_is_named_and_waited_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_module, "HELD_WAIT_MS", 1)
+    path = written(tmp_path, 1)
+    log = AuditLog.open(path, 0)
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(Refused, match=f"pid {os.getpid()}") as refusal:
+            AuditLog.open(path, 0)
+        assert refusal.value.code == "audit_log_busy"
+        for _ in range(2):
+            with pytest.raises(Unavailable, match=f"pid {os.getpid()}"):
+                log.append(event(2, "SubTask"))
+    log.append(event(2, "SubTask"))
+    log.close()
 
 
 def test_a_line_out_of_turn_is_our_own_fault(tmp_path: Path) -> None:
@@ -216,9 +250,11 @@ def test_a_piece_that_could_not_be_taken_back_is_taken_back_later(
         patch.setattr(os, "ftruncate", fail)
         with pytest.raises(Unavailable):
             log.append(event(1, "SubTask"))
-    log.append(event(1, "SubTask"))
+    with log.held(0) as repaired:
+        assert [line.fields for line in repaired] == [{"cut_bytes": 20}]
+        log.append(event(2, "SubTask"))
     log.close()
-    assert verify_log(path).end.lines == 1
+    assert verify_log(path).end.lines == 2
 
 
 def test_the_journals_heads_are_read_in_order_and_only_from_the_runtime(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,9 +16,10 @@ from earnest.effects.kv.api import Reading, Writing
 from earnest.effects.kv.lmdb import LmdbKeyValue
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.instants import DAY_MS
+from earnest.memory import service, store
 from earnest.memory.megram import Level, State
 from earnest.memory.potential import Action
-from earnest.memory.service import Memory, open_memory, open_memory_reader
+from earnest.memory.service import Apply, Memory, open_memory, open_memory_reader
 
 _Result = TypeVar("_Result")
 
@@ -243,15 +245,57 @@ from earnest.memory.service import open_memory, open_memory_reader
 reader = open_memory_reader(Path({str(tmp_path)!r}))
 print(reader.query_mk({TAG.space!r}, {TAG.entity!r}, {START_MS}).action, [one.id for one in reader.entries()])
 reader.close()
-try:
-    open_memory(Path({str(tmp_path)!r}))
-except Exception as error:
-    print(error.code)
 """
     answer = await asyncio.to_thread(
         subprocess.run, [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert answer.stdout.splitlines() == ["avoid ['run/1']", "memory_in_use"]
+    assert answer.stdout.splitlines() == ["avoid ['run/1']"]
+    await memory.close()
+
+
+async def test_the_mark_moves_past_facts_of_another_process_only_with_what_they_change(tmp_path: Path) -> None:
+    kv = LmdbKeyValue(tmp_path)
+    log = [(seq, partial(store.put, megram=megram(name))) for seq, name in ((1, "theirs"), (2, "ours"), (3, "later"))]
+    ours = Memory(kv, lambda after, up_to, limit: [one for one in log if after < one[0] <= up_to][:limit])
+    ours.write(megram("ours"), fact_seq=2)
+    ours.advance(2)
+    await ours.flush()
+    assert (ours.applied_seq(), {one.id for one in ours.entries()}) == (2, {"theirs", "ours"})
+    await ours.close()
+
+
+async def test_what_another_process_has_forgotten_is_not_remembered_again_by_who_comes_late(tmp_path: Path) -> None:
+    kv = LmdbKeyValue(tmp_path)
+    log: list[tuple[int, Apply]] = [
+        (1, partial(store.put, megram=megram("a"))),
+        (2, partial(store.delete, megram_id="a")),
+    ]
+    late, early = (
+        Memory(kv, lambda after, up_to, limit: [one for one in log if after < one[0] <= up_to]) for _ in "12"
+    )
+    assert await early.forget("a", fact_seq=2)
+    early.advance(2)
+    await early.flush()
+    late.write(megram("a"), fact_seq=1)
+    late.advance(1)
+    await late.flush()
+    assert (late.applied_seq(), late.entries()) == (2, ())
+    assert await late.forget("a", fact_seq=2)
+    await late.close()
+
+
+async def test_facts_of_others_are_applied_in_bounded_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "FACTS_MAX", 2)
+    log = [(seq, partial(store.put, megram=megram(f"m{seq}"))) for seq in range(1, 6)]
+    memory = Memory(
+        LmdbKeyValue(tmp_path), lambda after, up_to, limit: [one for one in log if after < one[0] <= up_to][:limit]
+    )
+    marks = []
+    for _ in range(3):
+        memory.advance(5)
+        await memory.flush()
+        marks.append((memory.applied_seq(), len(memory.entries())))
+    assert marks == [(2, 2), (4, 4), (5, 5)]
     await memory.close()
 
 

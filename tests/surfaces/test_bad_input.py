@@ -183,13 +183,25 @@ def test_a_run_that_has_ended_is_not_resumed(earnest: Earnest, worked: Path) -> 
     _refused(earnest("run", "--resume", earnest("show", "--json").json["run"]), "has ended")
 
 
-def test_a_second_writer_is_told_who_writes_and_readers_are_let_in(
+def test_a_run_is_worked_beside_a_writer(earnest: Earnest, worked: Path, playbook: Path) -> None:
+    from earnest.effects.clock import SystemClock
+    from earnest.effects.storage.database import Database
+
+    writer = Database.open(worked / "books.sqlite3", SystemClock())
+    try:
+        assert earnest("run", playbook, "--new").code == 0
+        _refused(earnest("memory", "rebuild"), f"pid {os.getpid()}; this needs it alone")
+    finally:
+        writer.close()
+
+
+def test_beside_who_has_the_home_alone_a_writer_is_told_who_that_is_and_readers_are_let_in(
     earnest: Earnest, worked: Path, playbook: Path
 ) -> None:
     from earnest.effects.clock import SystemClock
     from earnest.effects.storage.database import Database
 
-    writer = Database.open(worked / "books.sqlite3", SystemClock())
+    writer = Database.open(worked / "books.sqlite3", SystemClock(), alone=True)
     try:
         before = files_of(worked / "runs")
         _refused(earnest("run", playbook), str(os.getpid()))

@@ -1,4 +1,4 @@
-"""The wiring of applying and taking back: the books, held for writing, and what an earlier process left completed."""
+"""The wiring of applying and taking back: the books, and what an earlier process left completed."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -13,14 +13,16 @@ from earnest.runtime.task_run import RUNS_FOLDER
 
 @contextlib.asynccontextmanager
 async def open_edits(settings: Settings) -> AsyncIterator[Edits]:
-    """Raises `Refused("data_directory_in_use")` beside another writer."""
+    """Raises `Refused("data_directory_in_use")` beside who has the directory alone."""
     clock = SystemClock()
     with contextlib.closing(Database.open(places.books(settings.home), clock)) as database:
         yield await edits_in(settings, database, clock)
 
 
 async def edits_in(settings: Settings, database: Database, clock: Clock) -> Edits:
-    """Over books that are held for writing, with what an earlier process left completed."""
-    edits = Edits(home=settings.home, runs=settings.home / RUNS_FOLDER, database=database, clock=clock)
+    """Over these books, with what an earlier process left completed."""
+    home = settings.home
+    lock = places.lock(home, "applying")
+    edits = Edits(home=home, runs=home / RUNS_FOLDER, lock=lock, database=database, clock=clock)
     await edits.recover()
     return edits

@@ -142,7 +142,7 @@ async def rebuilt(settings: Settings) -> int:
     path = places.books(settings.home)
     if not path.is_file() or not path.stat().st_size:
         raise Refused("no_database", f"there is no database at {path}: memory is made of its facts")
-    with contextlib.closing(Database.open(path, SystemClock())) as database:
+    with contextlib.closing(Database.open(path, SystemClock(), alone=True)) as database:
         return await rebuild_memory(places.memory(settings.home), database)
 
 

@@ -8,6 +8,11 @@ def books(home: Path) -> Path:
     return home / "books.sqlite3"
 
 
+def lock(home: Path, name: str) -> Path:
+    """What one process at a time has: `server`, `sealer`, `dreamer`, `applying`."""
+    return home / "locks" / name
+
+
 def memory(home: Path) -> Path:
     """The memory's key-value store."""
     return home / "memory"

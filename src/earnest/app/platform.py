@@ -24,6 +24,7 @@ from earnest.audit.tap import Auditor
 from earnest.effects.bus.api import Bus
 from earnest.effects.bus.local import LocalBus
 from earnest.effects.clock import Clock, SystemChance, SystemClock
+from earnest.effects.locks import FileLock, alone
 from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Sandbox
 from earnest.effects.storage.database import Database
 from earnest.effects.tools.toolbox import Toolbox
@@ -40,7 +41,7 @@ from earnest.memory.service import Memory, open_memory
 from earnest.runtime.approvals import Person
 from earnest.runtime.dreaming import Dreaming
 from earnest.runtime.edits.applying import Edits
-from earnest.runtime.recall import MemoryRecall, catching_up
+from earnest.runtime.recall import MemoryRecall, catching_up, changes_in
 from earnest.runtime.redaction import Redaction, secrets_in
 from earnest.runtime.remembering import Remembering
 from earnest.runtime.review_book import ReviewBook
@@ -53,6 +54,7 @@ STEPS_AT_START: Final = 4
 """Of memory's catching up, before anything else is done."""
 PAUSE_MS: Final = 50
 """Between two further steps, so that who works has most of the machine."""
+DREAMER_WAIT_MS: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +90,7 @@ async def open_platform(
     person: Person | None = None,
     clarifier: Clarifier | None = None,
 ) -> AsyncIterator[Platform]:
-    """Take the data directory and start everything. Raises `Refused("data_directory_in_use")` beside another writer.
+    """Join those who use the data directory and start everything. Raises `Refused("data_directory_in_use")`.
 
     `person` is asked for leave, `clarifier` about requests; None: nobody is there.
     """
@@ -101,7 +103,7 @@ async def open_platform(
         _trace(stack, bus)
         sandbox = await open_sandbox_in(stack, settings, clock)
         memory = await open_memory_in(stack, settings, database, clock)
-        keep_sealing(stack, database, bus, clock, auditor)
+        keep_sealing(stack, settings, database, bus, clock, auditor=auditor)
         edits = await edits_in(settings, database, clock)
         recall, toolbox = MemoryRecall(memory, clock), toolbox_for(settings, clock)
         stack.push_async_callback(toolbox.close)
@@ -110,7 +112,14 @@ async def open_platform(
         verifier = verifier_for(settings, sandbox, clock=clock, chance=chance, reviews=reviews)
         models = await stack.enter_async_context(ModelPool(settings.models, clock=clock, chance=chance))
         dreamer = Dreamer(memory, clock, distiller_for(models, clock, chance))
-        dreaming = Dreaming(memory=memory, dreamer=dreamer, database=database, bus=bus, clock=clock)
+        dreaming = Dreaming(
+            memory=memory,
+            dreamer=dreamer,
+            database=database,
+            bus=bus,
+            clock=clock,
+            alone=lambda: alone(places.lock(settings.home, "dreamer"), clock, DREAMER_WAIT_MS),
+        )
         remembering = Remembering(
             memory=memory, recall=recall, dreaming=dreaming, database=database, bus=bus, clock=clock, chance=chance
         )
@@ -157,7 +166,7 @@ async def open_memory_in(
     stack: contextlib.AsyncExitStack, settings: Settings, database: Database, clock: Clock
 ) -> Memory:
     """Memory, caught up; where it is far behind, that goes on beside what follows."""
-    memory = open_memory(places.memory(settings.home))
+    memory = open_memory(places.memory(settings.home), changes_in(database))
     stack.push_async_callback(memory.close)
     steps = catching_up(memory, database)
     for _ in range(STEPS_AT_START):
@@ -204,15 +213,27 @@ def _trace(stack: contextlib.AsyncExitStack, bus: Bus) -> None:
 
 
 def keep_sealing(
-    stack: contextlib.AsyncExitStack, database: Database, bus: Bus, clock: Clock, auditor: Auditor
+    stack: contextlib.AsyncExitStack,
+    settings: Settings,
+    database: Database,
+    bus: Bus,
+    clock: Clock,
+    *,
+    auditor: Auditor,
 ) -> None:
-    """Seal facts as they come, tell the auditor of each head, and hold in each where its log ended."""
+    """Seal facts as they come, tell the auditor of each head, and hold in each where its log ended.
+
+    One process does, over all; when it ends, another one goes on.
+    """
+    path = places.lock(settings.home, "sealer")
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    lock = stack.enter_context(contextlib.closing(FileLock(path)))
 
     def witness() -> Witness | None:
         end = auditor.durable()
         return Witness(lines=end.lines, head=end.head) if end else None
 
-    sealer = Sealer(database, clock, announcing(bus, clock), witness)
+    sealer = Sealer(database, clock, announcing(bus, clock), witness, lock.try_take)
     sealer.start()
     stack.push_async_callback(sealer.close)
 

@@ -27,6 +27,7 @@ from earnest.effects.clock import Chance, Clock, SystemChance, SystemClock
 from earnest.effects.mail.api import Mailer
 from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Sandbox
 from earnest.effects.storage.database import Database
+from earnest.effects.storage.lock import WriterLock
 from earnest.effects.web.fetching import Web
 from earnest.foundation.errors import EarnestError
 from earnest.identity.key import LINK_MS, operator_link
@@ -95,13 +96,14 @@ class Server:
 
 @contextlib.asynccontextmanager
 async def open_server(settings: Settings) -> AsyncIterator[Server]:
-    """Take the data directory, open the market in it and begin the work beside it.
+    """Open the market of a data directory, for which there is one server, and begin the work beside it.
 
-    Raises `Refused`: `data_directory_in_use` beside another writer, `key_store_damaged`.
+    Raises `Refused`: `data_directory_in_use` beside another server, `key_store_damaged`.
     """
     clock, chance = SystemClock(), SystemChance()
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with contextlib.AsyncExitStack() as stack:
+        stack.callback(server_lock(settings.home).release)
         database = stack.enter_context(contextlib.closing(Database.open(places.books(settings.home), clock)))
         hashing = open_key_store(settings.home, database, clock, chance)
         bus, desk = LocalBus(), Desk(database, clock, chance)
@@ -110,7 +112,7 @@ async def open_server(settings: Settings) -> AsyncIterator[Server]:
             contextlib.closing(open_auditor(settings, bus, clock, partial(_tell, audit_letters)))
         )
         sandbox = await open_sandbox_in(stack, settings, clock)
-        keep_sealing(stack, database, bus, clock, auditor)
+        keep_sealing(stack, settings, database, bus, clock, auditor=auditor)
         market = Market(
             desk=desk,
             terms=settings.market,
@@ -147,6 +149,13 @@ def _tell(letters: AuditLetters, report: AuditReport) -> None:
     """A mail for findings: that all is well stands in the file."""
     if has_findings(report):
         letters.post(report_lines(report))
+
+
+def server_lock(home: Path) -> WriterLock:
+    """The work beside the requests is one process's. Raises `Refused("data_directory_in_use")`, naming it."""
+    path = places.lock(home, "server")
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    return WriterLock(path, f"{home} is served by")
 
 
 async def kept_up(name: str, begin: Work, clock: Clock) -> None:

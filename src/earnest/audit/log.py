@@ -1,14 +1,18 @@
 """How is the audit log written and read? One line a message, each line holding the hash of the one before."""
 
-import fcntl
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from earnest.audit.event import LINE_BYTES_MAX, NOTE_SENDER, LogEvent, LogPosition, Note, decode_line, encode_line
+from earnest.effects.locks import FileLock
 from earnest.foundation.errors import Broken, Refused, Unavailable
+
+HELD_WAIT_MS: Final = 200
+"""How long a writer waits for the line of another one, which takes microseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,42 +45,65 @@ class CheckedLine(NamedTuple):
 
 
 class AuditLog:
-    """The only writer of a log. Lines reach the operating system one by one, the disk with `sync`."""
+    """One of the writers of a log. Lines reach the operating system one by one, the disk with `sync`."""
 
     def __init__(self, path: Path, descriptor: int, end: LogPosition) -> None:
         self.path: Final = path
         self._descriptor = descriptor
+        self._lock = FileLock(path, descriptor)
+        self._wait_ms = HELD_WAIT_MS
+        self._is_held = False
         self._offset_bytes = end.offset_bytes
         self._lines = end.lines
         self._head = end.head
-        self._torn = False
 
     @classmethod
     def open(cls, path: Path, now_ms: int) -> "AuditLog":
-        """Open or create (mode 0600), lock, and cut off an unfinished last line, which is noted.
+        """Open or create (mode 0600), and cut off an unfinished last line, which is noted.
 
-        Raises `Refused("audit_log_busy")` while another process writes, `Broken` if the last whole line is damaged.
+        Raises `Refused("audit_log_busy")` while another process keeps it to itself, `Broken` if the last whole line is
+        damaged.
         """
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             os.fchmod(descriptor, 0o600)
-            _lock(descriptor, path)
-            size_bytes = os.fstat(descriptor).st_size
-            end = _last_position(descriptor, path, size_bytes)
-            log = cls(path, descriptor, end)
-            if size_bytes > end.offset_bytes:
-                os.ftruncate(descriptor, end.offset_bytes)
-                log.note(Note.REPAIRED, now_ms, {"cut_bytes": size_bytes - end.offset_bytes})
+            log = cls(path, descriptor, _first_position(descriptor, path))
+            with log.held(now_ms):
+                return log
         except BaseException:
             os.close(descriptor)
             raise
-        return log
+
+    @contextmanager
+    def held(self, now_ms: int) -> Iterator[list[LogEvent]]:
+        """The log without other writers, for a block; and the lines that they, or a repair, have added since the last.
+
+        Raises `Unavailable` where another process does not give it back, `Broken` for a line that cannot be read.
+        """
+        if self._is_held:
+            yield []
+            return
+        if not self._lock.take(self._wait_ms):
+            self._wait_ms = 0  # once is enough: no publisher waits for a stopped process again and again
+            raise Unavailable(f"{self.path} is kept by {self._lock.holder}")
+        self._wait_ms = HELD_WAIT_MS
+        self._is_held = True
+        try:
+            yield self._catch_up(now_ms) if os.fstat(self._descriptor).st_size > self._offset_bytes else []
+        finally:
+            self._is_held = False
+            self._lock.give()
 
     @property
     def end(self) -> LogPosition:
         """Where the next line goes."""
         return LogPosition(offset_bytes=self._offset_bytes, lines=self._lines, head=self._head)
+
+    @property
+    def is_closed(self) -> bool:
+        """True after `close`."""
+        return self._descriptor < 0
 
     @property
     def next_seq(self) -> int:
@@ -85,12 +112,13 @@ class AuditLog:
 
     def append(self, event: LogEvent) -> None:
         """Write one line. Raises `Unavailable`, the log unchanged, if the operating system does not take it."""
-        if event.seq != self._lines + 1:
-            raise Broken(f"line {event.seq} cannot follow line {self._lines}")
-        line, head = encode_line(event, self._head)
-        self._write(line)
-        self._lines, self._head = event.seq, head
-        self._offset_bytes += len(line)
+        with self.held(event.at_ms):
+            if event.seq != self._lines + 1:
+                raise Broken(f"line {event.seq} cannot follow line {self._lines}")
+            line, head = encode_line(event, self._head)
+            self._write(line)
+            self._lines, self._head = event.seq, head
+            self._offset_bytes += len(line)
 
     def note(self, kind: Note, now_ms: int, fields: dict[str, int]) -> LogEvent:
         """Append a line of the auditor's own. Raises as `append` does."""
@@ -107,7 +135,7 @@ class AuditLog:
 
     def close(self) -> None:
         """Sync, unlock and close. Raises `Unavailable` as `sync` does, closed all the same; twice is harmless."""
-        if self._descriptor < 0:
+        if self.is_closed:
             return
         try:
             self.sync()
@@ -115,16 +143,25 @@ class AuditLog:
             os.close(self._descriptor)
             self._descriptor = -1
 
+    def _catch_up(self, now_ms: int) -> list[LogEvent]:
+        """What stands after the line that was last known, a torn one cut off."""
+        added: list[LogEvent] = []
+        for line in read_lines(Path(f"/proc/self/fd/{self._descriptor}"), self.end):
+            if line.event is None:
+                raise Broken(f"line {line.lines} of {self.path} is damaged: move it away to begin a new log")
+            added.append(line.event)
+            self._offset_bytes, self._lines, self._head = line.offset_bytes, line.lines, line.head
+        cut_bytes = os.fstat(self._descriptor).st_size - self._offset_bytes
+        if cut_bytes:
+            os.ftruncate(self._descriptor, self._offset_bytes)
+            added.append(self.note(Note.REPAIRED, now_ms, {"cut_bytes": cut_bytes}))
+        return added
+
     def _write(self, line: bytes) -> None:
         try:
-            if self._torn:
-                os.ftruncate(self._descriptor, self._offset_bytes)
-                self._torn = False
             written = os.write(self._descriptor, line)
             if written < len(line):
-                self._torn = True
-                os.ftruncate(self._descriptor, self._offset_bytes)
-                self._torn = False
+                os.ftruncate(self._descriptor, self._offset_bytes)  # else who comes next does, and notes it
         except OSError as error:
             raise Unavailable(f"{self.path} cannot be written: {error}") from error
         if written < len(line):
@@ -199,11 +236,15 @@ def has_position(path: Path, position: LogPosition) -> bool:
         return False
 
 
-def _lock(descriptor: int, path: Path) -> None:
+def _first_position(descriptor: int, path: Path) -> LogPosition:
+    """Where a writer begins."""
+    lock = FileLock(path, descriptor)
+    if not lock.take(HELD_WAIT_MS):
+        raise Refused("audit_log_busy", f"{path} is kept by {lock.holder}")
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise Refused("audit_log_busy", f"another process writes {path}") from error
+        return _last_position(descriptor, path, os.fstat(descriptor).st_size)
+    finally:
+        lock.give()
 
 
 def _last_position(descriptor: int, path: Path, size_bytes: int) -> LogPosition:

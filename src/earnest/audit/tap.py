@@ -1,7 +1,8 @@
 """How does the auditor see everything and influence nothing? It taps the bus, writes its log and reports (seed R6)."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 from earnest.audit.boundary import ROOT_KINDS, violation_of
@@ -49,8 +50,9 @@ class Auditor:
         self._roots = roots
         self._on_report = on_report
         self._settings = settings or AuditSettings()
-        self._statistics = take_snapshot(log.path).statistics
-        self._kept = log.end
+        with log.held(clock.now_ms()):
+            self._statistics = take_snapshot(log.path).statistics
+            self._kept = log.end
         self._unlogged = 0
         self._dropped = bus.dropped
         self._end_tap = bus.tap("auditor", self._see)
@@ -70,22 +72,22 @@ class Auditor:
         while True:
             await self._clock.sleep_ms(self._settings.sync_period_ms)
             self._keep()
-            start_ms = self._statistics.window.start_ms  # 0 before the first line
-            # A clock that was set back behind the window's start must not end the reports until it has caught up.
-            if start_ms and not 0 <= self._clock.now_ms() - start_ms < self._settings.report_period_ms:
+            if self._is_due():
                 self._report_periodically()
 
     def close(self) -> None:
         """End the tap, keep everything and close the log. Closing twice is harmless."""
         self._end_tap()
-        self._keep()
-        self._log.close()
+        if not self._log.is_closed:
+            self._keep()
+            self._log.close()
 
     def _see(self, envelope: Envelope) -> None:
         try:
-            self._note_unlogged()
-            event = self._event_of(envelope)
-            self._write(event)
+            with self._held():
+                self._note_unlogged()
+                event = self._event_of(envelope)
+                self._write(event)
         except Exception as error:
             self._unlogged += 1
             if self._unlogged & (self._unlogged - 1) == 0:  # the 1st, 2nd, 4th …
@@ -96,6 +98,20 @@ class Auditor:
         else:
             if event.kind == "FinalResult":
                 self._sync()
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """The log without other writers, what they have added being counted. Raises `Unavailable`."""
+        with self._log.held(self._clock.now_ms()) as added:
+            for event in added:
+                fold(self._statistics, event)
+            yield
+
+    def _is_due(self) -> bool:
+        """True if the window is over: a process that reports ends it for all."""
+        start_ms = self._statistics.window.start_ms  # 0 before the first line
+        # A clock that was set back behind the window's start must not end the reports until it has caught up.
+        return bool(start_ms) and not 0 <= self._clock.now_ms() - start_ms < self._settings.report_period_ms
 
     def _event_of(self, envelope: Envelope) -> LogEvent:
         kind = envelope.kind if envelope.kind.isidentifier() else UNNAMED_KIND
@@ -160,8 +176,9 @@ class Auditor:
     def _keep(self) -> None:
         """Note losses; if there are new lines, bring them to the disk and keep the statistics."""
         try:
-            self._note_unlogged()
-            self._note_dropped()
+            with self._held():
+                self._note_unlogged()
+                self._note_dropped()
         except Unavailable as error:
             _log.warning("%s", error)
         if self._log.end != self._kept:
@@ -183,9 +200,12 @@ class Auditor:
         )
 
     def _report_periodically(self) -> None:
-        report = self._report(Trigger.PERIODIC)
         try:
-            self._note(Note.WINDOW, {"silence_ms": self._settings.silence_ms})
+            with self._held():
+                if not self._is_due():
+                    return
+                report = self._report(Trigger.PERIODIC)
+                self._note(Note.WINDOW, {"silence_ms": self._settings.silence_ms})
             self._on_report(report)
         except Exception:
             _log.exception("a periodic audit report was not delivered")

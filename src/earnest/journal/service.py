@@ -44,15 +44,18 @@ class Sealer:
         clock: Clock,
         tell: Callable[[Head], None] = lambda _: None,
         witness: Callable[[], Witness | None] = lambda: None,
+        leads: Callable[[], bool] = lambda: True,
     ) -> None:
         """`tell` hears of every new head, once it is durable, in the event loop that sealed it.
 
         `witness` says what is durable of the audit log, which each head vouches for as that log does for the heads.
+        `leads`: whether this process is the one that seals; once true, it stays so.
         """
         self._database = database
         self._clock = clock
         self._tell = tell
         self._witness = witness
+        self._leads = leads
         self._sealed: Frontier | None = None
         self._grown = Frontier()
         self._sealing = asyncio.Lock()
@@ -63,12 +66,17 @@ class Sealer:
         self._task = asyncio.create_task(self._run(), name="sealer")
 
     async def close(self) -> None:
-        """Stop, and seal what is left, if that is not too much. Raises what ended the background task, if that did."""
+        """Stop, and seal what is left, unless that is too much or another process does.
+
+        Raises what ended the background task, if something did.
+        """
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait((self._task,))
             if not self._task.cancelled():
                 self._task.result()
+        if not self._leads():
+            return
         await self._unsealed()
         if self._database.last_seq - self._grown.size <= CLOSING_LEAVES_MAX:
             await self.seal()
@@ -117,6 +125,8 @@ class Sealer:
         looks = 0
         while True:
             await self._clock.sleep_ms(LOOK_MS)
+            if not self._leads():
+                continue
             with contextlib.suppress(Unavailable):  # the next look tries again
                 unsealed = await self._unsealed()
                 looks = looks + 1 if unsealed else 0

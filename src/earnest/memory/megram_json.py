@@ -32,6 +32,7 @@ def decode_megram(fields: JsonObject) -> Megram:
     """What `encode_megram` gave. Raises `Broken` for what no version of ours wrote."""
     try:
         values: dict[str, Any] = {**fields}
-        return Megram(**{**values, "level": Level(values["level"]), "state": State(values["state"])})
+        weights = {name: float(values[name]) for name in ("f", "sigma", "k")}  # RFC 8785 writes 1.0 as 1
+        return Megram(**{**values, **weights, "level": Level(values["level"]), "state": State(values["state"])})
     except (ValueError, TypeError, KeyError, AttributeError, Refused) as error:
         raise Broken(f"memory holds a record that it did not write: {error}") from error

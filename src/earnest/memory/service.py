@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from earnest.effects.kv.api import KeyValue, Reading, Writing
 from earnest.effects.kv.lmdb import REMEDY, LmdbKeyValue
@@ -30,8 +30,14 @@ ENTRIES_MAX: Final = 1_000
 
 NOT_OURS: Final = (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError)
 """What reading a record raises that memory did not write."""
+FACTS_MAX: Final = 1_024
+"""Facts of others that one transaction applies."""
 _NOTHING_LOST: Final = 2**63
 _Result = TypeVar("_Result")
+
+Apply: TypeAlias = Callable[[Writing], object]
+FactChanges: TypeAlias = Callable[[int, int, int], Sequence[tuple[int, Apply]]]
+"""What the facts after the first number, up to the second, change: in their order, at most the third of them."""
 _log = logging.getLogger(__name__)
 
 
@@ -137,16 +143,25 @@ class _Change:
 
 
 class Memory(MemoryReader):
-    """Memory of the one process that writes it. Belongs to one event loop.
+    """Memory, to be written. Belongs to one event loop; other processes may write the same store.
 
     It is a projection of facts. `fact_seq` is the number of the fact that a change follows from; changes come in the
     order of their facts, of which one may cause several. At every start, hand in again, in order, the changes of all
     facts after `applied_seq()`: what was kept already does no harm, and what had been forgotten is forgotten again.
     """
 
-    def __init__(self, kv: KeyValue, *, queue_max: int = QUEUE_MAX, drain_ms: int = DRAIN_MS_MAX) -> None:
+    def __init__(
+        self,
+        kv: KeyValue,
+        facts: FactChanges = lambda *_: (),
+        *,
+        queue_max: int = QUEUE_MAX,
+        drain_ms: int = DRAIN_MS_MAX,
+    ) -> None:
+        """`facts`: where other processes record facts, whose changes are applied in between, before the mark moves."""
         kv.write(store.ensure_format)
         super().__init__(kv)
+        self._facts = facts
         self._queue: deque[_Change] = deque()
         self._queue_max = queue_max
         self._drain_ms = drain_ms
@@ -191,13 +206,13 @@ class Memory(MemoryReader):
 
     def write(self, megram: Megram, *, fact_seq: int | None = None) -> None:
         """Remember, soon. An id that is known already stays as it is."""
-        self._hand_in(partial(store.put, megram=megram), fact_seq)
+        self._hand_in(remembering(megram), fact_seq)
 
     def recalled(self, ids: Sequence[str], now_ms: int, *, fact_seq: int | None = None) -> None:
         """Renew the age of what was put into a plan. Raises `Refused("recall_limit")` for more than RECALL_MAX."""
         if len(ids) > RECALL_MAX:
             raise Refused("recall_limit", f"a plan is given at most {RECALL_MAX} memories, not {len(ids)}")
-        self._hand_in(partial(_recall_all, ids=tuple(ids), now_ms=now_ms), fact_seq)
+        self._hand_in(recalling(tuple(ids), now_ms), fact_seq)
 
     def advance(self, fact_seq: int) -> None:
         """All changes of facts up to and including this one have been handed in."""
@@ -206,11 +221,11 @@ class Memory(MemoryReader):
 
     async def forget(self, megram_id: str, *, fact_seq: int | None = None) -> bool:
         """Delete on request; whether it was there. Raises what the store raises."""
-        return await self._ask(lambda tx: store.delete(tx, megram_id) is not None, fact_seq)
+        return await self._ask(lambda tx: store.delete(tx, megram_id) is not None, fact_seq) is not False
 
     async def revise(self, revision: Revision, *, fact_seq: int | None = None) -> None:
         """Forget and remember in one step. Raises what the store raises."""
-        await self._ask(lambda tx: store.revise(tx, revision), fact_seq)
+        await self._ask(revising(revision), fact_seq)
 
     async def settled(self, pairs: Sequence[store.Stirred]) -> None:
         """The dreamer has looked at these pairs. Raises what the store raises."""
@@ -218,7 +233,7 @@ class Memory(MemoryReader):
 
     async def forget_expired(self, now_ms: int, limit: int = BATCH_MAX) -> tuple[Forgotten, ...]:
         """Delete up to `limit` Megrams that have fallen below their limit. Raises what the store raises."""
-        return await self._ask(lambda tx: store.delete_expired(tx, now_ms, limit))
+        return await self._ask(lambda tx: store.delete_expired(tx, now_ms, limit)) or ()
 
     async def flush(self) -> None:
         """Return when all that was handed in has been kept, or counted as dropped."""
@@ -246,15 +261,18 @@ class Memory(MemoryReader):
         else:
             self._enqueue(change)
 
-    async def _ask(self, apply: Callable[[Writing], _Result], fact_seq: int | None = None) -> _Result:
-        """Apply in the order of the queue and wait for the answer; as the asker waits, no limit is needed."""
+    async def _ask(self, apply: Callable[[Writing], _Result], fact_seq: int | None = None) -> _Result | None:
+        """Apply in the order of the queue and wait for the answer; as the asker waits, no limit is needed.
+
+        None where another process has applied the fact.
+        """
         if self._closed:
             raise Unavailable("memory is closed")
         answers: list[_Result] = []
         answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._enqueue(_Change(apply=lambda tx: answers.append(apply(tx)), fact_seq=fact_seq, answered=answered))
         await answered
-        return answers[-1]
+        return answers[-1] if answers else None
 
     def _enqueue(self, change: _Change) -> None:
         self._queue.append(change)
@@ -272,7 +290,8 @@ class Memory(MemoryReader):
     async def _keep(self, batch: list[_Change]) -> None:
         try:
             end_seq = min(self._first_lost_seq, self._behind_seq)
-            await asyncio.to_thread(self._kv.write, partial(_apply_all, batch=batch, end_seq=end_seq))
+            apply = partial(_apply_all, batch=batch, end_seq=end_seq, facts=self._facts)
+            await asyncio.to_thread(self._kv.write, apply)
         except Exception as error:  # memory never stops a run: what is lost is counted, and healed from facts
             self._lose(batch, damaged(error) if isinstance(error, (Broken, *NOT_OURS)) else error)
             return
@@ -301,16 +320,46 @@ def damaged(error: Exception) -> Broken:
     return Broken(f"memory is damaged ({error or type(error).__name__}): {REMEDY}")
 
 
-def _apply_all(tx: Writing, batch: Sequence[_Change], end_seq: int) -> None:
-    """Keep the changes, and the mark before `end_seq`."""
+def _apply_all(tx: Writing, batch: Sequence[_Change], end_seq: int, facts: FactChanges) -> None:
+    """Apply a batch, among what facts of other processes change up to where the mark goes, in the order of facts.
+
+    The mark stays before `end_seq`.
+    """
+    mark, goal = store.applied_seq(tx), min(end_seq - 1, max(change.complete_seq for change in batch))
+    found = facts(mark, goal, FACTS_MAX) if goal > mark else ()
+    if len(found) == FACTS_MAX:
+        goal = found[-1][0]
+    ours = {change.fact_seq for change in batch}
+    others = deque(one for one in found if one[0] not in ours)
     for change in batch:
-        change.apply(tx)
-    store.set_applied_seq(tx, min(end_seq - 1, max(change.complete_seq for change in batch)))
+        seq = change.fact_seq
+        while seq is not None and others and others[0][0] < seq:
+            others.popleft()[1](tx)
+        if seq is None or seq > mark:  # else another process has applied it, and perhaps what came after it
+            change.apply(tx)
+    for _, apply in others:
+        apply(tx)
+    store.set_applied_seq(tx, goal)
 
 
-def _recall_all(tx: Writing, ids: tuple[str, ...], now_ms: int) -> None:
-    for megram_id in ids:
-        store.recall(tx, megram_id, now_ms)
+def remembering(megram: Megram) -> Apply:
+    """An id that is known already stays as it is."""
+    return partial(store.put, megram=megram)
+
+
+def recalling(ids: Iterable[str], now_ms: int) -> Apply:
+    """The age of each is renewed."""
+    return lambda tx: [store.recall(tx, megram_id, now_ms) for megram_id in ids]
+
+
+def forgetting(megram_id: str) -> Apply:
+    """It is deleted, if it is there."""
+    return partial(store.delete, megram_id=megram_id)
+
+
+def revising(revision: Revision) -> Apply:
+    """Some are forgotten and others remembered."""
+    return partial(store.revise, revision=revision)
 
 
 def _nothing(tx: Writing) -> None:
@@ -325,11 +374,11 @@ class OpenReader(MemoryReader):
         self._kv.close()
 
 
-def open_memory(path: Path) -> Memory:
-    """Memory in a folder. Raises `Refused("memory_in_use")` while another process writes it."""
+def open_memory(path: Path, facts: FactChanges = lambda *_: ()) -> Memory:
+    """Memory in a folder, beside others who write it: see `Memory`. Raises `Refused("memory_in_use")`."""
     kv = LmdbKeyValue(path)
     try:
-        return Memory(kv)
+        return Memory(kv, facts)
     except BaseException:
         kv.close()
         raise

@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,13 +42,17 @@ class Dream:
 
 @dataclass(slots=True, kw_only=True)
 class Dreaming:
-    """One cycle at a time. Records `memory.expired` and `memory.revised`, and says on the bus what changed."""
+    """One cycle at a time; over all processes by `alone`.
+
+    Records `memory.expired` and `memory.revised`, and says on the bus what changed.
+    """
 
     memory: Memory
     dreamer: Dreamer
     database: Database
     bus: Bus
     clock: Clock
+    alone: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
     _cycle: "asyncio.Task[Dream] | None" = None
     _last_final_ns: int | None = None
 
@@ -91,11 +97,12 @@ class Dreaming:
 
     async def _dream(self) -> Dream:
         await self.memory.caught_up()
-        gone = await self.expire()
-        revisions = []
-        async for revision in self.dreamer.revisions():
-            await self.revise(revision)
-            revisions.append(revision)
+        async with self.alone():
+            gone = await self.expire()
+            revisions = []
+            async for revision in self.dreamer.revisions():
+                await self.revise(revision)
+                revisions.append(revision)
         return Dream(forgotten=gone, revisions=tuple(revisions))
 
     async def _revise(self, revision: Revision) -> None:

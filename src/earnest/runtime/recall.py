@@ -1,7 +1,8 @@
 """Memory as the projection of facts: what R5 answers from, and how what became a fact gets there."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import Final, TypeAlias
 
 from earnest.effects.bus.api import Envelope
@@ -16,7 +17,7 @@ from earnest.engine.remembering import SESSION
 from earnest.memory.consolidation import Revision, has_fallen
 from earnest.memory.megram import ANY_TARGET, HYPOTHESES, Megram, State, Tag, of_state, tool_of
 from earnest.memory.potential import direct_potentials
-from earnest.memory.service import Memory
+from earnest.memory.service import Apply, FactChanges, Memory, forgetting, recalling, remembering, revising
 from earnest.memory.thinking import PERSONA_ID
 from earnest.runtime.dreaming import REVISED
 
@@ -131,8 +132,38 @@ async def catching_up(memory: Memory, books: ReadPool) -> AsyncIterator[int]:
 
 
 def _unseen(reader: Reader, after_seq: int) -> list[tuple[int, Change]]:
-    kinds = (MEGRAM, RECALLED, FORGOTTEN, REVISED)
-    return [(fact.seq, _change(fact)) for fact in reader.facts(kind=kinds, after_seq=after_seq, limit=STEP_FACTS)]
+    return [(fact.seq, _change(fact)) for fact in _told(reader, after_seq, STEP_FACTS)]
+
+
+def changes_in(books: ReadPool) -> FactChanges:
+    """What the facts of these books change."""
+
+    def between(after_seq: int, up_to_seq: int, limit: int) -> list[tuple[int, Apply]]:
+        def look(reader: Reader) -> list[tuple[int, Apply]]:
+            facts = takewhile(lambda fact: fact.seq <= up_to_seq, _told(reader, after_seq, limit))
+            return [(fact.seq, _applying(_change(fact))) for fact in facts]
+
+        return books.read_sync(look)
+
+    return between
+
+
+def _told(reader: Reader, after_seq: int, limit: int | None = None) -> Iterator[StoredFact]:
+    """The facts that change memory, in order."""
+    return reader.facts(kind=(MEGRAM, RECALLED, FORGOTTEN, REVISED), after_seq=after_seq, limit=limit)
+
+
+def _applying(change: Change) -> Apply:
+    match change:
+        case Revision():
+            return revising(change)
+        case str():
+            return forgetting(change)
+        case Envelope(payload=MegramEmitted()):
+            return remembering(megram_of(change))
+        case Envelope(payload=MemoryRecalled(megram_ids=ids), at_ms=at_ms):
+            return recalling(ids, at_ms)
+    return lambda _: None
 
 
 def _change(fact: StoredFact) -> Change:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -43,8 +44,9 @@ from earnest.runtime.programs import program_minds
 from earnest.runtime.recall import MemoryRecall
 from earnest.runtime.redaction import Redaction
 from earnest.runtime.run_book import Kept, RunBook, read_kept
+from earnest.runtime.run_lock import hold_run, let_run_go
 from earnest.runtime.surroundings import Surroundings
-from earnest.runtime.telling import Untold, marker_of, untold, waiting_run
+from earnest.runtime.telling import Untold, marker_of, untold, waiting_runs, waits
 from earnest.runtime.unknown_effects import Decision, UnknownEffect, decide, open_effect
 from earnest.verification.service import Verifier
 
@@ -102,7 +104,7 @@ class TaskRuns:
         self._preparing: set[str] = set()
 
     async def begin(self, order: Order) -> str:
-        """Take an order on; the id of its run, which `work` then works.
+        """Take an order on; the id of its run, which is ours for `work` to work.
 
         Raises `Refused("input_private")`, and `Unavailable` without a model.
         """
@@ -112,6 +114,7 @@ class TaskRuns:
         if isinstance(order, RequestOrder) and order.spec is None:
             await self._services.models()
         run_id = f"run_{self._services.chance.new_id(self._services.clock.now_ms())}"
+        hold_run(self._folder(run_id))
         await self._record(run_id, STARTED, order.to_json())
         return run_id
 
@@ -119,14 +122,19 @@ class TaskRuns:
         """Work a run to its end, from wherever it stands.
 
         Raises `Refused` (`run_unknown`, `run_finished`, `run_in_work`, `too_many_runs`), and `Waits` if it stopped
-        without an end. Cancelled, it has none either.
+        without an end. Cancelled, it has none either. A run that has an end stays ours until `note_told`.
         """
         if run_id in self._working:
             raise Refused("run_in_work", f"{run_id} is being worked already")
+        self._services.database.read_sync(lambda reader: _check_known(reader, run_id))
+        hold_run(self._folder(run_id))
         self._working.add(run_id)
         self._preparing.add(run_id)
         try:
             return await self._resume(run_id)
+        except BaseException:
+            let_run_go(self._folder(run_id))
+            raise
         finally:
             self._preparing.discard(run_id)
             self._working.discard(run_id)
@@ -145,9 +153,17 @@ class TaskRuns:
         return self._folder(run_id) / "workspace"
 
     async def interrupted(self, order: Order) -> str | None:
-        """See `telling.waiting_run`."""
-        working, runs = frozenset(self._working), self._services.home / RUNS_FOLDER
-        return await self._services.database.read(lambda reader: waiting_run(reader, order.digest, runs, working))
+        """The first of `telling.waiting_runs` that nobody else has; it is ours then."""
+        runs = self._services.home / RUNS_FOLDER
+        read = self._services.database.read
+        found = await read(lambda reader: list(waiting_runs(reader, order.digest, runs)))
+        for run_id in (one for one in found if one not in self._working):
+            with suppress(Refused):
+                hold_run(self._folder(run_id))
+                if await read(partial(waits, run_id=run_id, runs_folder=runs)):  # still: others are quick
+                    return run_id
+                let_run_go(self._folder(run_id))
+        return None
 
     async def untold(self, run_id: str) -> Untold | None:
         """See `telling.untold`."""
@@ -331,6 +347,11 @@ class TaskRuns:
         await self._services.database.write(lambda transaction: transaction.record(fact))
 
 
+def _check_known(reader: Reader, run_id: str) -> None:
+    if not any(reader.facts(subject=run_id, kind=STARTED, limit=1)):
+        raise Refused("run_unknown", f"there is no run {run_id}")
+
+
 def _unfinished(reader: Reader, run_id: str) -> Unfinished:
     order: Order | None = None
     started_ms = 0
@@ -345,8 +366,7 @@ def _unfinished(reader: Reader, run_id: str) -> Unfinished:
                 pauses.append(_pause(fact.body))
             case kind if kind == FINISHED:
                 raise Refused("run_finished", f"{run_id} has ended; see `earnest show {run_id}`")
-    if order is None:
-        raise Refused("run_unknown", f"there is no run {run_id}")
+    assert order is not None
     kept = read_kept(reader, run_id)
     return Unfinished(order=order, started_ms=started_ms, kept=kept, last_ms=last_ms, pauses=tuple(pauses))
 

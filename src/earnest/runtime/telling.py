@@ -1,6 +1,6 @@
 """Runs that wait for somebody: without an end, or with one of which nobody was told."""
 
-from collections.abc import Collection
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from earnest.engine.facts import FINISHED, STARTED
 from earnest.engine.messages import FinalResult
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.run_book import read_kept
+from earnest.runtime.run_lock import let_run_go
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,16 +28,20 @@ def marker_of(run_folder: Path) -> Path:
     return run_folder / "untold"
 
 
-def waiting_run(reader: Reader, order_digest: str, runs_folder: Path, working: Collection[str]) -> str | None:
-    """The newest run of this order that has no end, or one of which nobody was told; but for those in work."""
+def waiting_runs(reader: Reader, order_digest: str, runs_folder: Path) -> Iterator[str]:
+    """The runs of this order that have no end, or one of which nobody was told; the newest first."""
     finished, digest = frozenset(reader.subjects(kind=FINISHED)), order_digest.encode()
     for fact in reader.facts(kind=STARTED, newest_first=True):
         run_id = fact.subject
-        if digest not in fact.body_json or fact.body["digest"] != order_digest or run_id in working:
-            continue
-        if run_id not in finished or marker_of(runs_folder / run_id).exists():
-            return run_id
-    return None
+        is_ours = digest in fact.body_json and fact.body["digest"] == order_digest
+        if is_ours and (run_id not in finished or marker_of(runs_folder / run_id).exists()):
+            yield run_id
+
+
+def waits(reader: Reader, run_id: str, runs_folder: Path) -> bool:
+    """True for a run without an end, or with one of which nobody was told."""
+    has_ended = any(reader.facts(kind=FINISHED, subject=run_id, limit=1))
+    return not has_ended or marker_of(runs_folder / run_id).exists()
 
 
 def untold(reader: Reader, run_id: str, runs_folder: Path) -> Untold | None:
@@ -53,3 +58,4 @@ def note_told(run_folder: Path) -> None:
     """Somebody was told. If that cannot be noted, it is told once more."""
     with suppress(OSError):
         marker_of(run_folder).unlink(missing_ok=True)
+    let_run_go(run_folder)

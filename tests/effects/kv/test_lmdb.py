@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,11 @@ except EarnestError as error:
     sys.exit()
 print("open", flush=True)
 for line in sys.stdin:
-    print(kv.read(lambda tx: len(tx.get(line.strip().encode()) or b"")), flush=True)
+    key = line.strip().encode()
+    before = kv.read(lambda tx: len(tx.get(key.removeprefix(b"+")) or b""))
+    if key.startswith(b"+"):
+        kv.write(lambda tx: tx.put(key[1:], b"y"))
+    print(before, flush=True)
 """
 
 
@@ -59,23 +64,53 @@ class OtherProcess:
         return self.process.stdout.readline().strip()
 
 
-def test_a_second_writing_process_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:
-    first = OtherProcess(tmp_path / "kv", "writer")
+def add(tx: Writing, key: bytes) -> None:
+    tx.put(key, (tx.get(key) or b"") + b"x")
+
+
+def test_two_processes_write_in_turns_and_each_sees_what_the_other_has_written(tmp_path: Path) -> None:
+    kv = LmdbKeyValue(tmp_path / "kv")
+    other = OtherProcess(tmp_path / "kv", "writer")
     try:
-        with pytest.raises(Refused) as refusal:
-            LmdbKeyValue(tmp_path / "kv")
-        assert (first.answer, refusal.value.code) == ("open", "memory_in_use")
+        assert other.answer == "open"
+        for number in range(20):
+            assert other.ask(f"+{number}") == "0"
+            kv.write(partial(add, key=b"%d" % number))
+        assert kv.read(lambda tx: [tx.get(b"%d" % number) for number in range(20)]) == [b"yx"] * 20
     finally:
-        first.end()
-    LmdbKeyValue(tmp_path / "kv").close()
+        other.end()
+        kv.close()
+
+
+def test_a_writing_process_follows_one_that_has_grown_the_map(tmp_path: Path) -> None:
+    kv = LmdbKeyValue(tmp_path / "kv", map_bytes=1024 * 1024)
+    other = OtherProcess(tmp_path / "kv", "writer")
+    try:
+        kv.write(lambda tx: tx.put(b"large", b"x" * 40_000_000))
+        assert (other.ask("+small"), other.ask("large")) == ("0", "40000000")
+        assert kv.read(lambda tx: tx.get(b"small")) == b"y"
+    finally:
+        other.end()
+        kv.close()
+
+
+def test_a_writer_that_was_killed_holds_nobody_up(tmp_path: Path) -> None:
+    other = OtherProcess(tmp_path / "kv", "writer")
+    other.ask("+1")
+    other.end()
+    kv = LmdbKeyValue(tmp_path / "kv")
+    kv.write(lambda tx: tx.put(b"2", b"x"))
+    assert kv.read(lambda tx: tx.get(b"1")) == b"y"
+    kv.close()
 
 
 def test_a_second_writer_in_the_same_process_is_refused(tmp_path: Path) -> None:
     kv = LmdbKeyValue(tmp_path / "kv")
-    with pytest.raises(Refused, match="already being written"):
+    with pytest.raises(Refused, match="open in this process already"):
         LmdbKeyValue(tmp_path / "kv")
     kv.write(lambda tx: tx.put(b"a", b"1"))
     kv.close()
+    LmdbKeyValue(tmp_path / "kv").close()
 
 
 def test_a_reading_process_follows_a_writer_that_outgrows_its_map(tmp_path: Path) -> None:

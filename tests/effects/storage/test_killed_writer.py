@@ -43,7 +43,7 @@ def acknowledged(path: Path) -> dict[int, tuple[str, int]]:
     try:
         lines = [process.stdout.readline() for _ in range(60)]
         with pytest.raises(Refused, match=f"pid {process.pid}"):
-            Database.open(path, VirtualClock())
+            Database.open(path, VirtualClock(), alone=True)
     finally:
         os.kill(process.pid, signal.SIGKILL)
         lines += process.stdout.readlines()

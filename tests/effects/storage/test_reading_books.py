@@ -167,10 +167,18 @@ def test_a_closed_database_can_be_read(path: Path, clock: VirtualClock) -> None:
         assert reader.read_sync(lambda reader: [fact.subject for fact in reader.facts()]) == ["1"]
 
 
-def test_a_second_writer_is_refused_and_told_who_the_first_is(database: Database, path: Path) -> None:
+def test_who_wants_the_books_alone_is_refused_beside_a_writer_and_told_who_that_is(
+    database: Database, path: Path
+) -> None:
     with pytest.raises(Refused, match=f"pid {os.getpid()}") as refused:
-        Database.open(path, VirtualClock())
+        Database.open(path, VirtualClock(), alone=True)
     assert refused.value.code == "data_directory_in_use"
+
+
+def test_beside_who_has_the_books_alone_every_writer_is_refused(path: Path, clock: VirtualClock) -> None:
+    with closing(Database.open(path, clock, alone=True)), pytest.raises(Refused, match="needs it alone"):
+        Database.open(path, clock)
+    Database.open(path, clock).close()
 
 
 def test_a_data_directory_that_cannot_be_made_is_unavailable(tmp_path: Path, clock: VirtualClock) -> None:

@@ -79,7 +79,7 @@ class Scene:
         return Database.open(self.home / "books.sqlite3", SystemClock())
 
     def edits(self, database: Database) -> Edits:
-        return Edits(home=self.home, runs=self.runs, database=database, clock=SystemClock())
+        return Edits(home=self.home, runs=self.runs, lock=self.home / "lock", database=database, clock=SystemClock())
 
     def work(self, change: Callable[[Path], object], directive: State = State.ACCEPT) -> None:
         """Take the original in, change the copy, end the run."""

@@ -1,9 +1,7 @@
-"""The key-value store of one machine: LMDB, one writing process, any number of reading ones."""
+"""The key-value store of one machine: LMDB, which any number of processes read and write, in turns."""
 
-import fcntl
-import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Final, TypeVar
@@ -12,6 +10,7 @@ import lmdb
 
 from earnest.effects.kv.api import KEY_BYTES_MAX, Reading, Writing
 from earnest.effects.kv.lmdb_pages import check_pages
+from earnest.effects.locks import FileLock, Turn
 from earnest.foundation.errors import Broken, Refused, Unavailable
 
 MAP_BYTES_FIRST: Final = 16 * 1024 * 1024
@@ -20,60 +19,74 @@ MAP_BYTES_MAX: Final = 64 * 1024 * 1024 * 1024
 
 DATA: Final = "data.mdb"
 STAMP: Final = "sound"
+WRITER: Final = "writer"
+WRITER_LOCK: Final = f"{WRITER}.lock"
 REMEDY: Final = "`earnest memory rebuild` makes it anew from the facts"
 READ_ALWAYS_BYTES: Final = 16 * 1024 * 1024
+LOOK_WAIT_MS: Final = 30_000
+"""How long who opens a store waits for another one who reads all of it first."""
 
+_OPENED: Final[set[tuple[int, int]]] = set()
 _Result = TypeVar("_Result")
 
 
 class LmdbKeyValue:
     """A folder with an LMDB environment. See `KeyValue`.
 
-    Opening it to write raises `Refused("memory_in_use")` while another process, or this one, has it open to write.
+    Opening it to write raises `Refused("memory_in_use")` where this process has it open to write already (LMDB would
+    lose its locks), or another one reads all of it for long. Writing raises `Unavailable` where the turn does not come.
     A commit is durable but for the last ones before a power cut, which are lost whole (`metasync` off); a killed
     process loses nothing that was committed.
     """
 
     def __init__(self, path: Path, *, readonly: bool = False, map_bytes: int = MAP_BYTES_FIRST) -> None:
         self._path = path
-        self._lock_fd = -1
         self._closed = False
         # A map may be resized only while no transaction of this process looks at it.
         self._mapping = RLock()
         self._writing = Lock()
-        try:
+        self._waiting = Lock()
+        with ExitStack() as stack:
             with _translated_errors(path):
                 if not readonly:
                     path.mkdir(mode=0o700, parents=True, exist_ok=True)
-                    self._lock_fd = _writer_lock(path)
+                    _enter(path, stack)
+                    self._turn = stack.enter_context(closing(Turn(path / WRITER)))
                 else:
                     _ensure_there(path)
-                _ensure_sound(path, readonly=readonly)
+                    _ensure_sound(path, readonly=True)
                 self._environment = lmdb.open(
                     str(path), map_size=map_bytes, readonly=readonly, create=not readonly, metasync=False, mode=0o600
                 )
                 self._environment.reader_check()
-        except BaseException:
-            self._unlock()
-            raise
+            if not readonly:
+                stack.callback(_stamp, path)
+            stack.callback(self._environment.close)
+            self._held = stack.pop_all()
 
     def read(self, look: Callable[[Reading], _Result]) -> _Result:
         """See `KeyValue`."""
-        with self._mapping, _translated_errors(self._path):
-            self._ensure_open()
-            with self._begin_reading() as transaction:
-                return look(_Transaction(transaction))
+        try:
+            return self._read(look)
+        except lmdb.MapResizedError:
+            with self._writing, self._mapping:
+                self._environment.set_mapsize(0)  # another process has grown the map: adopt its size
+            return self._read(look)
 
     def write(self, change: Callable[[Writing], _Result]) -> _Result:
         """See `KeyValue`."""
-        with self._writing:
-            while True:
-                self._ensure_open()
-                try:
-                    with _translated_errors(self._path), self._environment.begin(write=True) as transaction:
-                        return change(_Transaction(transaction))
-                except lmdb.MapFullError:
-                    self._grow()
+        with self._waiting:
+            self._ensure_open()
+            with self._turn.taken(), self._writing:
+                while True:
+                    try:
+                        with _translated_errors(self._path), self._environment.begin(write=True) as transaction:
+                            return change(_Transaction(transaction))
+                    except lmdb.MapFullError:
+                        self._grow()
+                    except lmdb.MapResizedError:
+                        with self._mapping:
+                            self._environment.set_mapsize(0)
 
     @property
     def entries(self) -> int:
@@ -84,20 +97,15 @@ class LmdbKeyValue:
 
     def close(self) -> None:
         """See `KeyValue`."""
-        with self._writing, self._mapping:
-            if not self._closed:
-                self._closed = True
-                self._environment.close()
-                if self._lock_fd >= 0:
-                    _stamp(self._path)
-                self._unlock()
+        with self._waiting, self._writing, self._mapping:
+            self._closed = True
+            self._held.close()
 
-    def _begin_reading(self) -> lmdb.Transaction:
-        try:
-            return self._environment.begin()
-        except lmdb.MapResizedError:
-            self._environment.set_mapsize(0)  # the writing process has grown the map: adopt its size
-            return self._environment.begin()
+    def _read(self, look: Callable[[Reading], _Result]) -> _Result:
+        with self._mapping, _translated_errors(self._path):
+            self._ensure_open()
+            with self._environment.begin() as transaction:
+                return look(_Transaction(transaction))
 
     def _grow(self) -> None:
         with self._mapping:
@@ -110,11 +118,6 @@ class LmdbKeyValue:
     def _ensure_open(self) -> None:
         if self._closed:
             raise Unavailable(f"memory in {self._path} is closed")
-
-    def _unlock(self) -> None:
-        if self._lock_fd >= 0:
-            os.close(self._lock_fd)
-            self._lock_fd = -1
 
 
 class _Transaction:
@@ -191,11 +194,9 @@ def _ensure_sound(path: Path, *, readonly: bool) -> None:
 
 
 def _is_at_rest(path: Path) -> bool:
-    try:
-        os.close(_writer_lock(path))
-    except Refused:
-        return False
-    return True
+    """True if no process has it open to write."""
+    with closing(FileLock(path / WRITER_LOCK)) as lock:
+        return lock.try_take()
 
 
 def _stamp_of(path: Path) -> str:
@@ -216,23 +217,26 @@ def _stamp(path: Path) -> None:
         (path / STAMP).write_text(_stamp_of(path))
 
 
-def _writer_lock(path: Path) -> int:
-    """A lock that ends with its process. LMDB alone would let a second writer take turns with the first."""
-    lock_fd = os.open(path / "writer.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock_fd)
-        raise Refused("memory_in_use", f"memory in {path} is already being written by another process") from None
-    return lock_fd
+def _enter(path: Path, stack: ExitStack) -> None:
+    """Join those who write. Whoever finds nobody reads all of it first, while the others wait."""
+    lock = stack.enter_context(closing(FileLock(path / WRITER_LOCK)))
+    key = (path / WRITER_LOCK).stat()
+    if (opened := (key.st_dev, key.st_ino)) in _OPENED:
+        raise Refused("memory_in_use", f"memory in {path} is open in this process already")
+    _OPENED.add(opened)
+    stack.callback(_OPENED.discard, opened)
+    if lock.try_take():
+        _ensure_sound(path, readonly=False)
+    if not lock.take(LOOK_WAIT_MS, shared=True):
+        raise Refused("memory_in_use", f"memory in {path} is read from end to end by {lock.holder}")
 
 
 @contextmanager
 def _translated_errors(path: Path) -> Iterator[None]:
-    """What LMDB and the operating system raise, in our words. A full map is passed on: it can be grown."""
+    """What LMDB and the operating system raise, in our words. A map that is full or was grown is passed on."""
     try:
         yield
-    except lmdb.MapFullError:
+    except (lmdb.MapFullError, lmdb.MapResizedError):
         raise
     except (OSError, lmdb.DiskError, lmdb.LockError, lmdb.MemoryError, lmdb.ReadersFullError) as error:
         raise Unavailable(f"memory in {path}: {error}") from error

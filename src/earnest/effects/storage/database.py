@@ -3,63 +3,91 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from earnest.effects.clock import Clock
-from earnest.effects.storage.driver import connect_writer, meaning_of
-from earnest.effects.storage.lock import WriterLock
+from earnest.effects.locks import Turn
+from earnest.effects.storage.driver import connect_reader, connect_writer, meaning_of
+from earnest.effects.storage.lock import HomeLock
 from earnest.effects.storage.reader import ReadPool
 from earnest.effects.storage.schema import BOOKS, Schema, prepare
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.storage.transaction import Transaction, last_seq
 from earnest.effects.storage.writer import Writer
 from earnest.foundation.errors import Unavailable
 
 T = TypeVar("T")
 
+LOOK_NS: Final = 10_000_000
+"""How old what is known of other processes' facts may be."""
+
 
 class Database(ReadPool):
-    """The books, held by the one process that may write them. Others read them through `Database.open_reader`."""
+    """The books. Any number of processes write to them, in turns; whoever only reads uses `Database.open_reader`."""
 
-    def __init__(self, path: Path, schema: Schema, writer: Writer, lock: WriterLock) -> None:
+    def __init__(
+        self, path: Path, schema: Schema, clock: Clock, writer: Writer, *, watch: sqlite3.Connection, held: ExitStack
+    ) -> None:
+        """`watch` is asked for the facts of other processes; `held` is closed at the end."""
         super().__init__(path, schema)
         self._writer = writer
-        self._lock = lock
+        self._clock = clock
+        self._watch = watch
+        self._looked_ns = 0
+        self._seen_seq = 0
+        self._held = held
 
     @classmethod
-    def open(cls, path: Path, clock: Clock, schema: Schema = BOOKS, *, is_durable: bool = True) -> "Database":
-        """Take the data directory that `path` lies in; create or migrate the database if need be.
+    def open(
+        cls, path: Path, clock: Clock, schema: Schema = BOOKS, *, is_durable: bool = True, alone: bool = False
+    ) -> "Database":
+        """Share the data directory that `path` lies in; create or migrate the database if need be.
 
-        Not durable: nothing waits for the disk, for books that are thrown away, as those of a simulation.
+        Not durable: nothing waits for the disk, for books that are thrown away, as those of a simulation. `alone`: no
+        other process has them, as for a migration.
 
-        Raises `Refused`: `data_directory_in_use` (with the holder's pid), `not_our_database`, `database_too_new`; and
-        `Unavailable` where the directory cannot be written, `Broken` if the disk failed or is full.
+        Raises `Refused`: `data_directory_in_use` (with the holders' pids) where somebody has the directory alone, or
+        shares what is wanted alone; `not_our_database`, `database_too_new`; and `Unavailable` where the directory
+        cannot be written or the turn does not come, `Broken` if the disk failed or is full.
         """
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = WriterLock(path.with_name(f"{path.name}.lock"))
-        except OSError as error:
-            raise Unavailable(f"the data directory {path.parent} cannot be used: {error}") from error
-        try:
-            driver = connect_writer(path, is_durable=is_durable)
+        with ExitStack() as stack:
             try:
-                prepare(driver, schema)
-                writer = Writer(driver, schema, clock)
-            except BaseException:
-                driver.close()
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                lock = stack.enter_context(closing(HomeLock(path)))
+                turn = stack.enter_context(closing(Turn(path)))
+            except OSError as error:
+                raise Unavailable(f"the data directory {path.parent} cannot be used: {error}") from error
+            lock.take(alone=alone)
+            try:
+                driver = stack.enter_context(closing(connect_writer(path, is_durable=is_durable)))
+                with turn.taken():
+                    prepare(driver, schema, lock.migrating)
+                watch = stack.enter_context(closing(connect_reader(path)))
+                writer = Writer(driver, schema, clock, turn)
+                return cls(path, schema, clock, writer, watch=watch, held=stack.pop_all())
+            except BaseException as error:
+                cause = getattr(error, "orig", error)  # SQLAlchemy, which migrates, wraps what SQLite raised
+                if isinstance(cause, sqlite3.Error):
+                    raise meaning_of(cause) from error
                 raise
-        except BaseException as error:
-            lock.release()
-            cause = getattr(error, "orig", error)  # SQLAlchemy, which migrates, wraps what SQLite raised
-            if isinstance(cause, sqlite3.Error):
-                raise meaning_of(cause) from error
-            raise
-        return cls(path, schema, writer, lock)
 
     @property
     def last_seq(self) -> int:
-        """The number of the newest durable fact; 0 if there is none."""
-        return self._writer.last_seq
+        """The number of the newest durable fact; 0 if there is none. Those of other processes show within LOOK_NS.
+
+        Raises `Broken`, `Unavailable` as a read does.
+        """
+        if self._closed:
+            raise Unavailable("the database is closed")
+        now_ns = self._clock.ticks_ns()
+        if now_ns - self._looked_ns >= LOOK_NS:
+            self._looked_ns = now_ns
+            try:
+                self._seen_seq = last_seq(self._watch)
+            except sqlite3.Error as error:
+                raise meaning_of(error) from error
+        return max(self._seen_seq, self._writer.last_seq)
 
     async def write(self, fn: Callable[[Transaction], T]) -> T:
         """What `fn` returns, once everything that it wrote is on the disk.
@@ -92,4 +120,4 @@ class Database(ReadPool):
             return
         self._writer.close()
         super().close()
-        self._lock.release()
+        self._held.close()

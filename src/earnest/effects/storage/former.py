@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from earnest.effects.durable import sync_folder
 from earnest.effects.storage.driver import connect_reader, connect_writer
-from earnest.effects.storage.lock import WriterLock
+from earnest.effects.storage.lock import HomeLock
 from earnest.effects.storage.schema import Schema, prepare, revision_of
 from earnest.effects.storage.snapshot import copy_books
 from earnest.foundation.errors import Refused, Unavailable
@@ -94,11 +94,9 @@ def _held(books: Path) -> Iterator[None]:
     """The data directory, for us alone."""
     if not books.is_file():
         raise Refused("no_database", f"there is no database at {books}")
-    lock = WriterLock(books.with_name(f"{books.name}.lock"))
-    try:
+    with contextlib.closing(HomeLock(books)) as lock:
+        lock.take(alone=True)
         yield
-    finally:
-        lock.release()
 
 
 def _sync(path: Path) -> None:

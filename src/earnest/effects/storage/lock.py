@@ -1,30 +1,58 @@
-"""Who may write to a data directory? Whoever holds its lock; the operating system frees it when the holder dies."""
+"""Who uses a data directory: any number of processes together, or one alone."""
 
-import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
+from earnest.effects.locks import FileLock
 from earnest.foundation.errors import Refused
+
+WAIT_MS: Final = 1_000
+"""For who has a directory alone, which as a rule is a look of milliseconds."""
+
+
+class HomeLock:
+    """Shared by who writes the books; alone who migrates them, makes memory anew, or reads a log as bytes."""
+
+    def __init__(self, books: Path) -> None:
+        self._folder = books.parent
+        self._lock = FileLock(books.with_name(f"{books.name}.lock"))
+        self._alone = False
+
+    def take(self, *, alone: bool = False) -> None:
+        """Raises `Refused("data_directory_in_use")`, naming who has it."""
+        if not self._lock.take(WAIT_MS, shared=not alone):
+            purpose = "this needs it alone" if alone else "that needs it alone"
+            raise Refused("data_directory_in_use", f"{self._folder} is in use by {self._lock.holder}; {purpose}")
+        self._alone = alone
+
+    @contextmanager
+    def migrating(self) -> Iterator[None]:
+        """Alone for a block, then as before. Raises as `take`."""
+        before = self._alone
+        self.take(alone=True)
+        yield
+        self.take(alone=before)
+
+    def close(self) -> None:
+        """Give it back."""
+        self._lock.close()
 
 
 class WriterLock:
-    """An exclusive `flock` on a file that holds the writer's pid, for the message to the next one."""
+    """An exclusive lock for one process, whose pid stands in the file."""
 
-    def __init__(self, path: Path) -> None:
-        """Take the lock at once. Raises `Refused("data_directory_in_use")` if another process, or this one, has it."""
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            holder = os.pread(self._file, 20, 0).decode("ascii", "replace").strip() or "unknown"
-            os.close(self._file)
-            raise Refused(
-                "data_directory_in_use",
-                f"{path.parent} is in use by the process with pid {holder}; it can only be read",
-            ) from error
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, b"%d\n" % os.getpid(), 0)
+    def __init__(self, path: Path, said: str = "") -> None:
+        """Take it at once. Raises `Refused("data_directory_in_use")`: what is `said`, and who has it."""
+        self._lock = FileLock(path)
+        if not self._lock.try_take():
+            holder = self._lock.holder
+            self._lock.close()
+            raise Refused("data_directory_in_use", f"{said or f'{path.parent} is in use by'} {holder}")
+        path.write_bytes(b"%d\n" % os.getpid())
 
     def release(self) -> None:
-        """Give it back. The file stays: to remove it would let two holders each have a lock on a file of their own."""
-        os.close(self._file)
+        """Give it back."""
+        self._lock.close()

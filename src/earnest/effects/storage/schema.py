@@ -1,6 +1,8 @@
 """Does a database have the tables that this program expects, and how does it come to have them?"""
 
 import sqlite3
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -26,17 +28,23 @@ class Schema:
 BOOKS: Final = Schema(head="0004", folder=Path(__file__).with_name("migrations"))
 
 
-def prepare(connection: sqlite3.Connection, schema: Schema) -> None:
-    """Create, or keep a copy and migrate, in one transaction.
+def prepare(
+    connection: sqlite3.Connection,
+    schema: Schema,
+    migrating: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> None:
+    """Create, or keep a copy and migrate, in one transaction; within `migrating` where others may use it meanwhile.
 
-    Raises `Refused` for a newer database and for one that is not ours; `OSError` where there is no room for the copy.
+    The caller has the writer's turn. Raises `Refused` for a newer database and for one that is not ours; `OSError`
+    where there is no room for the copy.
     """
     revision = revision_of(connection)
     if revision is None:
         # Not through Alembic: importing it takes longer than everything else that a first start does.
         connection.executescript(f"BEGIN IMMEDIATE;\n{schema.sql()}\nCOMMIT;")
     elif _is_older(revision, schema):
-        _upgrade(connection, schema)
+        with migrating():
+            _upgrade(connection, schema)
 
 
 def check_readable(connection: sqlite3.Connection, schema: Schema) -> None:

@@ -49,6 +49,12 @@ class Guard:
         return sqlite3.SQLITE_OK if allowed or not self.on_watch else sqlite3.SQLITE_DENY
 
 
+def last_seq(driver: sqlite3.Connection) -> int:
+    """The number of the newest fact; 0 if there is none."""
+    (last,) = driver.execute("SELECT max(seq) FROM facts").fetchone()
+    return int(last or 0)
+
+
 class Page:
     """What one commit will hold: the facts recorded for it but not yet inserted, and the last number given out."""
 
@@ -60,12 +66,12 @@ class Page:
         self.last_seq = 0
         link.driver.set_authorizer(self.guard)
 
-    def begin(self, last_seq: int) -> None:
-        """Start empty, after the fact `last_seq`."""
+    def begin(self) -> None:
+        """Start empty, after the last fact, whichever process has recorded it."""
         self.guard.on_watch = False
         self.rows.clear()
-        self.last_seq = last_seq
         self.link.driver.execute("BEGIN IMMEDIATE")
+        self.last_seq = last_seq(self.link.driver)
 
     def flush(self) -> None:
         """Insert what was recorded."""

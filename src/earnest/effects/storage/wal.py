@@ -28,12 +28,12 @@ class Sums(NamedTuple):
 def wal_faults(books: Path) -> tuple[str, ...]:
     """What is wrong with the log beside `books`, in words; call it before anything opens them.
 
-    Empty while a process writes to them: that one has read the log. A frame that a power cut tore while it was
+    Empty while a process may write to them: that one has read the log. A frame that a power cut tore while it was
     written looks like a damaged one; nobody was told that it is durable.
     """
     try:
         with books.with_name(f"{books.name}.lock").open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return _faults(books.with_name(f"{books.name}-wal"), books.with_name(f"{books.name}-shm"))
     except (FileNotFoundError, BlockingIOError):
         return ()

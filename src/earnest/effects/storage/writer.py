@@ -11,10 +11,11 @@ from queue import SimpleQueue
 from typing import Any, Final, TypeAlias, TypeVar
 
 from earnest.effects.clock import Clock
+from earnest.effects.locks import Turn
 from earnest.effects.storage.driver import ends_transaction, is_denied, meaning_of
 from earnest.effects.storage.reader import Link
 from earnest.effects.storage.schema import Schema
-from earnest.effects.storage.transaction import Page, Transaction
+from earnest.effects.storage.transaction import Page, Transaction, last_seq
 from earnest.foundation.errors import Broken, EarnestError, Refused, Unavailable
 
 T = TypeVar("T")
@@ -44,24 +45,27 @@ class _GroupLostError(Exception):
 
 
 class Writer:
-    """One commit at a time, for everybody who waits.
+    """One commit at a time, for everybody who waits; over all processes, who each take a turn for a group.
 
-    A thread commits; while it waits for the disk, the next group gathers. Where commits are quicker than to wake a
-    thread and be woken by it, an event loop commits by itself what was asked for in one of its turns.
+    A thread commits; while it waits for the disk or for its turn, the next group gathers. Where commits are quicker
+    than to wake a thread and be woken by it, an event loop commits by itself what was asked for in one of its rounds,
+    if it need not wait for the turn.
     """
 
-    def __init__(self, driver: sqlite3.Connection, schema: Schema, clock: Clock) -> None:
+    def __init__(self, driver: sqlite3.Connection, schema: Schema, clock: Clock, turn: Turn) -> None:
         self._driver = driver
+        self._turn = turn
         self._page = Page(Link(driver), schema)
         self._clock = clock
         self._commit_ns = 0
         self._parts: deque[_Part] = deque()
         self._calls: SimpleQueue[bool] = SimpleQueue()
         self._gate = threading.Lock()
-        self._turn = threading.Lock()
+        self._alone = threading.Lock()
         self._closed = False
         self._committing = 0  # the thread that does, while one does
-        self.last_seq = _last_seq(driver)
+        self.last_seq = last_seq(driver)
+        """The newest fact of what was committed here; other processes may have gone on."""
         self._thread = threading.Thread(target=self._run, name="earnest-writer", daemon=True)
         self._thread.start()
 
@@ -81,12 +85,11 @@ class Writer:
         return answer.result()
 
     def close(self) -> None:
-        """Write what waits, then end the thread and close its connection."""
+        """Write what waits, then end the thread."""
         with self._gate:
             self._closed = True
         self._calls.put(False)
         self._thread.join()
-        self._driver.close()
 
     def _put(self, part: _Part) -> bool:
         """True if nobody of the same loop waited already. What cannot wait is answered at once."""
@@ -103,14 +106,15 @@ class Writer:
         return False
 
     def _commit_here(self) -> None:
-        """Commit in the event loop what its last turn asked for, or leave it to the thread."""
-        if self._commit_ns > COMMIT_HERE_NS_MAX or not self._turn.acquire(blocking=False):
+        """Commit in the event loop what its last round asked for, or leave it to the thread."""
+        if self._commit_ns > COMMIT_HERE_NS_MAX or not self._alone.acquire(blocking=False):
             self._calls.put(True)
             return
         try:
-            self._commit_group(asyncio.get_running_loop())
+            if self._turn.try_take():
+                self._commit_group(asyncio.get_running_loop())
         finally:
-            self._turn.release()
+            self._alone.release()
         if self._parts:
             self._calls.put(True)
 
@@ -119,15 +123,27 @@ class Writer:
         while going_on:
             going_on = self._calls.get()
             while self._parts:
-                with self._turn:
-                    self._commit_group()
+                with self._alone:
+                    try:
+                        self._turn.take()
+                    except EarnestError as error:
+                        _tell([(part, None, error) for part in self._taken()], None)
+                    else:
+                        self._commit_group()
+
+    def _taken(self) -> list[_Part]:
+        """What waits, at most GROUP_MAX."""
+        return [self._parts.popleft() for _ in range(min(len(self._parts), GROUP_MAX))]
 
     def _commit_group(self, here: asyncio.AbstractEventLoop | None = None) -> None:
-        """Commit what waits, for at most GROUP_MAX; `here` is the event loop that does, if one does."""
-        group = [self._parts.popleft() for _ in range(min(len(self._parts), GROUP_MAX))]
+        """Commit what waits, and end the turn; `here` is the event loop that does, if one does."""
         self._committing = threading.get_ident()
         start_ns = self._clock.ticks_ns()
-        outcomes = self._commit(group) if group else []
+        try:
+            group = self._taken()
+            outcomes = self._commit(group) if group else []
+        finally:
+            self._turn.give()
         self._commit_ns = self._clock.ticks_ns() - start_ns
         self._committing = 0
         _tell(outcomes, here)
@@ -136,7 +152,7 @@ class Writer:
         """One commit for the group; with what each part will be told."""
         outcomes: list[_Outcome] = []
         try:
-            self._page.begin(self.last_seq)
+            self._page.begin()
             outcomes.extend(self._perform(part) for part in group if not part.answer.cancelled())
             self._page.flush()
             self._driver.commit()
@@ -165,14 +181,8 @@ class Writer:
         self._page.guard.on_watch = False
         try:
             self._driver.rollback()
-            self.last_seq = _last_seq(self._driver)
         except sqlite3.Error:  # the next commit finds out whether the file can be used again
             return
-
-
-def _last_seq(driver: sqlite3.Connection) -> int:
-    (last,) = driver.execute("SELECT coalesce(max(seq), 0) FROM facts").fetchone()
-    return int(last)
 
 
 def _told(error: BaseException) -> BaseException:

@@ -8,6 +8,7 @@ import asyncio
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,6 +17,7 @@ from earnest.effects.clock import Clock
 from earnest.effects.edits.original import Original, entries_of, kept_at
 from earnest.effects.edits.step import Step, conflicts, inverted, is_begun, with_content
 from earnest.effects.edits.text_diff import text_lines
+from earnest.effects.locks import alone
 from earnest.effects.storage.database import Database
 from earnest.effects.workspace.changes import Entry
 from earnest.effects.workspace.tree import Kind
@@ -35,6 +37,7 @@ from earnest.runtime.edits.change import (
 
 MARKERS: Final = "applying"
 """A folder of the data directory with an empty file for each run whose change is being applied: a hint."""
+APPLYING_WAIT_MS: Final = 30_000
 _MERGE_S: Final = 60
 
 
@@ -52,6 +55,7 @@ class Edits:
 
     home: Path
     runs: Path
+    lock: Path
     database: Database
     clock: Clock
 
@@ -60,8 +64,36 @@ class Edits:
 
         Raises `Refused`: `run_unknown`, `no_edits`, `run_unfinished`, `edit_applied`, `not_accepted` (unless
         `unverified`), `edit_link`, and `edit_conflict` naming every file that is not as the run was given it; with
-        `merge` only those whose texts cannot be joined. `Unavailable` if the disk failed: then all is as before.
+        `merge` only those whose texts cannot be joined. `Unavailable` if the disk failed: then all is as before; or if
+        another process, which it names, applies something for long.
         """
+        async with self._alone(APPLYING_WAIT_MS):
+            return await self._apply(run_id, unverified=unverified, merge=merge)
+
+    async def undo(self, run_id: str) -> tuple[Part, ...]:
+        """Bring back what stood there before. Raises `Refused`: `not_applied`, and as `apply` for what has changed."""
+        async with self._alone(APPLYING_WAIT_MS):
+            return await self._undo(run_id)
+
+    async def recover(self) -> None:
+        """Complete what killed processes began, unless another process is applying now."""
+        markers = self.home / MARKERS
+        if not markers.is_dir():
+            return
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self._alone(0))
+            except Unavailable:
+                return
+            for marker in sorted(markers.iterdir()):
+                await self._complete(marker.name)
+                marker.unlink(missing_ok=True)
+
+    def _alone(self, wait_ms: int) -> AbstractAsyncContextManager[None]:
+        """One process at a time: between a look at the user's files and their replacement nobody comes."""
+        return alone(self.lock, self.clock, wait_ms)
+
+    async def _apply(self, run_id: str, *, unverified: bool, merge: bool) -> tuple[Part, ...]:
         await self._complete(run_id)
         change = await self._change(run_id)
         _check(change, unverified=unverified)
@@ -69,8 +101,7 @@ class Edits:
         await self._perform(run_id, parts, is_undo=False)
         return tuple(parts)
 
-    async def undo(self, run_id: str) -> tuple[Part, ...]:
-        """Bring back what stood there before. Raises `Refused`: `not_applied`, and as `apply` for what has changed."""
+    async def _undo(self, run_id: str) -> tuple[Part, ...]:
         await self._complete(run_id)
         change = await self._change(run_id)
         if change.standing is not Standing.APPLIED or change.begun is None:
@@ -83,13 +114,6 @@ class Edits:
             raise _conflict(found)
         await self._perform(run_id, parts, is_undo=True)
         return tuple(parts)
-
-    async def recover(self) -> None:
-        """Complete what killed processes began."""
-        markers = self.home / MARKERS
-        for marker in sorted(markers.iterdir()) if markers.is_dir() else ():
-            await self._complete(marker.name)
-            marker.unlink(missing_ok=True)
 
     async def _change(self, run_id: str) -> RunChange:
         return await self.database.read(lambda reader: read_change(reader, run_id, self.runs))

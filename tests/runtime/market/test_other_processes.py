@@ -1,0 +1,62 @@
+"""What a process keeps in memory is not shown past a commit of another one."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from earnest.effects.clock import SeededChance
+from earnest.effects.storage.database import LOOK_NS, Database
+from earnest.foundation.errors import Refused
+from earnest.identity.caller import Caller, Scope
+from earnest.identity.secret import KeyedHash
+from earnest.runtime.desk import Desk, Entry
+from earnest.runtime.market.doorkeeper import Doorkeeper
+from earnest.runtime.market.homes import Homes
+from earnest.runtime.market.keys import give_key, revoke_key
+from earnest.views.home import read_home
+
+from .conftest import Town, usd
+from .test_homes import able, looks, offered
+
+LOOK_MS = LOOK_NS // 1_000_000
+
+
+@pytest.fixture
+def elsewhere(town: Town, tmp_path: Path) -> Iterator[Town]:
+    """The same market, as another process has it."""
+    with closing(Database.open(tmp_path / "books.sqlite", town.clock)) as database:
+        desk = Desk(database, town.clock, SeededChance(8))
+        yield Town(market=replace(town.market, desk=desk), clock=town.clock)
+
+
+def test_a_home_shows_what_another_process_has_changed(town: Town, elsewhere: Town) -> None:
+    homes = Homes(town.database, town.market.terms, read_home)
+    worker, buyer = town.somebody("worker"), town.somebody("buyer", usd_micro=usd(90))
+    able(town, worker)
+    assert looks(homes, town, worker)["matching_jobs"] == []
+    offered(elsewhere, buyer, "job_1")
+    town.clock.jump_ms(LOOK_MS)
+    assert [each["job_id"] for each in looks(homes, town, worker)["matching_jobs"]] == ["job_1"]
+
+
+def test_a_key_that_another_process_has_revoked_is_refused(town: Town, elsewhere: Town) -> None:
+    hashing = KeyedHash(b"s" * 32)
+    doorkeeper = Doorkeeper(town.database, hashing)
+    somebody, shown = town.somebody("somebody"), dict[str, str]()
+
+    def give(entry: Entry) -> dict[str, str]:
+        key = give_key(entry, hashing, somebody.account, Scope.LIVE)
+        shown.update(entry.shown)
+        return {"id": key.id}
+
+    key_id = str(town.act(somebody, give)["id"])
+    assert doorkeeper.by_key(shown["key"], town.clock.now_ms()).key_id == key_id
+    me = Caller(account=somebody.account, scope=Scope.LIVE, key_id=key_id)
+    elsewhere.act(me, lambda entry: revoke_key(entry, key_id=key_id))
+    town.clock.jump_ms(LOOK_MS)
+    with pytest.raises(Refused) as refused:
+        doorkeeper.by_key(shown["key"], town.clock.now_ms())
+    assert refused.value.code == "expired_key"

@@ -8,6 +8,7 @@ from pathlib import Path
 from earnest.effects.clock import Clock
 from earnest.effects.sandbox.api import Mount, Sandbox
 from earnest.effects.tools.api import Leave, Place
+from earnest.effects.tools.arguments import with_home
 from earnest.effects.tools.failures import NEEDS_CONFIRMATION, ToolFailure
 from earnest.effects.tools.record import RawResult, ToolCall, ToolRecord
 from earnest.effects.tools.task_folder import PROGRAM
@@ -107,7 +108,7 @@ class JournaledHands:
 
     async def _once(self, key: str, call: ToolCall, look: str | None) -> ToolRecord:
         """Perform a call that has no outcome yet, unless an earlier process did."""
-        writable = _resolved(call)
+        writable = self._resolved(call)
         if self._book.intent(key) is None:
             self._check(key, call, writable)
             await self._book.intend(key, self._intent(call))
@@ -234,7 +235,7 @@ class JournaledHands:
         """What the world says: it happened, it did not, or why that cannot be told."""
         stage = await self._workspace.stage(f"{key}/look")
         place = self._place(stage)
-        seen = tuple(Mount(source=path, target=str(path)) for path in _resolved(call))
+        seen = tuple(Mount(source=path, target=str(path)) for path in self._resolved(call))
         looking = ToolCall(tool="shell", args={"command": look}, network=call.network and self._grants.network)
         try:
             looked = await self._toolbox.perform(looking, replace(place, inputs=(*place.inputs, *seen)))
@@ -252,6 +253,11 @@ class JournaledHands:
     @staticmethod
     def _wording(call: ToolCall) -> str:
         return printable(f"{call.tool} {_in_full(call)}")
+
+    def _resolved(self, call: ToolCall) -> tuple[Path, ...]:
+        """What the call asks to write to: no `~`, no link, no `..` is left in it, in order."""
+        home = str(self._home or Path.home())
+        return tuple(sorted({_real(with_home(path, home)) for path in call.writes}))
 
     def _reaches_outside(self, call: ToolCall) -> bool:
         """True if the call may have an effect that no stage holds."""
@@ -285,11 +291,6 @@ def wanted_paths(told: Sequence[str], home: Path) -> tuple[Path, ...]:
             wanted.add(path if path.parent == home else path.parent)
     outermost = (path for path in sorted(wanted) if not wanted.intersection(path.parents))
     return tuple(path for path in outermost if path.exists())
-
-
-def _resolved(call: ToolCall) -> tuple[Path, ...]:
-    """What the call asks to write to: no link, no `..` is left in it, in order."""
-    return tuple(sorted({_real(path) for path in call.writes}))
 
 
 def _real(path: str) -> Path:

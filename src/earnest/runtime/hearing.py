@@ -23,20 +23,29 @@ ALL_TEXT_BYTES_MAX: Final = 2 * 1024 * 1024
 
 
 class Hearing:
-    """One judgement of these criteria by these calls. `inputs` are the places that the work could only read."""
+    """One judgement of these criteria by these calls. `inputs` are the places that the work could only read.
+
+    `former` are the paths that other work of the run has changed.
+    """
 
     def __init__(
-        self, mind: ModelJudge, criteria: Sequence[Criterion], calls: tuple[ToolRecord, ...], inputs: tuple[str, ...]
+        self,
+        mind: ModelJudge,
+        criteria: Sequence[Criterion],
+        calls: tuple[ToolRecord, ...],
+        inputs: tuple[str, ...],
+        former: frozenset[str] = frozenset(),
     ) -> None:
         self._mind = mind
         self._criteria = criteria
         self._calls = calls
         self._inputs = inputs
+        self._former = former
         self._texts: dict[str, FileText] = {}
 
     def about(self, criteria: Sequence[Criterion]) -> "Hearing | None":
         """The same for these criteria alone; None if there are none."""
-        other = Hearing(self._mind, criteria, self._calls, self._inputs)
+        other = Hearing(self._mind, criteria, self._calls, self._inputs, self._former)
         other._texts = self._texts
         return other if criteria else None
 
@@ -65,7 +74,7 @@ class Hearing:
         return await asyncio.to_thread(lambda: tuple(self._ruled(opinions)))
 
     def _ledger(self) -> Ledger:
-        return Ledger(calls=self._calls, texts=self._texts, inputs=self._inputs)
+        return Ledger(calls=self._calls, texts=self._texts, inputs=self._inputs, former=self._former)
 
     def _ruled(self, opinions: tuple[Opinion, ...] | str) -> Iterator[CriterionVerdict]:
         """Each file was compared with its digest when it was read, so what was judged is what was taken in."""

@@ -116,7 +116,10 @@ class WorkspaceJudge:
             return None
         from earnest.runtime.hearing import Hearing  # noqa: PLC0415 - no playbook needs it
 
-        return Hearing(self._mind, criteria, calls, tuple(mount.target for mount in self._inputs))
+        inputs = tuple(mount.target for mount in self._inputs)
+        others = (call for work in self._earlier.values() for call in work if call not in calls)
+        former = frozenset(change.path for call in others if call.ok for change in call.changed)
+        return Hearing(self._mind, criteria, calls, inputs, former)
 
     def _all_calls(self, key: str, calls: Sequence[ToolRecord]) -> tuple[ToolRecord, ...]:
         """With those of the executions that these correct: what they did stands. `r1/count/a2/verdict` names one."""

@@ -95,9 +95,13 @@ def _against_what_failed(cited: Sequence[ToolRecord]) -> str:
 
 
 def _against_the_work(demand: Demand, ledger: Ledger) -> str:
-    """What the criterion names must have been changed, last by a call that succeeded, unless it can only be read."""
+    """What the criterion names must have been changed, last by a call that succeeded, unless it can only be read.
+
+    Beside something that was changed, what other work of the run has left needs only be read.
+    """
+    has_changed = any(ledger.last_change(name, or_mode=demand.mode) for name in demand.paths)
     for name in demand.paths:
-        if ledger.is_input(name):
+        if ledger.is_input(name) or (has_changed and ledger.is_former(name)):
             continue
         last = ledger.last_change(name, or_mode=demand.mode)
         if last is None:
@@ -125,7 +129,7 @@ def _uncovered(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
     """Every path that is named must be one that a reference is about; an input, one that any call used."""
     used = [record for record in ledger.calls if record.ok]
     for name in demand.paths:
-        about = used if ledger.is_input(name) else [ledger.calls[proof.at] for proof in proofs]
+        about = used if ledger.is_input(name) or ledger.is_former(name) else [ledger.calls[proof.at] for proof in proofs]
         if not any(mentions(record, name) for record in about):
             return f"nothing that is referred to shows {name}"
     return ""

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from earnest.effects.clock import Clock
 from earnest.effects.sandbox.api import Mount, Sandbox
@@ -29,6 +30,9 @@ from earnest.runtime.order import Grants
 from earnest.runtime.programs import ProgramOrder
 from earnest.runtime.run_book import RunBook
 from earnest.runtime.unknown_effects import Decision
+
+MEASUREMENT_MS: Final = 20_000
+"""How long a command of a judge may take."""
 
 
 class JournaledHands:
@@ -231,17 +235,26 @@ class JournaledHands:
             await self._book.intend(key, self._intent(call))
         return decision is Decision.HAPPENED
 
-    async def _looked(self, key: str, call: ToolCall, look: str) -> bool | str:
-        """What the world says: it happened, it did not, or why that cannot be told."""
-        stage = await self._workspace.stage(f"{key}/look")
+    async def look(self, key: str, command: str) -> ToolRecord:
+        """What a command line puts out over the workspace, without leave or network; it leaves nothing there."""
+        looking = ToolCall(tool="shell", args={"command": command}, timeout_ms=MEASUREMENT_MS)
+        return await self._perform_aside(key, looking)
+
+    async def _perform_aside(self, key: str, call: ToolCall, *seen: Mount) -> ToolRecord:
+        """On a stage that is thrown away."""
+        stage = await self._workspace.stage(key)
         place = self._place(stage)
-        seen = tuple(Mount(source=path, target=str(path)) for path in self._resolved(call))
-        looking = ToolCall(tool="shell", args={"command": look}, network=call.network and self._grants.network)
         try:
-            looked = await self._toolbox.perform(looking, replace(place, inputs=(*place.inputs, *seen)))
+            return await self._toolbox.perform(call, replace(place, inputs=(*place.inputs, *seen)))
         finally:
             await self._workspace.ended(stage)
             await self._workspace.discard(stage.id)
+
+    async def _looked(self, key: str, call: ToolCall, look: str) -> bool | str:
+        """What the world says: it happened, it did not, or why that cannot be told."""
+        seen = tuple(Mount(source=path, target=str(path)) for path in self._resolved(call))
+        looking = ToolCall(tool="shell", args={"command": look}, network=call.network and self._grants.network)
+        looked = await self._perform_aside(f"{key}/look", looking, *seen)
         if looked.exit_code in (0, 1):
             return looked.exit_code == 0
         how = "did not end by itself" if looked.exit_code is None else f"ended with exit code {looked.exit_code}"

@@ -32,16 +32,22 @@ class Ledger:
 
     `texts` are the files that they changed, as far as these can be read, in the state that is judged. `inputs` are the
     folders and files of the workspace that no call can change, `former` the paths that other work of the run changed.
+    `measured` are the judge's own calls, known as `m1`, `m2`, …; None where it could make none.
     """
 
     calls: tuple[ToolRecord, ...]
     texts: Mapping[str, FileText]
     inputs: tuple[str, ...] = ()
     former: frozenset[str] = frozenset()
+    measured: tuple[ToolRecord, ...] | None = None
 
     def number(self, name: str) -> int | None:
         """The index of the call that a judge means, if there is one."""
         return next((at for at in range(len(self.calls)) if call_name(at) == name), None)
+
+    def measurement(self, name: str) -> ToolRecord | None:
+        """The judge's own call of that name, if there is one."""
+        return {measurement_name(at): record for at, record in enumerate(self.measured or ())}.get(name)
 
     def is_input(self, path: str) -> bool:
         """True for what could only be read."""
@@ -75,6 +81,11 @@ class Ledger:
 def call_name(at: int) -> str:
     """How a judge names the call with this index."""
     return f"c{at + 1}"
+
+
+def measurement_name(at: int) -> str:
+    """How a judge names its own call with this index."""
+    return f"m{at + 1}"
 
 
 def arguments(record: ToolRecord) -> str:

@@ -62,9 +62,7 @@ def test_a_rendered_message_is_exactly_this() -> None:
     message = told("Today is 2026-11-21.", Data(name="request", text="count\nthe lines"), "Plan now.")
     assert message == Message(
         role=Role.USER,
-        text="Today is 2026-11-21.\n\n"
-        "<<<DATA request 42afde45>>>\ncount\nthe lines\n<<<END 42afde45>>>\n\n"
-        "Plan now.",
+        text="Today is 2026-11-21.\n\n<<<DATA request 42afde45>>>\ncount\nthe lines\n<<<END 42afde45>>>\n\nPlan now.",
     )
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from earnest.effects.edits.original import opened_plainly
-from earnest.effects.workspace.copying import copy_file
-from earnest.effects.workspace.tree import TreeLimits, stays_inside
+from earnest.effects.workspace.copying import copy_and_digest
+from earnest.effects.workspace.snapshot import Seen
+from earnest.effects.workspace.tree import TreeLimits, identity_of, stays_inside
 from earnest.foundation.errors import Refused
 
 EDIT_LIMITS: Final = TreeLimits(entries=200_000, size_bytes=4 * 1024**3, depth=64)
@@ -28,9 +29,11 @@ _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """What is not in the copy, each with the reason; and whether the history of a git work tree was copied beside."""
+    """What is not in the copy, each with the reason; whether the history of a git work tree was copied beside; and
+    what was read of the copied files, by their paths below the target (empty for the target itself)."""
 
     left_out: tuple[str, ...]
+    seen: Seen
     has_git: bool
 
 
@@ -42,8 +45,8 @@ def take_in(source: Path, target: Path, git: Path) -> Taken:
     """
     if source.is_file():
         with opened_plainly(source) as descriptor:
-            copy_file(descriptor, target, executable=bool(source.stat().st_mode & stat.S_IXUSR))
-        return Taken(left_out=(), has_git=False)
+            status, digest = copy_and_digest(descriptor, target, executable=_is_executable(os.fstat(descriptor)))
+        return Taken(left_out=(), has_git=False, seen={"": (identity_of(status), digest)})
     has_git = (source / GIT).is_dir()
     if has_git:
         shutil.copytree(source / GIT, git, symlinks=True)
@@ -53,14 +56,15 @@ def take_in(source: Path, target: Path, git: Path) -> Taken:
         taking.folder(descriptor, target, "", 1)
     finally:
         os.close(descriptor)
-    return Taken(left_out=tuple(taking.left_out), has_git=has_git)
+    return Taken(left_out=tuple(taking.left_out), has_git=has_git, seen=taking.seen)
 
 
 @dataclass(slots=True, kw_only=True)
 class _Taking:
-    """One copy: how much of it there is so far, and what was left out."""
+    """One copy: how much of it there is so far, what was read of it, and what was left out."""
 
     ignored: frozenset[str]
+    seen: dict[str, tuple[tuple[int, int, int], str]] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     entries: int = 0
     size_bytes: int = 0
@@ -120,9 +124,14 @@ class _Taking:
             self.size_bytes += status.st_size
             if self.size_bytes > EDIT_LIMITS.size_bytes:
                 raise Refused("edit_too_large", f"{path}: over {EDIT_LIMITS.size_bytes // 1024**3} GiB in all")
-            copy_file(descriptor, target, executable=bool(status.st_mode & stat.S_IXUSR))
+            copied, digest = copy_and_digest(descriptor, target, executable=_is_executable(status))
+            self.seen[path] = (identity_of(copied), digest)
         finally:
             os.close(descriptor)
+
+
+def _is_executable(status: os.stat_result) -> bool:
+    return bool(status.st_mode & stat.S_IXUSR)
 
 
 QUIET_GIT: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "safe.directory=*")

@@ -25,9 +25,14 @@ class Known:
     def __init__(self, folder: Path, limits: TreeLimits, reserved: frozenset[str]) -> None:
         self.nodes: dict[str, Node] = {}
         self.now: Below | None = None
+        self._learned: Seen = {}
         self._folder = folder
         self._limits = limits
         self._reserved = reserved
+
+    def learn(self, seen: Seen) -> None:
+        """What was read of files while they were made: as long as they are the same, they need not be read again."""
+        self._learned = seen
 
     def read(self) -> Below:
         """The content as it is now."""
@@ -35,15 +40,22 @@ class Known:
         began_ns = _tick_ns()
         known = self.now.entries if self.now else {}
         entries = {
-            path: known[path] if path in known and self.nodes.get(path) == node else entry_of(self._folder, path, node)
+            path: known[path] if path in known and self.nodes.get(path) == node else self._read(path, node)
             for path, node in tree.items()
         }
+        self._learned = {}
         self.nodes = {
             path: node if self.nodes.get(path) == node or began_ns - node.identity[2] > RECENT_NS else _unsure(node)
             for path, node in tree.items()
         }
         self.now = Below.of(entries)
         return self.now
+
+    def _read(self, path: str, node: Node) -> Entry:
+        identity, digest = self._learned.get(path, (None, ""))
+        if node.kind is Kind.FILE and node.identity == identity:
+            return Entry(kind=Kind.FILE, digest=digest, size_bytes=node.size_bytes, executable=node.executable)
+        return entry_of(self._folder, path, node)
 
     def seen(self) -> Below:
         """The content as it was last seen, or as it is now if nobody looked."""

@@ -167,9 +167,9 @@ class Workspace:
         """Where content lies that a checkpoint remembers and that has left the folder."""
         return self._checkpoints.kept(entry)
 
-    async def checkpoint(self, label: str) -> None:
-        """Remember the content as it is now. A label that was used before is left as it is."""
-        await asyncio.to_thread(self._checkpoint, label)
+    async def checkpoint(self, label: str, seen: Seen | None = None) -> None:
+        """Remember the content, of which `seen` need not be read. A label that was used before is left as it is."""
+        await asyncio.to_thread(self._checkpoint, label, seen or {})
 
     async def restore(self, label: str, within: Collection[str] | None = None) -> tuple[Change, ...]:
         """Bring back what the checkpoint remembers, of these paths or of all, and spend the label; gives what changed.
@@ -369,8 +369,9 @@ class Workspace:
         if self._checkpoints.needs(entry):
             self._checkpoints.keep(self.folder / path, entry)
 
-    def _checkpoint(self, label: str) -> None:
+    def _checkpoint(self, label: str, seen: Seen) -> None:
         with self._alone:
+            self._known.learn(seen)
             if self._checkpoints.is_new(label):
                 self._checkpoints.add(label, self._manifest())
 

@@ -149,8 +149,13 @@ def _node_of(status: os.stat_result, kind: Kind, target: str) -> Node:
         size_bytes=status.st_size if is_file else 0,
         executable=is_file and bool(status.st_mode & stat.S_IXUSR),
         target=target,
-        identity=(status.st_ino, status.st_mtime_ns, status.st_ctime_ns),
+        identity=identity_of(status),
     )
+
+
+def identity_of(status: os.stat_result) -> tuple[int, int, int]:
+    """See `Node.identity`."""
+    return status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
 
 def node_at(path: Path) -> Node:

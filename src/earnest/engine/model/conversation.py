@@ -45,7 +45,7 @@ def turns_of(exchanges: Sequence[Exchange]) -> list[Message]:
 
 
 def _whole(exchange: Exchange, *, is_newest: bool) -> list[Message]:
-    """What was written stands in its file: of an answer whose calls succeeded only the ends of long arguments are shown."""
+    """What was written stands in its file: of an answer whose calls succeeded long arguments are shown in short."""
     has_failed = not all(record.ok for record in exchange.records)
     answer = said(exchange.answer) if is_newest and has_failed else _brief(exchange.answer)
     records = [

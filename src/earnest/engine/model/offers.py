@@ -48,6 +48,6 @@ def _argument_told(name: str, said: JsonValue, *, is_required: bool) -> str | No
     match said:
         case {"type": "string" | "integer" | "boolean" as kind, **rest} if rest.keys() <= {"description"}:
             what = str(rest.get("description", "")) or kind
-            shown = what if what == kind or kind == "string" else f"{kind}, {what}"
+            shown = what if kind in {what, "string"} else f"{kind}, {what}"
             return f"{name}{'' if is_required else '?'}: {shown}"
     return None

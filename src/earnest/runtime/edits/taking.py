@@ -52,7 +52,8 @@ async def take_in_edits(
     ]
     if told:
         await record({"edits": told})
-    await workspace.checkpoint(BASE)
+    seen = {f"{name}/{path}".rstrip("/"): file for name, one in taken.items() for path, file in one.seen.items()}
+    await workspace.checkpoint(BASE, seen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

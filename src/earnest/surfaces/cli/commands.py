@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from earnest.foundation.version import VERSION
+from earnest.surfaces.cli.examples import add_examples
 
 COMMANDS: Final = {
     "chat": "chat",
@@ -25,6 +26,9 @@ COMMANDS: Final = {
     "recompute": "simulate",
     "doctor": "doctor",
     "wallet": "wallet",
+    "init": "scaffold",
+    "lint": "scaffold",
+    "help": "helping",
 }
 """Each command's file; the function bears its name."""
 GROUPS: Final = ("audit", "memory", "review", "journal", "keys", "heartbeat", "jobs")
@@ -36,7 +40,7 @@ def app_of(chosen: str = "") -> typer.Typer:
         name="earnest",
         help="Work under contract: promises with criteria, recorded evidence, verdicts, consequences.",
         invoke_without_command=True,
-        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )
@@ -48,6 +52,7 @@ def app_of(chosen: str = "") -> typer.Typer:
     for name in GROUPS:
         if name == chosen or not known:
             app.add_typer(_file(name).app, name=name)
+    add_examples(app)
     return app
 
 

@@ -44,6 +44,8 @@ def ending_of(error: BaseException) -> int:
 
         traceback.print_exception(error)
     match error:
+        case SystemExit(code=int(code)):
+            return code
         case BrokenPipeError() | NobodyListens():
             abandon_stdout()
             return ExitCode.NOBODY_LISTENS

@@ -32,6 +32,11 @@ def lint(file: File = NAME, as_json: AsJson = False) -> None:
 
     Exit codes: 0 none, 1 some, 3 the file cannot be read.
     """
+    raise typer.Exit(linted(file, as_json=as_json))
+
+
+def linted(file: Path, *, as_json: bool) -> int:
+    """Print what is not what it seems; gives the exit code."""
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     contract = _contract(file)
@@ -39,7 +44,7 @@ def lint(file: File = NAME, as_json: AsJson = False) -> None:
         say_json({"digest": contract.digest, "tasks": len(contract.tasks), "diagnostics": _diagnostics(contract)})
     else:
         say(*(str(found) for found in contract.diagnostics), f"{len(contract.tasks)} tasks, {contract.digest}")
-    raise typer.Exit(1 if contract.diagnostics else 0)
+    return 1 if contract.diagnostics else 0
 
 
 @app.command("show")

@@ -1,0 +1,104 @@
+"""`earnest init` and `earnest lint`: files to start from, and what is wrong with a file."""
+
+import re
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+
+class Kind(StrEnum):
+    """What can be begun. Each has a folder of files in `templates`, which work as they stand."""
+
+    PLAYBOOK = "playbook"
+    SPEC = "spec"
+    HEARTBEAT = "heartbeat"
+
+
+NEXT: Final[Mapping[Kind, tuple[str, ...]]] = {
+    Kind.PLAYBOOK: ("earnest lint {folder}/playbook.yaml", "earnest run {folder}/playbook.yaml"),
+    Kind.SPEC: ("earnest lint {folder}/spec.yaml", "earnest verify {folder}/spec.yaml {folder}/work"),
+    Kind.HEARTBEAT: ("earnest lint {folder}/HEARTBEAT.md", "earnest heartbeat show {folder}/HEARTBEAT.md"),
+}
+"""Lines to type then."""
+_FORMAT: Final = re.compile(r"^format:[ \t]*(?P<name>[\w-]+)", re.MULTILINE)
+_HEAD_BYTES: Final = 64 * 1024
+
+
+def init(
+    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="playbook, spec or heartbeat.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where; made if it is not there.")] = Path(),
+) -> None:
+    """Write files to start from, which work as they stand. Nothing that is there is written over.
+
+    Exit codes: 0 written, 3 a file is there already.
+    """
+    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
+
+    wanted = dict(_found(files("earnest.surfaces.cli") / "templates" / kind.value))
+    if there := [name for name in wanted if (folder / name).exists()]:
+        raise typer.BadParameter(f"{folder / there[0]} is there already")
+    for name, text in wanted.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    say(*(f"wrote {folder / name}" for name in wanted), "", *(line.format(folder=folder) for line in NEXT[kind]))
+
+
+def lint(
+    named: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Playbooks, specifications, HEARTBEAT.md.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Find what is wrong with files, each fault with its line, without doing what they say.
+
+    Exit codes, of several files the highest: 0 nothing, 1 lines of a HEARTBEAT.md that are not what they seem, 2 a
+    specification of which not every check could be tried, 3 anything else that is wrong.
+    """
+    from earnest.foundation.errors import Faulty  # noqa: PLC0415
+    from earnest.surfaces.cli.endings import ending_of  # noqa: PLC0415
+
+    codes = [0]
+    for file in named:
+        try:
+            codes.append(_lint(file, as_json=as_json))
+        except (Faulty, OSError) as error:
+            codes.append(ending_of(error))
+    raise typer.Exit(max(codes))
+
+
+def _lint(file: Path, *, as_json: bool) -> int:
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    if file.suffix == ".md":
+        from earnest.surfaces.cli import heartbeat  # noqa: PLC0415
+
+        return heartbeat.linted(file, as_json=as_json)
+    if _format_of(file) == "earnest-spec-v1":
+        from earnest.surfaces.cli.verifying import try_spec  # noqa: PLC0415
+
+        return try_spec(file, as_json=as_json)
+    from earnest.app.readers import order_of  # noqa: PLC0415
+    from earnest.runtime.order import Grants  # noqa: PLC0415
+
+    order_of(file, Grants())
+    say_json({"complaints": []}) if as_json else say(f"{file}: nothing is wrong with it")
+    return 0
+
+
+def _found(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """The name of each file below, and its text. What tools would take for code of ours ends in `.txt` here."""
+    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
+        if entry.is_dir():
+            yield from _found(entry, f"{prefix}{entry.name}/")
+        else:
+            yield prefix + entry.name.removesuffix(".txt"), entry.read_text(encoding="utf-8")
+
+
+def _format_of(file: Path) -> str:
+    """What a YAML file says that it is."""
+    with file.open("rb") as source:
+        found = _FORMAT.search(source.read(_HEAD_BYTES).decode(errors="replace"))
+    return found["name"] if found else ""

@@ -1,0 +1,98 @@
+"""Help: examples that can be typed, the same text by `help` and `--help`, completion, and a manual page."""
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from earnest.surfaces.cli.commands import app_of
+from earnest.surfaces.cli.examples import EXAMPLES
+
+
+def leaves(command: Any, *path: str) -> Iterator[str]:
+    inner = getattr(command, "commands", None)
+    if not inner:
+        yield " ".join(path)
+    for name, one in (inner or {}).items():
+        yield from leaves(one, *path, name)
+
+
+PROGRAM: Any = typer.main.get_command(app_of())
+COMMANDS = sorted({*leaves(PROGRAM)} - {"help"})
+
+
+def earnest(*words: str, **variables: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "earnest", *words],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert not done.stderr, done.stderr
+    return done.stdout
+
+
+def test_every_command_has_examples_and_no_example_is_of_another() -> None:
+    assert sorted(EXAMPLES) == COMMANDS
+
+
+@pytest.mark.parametrize("line", [line for lines in EXAMPLES.values() for line, _ in lines])
+def test_an_example_is_a_line_that_the_command_takes(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "work").mkdir()
+    name, *words = shlex.split(line)
+    assert name == "earnest"
+    command = PROGRAM
+    while hasattr(command, "commands"):
+        name, *words = words
+        command = command.commands[name]
+    command.make_context(name, words)
+
+
+@pytest.mark.parametrize("path", [["run"], ["jobs", "post"], ["jobs"], []])
+def test_help_says_what_the_option_says(path: list[str]) -> None:
+    assert earnest("help", *path).splitlines()[2:] == earnest(*path, "-h").splitlines()[2:]
+
+
+def test_an_unknown_command_is_named() -> None:
+    with pytest.raises(AssertionError, match="earnest jobs has no command 'nix'"):
+        earnest("help", "jobs", "nix")
+
+
+def test_the_manual_page_holds_every_command() -> None:
+    page = earnest("help", "--man").replace("\\-", "-")
+    assert all(f"earnest {path}" in page for path in COMMANDS)
+    assert page.startswith('.TH EARNEST 1 "" "earnest ')
+
+
+@pytest.mark.parametrize(
+    ("shell", "variables"),
+    [
+        ("bash", {"COMP_WORDS": "earnest jobs p", "COMP_CWORD": "2"}),
+        ("zsh", {"_TYPER_COMPLETE_ARGS": "earnest jobs p"}),
+        ("fish", {"_TYPER_COMPLETE_ARGS": "earnest jobs p", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}),
+    ],
+)
+def test_a_word_is_completed(shell: str, variables: dict[str, str]) -> None:
+    program = "import sys; sys.argv[0] = 'earnest'; from earnest.surfaces.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **variables, "_EARNEST_COMPLETE": f"complete_{shell}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "post" in done.stdout
+    assert "list" not in done.stdout

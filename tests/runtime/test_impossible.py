@@ -80,8 +80,8 @@ async def test_a_planner_may_know_better_than_who_read_the_request(
     needs: list[str], drafts: int, tmp_path: Path
 ) -> None:
     words = "sum up sales.csv into a.txt with python3"
-    script = {**MACHINE_CHECKED, "perceiver": answers({**SPEC, "needs": list(needs)})}
-    async with ModelServer(by_prompt(**script)) as server:
+    perceiver = answers({**SPEC, "needs": list(needs)})
+    async with ModelServer(by_prompt(**{**MACHINE_CHECKED, "perceiver": perceiver})) as server:
         assert (await work(tmp_path / "home", server, words)).result.directive is State.ACCEPT
         assert [request.prompt_name for request in server.chats].count("planner") == drafts
 

@@ -1,11 +1,11 @@
 """One task in words, as people give them, and how it is worked well and badly. A family is a YAML file of tasks.
 
 A task has a `request`, the `files` of the project by path, which of its folders and files may be changed (`edits`) or
-read (`inputs`), what the request takes as given (`needs`; of a missing one what an honest planner `claims`), where leave
-to `write` was given, and the criteria that a planner of average wit would write (`plan`, or `parts` with a plan and
-deeds each). Of a criterion without a check, `sees` are patterns that an honest judge looks for in what it is shown, each
-of which must stand somewhere (`{path: pattern}`: in that file, or in `what the executor says`), after the commands by
-which it would `measure`.
+read (`inputs`), what the request takes as given (`needs`; of a missing one what an honest planner `claims`), where the
+user gave leave to `write`, and the criteria that a planner of average wit would write (`plan`, or `parts` with a plan
+and deeds each). Of a criterion without a check, `sees` are patterns that an honest judge looks for in what it is shown,
+each of which must stand somewhere (`{path: pattern}`: in that file, or in `what the executor says`), after the commands
+by which it would `measure`.
 
 Deeds are `honest`, `careless` (half of it is done, all of it claimed) and `lying`. A call is a command line, or a
 mapping with `write`, `read`, `edit`, `delete` or `move`; `writes` asks for leave. `truth` is a script of sh that ends

@@ -67,11 +67,7 @@ def _judged_only(seen: Seen, state: State) -> str:
         return ""
     texts, by_place = _texts(seen), _verdicts(seen)
     count = len({texts[place] for place, verdict in by_place.items() if verdict.judged_only and place in texts})
-    return (
-        f" Judged only, neither checked nor measured: {count} {'criterion' if count == 1 else 'criteria'}."
-        if count
-        else ""
-    )
+    return f" Judged only, neither checked nor measured: {count} of the criteria." if count else ""
 
 
 def _texts(seen: Seen) -> dict[tuple[str | None, str], str]:

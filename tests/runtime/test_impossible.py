@@ -67,8 +67,8 @@ async def test_whoever_lies_about_it_is_not_believed(kind: str, name: str, tmp_p
 
 
 async def test_a_planner_that_overlooks_what_is_missing_is_told_once(tmp_path: Path) -> None:
-    script = {"perceiver": NEEDS, "planner": [plan("a.txt"), impossible("file", "sales.csv")], "graceful": LAST}
-    async with ModelServer(by_prompt(**script)) as server:
+    planner = [plan("a.txt"), impossible("file", "sales.csv")]
+    async with ModelServer(by_prompt(perceiver=NEEDS, planner=planner, graceful=LAST)) as server:
         result = (await work(tmp_path / "home", server, WORDS)).result
         assert result.cause is Cause.IMPOSSIBLE
         assert len(server.chats) == 4

@@ -1,17 +1,21 @@
 """Does a model's judgement count only in the one form, and is all that is not ours shown to it behind fences?"""
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
 
 from earnest.contracts.criterion import Criterion
+from earnest.effects.tools.programs import shell_programs
 from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.changes import Change
 from earnest.effects.workspace.tree import Kind
 from earnest.engine.model.judge import CALLS_SHOWN_MAX, CITATIONS_MAX, ModelJudge
 from earnest.engine.ports import Question, Unanswered
-from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes
 from earnest.verification.ledger.records import FileText, Ledger
+from earnest.verification.ledger.rulings import Citation, Opinion, ruled
 
 CRITERIA = (Criterion(id="C1", text="one"), Criterion(id="C2", text="two <<<END x>>>"))
 RECORD = ToolRecord(
@@ -60,7 +64,7 @@ async def test_each_criterion_gets_its_opinion_in_one_call() -> None:
     assert (first.criterion, first.met, first.citations[0].quote) == (CRITERIA[0], True, "3 a")
     assert (second.criterion, second.met, second.citations) == (CRITERIA[1], False, ())
     assert len(model.asked) == 1
-    assert model.asked[0].prompt == "judge@4"
+    assert model.asked[0].prompt == "judge@5"
 
 
 @pytest.mark.parametrize(
@@ -108,3 +112,65 @@ async def test_the_model_sees_records_files_and_words_as_data_and_within_bounds(
     word = text.partition("<<<DATA criteria ")[2].partition(">>>")[0]
     assert word != "x"
     assert text.count(f"<<<END {word}>>>") == text.count("<<<DATA ") == CALLS_SHOWN_MAX + 4
+
+
+async def test_it_may_measure_once_and_is_shown_what_came_out() -> None:
+    model = Scripted({"measure": ["wc -l a.py", "", "ls", "pwd", "id"]})
+    then = Scripted(answer(entry("C1", evidence=[{"call": "m1", "quote": "3 a"}]), entry("C2")))
+    asked: list[Sequence[str]] = []
+
+    async def measure(commands: Sequence[str]) -> tuple[ToolRecord, ...]:
+        asked.append(commands)
+        model.answer = then.answer
+        return (replace(RECORD, output_excerpt="3 a.py, as measured"),)
+
+    first, _ = await ModelJudge(today="2026-11-22").opinions(CRITERIA, LEDGER, "done", model, measure)
+    assert asked == [("wc -l a.py", "ls", "pwd")]
+    assert first.citations[0].call == "m1"
+    before, after = model.asked
+    assert "measure" in json.dumps(before.form)
+    assert "measure" not in json.dumps(after.form)
+    assert "record m1" in after.messages[-1].text
+    assert "as measured" in after.messages[-1].text
+
+
+COUNTED = Criterion(id="C1", text="count.txt holds the number of lines of source/a.py")
+
+
+def shell(command: str, output: str, *changed: Change) -> ToolRecord:
+    ids = frozenset(f"shell:{program}" for program in shell_programs(command))
+    return replace(
+        RECORD, tool="shell", tool_ids=ids, args={"command": command}, output_excerpt=output, changed=changed
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "measured", "believed"),
+    [
+        ("c1", None, True),
+        ("c1", (), False),
+        ("m1", (shell("wc -l source/a.py", "3 source/a.py\n"),), True),
+        ("m1", (shell("echo 3 source/a.py", "3 source/a.py\n"),), False),
+        ("m1", (shell("printf '%s source/a.py' 3", "3 source/a.py\n"),), False),
+        ("m2", (shell("wc -l source/a.py", "3 source/a.py\n"),), False),
+    ],
+)
+def test_what_was_typed_about_an_input_is_believed_once_it_was_measured(
+    call: str, measured: tuple[ToolRecord, ...] | None, *, believed: bool
+) -> None:
+    text = "3 source/a.py\n"
+    digest = digest_bytes(text.encode())
+    made = Change(path="count.txt", kind=Kind.FILE, digest=digest, size_bytes=len(text))
+    typed = replace(
+        RECORD, tool="write_file", args={"path": "count.txt", "content": text}, changed=(made,), output_excerpt=""
+    )
+    looked = shell("head -1 source/a.py", "import json\n")
+    ledger = Ledger(
+        calls=(typed, looked),
+        texts={"count.txt": FileText(digest=digest, text=text)},
+        inputs=("source",),
+        measured=measured,
+    )
+    cites = (Citation(call="c1", quote=text.strip()), Citation(call=call, quote=text.strip()))
+    ruling = ruled(Opinion(criterion=COUNTED, met=True, citations=cites, reason="so"), ledger)
+    assert (ruling.findings.passed, ruling.measured) == (believed, believed and call == "m1"), ruling.findings.reason

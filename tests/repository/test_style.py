@@ -164,6 +164,7 @@ def test_the_tests_mirror_the_rooms() -> None:
         "repository",
         "security",
         "stories",
+        "tasks",
         "__pycache__",
     }
     expect_none(

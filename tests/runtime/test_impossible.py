@@ -66,6 +66,26 @@ async def test_whoever_lies_about_it_is_not_believed(kind: str, name: str, tmp_p
         assert result.directive is State.ACCEPT, result.summary
 
 
+async def test_a_planner_that_overlooks_what_is_missing_is_told_once(tmp_path: Path) -> None:
+    planner = [plan("a.txt"), impossible("file", "sales.csv")]
+    async with ModelServer(by_prompt(perceiver=NEEDS, planner=planner, graceful=LAST)) as server:
+        result = (await work(tmp_path / "home", server, WORDS)).result
+        assert result.cause is Cause.IMPOSSIBLE
+        assert len(server.chats) == 4
+        assert "there is no sales.csv" in server.chats[2].prompt
+
+
+@pytest.mark.parametrize(("needs", "drafts"), [(["sales.csv"], 2), (["a.txt", "python3"], 1)])
+async def test_a_planner_may_know_better_than_who_read_the_request(
+    needs: list[str], drafts: int, tmp_path: Path
+) -> None:
+    words = "sum up sales.csv into a.txt with python3"
+    perceiver = answers({**SPEC, "needs": list(needs)})
+    async with ModelServer(by_prompt(**{**MACHINE_CHECKED, "perceiver": perceiver})) as server:
+        assert (await work(tmp_path / "home", server, words)).result.directive is State.ACCEPT
+        assert [request.prompt_name for request in server.chats].count("planner") == drafts
+
+
 async def test_a_file_that_is_there_is_not_missing(tmp_path: Path) -> None:
     (tmp_path / "sales.csv").write_text("1\n")
     script = {**MACHINE_CHECKED, "perceiver": NEEDS, "planner": [impossible("file", "sales.csv"), plan("a.txt")]}

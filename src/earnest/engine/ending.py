@@ -8,6 +8,7 @@ from earnest.engine.gradient.trajectory import Trajectory
 from earnest.engine.messages import FinalResult, Outcome, SubTaskOutcome, UnmetCriterion
 from earnest.engine.sensing import STATUS, Seen, judged
 from earnest.engine.spending import usage_of
+from earnest.verification.verdict import CriterionVerdict
 
 NEXT_MOVES: Final[dict[Cause, tuple[str, ...]]] = {
     Cause.BUDGET: ("allow more replans, tokens, calls or cost, or add another approach to the failing subtasks",),
@@ -38,7 +39,7 @@ def final_result(seen: Seen, trajectory: Trajectory, detail: str, elapsed_ms: in
     return FinalResult(
         directive=decision.state,
         cause=decision.cause,
-        summary=_summary(decision.rationale, detail, len(done), len(planned)),
+        summary=_summary(decision.rationale, detail, len(done), len(planned)) + _judged_only(seen, decision.state),
         output="\n\n".join(f"[{outcome.subtask_id}]\n{outcome.output}" for outcome in done),
         loss=last.loss if last else None,
         gradient=last.quality_gradient if last else 0.0,
@@ -60,6 +61,30 @@ def _summary(rationale: str, detail: str, done: int, planned: int) -> str:
     return f"{told} {done} of {planned} subtasks done." if planned else told
 
 
+def _judged_only(seen: Seen, state: State) -> str:
+    """Of an accepted result: how many criteria rest on a model's word about what it read, and on nothing else."""
+    if state is not State.ACCEPT:
+        return ""
+    texts, by_place = _texts(seen), _verdicts(seen)
+    count = len({texts[place] for place, verdict in by_place.items() if verdict.judged_only and place in texts})
+    return f" Judged only, neither checked nor measured: {count} of the criteria." if count else ""
+
+
+def _texts(seen: Seen) -> dict[tuple[str | None, str], str]:
+    """What each criterion says, by its subtask, None for the task, and its id."""
+    plan = seen.plan
+    if plan is None:
+        return {}
+    texts: dict[tuple[str | None, str], str] = {(s.id, c.id): c.text for s in plan.subtasks for c in s.criteria}
+    return texts | {(None, c.id): c.text for c in plan.task_criteria}
+
+
+def _verdicts(seen: Seen) -> dict[tuple[str | None, str], CriterionVerdict]:
+    """By the same."""
+    of_subtasks = {(one.subtask_id, each.id): each for one in seen.outcomes.values() for each in one.verdicts}
+    return of_subtasks | {(None, verdict.id): verdict for verdict in seen.task_verdicts}
+
+
 def _outcomes(seen: Seen) -> Iterator[SubTaskOutcome]:
     """In plan order."""
     for subtask in seen.plan.subtasks if seen.plan else ():
@@ -69,16 +94,13 @@ def _outcomes(seen: Seen) -> Iterator[SubTaskOutcome]:
 
 def unmet_criteria(seen: Seen) -> Iterator[UnmetCriterion]:
     """Every required criterion of the round that is not met, with its reason."""
-    plan = seen.plan
-    if plan is None:
+    if seen.plan is None:
         return
-    texts: dict[tuple[str | None, str], str] = {(s.id, c.id): c.text for s in plan.subtasks for c in s.criteria}
-    texts |= {(None, c.id): c.text for c in plan.task_criteria}
-    reasons: dict[tuple[str | None, str], str] = {}
-    for outcome in seen.outcomes.values():
-        reasons[outcome.subtask_id, STATUS] = outcome.failure_reason
-        reasons |= {(outcome.subtask_id, verdict.id): verdict.reason for verdict in outcome.verdicts}
-    reasons |= {(None, verdict.id): verdict.reason for verdict in seen.task_verdicts}
+    texts = _texts(seen)
+    reasons: dict[tuple[str | None, str], str] = {
+        (outcome.subtask_id, STATUS): outcome.failure_reason for outcome in seen.outcomes.values()
+    }
+    reasons |= {place: verdict.reason for place, verdict in _verdicts(seen).items()}
     for criterion in judged(seen):
         if not criterion.passed:
             key = (criterion.subtask, criterion.criterion)

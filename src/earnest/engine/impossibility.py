@@ -54,11 +54,19 @@ class Reality(Protocol):
         """
         ...
 
+    async def lacking(self, needs: Sequence[str], criteria: Sequence[Criterion]) -> str:
+        """Which of `needs` is nowhere, in words; empty if none is. What a check of `criteria` names is to be made."""
+        ...
+
 
 class Unbelieving:
     """`Reality` for runs in which nobody claims anything."""
 
     async def confirmed(self, _claim: Claim, _needs: Sequence[str], _criteria: Sequence[Criterion]) -> str:
+        """Nothing is."""
+        return ""
+
+    async def lacking(self, _needs: Sequence[str], _criteria: Sequence[Criterion]) -> str:
         """Nothing is."""
         return ""
 

@@ -4,10 +4,12 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from earnest.effects.clock import Clock
 from earnest.effects.sandbox.api import Mount, Sandbox
 from earnest.effects.tools.api import Leave, Place
+from earnest.effects.tools.arguments import with_home
 from earnest.effects.tools.failures import NEEDS_CONFIRMATION, ToolFailure
 from earnest.effects.tools.record import RawResult, ToolCall, ToolRecord
 from earnest.effects.tools.task_folder import PROGRAM
@@ -28,6 +30,9 @@ from earnest.runtime.order import Grants
 from earnest.runtime.programs import ProgramOrder
 from earnest.runtime.run_book import RunBook
 from earnest.runtime.unknown_effects import Decision
+
+MEASUREMENT_MS: Final = 20_000
+"""How long a command of a judge may take."""
 
 
 class JournaledHands:
@@ -107,7 +112,7 @@ class JournaledHands:
 
     async def _once(self, key: str, call: ToolCall, look: str | None) -> ToolRecord:
         """Perform a call that has no outcome yet, unless an earlier process did."""
-        writable = _resolved(call)
+        writable = self._resolved(call)
         if self._book.intent(key) is None:
             self._check(key, call, writable)
             await self._book.intend(key, self._intent(call))
@@ -230,17 +235,26 @@ class JournaledHands:
             await self._book.intend(key, self._intent(call))
         return decision is Decision.HAPPENED
 
-    async def _looked(self, key: str, call: ToolCall, look: str) -> bool | str:
-        """What the world says: it happened, it did not, or why that cannot be told."""
-        stage = await self._workspace.stage(f"{key}/look")
+    async def look(self, key: str, command: str) -> ToolRecord:
+        """What a command line puts out over the workspace, without leave or network; it leaves nothing there."""
+        looking = ToolCall(tool="shell", args={"command": command}, timeout_ms=MEASUREMENT_MS)
+        return await self._perform_aside(key, looking)
+
+    async def _perform_aside(self, key: str, call: ToolCall, *seen: Mount) -> ToolRecord:
+        """On a stage that is thrown away."""
+        stage = await self._workspace.stage(key)
         place = self._place(stage)
-        seen = tuple(Mount(source=path, target=str(path)) for path in _resolved(call))
-        looking = ToolCall(tool="shell", args={"command": look}, network=call.network and self._grants.network)
         try:
-            looked = await self._toolbox.perform(looking, replace(place, inputs=(*place.inputs, *seen)))
+            return await self._toolbox.perform(call, replace(place, inputs=(*place.inputs, *seen)))
         finally:
             await self._workspace.ended(stage)
             await self._workspace.discard(stage.id)
+
+    async def _looked(self, key: str, call: ToolCall, look: str) -> bool | str:
+        """What the world says: it happened, it did not, or why that cannot be told."""
+        seen = tuple(Mount(source=path, target=str(path)) for path in self._resolved(call))
+        looking = ToolCall(tool="shell", args={"command": look}, network=call.network and self._grants.network)
+        looked = await self._perform_aside(f"{key}/look", looking, *seen)
         if looked.exit_code in (0, 1):
             return looked.exit_code == 0
         how = "did not end by itself" if looked.exit_code is None else f"ended with exit code {looked.exit_code}"
@@ -252,6 +266,11 @@ class JournaledHands:
     @staticmethod
     def _wording(call: ToolCall) -> str:
         return printable(f"{call.tool} {_in_full(call)}")
+
+    def _resolved(self, call: ToolCall) -> tuple[Path, ...]:
+        """What the call asks to write to: no `~`, no link, no `..` is left in it, in order."""
+        home = str(self._home or Path.home())
+        return tuple(sorted({_real(with_home(path, home)) for path in call.writes}))
 
     def _reaches_outside(self, call: ToolCall) -> bool:
         """True if the call may have an effect that no stage holds."""
@@ -285,11 +304,6 @@ def wanted_paths(told: Sequence[str], home: Path) -> tuple[Path, ...]:
             wanted.add(path if path.parent == home else path.parent)
     outermost = (path for path in sorted(wanted) if not wanted.intersection(path.parents))
     return tuple(path for path in outermost if path.exists())
-
-
-def _resolved(call: ToolCall) -> tuple[Path, ...]:
-    """What the call asks to write to: no link, no `..` is left in it, in order."""
-    return tuple(sorted({_real(path) for path in call.writes}))
 
 
 def _real(path: str) -> Path:

@@ -3,18 +3,19 @@
 import asyncio
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from earnest.contracts.criterion import Criterion
 from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.snapshot import Snapshot
-from earnest.engine.model.judge import ModelJudge
+from earnest.engine.model.judge import Measure, ModelJudge
 from earnest.engine.ports import RoleModel, Unanswered
 from earnest.verification.core import Measured, conclude
 from earnest.verification.ledger.records import FileText, Ledger
 from earnest.verification.ledger.rulings import Opinion, ruled
 from earnest.verification.paths import read_entry
-from earnest.verification.verdict import CriterionVerdict
+from earnest.verification.verdict import Answer, CriterionVerdict
 
 CHECK: Final = "records/1"
 """Stands in the verdict on a criterion that a model judged by the records."""
@@ -23,20 +24,35 @@ ALL_TEXT_BYTES_MAX: Final = 2 * 1024 * 1024
 
 
 class Hearing:
-    """One judgement of these criteria by these calls. `inputs` are the places that the work could only read."""
+    """One judgement of these criteria by these calls. `inputs` are the places that the work could only read.
+
+    `former` are the paths that other work of the run has changed. With `measure` the model may measure for itself.
+    """
 
     def __init__(
-        self, mind: ModelJudge, criteria: Sequence[Criterion], calls: tuple[ToolRecord, ...], inputs: tuple[str, ...]
+        self,
+        mind: ModelJudge,
+        criteria: Sequence[Criterion],
+        calls: tuple[ToolRecord, ...],
+        *,
+        inputs: tuple[str, ...],
+        former: frozenset[str] = frozenset(),
+        measure: Measure | None = None,
     ) -> None:
         self._mind = mind
         self._criteria = criteria
         self._calls = calls
         self._inputs = inputs
+        self._former = former
+        self._measure = measure
+        self._measured: tuple[ToolRecord, ...] | None = () if measure else None
         self._texts: dict[str, FileText] = {}
 
     def about(self, criteria: Sequence[Criterion]) -> "Hearing | None":
         """The same for these criteria alone; None if there are none."""
-        other = Hearing(self._mind, criteria, self._calls, self._inputs)
+        other = Hearing(
+            self._mind, criteria, self._calls, inputs=self._inputs, former=self._former, measure=self._measure
+        )
         other._texts = self._texts
         return other if criteria else None
 
@@ -55,7 +71,8 @@ class Hearing:
     async def opinions(self, output: str, model: RoleModel) -> tuple[Opinion, ...] | str:
         """What the model says, or why it says nothing that counts: that is our failure, and costs nobody anything."""
         try:
-            return await self._mind.opinions(self._criteria, self._ledger(), output, model)
+            measure = self._measuring if self._measure else None
+            return await self._mind.opinions(self._criteria, self._ledger(), output, model, measure)
         except Unanswered as error:
             return str(error) or "the judge gave no answer"
 
@@ -64,8 +81,19 @@ class Hearing:
         opinions = await self.opinions(output, model)
         return await asyncio.to_thread(lambda: tuple(self._ruled(opinions)))
 
+    async def _measuring(self, commands: Sequence[str]) -> tuple[ToolRecord, ...]:
+        assert self._measure is not None
+        self._measured = await self._measure(commands)
+        return self._measured
+
     def _ledger(self) -> Ledger:
-        return Ledger(calls=self._calls, texts=self._texts, inputs=self._inputs)
+        return Ledger(
+            calls=self._calls,
+            texts=self._texts,
+            inputs=self._inputs,
+            former=self._former,
+            measured=self._measured,
+        )
 
     def _ruled(self, opinions: tuple[Opinion, ...] | str) -> Iterator[CriterionVerdict]:
         """Each file was compared with its digest when it was read, so what was judged is what was taken in."""
@@ -76,7 +104,7 @@ class Hearing:
         ledger = self._ledger()
         for opinion in opinions:
             ruling = ruled(opinion, ledger)
-            yield conclude(
+            verdict = conclude(
                 Measured(
                     criterion=opinion.criterion,
                     check=CHECK,
@@ -86,3 +114,4 @@ class Hearing:
                     calls=ruling.calls,
                 )
             )
+            yield replace(verdict, judged_only=verdict.answer is Answer.VERIFIED and not ruling.measured)

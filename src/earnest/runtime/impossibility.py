@@ -14,6 +14,7 @@ from earnest.engine.impossibility import Claim, Lack
 from earnest.runtime.order import Order
 from earnest.runtime.surroundings import has_program
 from earnest.verification.exclusion import excluding
+from earnest.verification.paths import texts_of
 
 VISITED_MAX: Final = 200_000
 DEPTH_MAX: Final = 32
@@ -46,6 +47,18 @@ class Lookout:
             return "" if may_be_had else f"the program {name} is not installed"
         absent = await asyncio.to_thread(self._is_nowhere, claim.name)
         return f"there is no {name}: looked for in the workspace, the inputs, the current folder and the home" * absent
+
+    async def lacking(self, needs: Sequence[str], criteria: Sequence[Criterion]) -> str:
+        """See `Reality`."""
+        made = {text for one in criteria if one.check for text in texts_of(one.check.config)}
+        for name in needs:
+            if name in made or await asyncio.to_thread(has_program, name):
+                continue
+            lack = Lack.NETWORK if name == Lack.NETWORK else Lack.FILE
+            claim = Claim(lack=lack, name=name, because="", record="")
+            if missing := await self.confirmed(claim, needs, criteria):
+                return missing
+        return ""
 
     def _is_nowhere(self, name: str) -> bool:
         """False if the name is found, anywhere, or if somewhere was too much to look through."""

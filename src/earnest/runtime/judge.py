@@ -1,7 +1,8 @@
 """A run's judge: it takes the workspace in, lets checks and a model decide, and remembers what was decided."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -30,7 +31,8 @@ _VERDICTS: Final = TypeAdapter(tuple[CriterionVerdict, ...])
 class WorkspaceJudge:
     """`engine.ports.Judge` for the workspace of one run: checks by the verifier, what has none by `mind`.
 
-    Without a mind, as in a playbook's run, a criterion without a check stays unclear.
+    Without a mind, as in a playbook's run, a criterion without a check stays unclear. `look` is given a key and a
+    command line, which leaves nothing behind: how the mind measures for itself.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class WorkspaceJudge:
         bases: Mapping[str, Base] | None = None,
         mind: "ModelJudge | None" = None,
         outside: Outside | None = None,
+        look: Callable[[str, str], Awaitable[ToolRecord]] | None = None,
     ) -> None:
         self._book = book
         self._verifier = verifier
@@ -53,6 +56,7 @@ class WorkspaceJudge:
         self._bases = bases or {}
         self._mind = mind
         self._outside = outside
+        self._look = look
         self._earlier: dict[str, tuple[ToolRecord, ...]] = {}
         self._heard: list[_Heard] = []
 
@@ -67,7 +71,7 @@ class WorkspaceJudge:
             return ()
         unchecked = [criterion for criterion in criteria if criterion.check is None]
         everything = self._all_calls(key, calls)
-        hearing = self._hearing(unchecked, everything)
+        hearing = self._hearing(key, unchecked, everything)
         decided = self._book.outcome(key)
         if decided is not None:
             snapshot, kept = str(decided["snapshot"]), _VERDICTS.validate_python(decided["verdicts"])
@@ -111,12 +115,28 @@ class WorkspaceJudge:
         known = self._known(calls, snapshot)
         return [criterion for criterion in criteria if criterion.text not in known]
 
-    def _hearing(self, criteria: Sequence[Criterion], calls: tuple[ToolRecord, ...]) -> "Hearing | None":
+    async def _measured(self, key: str, commands: Sequence[str]) -> tuple[ToolRecord, ...]:
+        """What the commands put out, kept with the verdict: a resumed run's judge is shown the same again."""
+        assert self._look is not None
+        kept = self._book.outcome(key)
+        if kept is not None:
+            given = kept["records"]
+            assert isinstance(given, Sequence)
+            return tuple(map(ToolRecord.from_json, given))
+        records = [await self._look(f"{key}/{number}", command) for number, command in enumerate(commands, start=1)]
+        await self._book.conclude(key, {"records": [record.to_json() for record in records]})
+        return tuple(records)
+
+    def _hearing(self, key: str, criteria: Sequence[Criterion], calls: tuple[ToolRecord, ...]) -> "Hearing | None":
         if self._mind is None or not criteria:
             return None
         from earnest.runtime.hearing import Hearing  # noqa: PLC0415 - no playbook needs it
 
-        return Hearing(self._mind, criteria, calls, tuple(mount.target for mount in self._inputs))
+        inputs = tuple(mount.target for mount in self._inputs)
+        others = (call for work in self._earlier.values() for call in work if call not in calls)
+        former = frozenset(change.path for call in others if call.ok for change in call.changed)
+        measure = partial(self._measured, f"{key}/measured") if self._look else None
+        return Hearing(self._mind, criteria, calls, inputs=inputs, former=former, measure=measure)
 
     def _all_calls(self, key: str, calls: Sequence[ToolRecord]) -> tuple[ToolRecord, ...]:
         """With those of the executions that these correct: what they did stands. `r1/count/a2/verdict` names one."""

@@ -280,7 +280,7 @@ class TaskRuns:
             executor=minds.executor,
             hands=hands,
             confirming=approvals,
-            judge=self._judge(order, book, workspace, mounts, minds),
+            judge=self._judge(order, book, workspace, mounts, minds=minds, hands=hands),
             models=minds.models,
             reality=Lookout(order, workspace, services.user_home, attended=services.person is not None),
             last_words=minds.last_words,
@@ -291,7 +291,14 @@ class TaskRuns:
         return run, workspace
 
     def _judge(
-        self, order: Order, book: RunBook, workspace: Workspace, mounts: tuple[Mount, ...], minds: Minds
+        self,
+        order: Order,
+        book: RunBook,
+        workspace: Workspace,
+        mounts: tuple[Mount, ...],
+        *,
+        minds: Minds,
+        hands: JournaledHands,
     ) -> WorkspaceJudge:
         services = self._services
         return WorkspaceJudge(
@@ -302,6 +309,7 @@ class TaskRuns:
             inputs=mounts,
             bases=edit_bases(order.edits, workspace),
             mind=minds.judge,
+            look=hands.look,
             outside=Outside(home=services.user_home, hidden=(services.home,)) if services.user_home else None,
         )
 

@@ -1,5 +1,6 @@
 """Two checks that cannot both pass, whatever the work is like."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
@@ -38,8 +39,13 @@ def _clashes(one: Criterion, other: Criterion) -> Iterator[str]:
 
 def _content(path: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
     exact = one.get("exact")
+    size = None if exact is None else len(exact.encode())
+    if one.get("min_bytes", size or 0) > other.get("max_bytes", math.inf):
+        yield f"{path} must be larger than it may"
     if exact is None:
         return
+    if size is not None and size < other.get("min_bytes", 0):
+        yield f"{path} must be exactly one text, and larger than that"
     if other.get("exact", exact) != exact:
         yield f"{path} must have two contents"
     parts = other.get("contains", ())

@@ -31,7 +31,7 @@ class CriterionVerdict:
     """`cause` stands with unclear, `failure_class` with not_verified. `check` is `kind/version`, empty if none ran.
 
     `contradiction`: an assertion about it was measured to be false. `cannot_run`: its check could not be run, and no
-    other attempt at the work changes that.
+    other attempt at the work changes that. `judged_only`: it rests on a model's reading, no check and no measurement.
     """
 
     id: str
@@ -44,6 +44,7 @@ class CriterionVerdict:
     required: bool = True
     contradiction: bool = False
     cannot_run: bool = False
+    judged_only: bool = False
 
 
 def not_verified(identity: str, reason: str, failure_class: FailureClass | None) -> CriterionVerdict:

@@ -32,7 +32,7 @@ from earnest.engine.messages import (
     TaskRequested,
     TaskSpec,
 )
-from earnest.engine.model.judge import ModelJudge
+from earnest.engine.model.judge import Measure, ModelJudge
 from earnest.engine.model_messages import ModelAnswered, Turn
 from earnest.engine.ports import Assertion, GuardedTools, PlanningContext, Question, Reply, RoleModel
 from earnest.engine.post import Post
@@ -125,10 +125,15 @@ class _SeenJudge(ModelJudge):
     seen: Ledger | None = None
 
     async def opinions(
-        self, criteria: Sequence[Criterion], ledger: Ledger, output: str, model: RoleModel
+        self,
+        criteria: Sequence[Criterion],
+        ledger: Ledger,
+        output: str,
+        model: RoleModel,
+        measure: Measure | None = None,
     ) -> tuple[Opinion, ...]:
         self.seen = ledger
-        return await super().opinions(criteria, ledger, output, model)
+        return await super().opinions(criteria, ledger, output, model, measure)
 
 
 class _Minds:

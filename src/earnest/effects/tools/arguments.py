@@ -9,6 +9,7 @@ from earnest.effects.sandbox.api import WORK_DIR
 from earnest.foundation.canonical import JsonObject
 
 PATH_BYTES_MAX: Final = 1_024
+_OWN_HOME: Final = re.compile(r"(~|\$HOME|\$\{HOME\})(?=/|\Z)")
 _HOME: Final = re.compile(r"~[\w.-]*(/|$)|(.*/)?(\$HOME\b|\$\{HOME\})", re.ASCII)
 _INSTEAD: Final = (
     "inputs and edits stand in the workspace under their names; read anything else with the shell, and let a shell "
@@ -68,9 +69,15 @@ def names_home(path: str) -> bool:
     return _HOME.match(path) is not None
 
 
+def with_home(path: str, home: str) -> str:
+    """The path with the home in place of `~`, `$HOME` or `${HOME}` at its beginning, as a shell reads it."""
+    found = _OWN_HOME.match(path)
+    return f"{home}{path[found.end() :]}" if found else path
+
+
 def absolute_path_fault(path: str) -> str:
     """Why this cannot be a path of the host; empty if it can."""
-    if not path.startswith("/") or "\0" in path:
+    if not with_home(path, "/").startswith("/") or "\0" in path:
         return f"{path!r} is no absolute path"
     return _text_fault("a path", path, PATH_BYTES_MAX)
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from earnest.effects.sandbox.api import Execution, Profile
 from earnest.effects.tools.api import Leave, Place
-from earnest.effects.tools.arguments import PATH_BYTES_MAX, text, text_faults
+from earnest.effects.tools.arguments import PATH_BYTES_MAX, text, text_faults, with_home
 from earnest.effects.tools.failures import of_report
 from earnest.effects.tools.record import RawResult, ToolCall
 from earnest.foundation.canonical import JsonObject, canonical_text
@@ -93,11 +93,8 @@ class SearchFiles:
 
     def _folder(self, args: JsonObject) -> str:
         """Absolute, in its shortest spelling; `~` is the home, and so is what a relative path begins at."""
-        given = str(args.get("folder", ""))
-        for spelt in ("${HOME}", "$HOME"):
-            given = given.replace(spelt, "~", 1) if given.startswith(spelt) else given
-        inner = given[1:].lstrip("/") if given == "~" or given.startswith("~/") else given
-        return "/" + posixpath.normpath(posixpath.join(self._home, inner)).lstrip("/")
+        given = with_home(str(args.get("folder", "")), self._home)
+        return "/" + posixpath.normpath(posixpath.join(self._home, given)).lstrip("/")
 
 
 @cache

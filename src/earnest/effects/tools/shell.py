@@ -17,6 +17,8 @@ from earnest.foundation.canonical import JsonObject
 COMMAND_BYTES_MAX: Final = 64 * 1024
 CUT_SHORT: Final = 128 + SIGPIPE
 _CACHES: Final = ("XDG_CACHE_HOME", "XDG_STATE_HOME", "npm_config_cache", "GOCACHE", "GOPATH")
+_NO_CACHES: Final = {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": "-p no:cacheprovider"}
+"""Who runs the tests of a user's project has not changed it."""
 CPU_PER_WALL: Final = 4
 """CPU time that a command may use per wall time: a few busy processes at once."""
 
@@ -79,7 +81,9 @@ class Shell:
 
 def _environment(home: Path | None) -> dict[str, str]:
     """`~` is the user's home, which is read-only: what programs keep for themselves there goes elsewhere."""
-    return {} if home is None else {"HOME": str(home), **{name: f"/tmp/{name.lower()}" for name in _CACHES}}  # noqa: S108
+    if home is None:
+        return _NO_CACHES
+    return {"HOME": str(home), **{name: f"/tmp/{name.lower()}" for name in _CACHES}, **_NO_CACHES}  # noqa: S108
 
 
 def _shell() -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Which criteria does a model find met, by which records? Its word is an opinion; `verification.ledger` rules on it."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
 
 from earnest.contracts.criterion import Criterion
 from earnest.effects.llm.api import Message
@@ -10,15 +10,19 @@ from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.changes import Change
 from earnest.effects.workspace.tree import Kind
 from earnest.engine.model.picture_telling import picture_parts
-from earnest.engine.model.prompting import prompt
+from earnest.engine.model.prompting import prompt, said
 from earnest.engine.picture import Look, Picture, unseen
 from earnest.engine.ports import RoleModel, Unanswered
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 from earnest.foundation.instants import rfc3339
 from earnest.foundation.text import head_tail
-from earnest.verification.ledger.records import Ledger, call_name
+from earnest.verification.ledger.records import Ledger, call_name, measurement_name
 from earnest.verification.ledger.rulings import Citation, Opinion
 
+Measure: TypeAlias = Callable[[Sequence[str]], Awaitable[tuple[ToolRecord, ...]]]
+"""Runs command lines of the judge on what is judged, a record each. Nothing that they do lasts."""
+
+MEASUREMENTS_MAX: Final = 3
 CITATIONS_MAX: Final = 8
 QUOTE_CHARACTERS_MAX: Final = 2_000
 REASON_CHARACTERS_MAX: Final = 1_000
@@ -46,15 +50,23 @@ class ModelJudge:
         self._look = look
 
     async def opinions(
-        self, criteria: Sequence[Criterion], ledger: Ledger, output: str, model: RoleModel
+        self,
+        criteria: Sequence[Criterion],
+        ledger: Ledger,
+        output: str,
+        model: RoleModel,
+        measure: Measure | None = None,
     ) -> tuple[Opinion, ...]:
-        """What the model says of each criterion, in order, in one call.
+        """What the model says of each criterion, in order, in one call, or in two if it wants to `measure` first.
 
         Raises `Unanswered` for anything but the one form asked for: exact ids in order, true or false, texts in bounds.
         """
         ids = [criterion.id for criterion in criteria]
         asked = self._told(criteria, ledger, output, await self._look())
-        answer = await model.ask(prompt("judge").question(_schema(ids), asked))
+        answer = await model.ask(prompt("judge").question(_schema(ids, measures=measure is not None), asked))
+        if measure is not None and (commands := _commands(answer)):
+            measured = _measured(await measure(commands))
+            answer = await model.ask(prompt("judge").question(_schema(ids), asked, said(answer), told(*measured)))
         entries = answer.get("criteria")
         if not isinstance(entries, Sequence) or isinstance(entries, str) or len(entries) != len(criteria):
             raise _not_of_the_form(f"it does not have one entry for each of {len(criteria)} criteria")
@@ -73,7 +85,21 @@ class ModelJudge:
         )
 
 
-def _schema(ids: Sequence[str]) -> JsonObject:
+def _commands(answer: JsonObject) -> tuple[str, ...]:
+    """What the model wants to measure."""
+    asked = answer.get("measure")
+    lines = asked if isinstance(asked, Sequence) and not isinstance(asked, str) else ()
+    return tuple(line for line in lines if isinstance(line, str) and line.strip())[:MEASUREMENTS_MAX]
+
+
+def _measured(records: Sequence[ToolRecord]) -> Iterator[str | Data]:
+    for at, record in enumerate(records):
+        lines = _record_lines(record, {}, OUTPUT_CHARACTERS_MAX)
+        yield Data(name=f"record {measurement_name(at)}", text="\n".join(lines), characters_max=_WHOLE)
+    yield "Nothing more can be measured. Judge each criterion now."
+
+
+def _schema(ids: Sequence[str], *, measures: bool = False) -> JsonObject:
     reference: JsonObject = {
         "type": "object",
         "properties": {"call": {"type": "string"}, "quote": {"type": "string"}},
@@ -91,10 +117,12 @@ def _schema(ids: Sequence[str]) -> JsonObject:
         "required": ["id", "met", "evidence", "reason"],
         "additionalProperties": False,
     }
+    properties: dict[str, JsonValue] = {"criteria": {"type": "array", "items": entry}}
+    commands: JsonObject = {"type": "array", "items": {"type": "string"}}
     return {
         "type": "object",
-        "properties": {"criteria": {"type": "array", "items": entry}},
-        "required": ["criteria"],
+        "properties": {**properties, "measure": commands} if measures else properties,
+        "required": [] if measures else ["criteria"],
         "additionalProperties": False,
     }
 

@@ -26,6 +26,7 @@ from earnest.engine.run import Run
 from earnest.foundation.text import printable
 
 DRAFTS_MAX: Final = 2
+OVERLOOKED: Final = "{missing}, and the request takes it as given: say that it is impossible, or plan without it"
 NOT_SHOWN: Final = "that {name} is missing could not be confirmed: plan the task"
 """A draft that breaks a rule goes back once, with the reasons."""
 
@@ -106,7 +107,16 @@ class PlannerRole(Participant[PlannerState]):
             if isinstance(draft, PlanningFailed):
                 return draft
             faults = plan_faults(draft, context, run.hands)
+            if not faults and context.round == number == 1:
+                faults = await _overlooked(run, draft, context.spec)
             if not faults:
                 return draft
             context = replace(context, objections=faults)
         return PlanningFailed(round=context.round, reasons=context.objections, exhausted=False)
+
+
+async def _overlooked(run: Run, draft: PlanReady, spec: TaskSpec) -> tuple[str, ...]:
+    """What the plan takes as given and is nowhere: told once, since who read the request may have been wrong."""
+    criteria = [one for subtask in draft.subtasks for one in subtask.criteria]
+    missing = await run.reality.lacking(spec.needs, (*draft.task_criteria, *criteria))
+    return (OVERLOOKED.format(missing=missing),) if missing else ()

@@ -1,6 +1,6 @@
 """What does one reference into the records prove? Its words must be there, and must not be the executor's own."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
@@ -9,7 +9,7 @@ from earnest.effects.tools.record import ToolRecord
 from earnest.effects.workspace.tree import Kind
 from earnest.verification.judging.orders import gives_orders
 from earnest.verification.ledger.demands import Demand, is_named
-from earnest.verification.ledger.records import Ledger, arguments, folded, mentions, says
+from earnest.verification.ledger.records import Ledger, arguments, call_name, folded, mentions, says
 from earnest.verification.ledger.speech import WRITERS, only_lists, only_says, only_shows
 from earnest.verification.ledger.worth import against_file, pieces
 from earnest.verification.visible import words
@@ -22,9 +22,14 @@ NEAR_CHARACTERS: Final = 4_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """A call, what is quoted, and the text around it; `path` is that of a file, empty for stdout."""
+    """A call by name, what is quoted of it, and the text around that; `path` is that of a file, empty for stdout.
 
-    at: int
+    `at` is the call's place among those of the work; None for what the judge measured itself.
+    """
+
+    call: str
+    record: ToolRecord
+    at: int | None
     quote: str
     source: str
     path: str = ""
@@ -32,34 +37,41 @@ class Proof:
 
 def proof_of(call: str, quote: str, demand: Demand, ledger: Ledger) -> Proof | str:
     """What a reference proves, or why it proves nothing. Calls that failed are somebody else's question."""
-    at = ledger.number(call)
-    if at is None:
+    at, wanted = ledger.number(call), folded(quote)
+    record = ledger.measurement(call) if at is None else ledger.calls[at]
+    if record is None:
         return f"{call[:40]!a} is no call of this work"
-    record, wanted = ledger.calls[at], folded(quote)
     if not any(character.isalnum() for character in wanted):
         return f"{call}: nothing is quoted"
     if not record.ok:
         return f"{call} has failed"
     objection = f"{call} did not put out or write {wanted[:80]!a}"
-    for proof, against in _places(at, wanted, demand, ledger):
+    of_work: Iterable[tuple[Proof, str]] = _of_files(at, wanted, ledger) if at is not None else ()
+    for proof, against in (*of_work, *_of_stdout(call, record, at, wanted, demand)):
         objection = against or _against(proof, demand, ledger)
         if not objection:
             return proof
     return f"{call}: {objection}" if not objection.startswith(call) else objection
 
 
-def _places(at: int, wanted: str, demand: Demand, ledger: Ledger) -> Iterator[tuple[Proof, str]]:
-    """Wherever the quotation stands, and why that proves nothing: what the call changed, what it left, its stdout."""
-    record = ledger.calls[at]
+def _of_files(at: int, wanted: str, ledger: Ledger) -> Iterator[tuple[Proof, str]]:
+    """Wherever the quotation stands in what the call changed and left, and why that proves nothing."""
+    call, record = call_name(at), ledger.calls[at]
     for change in record.changed:
         if _said_of(change.kind, change.path) == wanted:
-            yield Proof(at=at, quote=wanted, source=wanted, path=change.path), ""
+            yield Proof(call=call, record=record, at=at, quote=wanted, source=wanted, path=change.path), ""
     for path, text in ledger.written(at):
         if source := _around(text, wanted):
-            yield Proof(at=at, quote=wanted, source=source, path=path), against_file(record, path)
+            proof = Proof(call=call, record=record, at=at, quote=wanted, source=source, path=path)
+            yield proof, against_file(record, path)
+
+
+def _of_stdout(
+    call: str, record: ToolRecord, at: int | None, wanted: str, demand: Demand
+) -> Iterator[tuple[Proof, str]]:
     for piece in pieces(record, measures=demand.measures):
         if _around(piece.text, wanted) and (source := _around(piece.around, wanted)):
-            yield Proof(at=at, quote=wanted, source=source), piece.against
+            yield Proof(call=call, record=record, at=at, quote=wanted, source=source), piece.against
 
 
 def _said_of(kind: Kind, path: str) -> str:
@@ -79,11 +91,16 @@ def _around(text: str, wanted: str) -> str:
 
 
 def _against(proof: Proof, demand: Demand, ledger: Ledger) -> str:
-    record = ledger.calls[proof.at]
+    record = proof.record
     if proof.path and proof.source == proof.quote == _said_of(_kind(record, proof.path), proof.path):
         named = any(is_named(proof.path, name) for name in demand.paths)
         return "" if demand.acts and named else f"that {proof.path} was changed is not what is asked for"
-    against = _against_file(proof, demand, ledger) if proof.path else _against_stdout(proof, demand, ledger)
+    if proof.at is None:
+        against = _against_talk(proof)
+    elif proof.path:
+        against = _against_file(proof, proof.at, demand, ledger)
+    else:
+        against = _against_stdout(proof, proof.at, demand, ledger)
     return against or ("what it quotes from gives orders to the judge" if gives_orders(proof.source) else "")
 
 
@@ -91,7 +108,14 @@ def _kind(record: ToolRecord, path: str) -> Kind:
     return next(change.kind for change in record.changed if change.path == path)
 
 
-def _against_file(proof: Proof, demand: Demand, ledger: Ledger) -> str:
+def _against_talk(proof: Proof) -> str:
+    """Why a command of the judge measures nothing."""
+    if only_says(proof.record):
+        return "it only says what it was told to say"
+    return "the words stand in the call itself" if _is_echo(proof.record, proof.quote) else ""
+
+
+def _against_file(proof: Proof, at: int, demand: Demand, ledger: Ledger) -> str:
     """A file that a criterion names may be written by hand; a measurement may not."""
     named = any(is_named(proof.path, name) for name in demand.paths)
     made = any(ledger.last_change(name) for name in demand.paths if not ledger.is_input(name))
@@ -99,26 +123,25 @@ def _against_file(proof: Proof, demand: Demand, ledger: Ledger) -> str:
         return f"it quotes {proof.path}, which is not the file that is asked for"
     if demand.plausible or (named and not demand.measures):
         return ""
-    said = "it only says what it was told to say" if only_says(ledger.calls[proof.at]) else ""
-    return _against_own_words(proof, demand, ledger) or said
+    said = "it only says what it was told to say" if only_says(proof.record) else ""
+    return _against_own_words(proof, at, demand, ledger) or said
 
 
-def _against_stdout(proof: Proof, demand: Demand, ledger: Ledger) -> str:
-    record = ledger.calls[proof.at]
+def _against_stdout(proof: Proof, at: int, demand: Demand, ledger: Ledger) -> str:
     if against := _against_call(proof, demand, ledger):
         return against
-    if _is_echo(record, proof.quote):
+    if _is_echo(proof.record, proof.quote):
         return "the words stand in the call itself"
-    if against := _against_what_followed(proof.at, demand, ledger):
+    if against := _against_what_followed(at, demand, ledger):
         return against
-    if any(mentions(record, name) for name in demand.paths) and not demand.measures:
+    if any(mentions(proof.record, name) for name in demand.paths) and not demand.measures:
         return ""
-    return _against_own_words(proof, demand, ledger)
+    return _against_own_words(proof, at, demand, ledger)
 
 
 def _against_call(proof: Proof, demand: Demand, ledger: Ledger) -> str:
     """Why a call that only says, lists or shows something is no proof of what is asked for."""
-    record = ledger.calls[proof.at]
+    record = proof.record
     if record.tool in WRITERS or only_says(record):
         return "it only says what it was told to say"
     may_list = demand.plausible or demand.tells or demand.acts
@@ -129,10 +152,10 @@ def _against_call(proof: Proof, demand: Demand, ledger: Ledger) -> str:
     return ""
 
 
-def _against_own_words(proof: Proof, demand: Demand, ledger: Ledger) -> str:
+def _against_own_words(proof: Proof, at: int, demand: Demand, ledger: Ledger) -> str:
     if says(demand.text, proof.quote):
         return "it only repeats the criterion"
-    return "the executor wrote these words itself" if ledger.is_own_word(proof.quote, proof.at) else ""
+    return "the executor wrote these words itself" if ledger.is_own_word(proof.quote, at) else ""
 
 
 def _is_echo(record: ToolRecord, quote: str) -> bool:
@@ -150,7 +173,7 @@ def _is_shown(proof: Proof, demand: Demand, ledger: Ledger) -> bool:
     """True if the words stand in a file that this work made, or one that the criterion names is shown."""
     if any(proof.quote in folded(file.text) for file in ledger.texts.values()):
         return True
-    return not demand.measures and any(mentions(ledger.calls[proof.at], name) for name in demand.paths)
+    return not demand.measures and any(mentions(proof.record, name) for name in demand.paths)
 
 
 def _against_what_followed(at: int, demand: Demand, ledger: Ledger) -> str:

@@ -31,20 +31,31 @@ class Ledger:
     """The calls of a piece of work, in the order in which they ended; a judge knows them as `c1`, `c2`, ….
 
     `texts` are the files that they changed, as far as these can be read, in the state that is judged. `inputs` are the
-    folders and files of the workspace that no call can change.
+    folders and files of the workspace that no call can change, `former` the paths that other work of the run changed.
+    `measured` are the judge's own calls, known as `m1`, `m2`, …; None where it could make none.
     """
 
     calls: tuple[ToolRecord, ...]
     texts: Mapping[str, FileText]
     inputs: tuple[str, ...] = ()
+    former: frozenset[str] = frozenset()
+    measured: tuple[ToolRecord, ...] | None = None
 
     def number(self, name: str) -> int | None:
         """The index of the call that a judge means, if there is one."""
         return next((at for at in range(len(self.calls)) if call_name(at) == name), None)
 
+    def measurement(self, name: str) -> ToolRecord | None:
+        """The judge's own call of that name, if there is one."""
+        return {measurement_name(at): record for at, record in enumerate(self.measured or ())}.get(name)
+
     def is_input(self, path: str) -> bool:
         """True for what could only be read."""
         return any(f"{path.rstrip('/')}/".startswith(f"{name}/") for name in self.inputs)
+
+    def is_former(self, name: str) -> bool:
+        """True for what other work of the run has left to this one, which has not changed it."""
+        return self.last_change(name) is None and any(is_named(path, name) for path in self.former)
 
     def last_change(self, name: str, *, or_mode: bool = False) -> tuple[int, Change] | None:
         """The last change of a file that a criterion may mean by `name`, and the index of its call.
@@ -70,6 +81,11 @@ class Ledger:
 def call_name(at: int) -> str:
     """How a judge names the call with this index."""
     return f"c{at + 1}"
+
+
+def measurement_name(at: int) -> str:
+    """How a judge names its own call with this index."""
+    return f"m{at + 1}"
 
 
 def arguments(record: ToolRecord) -> str:

@@ -16,6 +16,7 @@ from earnest.foundation.text import printable
 from earnest.verification.ledger.demands import DATE, Demand, demand_of, is_named, paths_in
 from earnest.verification.ledger.proofs import Proof, proof_of
 from earnest.verification.ledger.records import Ledger, call_name, mentions
+from earnest.verification.ledger.speech import only_types
 from earnest.verification.ledger.worth import against_file
 from earnest.verification.plugin import Findings
 
@@ -45,10 +46,14 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """What an opinion comes to, and the calls that tell why: those referred to or about what is named, or else all."""
+    """What an opinion comes to, and the calls that tell why: those referred to or about what is named, or else all.
+
+    `measured`: it rests on what the judge measured itself.
+    """
 
     findings: Findings
     calls: tuple[ToolRecord, ...]
+    measured: bool = False
 
 
 def ruled(opinion: Opinion, ledger: Ledger) -> Ruling:
@@ -71,15 +76,14 @@ def ruled(opinion: Opinion, ledger: Ledger) -> Ruling:
     findings = Findings(
         passed=not against,
         reason=printable(against) or f"the records show it: {reason}",
-        evidence=tuple(_told(proof, ledger) for proof in proofs),
+        evidence=tuple(_told(proof) for proof in proofs),
     )
-    return Ruling(findings=findings, calls=calls)
+    return Ruling(findings=findings, calls=calls, measured=any(proof.at is None for proof in proofs))
 
 
-def _told(proof: Proof, ledger: Ledger) -> str:
+def _told(proof: Proof) -> str:
     """The reference in words; the digest finds the call among the run's messages."""
-    digest = ledger.calls[proof.at].call_digest
-    return f"{call_name(proof.at)} {digest}: {printable(proof.quote[:QUOTE_CHARACTERS_KEPT])}"
+    return f"{proof.call} {proof.record.call_digest}: {printable(proof.quote[:QUOTE_CHARACTERS_KEPT])}"
 
 
 def _against_every_reference(objections: Sequence[str]) -> str:
@@ -95,9 +99,13 @@ def _against_what_failed(cited: Sequence[ToolRecord]) -> str:
 
 
 def _against_the_work(demand: Demand, ledger: Ledger) -> str:
-    """What the criterion names must have been changed, last by a call that succeeded, unless it can only be read."""
+    """What the criterion names must have been changed, last by a call that succeeded, unless it can only be read.
+
+    Beside something that was changed, what other work of the run has left needs only be read.
+    """
+    has_changed = any(ledger.last_change(name, or_mode=demand.mode) for name in demand.paths)
     for name in demand.paths:
-        if ledger.is_input(name):
+        if ledger.is_input(name) or (has_changed and ledger.is_former(name)):
             continue
         last = ledger.last_change(name, or_mode=demand.mode)
         if last is None:
@@ -117,7 +125,7 @@ def _against_the_work(demand: Demand, ledger: Ledger) -> str:
 
 
 def _against_the_proofs(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
-    gates: tuple[Callable[[Demand, Ledger, Sequence[Proof]], str], ...] = (_uncovered, _undone, _misdated)
+    gates: tuple[Callable[[Demand, Ledger, Sequence[Proof]], str], ...] = (_uncovered, _undone, _misdated, _typed)
     return next((against for gate in gates if (against := gate(demand, ledger, proofs))), "")
 
 
@@ -125,7 +133,7 @@ def _uncovered(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
     """Every path that is named must be one that a reference is about; an input, one that any call used."""
     used = [record for record in ledger.calls if record.ok]
     for name in demand.paths:
-        about = used if ledger.is_input(name) else [ledger.calls[proof.at] for proof in proofs]
+        about = used if ledger.is_input(name) or ledger.is_former(name) else [proof.record for proof in proofs]
         if not any(mentions(record, name) for record in about):
             return f"nothing that is referred to shows {name}"
     return ""
@@ -136,7 +144,7 @@ def _undone(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
     if not demand.acts or demand.answers or demand.paths:
         return ""
     made = {path for record in ledger.calls if record.ok for path in _changed(record)}
-    done = any(proof.path or _changed(ledger.calls[proof.at]) for proof in proofs)
+    done = any(proof.path or _changed(proof.record) for proof in proofs)
     shown = (name for proof in proofs for name in paths_in(proof.quote))
     shown_made = any(is_named(one, name) for name in shown for one in made)
     return "" if done or shown_made else "no call is shown that did it"
@@ -146,13 +154,25 @@ def _changed(record: ToolRecord) -> list[str]:
     return [one.path for one in record.changed if one.kind is not Kind.FILE or (one.size_bytes and not one.is_same)]
 
 
-def _misdated(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
+def _typed(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
+    """What the executor typed into a file does not show what is true of others, where the judge could have measured."""
+    if demand.plausible or ledger.measured is None or any(proof.at is None for proof in proofs):
+        return ""
+    given = [name for name in demand.paths if ledger.is_input(name) or ledger.is_former(name)]
+    made = [(name, last) for name in demand.paths if name not in given and (last := ledger.last_change(name))]
+    typed = next((name for name, (at, _) in made if only_types(ledger.calls[at])), None)
+    if not given or typed is None:
+        return ""
+    return f"the executor typed {typed}, which shows nothing of {given[0]}: no program made it, and nobody measured it"
+
+
+def _misdated(demand: Demand, _ledger: Ledger, proofs: Sequence[Proof]) -> str:
     dates = {date for proof in proofs for date in DATE.findall(proof.source)}
     missing = next((date for date in demand.dates if date not in dates), None)
     if missing is not None:
         return f"what is referred to does not show the date {missing}"
     if demand.today and dates:
-        starts = [ledger.calls[proof.at].started_at_ms for proof in proofs]
+        starts = [proof.record.started_at_ms for proof in proofs]
         days = {rfc3339(start_ms + zone_ms)[:10] for start_ms in starts for zone_ms in _ZONES_MS}
         if not days & dates:
             return "what is referred to bears another date than today's"

@@ -64,11 +64,7 @@ TARGETS = (
         unit="times `cp -a --reflink=auto`",
     ),
     Target(
-        program="prompts",
-        key="ratio",
-        what="request characters of four scripted tasks, to those before tools and files were told once",
-        bound=0.5,
-        unit="times",
+        program="prompts", key="ratio", what="characters asked in four scripted tasks", bound=0.5, unit="times before"
     ),
     Target(
         program="sandbox",

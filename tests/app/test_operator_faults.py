@@ -23,6 +23,7 @@ from earnest.app.home_check import verify_records
 from earnest.effects.storage.former import standing_of
 from earnest.effects.storage.reader import ReadPool
 from earnest.effects.storage.schema import BOOKS
+from old_books import REVISION, take_back
 
 from .homes import listing, live_in
 
@@ -166,15 +167,14 @@ def test_a_migration_or_its_way_back_cut_off_anywhere_leaves_the_books_as_before
     books = places.books(old / "home")
     facts = state_of(old / "home").facts
     with closing(sqlite3.connect(books, isolation_level=None)) as driver:
-        driver.execute("ALTER TABLE sessions DROP COLUMN key_id")
-        driver.execute("UPDATE alembic_version SET version_num = '0002'")
+        take_back(driver)
     if story == "back":
         assert play("migrate", old)["code"] == 0
     told = cut(story, play, old, tmp_path, seed)
     home = tmp_path / "cut" / "home"
-    assert standing_of(places.books(home)) in {("0002", len(facts)), (BOOKS.head, len(facts))}, told
-    if standing_of(places.books(home)).revision == "0002":
+    assert standing_of(places.books(home)) in {(REVISION, len(facts)), (BOOKS.head, len(facts))}, told
+    if standing_of(places.books(home)).revision == REVISION:
         assert play("migrate", tmp_path / "cut")["code"] == 0, told
     assert state_of(home).facts == facts, told
     assert verify_records(home).intact, told
-    assert standing_of(home / "former" / "books-0002.sqlite3") == ("0002", len(facts)), told
+    assert standing_of(home / "former" / f"books-{REVISION}.sqlite3") == (REVISION, len(facts)), told

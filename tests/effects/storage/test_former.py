@@ -16,6 +16,7 @@ from earnest.effects.storage.schema import BOOKS
 from earnest.effects.storage.transaction import Transaction
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
+from old_books import REVISION, take_back
 
 
 def record(books: Path, count: int = 1) -> None:
@@ -31,12 +32,11 @@ def _record(transaction: Transaction, fact: Fact) -> int:
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
-    """Books of revision 0002 with five facts."""
+    """Books of the version before with five facts."""
     books = tmp_path / "books.sqlite3"
     record(books, 5)
     with closing(sqlite3.connect(books, isolation_level=None)) as driver:
-        driver.execute("ALTER TABLE sessions DROP COLUMN key_id")
-        driver.execute("UPDATE alembic_version SET version_num = '0002'")
+        take_back(driver)
     return books
 
 
@@ -49,19 +49,19 @@ def leaves(books: Path) -> list[bytes]:
 def test_whoever_opens_old_books_for_writing_keeps_them_first(old: Path) -> None:
     before = old.read_bytes()
     record(old)
-    kept = old.parent / "former" / "books-0002.sqlite3"
-    assert standing_of(kept) == ("0002", 5)
+    kept = old.parent / "former" / f"books-{REVISION}.sqlite3"
+    assert standing_of(kept) == (REVISION, 5)
     assert standing_of(old) == (BOOKS.head, 6)
     assert len(kept.read_bytes()) == len(before)
     assert len(leaves(old)) == 6
 
 
 def test_books_go_back_as_long_as_nothing_was_recorded_since_and_on_again(old: Path) -> None:
-    assert migrate(old, BOOKS) == (("0002", 5), (BOOKS.head, 5))
+    assert migrate(old, BOOKS) == ((REVISION, 5), (BOOKS.head, 5))
     assert migrate(old, BOOKS) == ((BOOKS.head, 5), (BOOKS.head, 5))
     facts = leaves(old)
-    assert put_back(old) == ((BOOKS.head, 5), ("0002", 5))
-    assert standing_of(old) == ("0002", 5)
+    assert put_back(old) == ((BOOKS.head, 5), (REVISION, 5))
+    assert standing_of(old) == (REVISION, 5)
     with pytest.raises(Refused) as first:
         put_back(old)
     migrate(old, BOOKS)
@@ -71,7 +71,7 @@ def test_books_go_back_as_long_as_nothing_was_recorded_since_and_on_again(old: P
         put_back(old)
     assert (first.value.code, since.value.code) == ("former_missing", "facts_since")
     put_back(old, lose_facts=True)
-    assert standing_of(old) == ("0002", 5)
+    assert standing_of(old) == (REVISION, 5)
     assert standing_of(old.parent / "former" / f"books-{BOOKS.head}.sqlite3") == (BOOKS.head, 6)
 
 
@@ -91,7 +91,7 @@ def test_without_room_for_the_copy_old_books_stay_as_they_are(old: Path, monkeyp
     monkeypatch.setattr(former, "_sync", full)
     with pytest.raises(OSError, match="No space left"):
         record(old)
-    assert standing_of(old) == ("0002", 5)
+    assert standing_of(old) == (REVISION, 5)
     monkeypatch.undo()
     record(old)
     assert standing_of(old) == (BOOKS.head, 6)

@@ -19,6 +19,9 @@ from earnest.verification.registry import Registry
 START_MS: Final = 1_767_225_600_000
 """2026-01-01T00:00:00Z, so that the same seed is the same simulation whenever it runs."""
 
+OPEN_JOBS: Final = 1_000
+"""Of an agent: all of the simulation is one period, in which buyers post as often as they would in many."""
+
 
 async def simulated(plan: Plan, progress: Callable[[int], None] = lambda _: None) -> Simulated:
     """Live through a plan and throw the books away."""
@@ -29,7 +32,7 @@ async def simulated(plan: Plan, progress: Callable[[int], None] = lambda _: None
     ):
         market = Market(
             desk=Desk(database, clock, SeededChance(plan.seed)),
-            terms=Terms(),
+            terms=Terms(open_jobs_aid=OPEN_JOBS),
             verifier=bare_verifier(clock),
             registry=Registry(),
             artifacts=ArtifactStore(path / "artifacts"),

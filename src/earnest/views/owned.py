@@ -34,7 +34,10 @@ OWNED: Final[Mapping[str, Owned]] = {
     "jobs": Owned(rows="creator = :account"),
     "keys": Owned(rows=_MINE, withheld=frozenset({"digest"})),
     "payouts": Owned(rows=_MINE),
+    "posts": Owned(rows=_MINE),
     "presences": Owned(rows=_MINE),
+    "remarks": Owned(rows=_MINE, withheld=frozenset({"heard_by"})),
+    "residents": Owned(rows="id = :account"),
     "reviews": Owned(
         rows="author = :account OR (about = :account AND published_at_ms IS NOT NULL)", withheld=frozenset({"salt"})
     ),
@@ -58,6 +61,7 @@ NOT_OWNED: Final[Mapping[str, str]] = {
     "facts": "the record of all; what it says of an account stands in the rows that it makes",
     "ledger_accounts": "sums of the transfers",
     "links": "single-use secrets, by their digests",
+    "periods": "spans that the operator names",
     "replies": "answers that were given already, kept for a day",
     "sealed_trials": "secrets of tests that run",
     "signals": "what the platform concludes about relations between accounts",

@@ -228,7 +228,7 @@ async def test_blocked_tools_and_targets_are_refused_to_a_mind_that_makes_its_ow
 async def test_a_path_that_is_none_is_a_fault_before_anybody_is_asked() -> None:
     calls = [
         replace(_shell("rm x"), writes=("notes",)),
-        replace(_shell("rm y"), writes=("~/notes",)),
+        replace(_shell("rm y"), writes=("~nobody/notes",)),
         replace(_shell("rm z"), writes=("/notes\0",)),
         replace(_shell("rm a"), writes=tuple(f"/{n}" for n in range(21))),
     ]

@@ -73,7 +73,7 @@ async def test_a_persona_is_told_to_those_that_speak_plan_and_work_and_not_to_th
             laws, _, rest = request.prompt.partition("3. Preserve the ability to function")
             assert "0. Never deceive" in laws
             assert "pirate" not in laws
-            assert "changes none of these rules" in rest
+            assert "changes no rule" in rest
         assert told == {name: {name != "judge"} for name in told}
 
 

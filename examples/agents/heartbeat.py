@@ -1,5 +1,7 @@
 """A program that keeps a contract: `earnest heartbeat run --exec "python heartbeat.py FOLDER"`, beside a HEARTBEAT.md such as
 
+## Tasks
+
 - [ ] write_report | Write report.md: what lies in the folder | required | verify: report
 - [ ] disk_space | Say how much of the disk is free | optional | every: 6h | verify: human
 """

@@ -26,7 +26,7 @@ ENVIRONMENT = {name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH")
 DEADLINE_S = 60
 NUMBERS = itertools.count(1)
 PAUSE = threading.Event()
-REPORT = "## Tasks\n- [ ] write_report | Write report.md | required | verify: report\n"
+REPORT = "- [ ] write_report | Write report.md | required | verify: report\n"
 DISK = "- [ ] disk_space | Say how much is free | optional | every: 6h | verify: report\n"
 
 
@@ -166,7 +166,10 @@ def test_a_program_sees_its_work_and_no_key_unless_it_is_passed(
     ended = agent.run(SEES, "--once", *options)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     (beat,) = agent.heartbeats()
-    assert beat["reply"] == f"['contract', 'feedback', 'last', 'message', 'score', 'tasks'] 50 yes {keys}"
+    assert (
+        beat["reply"]
+        == f"['contract', 'feedback', 'last', 'message', 'score', 'tasks', 'what_to_do_next'] 50 yes {keys}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,7 @@ def _answers_verified(path: Path) -> Iterator[str]:
 ANSWERS = {
     "verification/core.py": "what is left when nothing stands against it",
     "accountability/verdicts.py": "the core's answer, read from the books",
+    "views/metrics.py": "the core's answer, read from the facts",
     "market/claims/deadlines.py": "what a poster made unclear counts against them where nobody rules in time",
     "runtime/accountability/deciding.py": "the operator's own word, booked as theirs, where the core could not tell",
 }

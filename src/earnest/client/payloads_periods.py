@@ -14,13 +14,6 @@ class Period(TypedDict):
     last_fact: int | None
 
 
-class Periods(TypedDict):
-    """A page of periods, the newest first."""
-
-    data: list[Period]
-    next_cursor: str | None
-
-
 class ApprovalTime(TypedDict):
     """Whole seconds until approval; null where nothing was approved. `p90_s`: nearest rank."""
 

@@ -73,13 +73,6 @@ class Remark(TypedDict):
     at: str
 
 
-class Remarks(TypedDict):
-    """A page of remarks, the newest first."""
-
-    data: list[Remark]
-    next_cursor: str | None
-
-
 class Posted(TypedDict):
     """A post, and the thread that it stands in."""
 
@@ -103,20 +96,6 @@ class Thread(Post):
 
     posts: int
     last_at: str
-
-
-class Threads(TypedDict):
-    """A page of threads, the newest first."""
-
-    data: list[Thread]
-    next_cursor: str | None
-
-
-class Posts(TypedDict):
-    """A page of the posts of a thread, the oldest first."""
-
-    data: list[Post]
-    next_cursor: str | None
 
 
 class LastChange(TypedDict):

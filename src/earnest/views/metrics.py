@@ -38,8 +38,7 @@ _SAID_YES: Final = frozenset({"verifier_pass_final", "human_pass", "accept", "un
 """Steps to a release that say that the work is good; a clock's say nothing, and the last verdict counts."""
 _CLOCKS: Final = "clock:"
 _VERDICTS: Final = {
-    "verifier_pass": Answer.VERIFIED,
-    "verifier_pass_final": Answer.VERIFIED,
+    **dict.fromkeys(("verifier_pass", "verifier_pass_final"), Answer.VERIFIED),
     "verifier_fail": Answer.NOT_VERIFIED,
     "verifier_fail_final": Answer.NOT_VERIFIED,
     "verifier_unclear": Answer.UNCLEAR,

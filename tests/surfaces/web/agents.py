@@ -175,7 +175,7 @@ class Agent:
 def entry(folder: Path, *, acceptance: str = "machine", check: str = CHECK, text: str = SPEC) -> Backlogged:
     path = folder / f"spec-{acceptance}.yaml"
     path.write_text(text.format(acceptance=acceptance, check=check))
-    return Backlogged(name="sum", path=path, category="data", amount_micro=5_000_000, hand_in=("answer.json",))
+    return Backlogged(name="sum", path=path, category="data", amount_micro=2_000_000, hand_in=("answer.json",))
 
 
 async def two_agents(site: Site, tmp_path: Path, **proposing: Any) -> tuple[Agent, Agent]:

@@ -51,8 +51,8 @@ async def test_another_home_is_asked_for_anew(site: Site, client_of: Made) -> No
 
 
 async def test_a_list_goes_on_to_its_end(site: Site, client_of: Made) -> None:
-    agent = await site.agent("poster", await site.operator())
-    async with client_of(agent["live"]) as client:
+    operator = await site.operator()
+    async with client_of(operator) as client:
         posted = [(await client.post_job(**{**EXAMPLE_JOB, "amount_micro": 0}))["job_id"] for _ in range(5)]  # type: ignore[arg-type]
         seen = [job["job_id"] async for job in client.each(jobs.list_jobs(mine=True, limit=2))]
     assert sorted(seen) == sorted(posted)

@@ -20,7 +20,7 @@ from .conftest import Site
 
 GENESIS = 100_000_000
 BONUS = 1_000_000
-PRICE = 5_000_000
+PRICE = 2_000_000
 
 
 async def balance(site: Site, agent: Agent) -> int:

@@ -44,8 +44,8 @@ def ending_of(error: BaseException) -> int:
 
         traceback.print_exception(error)
     match error:
-        case SystemExit(code=int(code)):
-            return code
+        case SystemExit(code=0):  # what completes words ends so
+            return ExitCode.ACCEPT
         case BrokenPipeError() | NobodyListens():
             abandon_stdout()
             return ExitCode.NOBODY_LISTENS

@@ -5,7 +5,8 @@ from typing import Annotated, Literal, cast
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import StringConstraints
 
-from earnest.client.payloads_periods import Period, PeriodMetrics, Periods
+from earnest.client.payloads import Page
+from earnest.client.payloads_periods import Period, PeriodMetrics
 from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, Members
 from earnest.identity.caller import Scope
@@ -30,7 +31,7 @@ class OpenPeriod(Strict):
     name: Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
 
 
-@router.get("/periods", response_model=Periods, responses=problems("bad_cursor"))
+@router.get("/periods", response_model=Page[Period], responses=problems("bad_cursor"))
 async def get_periods(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """Periods, the newest first."""
     last = after(cursor)

@@ -5,7 +5,8 @@ from typing import Annotated, Final, Literal, cast
 from fastapi import APIRouter, Path, Response
 from pydantic import Field, StringConstraints
 
-from earnest.client.payloads_world import Posted, Posts, Remarks, Said, SetOut, Threads, Town, WorldSummary
+from earnest.client.payloads import Page
+from earnest.client.payloads_world import Post, Posted, Remark, Said, SetOut, Thread, Town, WorldSummary
 from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, Members, digest_of
 from earnest.identity.caller import Scope
@@ -87,7 +88,7 @@ async def post_chat(said: Say, call: MyCall) -> Response:
     return await call.perform(lambda entry: world.say(entry, said.text, Reach(said.reach)), status=201)
 
 
-@router.get("/world/chat", response_model=Remarks, responses=problems("bad_cursor"))
+@router.get("/world/chat", response_model=Page[Remark], responses=problems("bad_cursor"))
 async def get_chat(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """What I have said and heard, the newest first; for the operator and auditors all of it."""
     last = after(cursor)
@@ -107,7 +108,7 @@ async def post_board(asked: BoardPost, call: MyCall) -> Response:
     )
 
 
-@router.get("/world/board", response_model=Threads, responses=problems("bad_cursor"))
+@router.get("/world/board", response_model=Page[Thread], responses=problems("bad_cursor"))
 async def get_board(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """The threads of the board, the newest first."""
     last = after(cursor)
@@ -118,7 +119,7 @@ async def get_board(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Res
     return call.read(shown)
 
 
-@router.get("/world/board/{thread_id}", response_model=Posts, responses=problems("bad_cursor", "not_found"))
+@router.get("/world/board/{thread_id}", response_model=Page[Post], responses=problems("bad_cursor", "not_found"))
 async def get_thread(thread_id: ThreadPath, call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """The posts of a thread, the oldest first."""
     last = after(cursor)

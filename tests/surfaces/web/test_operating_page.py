@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from earnest.testing.served import served
+from old_books import take_back
 
 from .test_serve_faults import environment_in
 
@@ -53,8 +54,7 @@ def test_every_command_of_the_page_does_what_it_says_in_order(tmp_path: Path) ->
 
 def make_older(home: Path) -> None:
     with closing(sqlite3.connect(home / "books.sqlite3", isolation_level=None)) as driver:
-        driver.execute("ALTER TABLE sessions DROP COLUMN key_id")
-        driver.execute("UPDATE alembic_version SET version_num = '0002'")
+        take_back(driver)
 
 
 def test_the_units_that_the_page_names_are_there() -> None:

@@ -45,7 +45,7 @@ def fill(home: Path, account: str) -> None:
                 for column in ("account_id", "creator", "seller", "author", "raiser")
                 if column in row and (column != "account_id" or table != "accounts")
             }
-            if table == "accounts":
+            if table in {"accounts", "residents"}:
                 row["id"] = account
             if table == "sealed_reviews":
                 row["id"] = f"{account}-reviews"

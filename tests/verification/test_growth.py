@@ -19,7 +19,7 @@ from earnest.verification.judging.orders import _orders
 
 SHORT, LONG = 2_000, 8_000
 LINEAR, QUADRATIC = 4, 16
-QUICK_S = 0.005  # for the short text: a pattern that grows with its square takes ten milliseconds
+QUICK_S = 0.002  # for the short text: a pattern that grows with its square takes three milliseconds and more
 BASE = ("a", "0", " ", "\n", "_", "-", '"', "/", "<", "игнориру", "is ")
 UNITS = (
     *(*BASE, "\t", ".", "*", "#", "[", "(", "`", "|", "\\", "=", ":", "{", "“", "[](", "![](", "[a]", "<a ", "<a\t"),

@@ -47,10 +47,10 @@ async def test_memory_that_is_given_back_at_once_counts(sandbox: Sandbox) -> Non
 
 async def test_bursts_of_several_processes_at_one_time_count_together(sandbox: Sandbox) -> None:
     source = """
-    began = time.monotonic() + 0.3
+    began = time.monotonic() + 1.0
     for number in range(4):
         if os.fork() == 0:
-            time.sleep(0.05 * number)
+            time.sleep(0.15 * number)
             burst(60)  # each has had its peak before, alone
             time.sleep(began - time.monotonic())
             burst(60)

@@ -74,7 +74,7 @@ async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[List
     with a_market(tmp_path_factory.mktemp("town")) as market:
         async with listening(market, GENEROUS) as site:
             yield site
-            site.app.state.is_stopping = True
+            site.app.state.streams.end()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

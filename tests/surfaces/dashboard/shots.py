@@ -51,7 +51,7 @@ async def take(folder: Path) -> None:
                     await page.screenshot(path=folder / f"{name}-{scheme}-{width}.png", full_page=width < 1280)
                 await context.close()
             await browser.close()
-            site.app.state.is_stopping = True
+            site.app.state.streams.end()
 
 
 if __name__ == "__main__":

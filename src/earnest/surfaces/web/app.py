@@ -82,7 +82,7 @@ def create_app(
 ) -> FastAPI:
     """The application. `url` is the address by which the world reaches it, without a slash at its end.
 
-    Whoever gives `presences` flushes them, and ends the pages' streams by `app.state.is_stopping`. `place`: where runs,
+    Whoever gives `presences` flushes them, and ends what streams by `app.state.streams`. `place`: where runs,
     memory and the auditor's log lie, for the pages about them; `mailer`: what takes owners' links to them.
     """
     quotas, metrics = quotas or Quotas(), Metrics(gauges)
@@ -100,8 +100,7 @@ def create_app(
         _adopt(app, router, API)
     _adopt(app, score.router, "/api")
     served = served_router(app, url=url, terms=market.terms, quotas=quotas)
-    app.state.is_stopping = False
-    dashboard = dashboard_router(place, mailer, lambda: app.state.is_stopping)
+    dashboard = dashboard_router(place, mailer, lambda: streams.is_ending)
     for router in (*ROOT_ROUTERS, documents, pages.router, health_router(readiness or {}, metrics), served, dashboard):
         _adopt(app, router, "")
     refuse_in_problems(app)

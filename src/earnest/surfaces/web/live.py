@@ -27,7 +27,7 @@ _LAST_DIGITS: Final = 16
 
 @dataclass(slots=True)
 class Streams:
-    """How many are open, by account. `is_ending`: the server stops, and they end at their next look."""
+    """How many are open, by account. `is_ending`: the server stops, and whatever streams ends at its next look."""
 
     by_account: Counter[str] = field(default_factory=Counter)
     is_ending: bool = False

@@ -9,7 +9,6 @@ import socket
 from collections.abc import Callable, Iterator
 
 import uvicorn
-from fastapi import FastAPI
 
 from earnest.app.server import Server
 from earnest.app.server_settings import ServerSettings
@@ -147,5 +146,3 @@ class _Serving(uvicorn.Server):
             notify(STOPPING)
         self.force_exit = self.should_exit
         self.should_exit = True
-        if isinstance(self.config.app, FastAPI):
-            self.config.app.state.is_stopping = True  # what streams ends

@@ -20,9 +20,18 @@ def put_file(path: Path, content: bytes, mode: int = 0o600) -> None:
     sync_folder(path.parent)
 
 
+def sync_file(path: Path) -> None:
+    """What it holds is on the disk. Raises `OSError`."""
+    _sync(path, os.O_RDONLY | os.O_CLOEXEC)
+
+
 def sync_folder(folder: Path) -> None:
     """The names in it are on the disk. Raises `OSError`."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    _sync(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def _sync(path: Path, flags: int) -> None:
+    handle = os.open(path, flags)
     try:
         os.fsync(handle)
     finally:

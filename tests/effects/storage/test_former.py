@@ -88,7 +88,7 @@ def test_without_room_for_the_copy_old_books_stay_as_they_are(old: Path, monkeyp
     def full(_: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(former, "_sync", full)
+    monkeypatch.setattr(former, "sync_file", full)
     with pytest.raises(OSError, match="No space left"):
         record(old)
     assert standing_of(old) == (REVISION, 5)

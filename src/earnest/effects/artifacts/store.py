@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
+from earnest.effects.durable import sync_folder
 from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
 
@@ -50,7 +51,7 @@ class ArtifactStore:
             half.unlink()
         for number in range(256):
             (folder / f"{number:02x}").mkdir(mode=0o700, exist_ok=True)
-        _sync(folder)
+        sync_folder(folder)
 
     async def put(
         self, content: bytes | AsyncIterator[bytes], bytes_max: int | None = None, *, held: list[str] | None = None
@@ -188,15 +189,7 @@ def _settle(file: IO[bytes], half: Path, place: Path) -> None:
     os.fsync(file.fileno())
     half.chmod(0o400)
     half.replace(place)
-    _sync(place.parent)
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync_folder(place.parent)
 
 
 def _discard(half: Path) -> None:

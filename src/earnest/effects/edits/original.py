@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from earnest.effects.durable import sync_file, sync_folder
 from earnest.effects.edits.step import OTHER, Step
 from earnest.effects.workspace.changes import FOLDER, Entry
 from earnest.effects.workspace.copying import copy_file
@@ -60,7 +61,7 @@ class Original:
         with opened_plainly(self._place(path)) as source:
             copy_file(source, half, executable=False)
         digest = _entry_of_file(half).digest
-        _synced(half)
+        sync_file(half)
         half.replace(kept_at(folder, digest))
 
     def replace(self, steps: Sequence[Step], content: Callable[[Entry], Path]) -> None:
@@ -85,7 +86,7 @@ class Original:
             self._bring(at, step)
         for folder in {self._place(step.path).parent for _, step in waiting}:
             if folder.is_dir():
-                _synced(folder)
+                sync_folder(folder)
 
     def clear(self, steps: Sequence[Step]) -> None:
         """Remove what an interrupted call left beside the places."""
@@ -127,7 +128,7 @@ class Original:
         if os.geteuid() == 0:
             owner = (place if is_file else folder).lstat()
             os.chown(beside, owner.st_uid, owner.st_gid)
-        _synced(beside)
+        sync_file(beside)
 
     def _remove(self, step: Step) -> None:
         """Nothing stands at the path any more that is in the way, but for a folder in which something is left."""
@@ -183,14 +184,6 @@ def opened_plainly(place: Path) -> Iterator[int]:
     descriptor = os.open(place, _FILE)
     try:
         yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _synced(place: Path) -> None:
-    descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
     finally:
         os.close(descriptor)
 

@@ -1,13 +1,12 @@
 """The books as they were before a migration, kept beside them, and put back."""
 
 import contextlib
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from earnest.effects.durable import sync_folder
+from earnest.effects.durable import sync_file, sync_folder
 from earnest.effects.storage.driver import connect_reader, connect_writer
 from earnest.effects.storage.lock import HomeLock
 from earnest.effects.storage.schema import Schema, prepare, revision_of
@@ -30,7 +29,7 @@ def keep_former(books: Path) -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     draft = folder / "arriving"
     revision, _ = copy_books(books, draft, lambda _: None)
-    _sync(draft)
+    sync_file(draft)
     kept = draft.replace(folder / f"books-{revision}.sqlite3")
     sync_folder(folder)
     return kept
@@ -74,7 +73,7 @@ def put_back(books: Path, *, lose_facts: bool = False) -> tuple[Standing, Standi
         draft = books.parent / FOLDER / "arriving"
         shutil.copyfile(kept[-1], draft)
         draft.chmod(0o600)
-        _sync(draft)
+        sync_file(draft)
         draft.replace(books)
         sync_folder(books.parent)
         return now, former
@@ -97,11 +96,3 @@ def _held(books: Path) -> Iterator[None]:
     with contextlib.closing(HomeLock(books)) as lock:
         lock.take(alone=True)
         yield
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

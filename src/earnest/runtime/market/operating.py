@@ -61,17 +61,22 @@ def set_up(entry: Entry, hashing: KeyedHash, *, link: str, handle: str, mail: st
         open_account(entry, operator)
         opened_by = give_key(entry, hashing, operator, Scope.OPERATOR)
         shown = key_json(opened_by)
+    use_link_up(entry, digest, SETUP, operator, expires_at_ms)
+    return {**shown, **open_session(entry, hashing, operator, opened_by), "handle": operator.handle}
+
+
+def use_link_up(entry: Entry, digest: str, purpose: str, account: Account, expires_at_ms: int) -> None:
+    """Record that the link with this digest was used, by this account and for it: it works no second time."""
     used = Link(
         id=digest,
-        purpose=SETUP,
-        account_id=operator.id,
+        purpose=purpose,
+        account_id=account.id,
         created_at_ms=entry.now_ms,
         expires_at_ms=expires_at_ms,
         used_at_ms=entry.now_ms,
-        used_by=operator.id,
+        used_by=account.id,
     )
-    LINKS.open(entry.transaction, entry.now_ms, used, touching=(operator.id,))
-    return {**shown, **open_session(entry, hashing, operator, opened_by), "handle": operator.handle}
+    LINKS.open(entry.transaction, entry.now_ms, used, touching=(account.id,))
 
 
 def log_in(entry: Entry, hashing: KeyedHash) -> answers.LoggedIn:

@@ -7,12 +7,12 @@ from earnest.effects.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, Kind
-from earnest.identity.key import LINK_PURPOSE, Link
+from earnest.identity.key import LINK_PURPOSE
 from earnest.identity.owner_link import account_of_link, check_owner_link, owner_link
 from earnest.identity.secret import KeyedHash
 from earnest.identity.service import ACCOUNTS, LINKS
 from earnest.runtime.desk import Entry
-from earnest.runtime.market.operating import open_session
+from earnest.runtime.market.operating import open_session, use_link_up
 
 OWNER: Final = "owner"
 AGENTS_MAX: Final = 50
@@ -43,15 +43,6 @@ def agent_of_link(reader: Reader, hashing: KeyedHash, link: str, now_ms: int) ->
 def log_owner_in(entry: Entry, hashing: KeyedHash, *, link: str) -> JsonObject:
     """Use a link: a login for one agent, that may do what the agent's own `live` key may. Raises as `agent_of_link`."""
     account, expires_at_ms = agent_of_link(entry.transaction, hashing, link, entry.now_ms)
-    used = Link(
-        id=hashing.digest(LINK_PURPOSE, link),
-        purpose=OWNER,
-        account_id=account.id,
-        created_at_ms=entry.now_ms,
-        expires_at_ms=expires_at_ms,
-        used_at_ms=entry.now_ms,
-        used_by=account.id,
-    )
-    LINKS.open(entry.transaction, entry.now_ms, used, touching=(account.id,))
+    use_link_up(entry, hashing.digest(LINK_PURPOSE, link), OWNER, account, expires_at_ms)
     opened = open_session(entry, hashing, account, None)
     return {"operator_id": opened["operator_id"], "expires_at": opened["expires_at"], "handle": account.handle}

@@ -1,7 +1,7 @@
 """What an agent perceives, in at most 4 KB (agents ruling §3): time, itself, who is near, what there is to do."""
 
 import json
-from typing import Final, cast
+from typing import Final
 
 from earnest.client.payloads_world import (
     Commitment,
@@ -13,7 +13,7 @@ from earnest.client.payloads_world import (
     WorldSummary,
 )
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account
 from earnest.ledger.accounts import available
@@ -61,7 +61,7 @@ def world_summary(reader: Reader, account: Account, now_ms: int, terms: Terms) -
         "commitments": [_commitment(claim) for claim in claims],
         "constraints": _constraints(terms, is_busy=is_busy),
     }
-    while len(canonical_bytes(cast("JsonObject", found))) > BYTES_MAX and found["opportunities"]:
+    while len(canonical_bytes(found)) > BYTES_MAX and found["opportunities"]:
         found["opportunities"].pop()
     return found
 

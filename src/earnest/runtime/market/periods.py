@@ -1,10 +1,9 @@
 """Beginning a period: the one before ends with the fact before it, and nothing else changes."""
 
 from dataclasses import replace
-from typing import cast
 
+from earnest.client.payloads_periods import Period as Shown
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
 from earnest.market.periods.period import FIRST, Period, check_name, ended, period_json
@@ -12,18 +11,18 @@ from earnest.market.service import PERIODS
 from earnest.runtime.desk import Entry
 
 
-def open_period(entry: Entry, name: str) -> JsonObject:
+def open_period(entry: Entry, name: str) -> Shown:
     """The operator begins a period. Raises `Refused`: `scope_forbidden`, `validation`, `period_exists`."""
     entry.me.need(Scope.OPERATOR)
     check_name(name)
     if any(PERIODS.where(entry.transaction, "name = ? LIMIT 1", (name,))):
         raise Refused("period_exists", f"a period is called {name!r}: choose another name")
-    return cast("JsonObject", period_json(_opened(entry, name, by=entry.me.id)))
+    return period_json(_opened(entry, name, by=entry.me.id))
 
 
-def open_first_period(entry: Entry) -> JsonObject:
+def open_first_period(entry: Entry) -> Shown:
     """A platform's life is within a period from its first fact on. Does nothing where there is one."""
-    return cast("JsonObject", period_json(current_period(entry.transaction) or _opened(entry, FIRST, by="")))
+    return period_json(current_period(entry.transaction) or _opened(entry, FIRST, by=""))
 
 
 def current_period(reader: Reader) -> Period | None:

@@ -1,6 +1,6 @@
 """Periods and metrics over HTTP: the operator begins periods, and everybody sees what they came to in one."""
 
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import StringConstraints
@@ -8,7 +8,7 @@ from pydantic import StringConstraints
 from earnest.client.payloads import Page
 from earnest.client.payloads_periods import Period, PeriodMetrics
 from earnest.effects.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject, Members
+from earnest.foundation.canonical import Members
 from earnest.identity.caller import Scope
 from earnest.market.periods.period import NAME
 from earnest.runtime.market.periods import open_period
@@ -62,4 +62,4 @@ async def get_metrics(
     now_ms = call.market.desk.now_ms()
     only = "" if call.me.scope in {Scope.OPERATOR, Scope.AUDITOR} else call.me.id
     found = await call.market.desk.database.read(lambda reader: show_metrics(reader, period, now_ms, only=only))
-    return Response(metrics_csv(found), media_type=_CSV) if form == "csv" else rendered(cast("JsonObject", found))
+    return Response(metrics_csv(found), media_type=_CSV) if form == "csv" else rendered(found)

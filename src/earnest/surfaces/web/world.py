@@ -72,7 +72,7 @@ async def get_summary(call: MyCall) -> Response:
 async def get_town(call: MyCall) -> Response:
     """The map, and where those are who set out last."""
     now_ms, pace = call.market.desk.now_ms(), call.market.terms.world_pace
-    return call.read(lambda reader: cast("JsonObject", views.show_town(reader, now_ms, pace)))
+    return call.read(lambda reader: views.show_town(reader, now_ms, pace))
 
 
 @router.post("/world/move", response_model=SetOut)

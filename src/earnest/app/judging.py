@@ -80,13 +80,14 @@ async def verdicts_on(
         with contextlib.suppress(OSError):  # told when the verdict cannot be kept
             settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     keeping = Keeping(book=verdict_book(settings), clock=clock) if keep else None
-    at_once = asyncio.Semaphore(min(PARALLEL_CHECKS, len(os.sched_getaffinity(0))))
+    parallel = min(PARALLEL_CHECKS, len(os.sched_getaffinity(0)))
+    at_once = asyncio.Semaphore(parallel)
 
     async def judge(one: Submission) -> Judged:
         async with at_once:
             return await judged(verifier, one.spec, one.base_folder, one.work, keep_in=keeping)
 
-    async with _verifying(settings, clock, pool=POOL if len(submissions) > 1 else 0) as verifier:
+    async with _verifying(settings, clock, pool=parallel if len(submissions) > 1 else 0) as verifier:
         tasks = [asyncio.ensure_future(judge(one)) for one in submissions]
         try:
             for one, task in zip(submissions, tasks, strict=True):

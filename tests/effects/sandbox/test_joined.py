@@ -14,7 +14,8 @@ from sandbox_programs import LIMITS, verify
 from earnest.effects.clock import SystemClock
 from earnest.effects.sandbox.api import Execution, Probe, Profile, Program, SandboxSettings, SelfTest, Status
 from earnest.effects.sandbox.available import open_sandbox
-from earnest.effects.sandbox.provider import KINDS_MAX, BubblewrapSandbox
+from earnest.effects.sandbox.pool import KINDS_MAX
+from earnest.effects.sandbox.provider import BubblewrapSandbox
 
 GREEN = SelfTest(provider="test", at_ms=0, probes=(Probe(name="any", held=True),))
 ECHO = """
@@ -126,7 +127,7 @@ async def test_a_box_with_a_program_stands_ready_and_is_used_once(sandbox: Bubbl
     for _ in range(3):
         assert (await sandbox.run(ready(it))).stdout == b"1\n"
         async with asyncio.timeout(20):
-            while not sandbox._ready[it]:  # noqa: ASYNC110 - asked from outside
+            while not sandbox._pool.boxes[it]:  # noqa: ASYNC110 - asked from outside
                 await asyncio.sleep(0)
 
 
@@ -134,7 +135,7 @@ async def test_only_so_many_kinds_stand_ready(sandbox: BubblewrapSandbox) -> Non
     for number in range(KINDS_MAX + 2):
         it = program(f"def main(arguments):\n    print({number})\n    return 0")
         assert (await sandbox.run(ready(it))).stdout == b"%d\n" % number
-    assert len(sandbox._ready) == KINDS_MAX
+    assert len(sandbox._pool.boxes) == KINDS_MAX
 
 
 async def test_a_program_cannot_look_at_its_pid_1(sandbox: BubblewrapSandbox) -> None:

@@ -162,7 +162,7 @@ async def test_a_cancelled_run_has_ended_every_process(sandbox: BubblewrapSandbo
     before = descriptors()
     running = asyncio.ensure_future(sandbox.run(work(source, bell)))
     await rung(bell)
-    waiting = len(sandbox._ready)
+    waiting = len(sandbox._pool.boxes)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -216,7 +216,7 @@ async def test_pools_are_refilled_up_to_their_bound(sandbox: BubblewrapSandbox) 
 async def test_a_waiting_sandbox_that_died_is_passed_over(sandbox: BubblewrapSandbox) -> None:
     for pid in descendants(forker_pid(sandbox)):
         os.kill(pid, signal.SIGKILL)
-    await asyncio.wait([box.ended for boxes in sandbox._ready.values() for box in boxes])
+    await asyncio.wait([box.ended for boxes in sandbox._pool.boxes.values() for box in boxes])
     assert (await sandbox.run(verify("print(1)"))).stdout == b"1\n"
 
 

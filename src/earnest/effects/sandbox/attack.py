@@ -1,6 +1,22 @@
 """The attacks of the self-test, as programs that run inside; what held is judged from outside wherever it can be."""
 
+import marshal
 from typing import Final
+
+from earnest.effects.sandbox.api import Probe, Program
+
+EXECUTES: Final = Program(
+    modules={
+        "here": (
+            False,
+            marshal.dumps(compile("from os import execvp\nmain = lambda argv: execvp(argv[0], argv)", "here", "exec")),
+        )
+    },
+    imports=(),
+    entry="here",
+)
+"""Executes its arguments: so that an attack can be tried in a box that a zygote started."""
+BY_ZYGOTE: Final = ", in a box that another started"
 
 # Each attack answers `name=held` or `name=fallen`, so that one that was not even tried is missed.
 ISOLATION: Final = r"""
@@ -139,3 +155,8 @@ for place in ("/work/a", "/tmp/b", "/dev/shm/c"):
 import time
 time.sleep(600)
 """
+
+
+def is_by_zygote(probe: Probe) -> bool:
+    """True if it was tried there."""
+    return probe.name.endswith(BY_ZYGOTE)

@@ -21,7 +21,8 @@ async def open_sandbox(settings: SandboxSettings, clock: Clock) -> Sandbox:
     if sys.platform != "linux" or not candidates:
         return UnavailableSandbox(f"there is no bubblewrap: {HOW_TO_INSTALL}", clock)
     from earnest.effects.sandbox.launcher import Launcher  # noqa: PLC0415 - these need Linux
-    from earnest.effects.sandbox.provider import KINDS_MAX, PLAIN, BubblewrapSandbox, begin  # noqa: PLC0415
+    from earnest.effects.sandbox.pool import KINDS_MAX, PLAIN, begin  # noqa: PLC0415
+    from earnest.effects.sandbox.provider import BubblewrapSandbox  # noqa: PLC0415
 
     host = read_host()
     launcher = Launcher(host, candidates, 2 * settings.slots + KINDS_MAX * settings.pool + SPARE_SLOTS)

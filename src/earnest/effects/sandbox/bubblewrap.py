@@ -54,7 +54,8 @@ RESERVED: Final = tuple(
 class Shape:
     """What of an execution must be known when its sandbox starts. `work` is bound to /work, or laid under it, or None.
 
-    `home` is shown at its own path, resolved; `masks` (place inside, is a folder) are hidden in whatever is shown.
+    `home` is shown at its own path, resolved; `masks` (place inside, is a folder) are hidden in whatever is shown. Only
+    a zygote, which runs nothing of strangers, is not `filtered`: the boxes that it starts are.
     """
 
     disk_bytes: int
@@ -63,6 +64,7 @@ class Shape:
     home: Path | None = None
     masks: tuple[tuple[Path, bool], ...] = ()
     network: bool = False
+    filtered: bool = True
 
     @property
     def sources(self) -> tuple[Path, ...]:
@@ -96,7 +98,7 @@ def arguments(host: Host, shape: Shape, staged: Callable[[Path], str]) -> tuple[
         *(["--share-net"] if shape.network else []),
         *("--new-session", "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL", "--clearenv"),
         *("--uid", str(UID), "--gid", str(UID), "--hostname", "earnest"),
-        *("--seccomp", str(TRACING_SECCOMP_FD if shape.stays else SECCOMP_FD)),
+        *(("--seccomp", str(TRACING_SECCOMP_FD if shape.stays else SECCOMP_FD)) if shape.filtered else ()),
         *_system(host, network=shape.network),
         *("--proc", "/proc", "--dev", "/dev"),
         *_memory("/dev/shm", shape.disk_bytes),  # noqa: S108

@@ -9,7 +9,7 @@ import secrets
 import socket
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +32,7 @@ _STAGED_WHEEL: Final = f"{forker.STAGE}/wheel"
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Box:
-    """One started sandbox: the channel to its pid 1, and its end when it comes."""
+    """One started sandbox: the channel to its pid 1, and its end when it comes. A `zygote` ends with its box."""
 
     number: int
     slot: int
@@ -40,6 +40,23 @@ class Box:
     ended: asyncio.Future[str]
     """What bubblewrap said on stderr, once every process of the box is gone."""
     started: asyncio.Future[int] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    zygote: "Box | None" = None
+    waits: bool = False
+    """True once its pid 1 has said `+`."""
+
+    def close(self) -> None:
+        """Hang up, to whichever there is."""
+        self.channel.close()
+        if self.zygote is not None:
+            self.zygote.channel.close()
+
+    def next(self) -> "Box":
+        """What a zygote starts once nothing is left of the box before. Its pid 1 says `+`, or the channel closes."""
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        with theirs, contextlib.suppress(OSError):
+            socket.send_fds(self.channel, [b"+"], [theirs.fileno()])
+        return replace(self, channel=ours, zygote=self, waits=False)
 
 
 class Launcher:
@@ -61,6 +78,7 @@ class Launcher:
         self.secret = secrets.token_hex(16)
         """Stands in the forker's environment; the self-test looks for it from inside."""
         self.versions: dict[str, str] = {}
+        self.call_filter = b""
 
     @property
     def mode(self) -> str:
@@ -69,8 +87,9 @@ class Launcher:
 
     async def open(self) -> None:
         """Start the forker. Raises `Unavailable` with the reason, `Refused` for an unknown architecture."""
+        self.call_filter = filter_bytes(self._host.machine)
         data = [
-            filter_bytes(self._host.machine),
+            self.call_filter,
             *(bubblewrap.PASSWD, bubblewrap.GROUP, bubblewrap.HOSTS, _compiled_pid1(), _compiled("tracing.py")),
             filter_bytes(self._host.machine, tracing=True),
         ]
@@ -118,7 +137,7 @@ class Launcher:
 
     async def end(self, box: Box) -> None:
         """Kill every process of a box and return when all of them are gone. Does nothing to one that has ended."""
-        box.channel.close()
+        box.close()
         if not box.ended.done():
             await self._send({"kill": box.number})
             with contextlib.suppress(TimeoutError):
@@ -127,7 +146,7 @@ class Launcher:
 
     async def dismiss(self, box: Box) -> None:
         """Let go of a box that has reported: nothing lives in it but its pid 1, which need not be waited for."""
-        box.channel.close()
+        box.close()
         if not box.ended.done():
             with contextlib.suppress(Unavailable):
                 await self._send({"kill": box.number})

@@ -4,12 +4,12 @@ A program of its own (`python -I -S`), and a quick one to start: it imports only
 `_signal` and `_ctypes` instead of the modules above them. The other side imports it for `FIELDS` alone.
 
 Channel (descriptor 0, a stream socket): in comes the length (8 bytes, little endian) of the program to have ready (0:
-none) and the program (marshal, from the same interpreter). `+` goes out when it waits. In comes the length of the job,
-the job (marshal), then the bytes of its files and of stdin, and if the job is joined to another one byte with the two
-descriptors of its pipes. Out goes one line of
-integers, `FIELDS` and the size of each artifact (-1: not there or not acceptable), then stdout, stderr, the problem,
-what `tracing.py` saw of the processes (nothing if they were not traced) and the artifacts. A closed channel ends
-everything, because a pid namespace dies with its pid 1.
+none) and the program (marshal, from the same interpreter), which may make this a zygote. `+` goes out when it waits.
+In comes the length of the job, the job (marshal), then the bytes of its files and of stdin, and if the job is joined to
+another one byte with the two descriptors of its pipes. Out goes one line of integers, `FIELDS` and the size of each
+artifact (-1: not there or not acceptable), then stdout, stderr, the problem, what `tracing.py` saw of the processes
+(nothing if they were not traced) and the artifacts. A closed channel ends everything, because a pid namespace dies with
+its pid 1.
 
 It keeps out of reach of what it watches: undumpable, so that nobody opens its memory or its descriptors through
 /proc; without signal handlers, because the kernel drops a signal to pid 1 that has none; and what it reports it
@@ -79,8 +79,8 @@ MEMORY_FOLDERS = ("/tmp", "/dev/shm")  # noqa: S108
 
 def main() -> None:
     """Serve one job. Any failure of our own ends pid 1 without a report, which is never taken for success."""
+    ready = load_program(receive_sized())  # in a zygote: for each of its boxes
     harden()
-    ready = load_program(receive_sized())
     os.write(CHANNEL, b"+")
     job = marshal.loads(receive_sized())  # noqa: S302
     try:
@@ -154,7 +154,12 @@ def load_program(data: bytes) -> object:
     sys.meta_path.insert(0, Bundle(program["modules"]))  # type: ignore[arg-type]
     for name in (*program["imports"], program["entry"]):
         __import__(name)
-    return sys.modules[program["entry"]].main
+    main = sys.modules[program["entry"]].main
+    if program["zygote"]:
+        name, *arguments = program["zygote"]
+        __import__(name)
+        sys.modules[name].serve(*arguments)
+    return main
 
 
 def receive_sized() -> bytes:

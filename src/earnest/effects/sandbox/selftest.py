@@ -6,8 +6,8 @@ import errno
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +19,7 @@ from earnest.foundation.errors import EarnestError
 
 TEST_MS: Final = 20_000
 CANARY_TEXT: Final = "canary"
+NO_ZYGOTES: Final = "no box can start another, so that every check of code takes longer: {}"
 UNTRACED: Final = "the kernel lets nobody trace: of a command line with several parts nothing is believed"
 _LIMITS: Final = Limits(
     wall_ms=10_000, cpu_ms=5_000, memory_bytes=96 * MIB, processes=16, disk_bytes=16 * MIB, output_bytes=16 * 1024
@@ -46,13 +47,18 @@ class Canaries:
         return tuple(touched)
 
 
-async def attack(run: Run, launcher: Launcher) -> tuple[tuple[Probe, ...], str, str]:
-    """Every attack's outcome, why it could not be tried if so, and what is not to be had; takes a few executions."""
+async def attack(run: Run, launcher: Launcher, no_zygotes: Callable[[], str]) -> tuple[tuple[Probe, ...], str, str]:
+    """Every attack's outcome, why it could not be tried if so, and what is not to be had; takes a few executions.
+
+    `no_zygotes` says afterwards why no zygote could start a box; empty if one started every box that has a program.
+    """
     try:
         with _canaries() as canaries:
             async with asyncio.timeout(TEST_MS / 1000):
                 probes, traced = await _attack(run, launcher, canaries)
-                return probes, "", "" if traced else UNTRACED
+                lacks = ["" if traced else UNTRACED, NO_ZYGOTES.format(why) if (why := no_zygotes()) else ""]
+                tried = tuple(one for one in probes if not (why and one.held and attacks.is_by_zygote(one)))
+                return tried, "", "; ".join(filter(None, lacks))
     except (EarnestError, OSError, TimeoutError) as error:
         return (), f"the self-test could not be run: {error or type(error).__name__}", ""
 
@@ -62,37 +68,43 @@ async def _attack(run: Run, launcher: Launcher, canaries: Canaries) -> tuple[tup
     canary = await launcher.start_canary()
     try:
         pid = await canary.started
-        isolation, tracing, daemon, processes, memory, disk = await asyncio.gather(
-            run(_isolation(canaries, pid)),
+        bombs = [_program(source) for source in (attacks.PROCESSES, attacks.MEMORY, attacks.DISK)]
+        inside = [_isolation(canaries, pid), *bombs]
+        tracing, daemon, *reports = await asyncio.gather(
             run(_program(attacks.TRACING, profile=Profile.WORK, work=canaries.folder / "work")),
             run(_program(attacks.DAEMON, profile=Profile.WORK, work=canaries.folder / "work")),
-            run(_program(attacks.PROCESSES)),
-            run(_program(attacks.MEMORY)),
-            run(_program(attacks.DISK)),
+            *map(run, inside),
+            *(run(replace(one, program=attacks.EXECUTES)) for one in inside),
         )
         alive = not canary.ended.done() and _is_alive(pid)
     finally:
         await launcher.end(canary)
+    outside = (canaries.reached(), alive)
     probes = (
-        *_judge_isolation(isolation, canaries, launcher.secret, alive=alive),
+        *_judge(reports[:4], launcher.secret, outside),
+        *(replace(one, name=one.name + attacks.BY_ZYGOTE) for one in _judge(reports[4:], launcher.secret, outside)),
         *_judge_answers(tracing, attacks.TRACING_NAMES),
-        _probe("more processes than allowed", processes, held=processes.processes_exceeded),
-        _probe("more memory than allowed", memory, held=memory.memory_exceeded),
-        _probe("more disk than allowed", disk, held=disk.disk_exceeded),
         _probe("leave a daemon behind uncounted", daemon, held=daemon.leftovers == 1),
         _probe("leave a daemon alive", daemon, held=_nobody_reads(canaries.folder / "work" / "pipe")),
     )
     return probes, bool(tracing.processes)
 
 
-def _judge_isolation(report: Report, canaries: Canaries, secret: str, *, alive: bool) -> Iterator[Probe]:
-    """What the attacker says counts against the sandbox at once, and for it only if nothing outside says otherwise."""
-    yield from _judge_answers(report, attacks.ISOLATION_NAMES)
-    reached = ", ".join(canaries.reached())
+def _judge(reports: Sequence[Report], secret: str, outside: tuple[tuple[str, ...], bool]) -> Iterator[Probe]:
+    """What the attacker says counts against the sandbox at once, and for it only if nothing outside says otherwise.
+
+    `outside`: which canaries were reached, and whether the process among them lives.
+    """
+    isolation, processes, memory, disk = reports
+    yield from _judge_answers(isolation, attacks.ISOLATION_NAMES)
+    reached, alive = ", ".join(outside[0]), outside[1]
     yield Probe(name="touch a canary", held=not reached, detail=reached)
     yield Probe(name="kill a canary", held=alive)
-    leaked = secret.encode() in report.stdout + report.stderr
+    leaked = secret.encode() in isolation.stdout + isolation.stderr
     yield Probe(name="carry a secret out", held=not leaked)
+    yield _probe("more processes than allowed", processes, held=processes.processes_exceeded)
+    yield _probe("more memory than allowed", memory, held=memory.memory_exceeded)
+    yield _probe("more disk than allowed", disk, held=disk.disk_exceeded)
 
 
 def _judge_answers(report: Report, names: tuple[str, ...]) -> Iterator[Probe]:

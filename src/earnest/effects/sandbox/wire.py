@@ -10,6 +10,7 @@ from typing import Final
 
 from earnest.effects.sandbox.api import WORK_DIR, Execution, Layers, Limits, Process, Profile, Program, Report, Status
 from earnest.effects.sandbox.bubblewrap import GROWN
+from earnest.effects.sandbox.compiled import marshalled
 from earnest.effects.sandbox.pid1 import FIELDS, NO_EXIT
 from earnest.foundation.errors import Refused
 
@@ -22,6 +23,8 @@ LINE_BYTES_MAX: Final = 64 * 1024
 PROBLEM_BYTES_MAX: Final = 1_000
 PROCESSES_BYTES_MAX: Final = 8 * 1024 * 1024
 FOLDER, LINK = -1, -2  # in place of a size
+ZYGOTE: Final = "earnest_zygote"
+NO_PROGRAM: Final = bytes(8)
 _PROCESS_WORDS_MIN: Final = 13
 _PLAIN_MODE, _OWNER_BITS = 0o644, 0o600
 
@@ -141,11 +144,16 @@ def _measured(execution: Execution) -> str:
     return GROWN if isinstance(execution.work, Layers) else WORK_DIR
 
 
-def program_message(program: Program | None) -> bytes:
-    """What a box is told before it waits."""
+def program_message(program: Program | None, zygote: tuple[bytes, int] | None = None) -> bytes:
+    """What a box is told before it waits; with the filter and the size of its boxes' file systems, a zygote."""
     if program is None:
-        return sized(b"")
-    return sized(marshal.dumps({"modules": dict(program.modules), "imports": program.imports, "entry": program.entry}))
+        return NO_PROGRAM
+    modules = dict(program.modules)
+    if zygote is not None:
+        modules[ZYGOTE] = (False, marshalled(ZYGOTE, Path(__file__).with_name("zygote.py")))
+    told = (ZYGOTE, *zygote) if zygote else ()
+    parts = {"modules": modules, "imports": program.imports, "entry": program.entry, "zygote": told}
+    return sized(marshal.dumps(parts))
 
 
 def sized(data: bytes) -> bytes:

@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 from earnest.contracts.heartbeat.parse import TEXT_BYTES_MAX
-from earnest.effects.workspace.text_file import read_text_file, rewrite_text_file
+from earnest.effects.ground.text_file import read_text_file, rewrite_text_file
 from earnest.foundation.errors import Refused
 
 FOLDER = "pins"

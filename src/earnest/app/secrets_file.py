@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from earnest.app import places
-from earnest.effects.clock import Chance, Clock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.clock import Chance, Clock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
 from earnest.identity.secret import KeyedHash

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from earnest.audit.event import LINE_BYTES_MAX, NOTE_SENDER, LogEvent, LogPosition, Note, decode_line, encode_line
-from earnest.effects.locks import FileLock
+from earnest.effects.ground.locks import FileLock
 from earnest.foundation.errors import Broken, Refused, Unavailable
 
 HELD_WAIT_MS: Final = 200

@@ -18,7 +18,7 @@ from earnest.client.endpoints import Endpoints
 from earnest.client.looking import Look, Looking
 from earnest.client.payloads import Page
 from earnest.client.retrying import Again, Lost, Patience, Wait, attempts
-from earnest.effects.clock import Chance, SystemChance, SystemClock
+from earnest.effects.ground.clock import Chance, SystemChance, SystemClock
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.version import VERSION
 

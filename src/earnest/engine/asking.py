@@ -3,7 +3,7 @@
 from dataclasses import replace
 from itertools import count
 
-from earnest.effects.bus.api import Envelope
+from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.messages import Role
 from earnest.engine.model_messages import ModelAnswered, ModelAsked, Turn
 from earnest.engine.ports import Question, Unanswered

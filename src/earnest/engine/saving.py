@@ -17,8 +17,8 @@ from earnest.contracts.playbook import (
     Step,
     Subtask,
 )
-from earnest.effects.tools.record import ToolCall, ToolRecord
-from earnest.effects.workspace.tree import Kind
+from earnest.effects.hands.tools.record import ToolCall, ToolRecord
+from earnest.effects.hands.workspace.tree import Kind
 from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.gradient.cascade import State
 from earnest.engine.messages import FinalResult, PlannedSubTask, TaskRequested, TaskSpec

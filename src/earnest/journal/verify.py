@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from earnest.effects.storage.facts import StoredFact
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.facts import StoredFact
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Broken
 from earnest.journal.heads import SEALED, Head, Seal, seal_in
 from earnest.journal.merkle import Frontier

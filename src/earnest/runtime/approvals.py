@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from earnest.effects.clock import Clock
+from earnest.effects.ground.clock import Clock
 from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Broken

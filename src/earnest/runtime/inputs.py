@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from earnest.effects.sandbox.private import private_places
+from earnest.effects.hands.sandbox.private import private_places
 from earnest.foundation.errors import Refused
 
 

@@ -11,8 +11,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.clock import Clock
-from earnest.effects.llm.api import Message
+from earnest.effects.ground.clock import Clock
+from earnest.effects.outside.llm.api import Message
 from earnest.engine.model_messages import Turn
 from earnest.engine.ports import Question
 from earnest.foundation.text import head_tail

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from earnest.effects.bus.api import Envelope
+from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.messages import FinalResult, RunResumed, TaskRequested, ToolCalled
 from earnest.engine.model_messages import ModelAnswered
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.bus.api import Bus, Envelope, Subscription
+from earnest.effects.ground.bus.api import Bus, Envelope, Subscription
 from earnest.foundation.errors import Refused
 
 READ_WITHIN_S: Final = 5.0

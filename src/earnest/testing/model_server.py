@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Self, TypeAlias
 
-from earnest.effects.clock import Clock, SystemClock
+from earnest.effects.ground.clock import Clock, SystemClock
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.testing.model_wire import REQUEST_BYTES_MAX, head_of, read_request, send
 

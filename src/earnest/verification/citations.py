@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from earnest.effects.workspace.snapshot import Snapshot
+from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.verification.paths import read_entry
 from earnest.verification.visible import squeezed, without_unseen
 

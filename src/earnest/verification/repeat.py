@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from earnest.effects.sandbox.api import Limits, Report
+from earnest.effects.hands.sandbox.api import Limits, Report
 from earnest.verification.plugin import Findings
 
 BOUNDARY_PERCENT: Final = 90

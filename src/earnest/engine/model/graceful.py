@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 from typing import Final
 
-from earnest.effects.llm.fencing import Data, told
+from earnest.effects.outside.llm.fencing import Data, told
 from earnest.engine.gradient.cascade import State
 from earnest.engine.messages import FinalResult
 from earnest.engine.model.prompting import listed, persona_parts, prompt

@@ -7,8 +7,8 @@ from itertools import zip_longest
 from typing import Final
 
 from earnest.contracts.playbook import INTENT_CHARACTERS_MAX
-from earnest.effects.llm.api import Message
-from earnest.effects.llm.fencing import Data, told
+from earnest.effects.outside.llm.api import Message
+from earnest.effects.outside.llm.fencing import Data, told
 from earnest.engine.messages import TaskRequested, TaskSpec
 from earnest.engine.model.picture_telling import picture_parts
 from earnest.engine.model.prompting import persona_parts, prompt

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from earnest.effects.llm.fencing import Data
+from earnest.effects.outside.llm.fencing import Data
 from earnest.engine.gradient.cascade import State, Urgency
 from earnest.engine.messages import PlanDirective, PlannedSubTask, PlanReady
 from earnest.engine.model.criterion_telling import told_criterion

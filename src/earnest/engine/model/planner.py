@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from earnest.contracts.criterion import CheckFaults
-from earnest.effects.llm.fencing import told
+from earnest.effects.outside.llm.fencing import told
 from earnest.engine.gradient.lessons import SUMMARY
 from earnest.engine.impossibility import Claim, claim_of
 from earnest.engine.messages import Alternatives, PlanningFailed, PlanReady, TaskSpec

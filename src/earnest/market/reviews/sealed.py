@@ -9,9 +9,9 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Rows
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.rows import Rows
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Broken
 from earnest.market.reviews.review import Opinion, ReviewRow, commitment_of

@@ -26,7 +26,7 @@ from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS,
 from earnest.accountability.tiers import message_of
 from earnest.client.payloads_scores import CheckedIn, Diagnostic, Due, TaskAsked
 from earnest.contracts.heartbeat.task import Contract
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s

@@ -15,9 +15,9 @@ from earnest.accountability.asking import Asked
 from earnest.accountability.heartbeat import Heartbeat
 from earnest.accountability.verdicts import TaskVerdict
 from earnest.contracts.criterion import CRITERION_CHARACTERS_MAX, CheckSpec, Criterion
-from earnest.effects.artifacts.store import ArtifactStore
-from earnest.effects.scratch import scratch_beside
-from earnest.effects.workspace.snapshot import Snapshot, SnapshotLimits, snapshot_in_place
+from earnest.effects.hands.scratch import scratch_beside
+from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotLimits, snapshot_in_place
+from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.foundation.canonical import JsonValue, canonical_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.foundation.names import is_slug

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.process import Ended, ProgramFailed, run_group
+from earnest.effects.ground.process import Ended, ProgramFailed, run_group
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.text import printable
 from earnest.identity.key import KEY_IN_TEXT

@@ -7,8 +7,8 @@ from typing import Any, Final
 from earnest.accountability.gate import Skip
 from earnest.client.payloads_scores import Heartbeat
 from earnest.client.problem import Problem
-from earnest.effects.clock import Chance, Clock
-from earnest.effects.process import ProgramFailed
+from earnest.effects.ground.clock import Chance, Clock
+from earnest.effects.ground.process import ProgramFailed
 from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.errors import Refused
 from earnest.runtime.heartbeats.artifacts import read_artifact

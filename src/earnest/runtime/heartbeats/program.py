@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from earnest.client.payloads_scores import Heartbeat, Score, TaskAsked
-from earnest.effects.process import ProgramFailed
+from earnest.effects.ground.process import ProgramFailed
 from earnest.foundation.canonical import JsonObject
 
 REPLY_CHARACTERS_MAX: Final = 100_000

@@ -12,7 +12,7 @@ from typing import Any, Final
 from earnest.client.heartbeat import HeartbeatState, load_state, save_state
 from earnest.client.payloads_scores import Heartbeat
 from earnest.client.private_file import write_private
-from earnest.effects.storage.lock import WriterLock
+from earnest.effects.ground.storage.lock import WriterLock
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from earnest.effects.mail.api import Mailer
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.outside.mail.api import Mailer
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.presence import Presence

@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from earnest.effects.artifacts.store import ArtifactStore
-from earnest.effects.web.fetching import Web
+from earnest.effects.outside.artifacts.store import ArtifactStore
+from earnest.effects.outside.web.fetching import Web
 from earnest.identity.account import Account, Kind
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk

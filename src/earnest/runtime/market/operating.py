@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from earnest.client import payloads_agents as answers
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s

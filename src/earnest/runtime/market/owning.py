@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, Kind

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.market.claims.claim import TERMINAL
 from earnest.runtime.market.trials import WELCOME
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Protocol
 
-from earnest.effects.clock import Chance
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.clock import Chance
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller

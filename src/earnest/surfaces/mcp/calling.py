@@ -10,7 +10,7 @@ from mcp_types import CallToolResult, TextContent
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp
 
-from earnest.effects.clock import Chance, Clock
+from earnest.effects.ground.clock import Chance, Clock
 from earnest.foundation.errors import Refused
 from earnest.surfaces.mcp.operations import HttpRequest, Operation
 from earnest.surfaces.web.calls import KEY_HEADER

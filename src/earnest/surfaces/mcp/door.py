@@ -20,7 +20,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from earnest.effects.clock import Chance, Clock
+from earnest.effects.ground.clock import Chance, Clock
 from earnest.foundation.version import VERSION
 from earnest.surfaces.mcp.calling import Asker, Rest
 from earnest.surfaces.mcp.operations import HttpRequest, Operation, operation_of

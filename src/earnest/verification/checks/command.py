@@ -11,7 +11,7 @@ from typing import Final
 
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.effects.sandbox.api import Execution, Profile, Report
+from earnest.effects.hands.sandbox.api import Execution, Profile, Report
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.text import head_tail
 from earnest.verification.missing import SHELL, missing_program

@@ -8,7 +8,7 @@ from typing import Final
 
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.effects.workspace.snapshot import Snapshot
+from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
 from earnest.verification.citations import CitedFiles
 from earnest.verification.paths import read_entry, read_path

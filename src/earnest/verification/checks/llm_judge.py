@@ -13,9 +13,9 @@ from typing import Final
 
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.effects.clock import Chance
-from earnest.effects.llm.api import ChatModel, Finish
-from earnest.effects.workspace.snapshot import Snapshot, SnapshotEntry
+from earnest.effects.ground.clock import Chance
+from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry
+from earnest.effects.outside.llm.api import ChatModel, Finish
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.text import head_tail, printable

@@ -12,7 +12,7 @@ from typing import Final
 
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.effects.outside import CONTENT_BYTES_MAX, Outside, Sight
+from earnest.effects.hands.outside_file import CONTENT_BYTES_MAX, Outside, Sight
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 

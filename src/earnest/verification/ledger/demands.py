@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.contracts.criterion import Criterion, Mode
-from earnest.effects.tools.arguments import normal_path
+from earnest.effects.hands.tools.arguments import normal_path
 
 _WORD: Final = re.compile(r"[^\s\"'`,;()<>\[\]{}]+")
 _FILE: Final = re.compile(r"(?:[\w.~/-]*/)?[\w-][\w.-]*\.(?:[A-Za-z][A-Za-z0-9]{1,7}|[a-z])")

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-from earnest.effects.tools.record import ToolRecord
-from earnest.effects.workspace.tree import Kind
+from earnest.effects.hands.tools.record import ToolRecord
+from earnest.effects.hands.workspace.tree import Kind
 from earnest.verification.judging.orders import gives_orders
 from earnest.verification.ledger.demands import Demand, is_named
 from earnest.verification.ledger.records import Ledger, arguments, call_name, folded, mentions, says

@@ -6,7 +6,7 @@ call, never to trust one.
 
 from typing import Final
 
-from earnest.effects.tools.record import ToolRecord
+from earnest.effects.hands.tools.record import ToolRecord
 
 SHOWS: Final = frozenset({"cat", "head", "tail", "nl", "tac", "more", "less"})
 _SAYS: Final = frozenset({"echo", "printf", "yes"})

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.sandbox.api import Report
+from earnest.effects.hands.sandbox.api import Report
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.verification.plugin import Findings
 from earnest.verification.unit_tests.skips import held_skips

@@ -10,7 +10,7 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from earnest.effects.sandbox.api import Report, Status
+from earnest.effects.hands.sandbox.api import Report, Status
 from earnest.verification.plugin import CheckTools, Findings
 from earnest.verification.unit_tests.judging import judge
 from earnest.verification.unit_tests.trial import Plan, run_trial

@@ -10,8 +10,8 @@ import marshal
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.sandbox.api import Program
-from earnest.effects.sandbox.compiled import marshalled
+from earnest.effects.hands.sandbox.api import Program
+from earnest.effects.hands.sandbox.compiled import marshalled
 from earnest.foundation.errors import Unavailable
 
 PACKAGE: Final = "earnest.verification.unit_tests"

@@ -44,13 +44,15 @@ CLOCK_ATTRIBUTES = {
 }
 
 
-def test_the_first_line_of_a_file_says_which_question_it_answers() -> None:
+def test_the_first_line_of_a_file_says_what_is_there() -> None:
     silent = [
         shown(path)
         for path in modules("src", "benchmarks", "tests")
         if not (ast.get_docstring(tree(path)) and path.read_text(encoding="utf-8").startswith('"""'))
     ]
     expect_none(silent, "no docstring on the first line")
+    asking = [shown(path) for path in modules() if "?" in (ast.get_docstring(tree(path)) or "").split("\n\n")[0]]
+    expect_none(asking, "a docstring that asks instead of saying what is there")
 
 
 def test_no_file_is_named_after_nothing() -> None:

@@ -1,4 +1,4 @@
-"""Which tables hold what agents are held to, and how they stand?"""
+"""Tables of what agents are held to, and of their scores."""
 
 from earnest.accountability.agreement import Agreement
 from earnest.accountability.days import Day

@@ -1,4 +1,4 @@
-"""Who puts the dreamer's rules into words: the planner's model, where an endpoint is set up, or a digest?"""
+"""The dreamer's wording of rules: the planner's model where an endpoint is set up, else a digest."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Where is the HEARTBEAT.md that an operator accepted kept, out of the agent's workspace?"""
+"""Pins: the HEARTBEAT.md that an operator accepted, kept out of the agent's workspace."""
 
 import hashlib
 from pathlib import Path

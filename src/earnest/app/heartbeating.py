@@ -1,4 +1,4 @@
-"""What does a runner of heartbeats consist of: which platform, which program, which files?"""
+"""The parts of a heartbeat runner: platform, program, files."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""Which model judges, as the operator set it up?"""
+"""The model that judges, as the operator set it up."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields

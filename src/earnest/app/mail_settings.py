@@ -1,4 +1,4 @@
-"""By which server does the platform send mail? As the operator set it up."""
+"""Settings of the mail server."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

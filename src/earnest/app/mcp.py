@@ -1,4 +1,4 @@
-"""Which MCP servers did the operator name, in `mcp.json` of the data directory, and what is wrong with that file?"""
+"""The MCP servers that the operator named in `mcp.json` of the data directory, and that file's faults."""
 
 import json
 import re

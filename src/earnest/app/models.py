@@ -1,4 +1,4 @@
-"""Who answers for the roles: the endpoint that was set up, an Ollama of this machine, or nobody?"""
+"""Models for the roles: the endpoint that was set up, an Ollama of this machine, or none."""
 
 from contextlib import AsyncExitStack
 from dataclasses import replace

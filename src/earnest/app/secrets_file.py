@@ -1,4 +1,4 @@
-"""Where is the platform's own secret, and is it the one by which the kept keys were hashed?
+"""The platform's own secret, checked to be the one by which the kept keys were hashed.
 
 One line in `secrets/keys` of the data directory, readable by its owner only. Its fingerprint is a fact: with another
 secret nobody's key would be known, so a secret that is missing, altered or exchanged stops the start.

@@ -1,4 +1,4 @@
-"""The platform as one process: what is opened, in order, and what works beside the requests?"""
+"""The platform as one process: what is opened, in order, and what works beside the requests."""
 
 import asyncio
 import contextlib

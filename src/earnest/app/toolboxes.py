@@ -1,4 +1,4 @@
-"""Which tools are there, as the operator set it up? The built-in ones, the web's, and what MCP servers bring."""
+"""The tools as the operator set them up: the built-in ones, the web's, and those of MCP servers."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""How is a verifier set up: what may its checks ask, which of them is distrusted, and where are verdicts kept?"""
+"""Verifiers as they are set up: what checks may ask, which are distrusted, where verdicts are kept."""
 
 from earnest.app import places
 from earnest.app.judges import judges_for

@@ -1,4 +1,4 @@
-"""May agents use the web, and who searches it? As the operator set it up."""
+"""Agents' use of the web, and the search engine, as the operator set them up."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

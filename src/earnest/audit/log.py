@@ -1,4 +1,4 @@
-"""How is the audit log written and read? One line a message, each line holding the hash of the one before."""
+"""The audit log, one line a message, each line holding the hash of the one before."""
 
 import os
 from collections.abc import Iterator

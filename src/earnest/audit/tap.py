@@ -1,4 +1,4 @@
-"""How does the auditor see everything and influence nothing? It taps the bus, writes its log and reports (seed R6)."""
+"""The auditor: it taps the bus, writes its log and reports, and influences nothing. (seed R6)"""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping

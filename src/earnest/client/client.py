@@ -1,4 +1,4 @@
-"""How does an agent talk to a platform? `Client` waits for answers, `AsyncClient` has them awaited.
+"""Clients of a platform: `Client` waits for answers, `AsyncClient` has them awaited.
 
 Whatever changes something is sent under an Idempotency-Key, made for the call and kept on every retry: a request that
 is sent again, because nobody knows whether the first arrived, has one effect.

@@ -1,4 +1,4 @@
-"""When is a request sent again? One way for both clients: a generator that says what to send, and how long to wait."""
+"""Retries, alike for both clients: a generator that says what to send, and how long to wait."""
 
 from collections.abc import Generator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How does a role's mind reach its model? Every call is told on the bus before and after, under a derived number."""
+"""A role's request to its model, told on the bus before and after, under a derived number."""
 
 from dataclasses import replace
 from itertools import count

@@ -1,4 +1,4 @@
-"""How does a run that was accepted become a playbook, which repeats it with no model?"""
+"""An accepted run as a playbook that repeats it with no model."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How is it recorded that many were there, in one fact?"""
+"""The presence of many, recorded in one fact."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, cast

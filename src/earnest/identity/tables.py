@@ -1,4 +1,4 @@
-"""Which tables hold who somebody is?"""
+"""Tables of accounts, keys and sessions."""
 
 from earnest.effects.ground.storage.tables import index_of, table_of
 from earnest.identity.account import Account

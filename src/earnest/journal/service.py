@@ -1,4 +1,4 @@
-"""When are new facts sealed, and from where does sealing go on after a crash?"""
+"""Sealing: when new facts are sealed, and from where sealing goes on after a crash."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Is the journal what was recorded, and if not, which facts are not?"""
+"""Verification of the journal: whether it is what was recorded, and which facts are not."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

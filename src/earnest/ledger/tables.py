@@ -1,4 +1,4 @@
-"""Which tables hold the money?"""
+"""Tables of money."""
 
 from earnest.effects.ground.storage.tables import table_of
 from earnest.ledger.payout import Deposit, Destination, Payout

@@ -1,4 +1,4 @@
-"""Which tables hold jobs and what comes of them?"""
+"""Tables of jobs and what comes of them."""
 
 from earnest.effects.ground.storage.tables import index_of, table_of
 from earnest.market.capabilities.capability import Capability, Trial

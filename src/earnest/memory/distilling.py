@@ -1,4 +1,4 @@
-"""How does a cluster of events become one sentence: by digest, or by a model that falls back on it?"""
+"""A cluster of events as one sentence: by digest, or by a model that falls back on it."""
 
 import json
 import logging

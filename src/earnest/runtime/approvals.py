@@ -1,4 +1,4 @@
-"""Which exact actions did somebody confirm for a run, beyond what was granted? Each is good once, and not for ever."""
+"""Exact actions that somebody confirmed for a run beyond what was granted, each good once and for a while."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Which tables are a function of the facts, and which facts make them?"""
+"""The tables that are a function of the facts, and the facts that make them."""
 
 from collections.abc import Mapping
 from typing import Any, Final

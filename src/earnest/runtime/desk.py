@@ -1,4 +1,4 @@
-"""How does a request become one effect and one answer, however often it is sent?"""
+"""Requests that have one effect and one answer, however often they are sent."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""How are criteria without a check decided? A model says what it finds by the records, code rules on that."""
+"""Criteria without a check: a model says what it finds by the records, code rules on that."""
 
 import asyncio
 import contextlib

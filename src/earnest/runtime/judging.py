@@ -1,4 +1,4 @@
-"""Judging by hand: how is a verdict reached, kept and reached again, and a spec tried on worthless work?"""
+"""Judging by hand: a verdict is reached, kept and reached again, and a spec is tried on worthless work."""
 
 import asyncio
 import contextlib

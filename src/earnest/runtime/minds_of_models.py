@@ -1,4 +1,4 @@
-"""Who works a task in words? Minds that ask models. No playbook loads this."""
+"""Minds that ask models, for tasks in words. No playbook loads this."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""Do the facts alone lead to what the tables hold?
+"""A check that the facts alone lead to what the tables hold.
 
 Every shown number is read from these tables, so a number that is not what the facts say is found here.
 """

@@ -1,4 +1,4 @@
-"""What was said to the models of a run, and by them? One line of JSON a request in `runs/<run>/task.jsonl`.
+"""The task log: requests to the models of a run and their answers, one line each in `runs/<run>/task.jsonl`.
 
 It is there to be read by its owner and nothing depends on it: the facts hold what a resumed run needs.
 """

@@ -1,4 +1,4 @@
-"""Whose time has come? Every deadline is a row with `wake_ms`; nothing else remembers one."""
+"""Deadlines that have come. Every deadline is a row with `wake_ms`; nothing else remembers one."""
 
 import asyncio
 from collections.abc import Callable, Mapping

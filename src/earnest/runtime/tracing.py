@@ -1,4 +1,4 @@
-"""How does a run look to OpenTelemetry? Spans after the GenAI semantic conventions, made from what the bus says.
+"""Runs as OpenTelemetry spans after the GenAI semantic conventions, made from what the bus says.
 
 They tell which model and tool took how long and how much, never what was said. Nothing is imported or sent unless an
 exporter is configured.

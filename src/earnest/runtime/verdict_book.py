@@ -1,4 +1,4 @@
-"""Where are verdicts kept, so that they can be reached again?
+"""Verdicts, kept so that they can be reached again.
 
 Each with the work, the criteria and what the checks name beside the spec.
 

@@ -1,4 +1,4 @@
-"""How is work that waits in the books done, several pieces at a time, and found again after a restart?"""
+"""Work that waits in the books, done several pieces at a time, and found again after a restart."""
 
 import asyncio
 import logging

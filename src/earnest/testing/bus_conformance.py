@@ -1,4 +1,4 @@
-"""Does a bus keep its promises? Subclass `BusConformance` with a `bus` fixture; pytest runs the sentences below."""
+"""The promises of a bus. Subclass `BusConformance` with a `bus` fixture; pytest runs the sentences below."""
 
 import asyncio
 from collections.abc import Iterable

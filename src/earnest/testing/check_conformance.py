@@ -1,4 +1,4 @@
-"""Does a check keep its promises? Subclass `CheckConformance` with a `case` fixture; pytest runs the sentences."""
+"""The promises of a check. Subclass `CheckConformance` with a `case` fixture; pytest runs the sentences."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What does a model endpoint do, well or badly? A scripted server that speaks the chat protocol over a real socket.
+"""A scripted model endpoint that speaks the chat protocol over a real socket, well or badly.
 
 `async with ModelServer(says("hello")) as server:` serves `server.base_url`; the script's last entry is repeated. An
 entry is a `Reply`, or a function that makes one out of the request. What was asked stands in `server.requests`.

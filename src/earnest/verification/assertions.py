@@ -1,4 +1,4 @@
-"""What does a submission assert about itself, and which of it was measured to be false?
+"""What a submission asserts about itself, and which of it was measured to be false.
 
 An assertion proves nothing. It is read for one purpose: who states what the measurement shows to be otherwise has said
 something untrue, and that weighs more than a failure (seed accountability, ground truth contradiction).

@@ -1,4 +1,4 @@
-"""Does a cited file exist in what was handed in, and does it hold what is quoted?"""
+"""Cited files: whether one exists in what was handed in, and holds what is quoted."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""When is work verified? The fail-closed rule, in the only function that can answer so."""
+"""The fail-closed rule of verification, in the only function that can answer that work is verified."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Which bounds does `limits:` of a check set? Units for people outside, for machines inside."""
+"""The bounds that `limits:` of a check sets. Units for people outside, for machines inside."""
 
 from collections.abc import Sequence
 from dataclasses import replace

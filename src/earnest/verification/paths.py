@@ -1,4 +1,4 @@
-"""Which files may a check's config name, and how are they read?"""
+"""Files that a check's config may name, and how they are read."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What is a check, what is it given and what does it answer? The contract of the entry point group `earnest.checks`."""
+"""The protocol of a check: what it is given and what it answers. Entry point group `earnest.checks`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""How often must a check pass before it has passed?
+"""Repetition: how often a check must pass before it has passed.
 
 As often as its author says, and once more if it came close to a limit: a tenth of a limit is what a busy machine
 takes, and what passed by luck must not be rounded up.

@@ -1,4 +1,4 @@
-"""Which questions wait for a person, and how were others decided? Read from the facts alone."""
+"""Questions that wait for a person, and how others were decided, from the facts alone."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -1,4 +1,4 @@
-"""What runs are there, and what happened in one? Read from the facts alone, beside whoever writes them."""
+"""The runs, and what happened in one, from the facts alone, beside whoever writes them."""
 
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias

@@ -1,4 +1,4 @@
-"""How is one file of a folder read, and rewritten whole or not at all? No link leads out of the folder."""
+"""One file of a folder, read, or rewritten whole or not at all. No link leads out of the folder."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""How does a model work a subtask? R3's mind asks for calls, makes them in order and shows the records, to the end."""
+"""R3's mind: it asks for calls, makes them in order and shows the records, to the end."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final

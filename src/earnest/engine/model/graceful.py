@@ -1,4 +1,4 @@
-"""What can a user still have of an abandoned run, in plain words? One call of a model on top of the template."""
+"""What a user can still have of an abandoned run, in plain words: one model call on top of the template."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Which criteria does a model find met, by which records? Its word is an opinion; `verification.ledger` rules on it."""
+"""Criteria that a model finds met, and by which records. `verification.ledger` rules on its opinion."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias

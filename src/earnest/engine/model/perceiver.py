@@ -1,4 +1,4 @@
-"""What does a user want, in words that need no conversation around them? R1's mind restates; it adds nothing."""
+"""R1's mind: it restates what a user wants without the conversation around it, and adds nothing."""
 
 import re
 from collections.abc import Sequence

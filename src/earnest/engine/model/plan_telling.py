@@ -1,4 +1,4 @@
-"""What is a planner told? The task, what memory has to say, what became of the last plan, and where to steer."""
+"""What a planner is told: the task, what memory has to say, the fate of the last plan, where to steer."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice

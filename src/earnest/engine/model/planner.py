@@ -1,4 +1,4 @@
-"""How does a model make a plan? R2's mind tells it what is known, reads the draft, and sends a faulty one back once."""
+"""R2's mind: it tells the model what is known, reads the draft, and sends a faulty one back once."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

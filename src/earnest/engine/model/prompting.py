@@ -1,4 +1,4 @@
-"""How is a model asked? Our words come from a versioned file; `effects.llm.fencing` keeps everybody else's apart."""
+"""Prompts: our words from a versioned file, everybody else's kept apart by `effects.outside.llm.fencing`."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Where does a test job's secret lie while it runs?
+"""A test job's secret while it runs.
 
 Beside the books, as hidden reviews do: no fact holds it before the end, so nothing that reads facts can leak it. The
 fact holds the commitment. `earnest recompute` leaves this table as it is.

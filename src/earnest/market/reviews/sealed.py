@@ -1,4 +1,4 @@
-"""Where does a review lie while nobody may read it?
+"""Reviews while nobody may read them.
 
 Beside the books, as answers kept for Idempotency-Keys do: no fact holds its content before publication, so nothing that
 reads facts (proofs, exports, auditors, journal commands) can leak it. The fact holds the commitment, so it can be

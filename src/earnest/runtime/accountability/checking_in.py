@@ -1,4 +1,4 @@
-"""An agent checks in: is it time, what was it asked for, and what does it hand in?
+"""An agent's check-in: the gate, what it was asked for, and what it hands in.
 
 Nothing is decided here but the gates: the sidecar judges what was handed in, and finds it in the books.
 """

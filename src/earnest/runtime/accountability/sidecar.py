@@ -1,4 +1,4 @@
-"""Did the agent do what it was asked for? Probes and checks decide first; a model only what is left, and sees the rest.
+"""What an agent did of its tasks. Probes and checks decide first; a model sees the rest and decides only that.
 
 The model is shown the records, what was measured, the artifacts and the reply, all as data: never the reply alone.
 """

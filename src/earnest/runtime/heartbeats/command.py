@@ -1,4 +1,4 @@
-"""How does a program of any kind do a turn? It reads JSON and files, and answers on stdout."""
+"""A turn done by a program of any kind: it reads JSON and files, and answers on stdout."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What does the agent's HEARTBEAT.md say now, and has somebody changed it?"""
+"""The agent's HEARTBEAT.md as it is now, and whether somebody has changed it."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How does a turn reach the platform once, whatever is killed or lost on the way?"""
+"""A turn handed in once, whatever is killed or lost on the way."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path

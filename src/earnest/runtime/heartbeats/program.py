@@ -1,4 +1,4 @@
-"""What is an agent program given, and what does it answer? `--exec` is one such program, a resident agent another."""
+"""An agent's program: what it is given and answers. `--exec` is one, a resident agent another."""
 
 import json
 from dataclasses import dataclass

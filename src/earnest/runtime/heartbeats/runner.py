@@ -1,4 +1,4 @@
-"""How does an agent keep its contract by itself? Ask what is due, have it done, hand it in once, and wait."""
+"""The runner of a contract: ask what is due, have it done, hand it in once, and wait."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What must a runner know after a kill? Its pace, and the turn under way with the key that it is sent under."""
+"""What a runner must know after a kill: its pace, and the turn under way with the key that it is sent under."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Whose are the bytes in the store of artifacts, and who may read them?"""
+"""Owners and readers of the bytes in the store of artifacts."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Who is behind this key, or this login?"""
+"""Who is behind a key or a login."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

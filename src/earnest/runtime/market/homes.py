@@ -1,4 +1,4 @@
-"""How is a home shown without being read anew each time it is asked for?
+"""Homes, kept so that each is not read anew whenever it is asked for.
 
 What was built stays right until a fact touches the account or a kind of work that it does, or a boundary is crossed.
 """

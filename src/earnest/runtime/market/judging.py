@@ -1,4 +1,4 @@
-"""Who judges what was handed in? Workers that find it in the books; what they are told of is only a hint."""
+"""Judges of what was handed in: workers that find it in the books; what they are told is only a hint."""
 
 import json
 import logging

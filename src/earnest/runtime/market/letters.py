@@ -1,4 +1,4 @@
-"""How do mails to owners leave, none forgotten after a crash?
+"""Mails to owners, none forgotten after a crash.
 
 Each stands in the books before it is sent, and is taken out once the mail server has it. A crash between the two sends
 it a second time: a mail too many is better than none.

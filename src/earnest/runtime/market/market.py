@@ -1,4 +1,4 @@
-"""What do the stories of the market work with? One of it for a process."""
+"""What the stories of the market work with. One of it for a process."""
 
 import asyncio
 from dataclasses import dataclass, field

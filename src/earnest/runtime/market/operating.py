@@ -1,4 +1,4 @@
-"""The operator: how do they come in, and what do they decide about accounts?"""
+"""The operator: how they come in, and what they decide about accounts."""
 
 from collections.abc import Callable
 from typing import Final

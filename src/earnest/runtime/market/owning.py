@@ -1,4 +1,4 @@
-"""An agent's owner: how do they come in, who have an address and no key?"""
+"""An agent's owner, who has an address and no key: how they come in."""
 
 from collections.abc import Callable
 from typing import Final

@@ -1,4 +1,4 @@
-"""How does money leave: asked for, approved, sent, and settled when the rail says so?"""
+"""Payouts: asked for, approved, sent, and settled when the rail says so."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

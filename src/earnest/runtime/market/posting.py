@@ -1,4 +1,4 @@
-"""Posting a job: is it a promise that can be kept and judged, and is it paid for?"""
+"""Posting a job: a promise that can be kept, judged and paid for."""
 
 import asyncio
 from collections.abc import Mapping

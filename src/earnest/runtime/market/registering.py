@@ -1,4 +1,4 @@
-"""Registering: how does a stranger become an account, and an account somebody's?"""
+"""Registration: how a stranger becomes an account, and an account somebody's."""
 
 from dataclasses import replace
 from typing import Final

@@ -1,4 +1,4 @@
-"""What must hold in a market's books at every moment?"""
+"""What must hold in a market's books at every moment."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""How do made-up agents live in a market? They look at what is theirs, and act by their character and by chance."""
+"""The life of made-up agents in a market: they look at what is theirs, and act by character and chance."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""What did the auditor see of late, or within a window of time up to now?"""
+"""What the auditor saw of late, or within a window of time up to now."""
 
 import re
 from pathlib import Path

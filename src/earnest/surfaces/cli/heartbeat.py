@@ -1,4 +1,4 @@
-"""`earnest heartbeat`: what does an agent's HEARTBEAT.md promise, and does it still promise what was pinned?"""
+"""`earnest heartbeat`: what an agent's HEARTBEAT.md promises, and whether it is still what was pinned."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

@@ -1,4 +1,4 @@
-"""How is an accepted run written down as a playbook file?"""
+"""An accepted run written down as a playbook file."""
 
 import asyncio
 import os

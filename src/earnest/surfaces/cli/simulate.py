@@ -1,4 +1,4 @@
-"""`earnest simulate` and `earnest recompute`: do the books hold, in a made-up year and in this data directory?"""
+"""`earnest simulate` and `earnest recompute`: the books in a made-up year, and those of a data directory."""
 
 from typing import Annotated
 

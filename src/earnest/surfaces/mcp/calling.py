@@ -1,4 +1,4 @@
-"""How is a call of a tool answered? By the platform's own REST routes: what they say is what the caller gets."""
+"""Calls of a tool, answered by the platform's own REST routes: what they say is what the caller gets."""
 
 import json
 from collections.abc import Mapping

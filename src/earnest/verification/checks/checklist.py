@@ -1,4 +1,4 @@
-"""Check kind `checklist`: does an Evidence section answer each acceptance criterion, in words of its own?
+"""Check kind `checklist`: an Evidence section answers each acceptance criterion, in words of its own.
 
 It proves that what is said is complete and consistent with what was handed in. It does not prove that it is true.
 """

@@ -1,4 +1,4 @@
-"""Check kind `command`: does a command end as it should, run on a copy of the workspace?
+"""Check kind `command`: a command ends as it should, run on a copy of the workspace.
 
 Its exit code is the workspace's own word: whoever wrote the files can make it 0. It decides for a user's own playbook;
 over a submission of somebody else it leaves the answer unclear.

@@ -1,4 +1,4 @@
-"""Check kind `diff`: does a run's change of the user's files stay within what it may touch?"""
+"""Check kind `diff`: a run's change of the user's files stays within what it may touch."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

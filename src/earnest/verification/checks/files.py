@@ -1,4 +1,4 @@
-"""Check kind `files`: are the required files there, with the content they should have?"""
+"""Check kind `files`: the required files are there, with the content they should have."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Check kind `json_list`: does a file hold a list with enough items, each of them as it should be?"""
+"""Check kind `json_list`: a file holds a list with enough items, each of them as it should be."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence

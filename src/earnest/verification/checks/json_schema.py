@@ -1,4 +1,4 @@
-"""Check kind `json_schema`: is a file strict JSON that satisfies a JSON Schema (2020-12)?"""
+"""Check kind `json_schema`: a file is strict JSON that satisfies a JSON Schema (2020-12)."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Check kind `llm_judge`: does a model find that the work meets its criteria? For what no machine can decide.
+"""Check kind `llm_judge`: a model finds that the work meets its criteria. For what no machine can decide.
 
 The model's word counts only where it is in perfect form, right about everything that code knows, the same about the
 same work in two forms, and where nothing in the work asks for a person. A judge that is missing, silent, unreadable or

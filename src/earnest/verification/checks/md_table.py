@@ -1,4 +1,4 @@
-"""Check kind `md_table`: does a Markdown file show a table with the right columns, rows and cells?"""
+"""Check kind `md_table`: a Markdown file shows a table with the right columns, rows and cells."""
 
 import asyncio
 import html

@@ -1,4 +1,4 @@
-"""Check kind `outside`: is a file of the user, outside the workspace, as it should be?
+"""Check kind `outside`: a file of the user, outside the workspace, is as it should be.
 
 The runtime looks where the file is, read-only; it decides for a user's own run alone.
 """

@@ -1,4 +1,4 @@
-"""Check kind `stdout`: does a program print exactly what it should, in every case?
+"""Check kind `stdout`: a program prints exactly what it should, in every case.
 
 The expected bytes never enter the sandbox: what came out is compared on our side.
 """

@@ -1,4 +1,4 @@
-"""What does a criterion ask for, as far as its words can tell a machine? A misreading may only ask for more.
+"""What a criterion asks for, as far as words can tell a machine. A misreading may only ask for more.
 
 The words are English, as those of plans mostly are. Of a criterion in another language less is known, and it is held to
 the rules that need no words.

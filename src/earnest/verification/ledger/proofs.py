@@ -1,4 +1,4 @@
-"""What does one reference into the records prove? Its words must be there, and must not be the executor's own."""
+"""What one reference into the records proves: its words are there, and are not the executor's own."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

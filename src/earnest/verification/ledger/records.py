@@ -1,4 +1,4 @@
-"""What do the recorded calls of one piece of work show, and in whose words?"""
+"""What the recorded calls of one piece of work show, and in whose words."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Does the word of a judge that a criterion is met hold against the records? Law 0, in code.
+"""Rulings on a judge's word that a criterion is met, by the records: Law 0, in code.
 
 It does if nothing in the work speaks against it, at least one reference proves something, and what is proven covers
 what the criterion names. Each gate only takes away.

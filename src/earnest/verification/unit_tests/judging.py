@@ -1,4 +1,4 @@
-"""What do the counted results of a run mean? Only all of them passed, and enough of them, is a success."""
+"""The meaning of a run's counted results: only all of them passed, and enough of them, is a success."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -1,4 +1,4 @@
-"""Which programs stand ready: the submission's side, and the tests' with unittest or with pytest?
+"""The programs that stand ready: the submission's side, and the tests' with unittest or with pytest.
 
 They are made of this package's own modules and, for pytest, of the files of its distribution as they are installed
 here, compiled: nothing of the host has to be shown inside.

@@ -1,4 +1,4 @@
-"""One run of tests against one submission: which executions are that, and what did they count?"""
+"""One run of tests against one submission: its executions, and what they counted."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""How do roles in one process exchange messages? A bounded deque and one future per subscriber, taps first."""
+"""A bus within one process: a bounded deque and one future per subscriber, taps first."""
 
 import asyncio
 import logging

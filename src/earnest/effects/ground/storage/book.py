@@ -1,4 +1,4 @@
-"""How is a row opened, changed and read, so that facts alone make it again?"""
+"""Books: rows opened, changed and read such that facts alone make them again."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Generic

@@ -1,4 +1,4 @@
-"""How does SQLAlchemy Core speak over a driver connection whose transactions are not its own?"""
+"""SQLAlchemy Core over a driver connection whose transactions are not its own."""
 
 import sqlite3
 from typing import TYPE_CHECKING

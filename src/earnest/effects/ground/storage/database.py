@@ -1,4 +1,4 @@
-"""How are the books of a data directory opened, written and read?"""
+"""The books of a data directory: opened, written and read."""
 
 import asyncio
 import sqlite3

@@ -1,4 +1,4 @@
-"""How is a SQLite file opened, and what does one of its errors mean?"""
+"""SQLite files: how one is opened, and what an error of SQLite means."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What does a kept fact consist of, and which hash stands for it?"""
+"""The parts of a kept fact, and its hash."""
 
 import hashlib
 import json

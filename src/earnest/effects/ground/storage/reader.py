@@ -1,4 +1,4 @@
-"""How are the books read, many readers at a time, each from one unchanging moment?"""
+"""Reading the books: many readers at a time, each from one unchanging moment."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What was a request answered with, so that asking again has the same answer and no second effect?
+"""Answers kept by request, so that asking again has the same answer and no second effect.
 
 Kept in the transaction of the effect (draft-ietf-httpapi-idempotency-key-header).
 """

@@ -1,4 +1,4 @@
-"""How do frozen values become rows of a table, and the difference of two values a fact?
+"""Frozen values as rows of a table, and the difference of two values as a fact.
 
 The fields of the value are the columns of the table, in the same order. Rows change only as a fact says, so the table
 can be made again from the facts alone (`earnest recompute`).

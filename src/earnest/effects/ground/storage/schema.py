@@ -1,4 +1,4 @@
-"""Does a database have the tables that this program expects, and how does it come to have them?"""
+"""The schema of a database: checked, made and migrated."""
 
 import sqlite3
 from collections.abc import Callable

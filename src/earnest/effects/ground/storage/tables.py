@@ -1,4 +1,4 @@
-"""Which tables do the books have? Every room adds its own to `METADATA`; the migrations must arrive at the same."""
+"""The tables of the books. Every room adds its own to `METADATA`; the migrations must arrive at the same."""
 
 from dataclasses import fields
 

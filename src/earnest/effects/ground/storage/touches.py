@@ -1,4 +1,4 @@
-"""Since which fact has what somebody sees been the same? For views that are kept until then.
+"""The fact since which what somebody sees has been the same, for views that are kept until then.
 
 A transaction's `touch` says that a fact may have changed what an account sees, or whoever looks for a category of jobs.
 """

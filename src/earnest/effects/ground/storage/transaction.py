@@ -1,4 +1,4 @@
-"""What may be done inside one transaction, and what is refused at its end?"""
+"""One transaction: what may be done in it, and what is refused at its end."""
 
 import sqlite3
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""How do many callers share one commit, and one failing part leave the others alone?"""
+"""Group commit: many callers share one commit, and a part that fails leaves the others alone."""
 
 import asyncio
 import sqlite3

@@ -1,4 +1,4 @@
-"""What is an MCP server, as the operator names it, and how are its tools called?"""
+"""MCP servers as the operator names them, and calls of their tools."""
 
 import re
 from collections.abc import Mapping

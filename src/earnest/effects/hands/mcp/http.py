@@ -1,4 +1,4 @@
-"""How is an MCP server at an address spoken to? No answer is larger than it may be, packed or not."""
+"""MCP servers at an address. No answer is larger than it may be, packed or not."""
 
 from collections.abc import AsyncIterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""How is one MCP server kept in conversation? It is started when first needed, and again after it has died.
+"""A conversation with one MCP server, started when first needed, and again after it has died.
 
 The official client wants to be left by the task that entered it: so one task holds it, and callers borrow it.
 """

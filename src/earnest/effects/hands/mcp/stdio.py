@@ -1,4 +1,4 @@
-"""How is an MCP server that is a program spoken to? In bounded lines, and it ends with all that it started."""
+"""MCP servers that are programs: spoken to in bounded lines, ended with all that they started."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""How does a tool of an MCP server become one of ours, with the same record? What it says of itself is not trusted."""
+"""Tools of an MCP server as ours, with the same record. What a server says of itself is not trusted."""
 
 import json
 from collections import Counter

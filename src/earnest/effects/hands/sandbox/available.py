@@ -1,4 +1,4 @@
-"""Which sandbox does this machine have?"""
+"""The sandbox that this machine has."""
 
 import sys
 from typing import Final

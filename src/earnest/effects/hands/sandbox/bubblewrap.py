@@ -1,4 +1,4 @@
-"""With which arguments is bubblewrap started? Pure: what is shown inside, and where."""
+"""The arguments of bubblewrap. Pure: what is shown inside, and where."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

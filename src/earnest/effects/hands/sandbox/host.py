@@ -1,4 +1,4 @@
-"""What of this machine is a sandbox made of: system folders, the interpreter, the binary?"""
+"""The parts of this machine that a sandbox is made of: system folders, the interpreter, the binary."""
 
 import importlib.util
 import os

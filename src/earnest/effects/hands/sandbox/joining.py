@@ -1,4 +1,4 @@
-"""What joins two executions? A pipe each way: bytes cross it, and neither descriptors nor rights."""
+"""Two executions joined by a pipe each way: bytes cross it, and neither descriptors nor rights."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""How does a sandbox come into being and to its end? (The work is done by `forker.py`, in a process of its own.)"""
+"""The start and the end of a sandbox. (The work is done by `forker.py`, in a process of its own.)"""
 
 import asyncio
 import contextlib

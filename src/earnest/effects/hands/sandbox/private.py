@@ -1,4 +1,4 @@
-"""Which places of a person's home does nobody get to see, although the home itself is shown?"""
+"""Places of a person's home that nobody gets to see, although the home itself is shown."""
 
 import os
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Where does code of strangers run? In bubblewrap, behind a self-test that must be green."""
+"""Bubblewrap as the sandbox for code of strangers, behind a self-test that must be green."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Does the sandbox hold? Attacks from inside, against canaries that this file puts up outside."""
+"""The sandbox's self-test: attacks from inside, against canaries that this file puts up outside."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What runs code of strangers when nothing can hold it? Nothing: this sandbox refuses, and says what to install."""
+"""The sandbox where nothing can hold a stranger's code: it refuses, and says what to install."""
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.hands.sandbox.api import Execution, Report, SelfTest, Status

@@ -1,4 +1,4 @@
-"""In which bytes does a job go to pid 1, and what does its report mean? (The other end is `pid1.py`.)"""
+"""The bytes of a job for pid 1, and the meaning of its report. (The other end is `pid1.py`.)"""
 
 import marshal
 import os

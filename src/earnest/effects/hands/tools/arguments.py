@@ -1,4 +1,4 @@
-"""What may the arguments of a tool be?"""
+"""Arguments of a tool: which are allowed."""
 
 import posixpath
 import re

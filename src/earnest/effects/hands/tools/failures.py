@@ -1,4 +1,4 @@
-"""Which failures of a tool call lie in the environment, which in the approach, and which are our own?
+"""Failures of a tool call by cause: the environment, the approach, or ourselves.
 
 Environmental is only what an errno, an exit status or a passed limit says; everything else is logical. A command's
 errno is lost when it exits, but for the C library's own text for it at the end of the last line of stderr, or the

@@ -1,4 +1,4 @@
-"""Which files of a home match? Run in the sandbox as a program of its own, with nothing but the standard library.
+"""Files of a home that match. Run in the sandbox as a program, with the standard library alone.
 
 There it sees the home without what is private, can change nothing, and is ended by a limit, whatever the pattern.
 """

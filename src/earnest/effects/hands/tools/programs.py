@@ -1,4 +1,4 @@
-"""Which programs does a command line run? For naming what was used, never for deciding what is safe.
+"""The programs that a command line runs: for naming what was used, never for deciding what is safe.
 
 The grammar is POSIX.1-2017 chapter 2 as far as naming needs it. What cannot be told from the text alone (a variable as
 program, an unbalanced quote) is left out; a command line that names nothing gives the empty set.

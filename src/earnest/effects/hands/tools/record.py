@@ -1,4 +1,4 @@
-"""What was a tool asked to do, and what is recorded of what it did?"""
+"""A tool call, and the record of what it did."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What are the words and operators of a shell command line, and the command lines inside it?"""
+"""The words and operators of a shell command line, and the command lines inside it."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which tools are there, and what becomes of a call, whatever happens in it?"""
+"""The tools of a run, and the record of each call, whatever happens in it."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping

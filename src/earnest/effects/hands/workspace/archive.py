@@ -1,4 +1,4 @@
-"""What exactly was handed in, if it came as an archive? Unpacked by our own member loop, then taken in like a folder.
+"""Submissions that are archives: unpacked by our own member loop, then taken in like a folder.
 
 Only what every reader unpacks alike is unpacked: regular files and folders with plain names, once each. Whatever
 two readers could see differently is refused, and so is more data than the limits of a snapshot allow.

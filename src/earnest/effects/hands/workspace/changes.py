@@ -1,4 +1,4 @@
-"""What differs between two states of a folder, and when do two such differences stand in each other's way?"""
+"""The difference of two states of a folder, and conflicts between two such differences."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

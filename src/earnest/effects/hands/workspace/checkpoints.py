@@ -1,4 +1,4 @@
-"""What must be kept so that a folder can become again what it was?
+"""What is kept so that a folder can become again what it was.
 
 A checkpoint copies nothing: it is a manifest. Only content that is about to leave the folder, and that a checkpoint
 still names, is kept, by a hard link named after its digest. So for each path of each checkpoint the content is either

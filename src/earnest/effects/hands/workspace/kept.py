@@ -1,4 +1,4 @@
-"""How are snapshots kept so that they can be judged again, without filling the disk?
+"""Snapshots kept so that they can be judged again, without filling the disk.
 
 Content is stored once, under its digest. When there is too much of it, the content that only the oldest listings need
 goes; the listings themselves stay, and say what was there.

@@ -1,4 +1,4 @@
-"""What is a member of an archive, and how is packed data read without being flooded?"""
+"""Members of an archive, and packed data read within bounds."""
 
 import lzma
 import zlib

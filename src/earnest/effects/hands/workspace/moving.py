@@ -1,4 +1,4 @@
-"""How do recorded changes enter a folder, path by path, so that the same move can be made again after a crash?
+"""Recorded changes entering a folder, path by path, so that a move can be repeated after a crash.
 
 Every step looks first at what stands there: done already, it is passed over. A parent is looked at as well, because a
 folder may have become a link: what is below a link is never touched.

@@ -1,4 +1,4 @@
-"""What exactly was handed in? A folder is read once; a private copy and its digest are what is judged from then on."""
+"""What was handed in: a folder is read once, and a private copy and its digest are judged from then on."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""How does a workspace change in whole steps only, so that a crash leaves it as it was or is finished later?
+"""Changes of a workspace in whole steps: after a crash it is as it was, or the step is finished later.
 
 A step works on a stage: a private copy, or a layer over a large workspace. What it changed is made durable by the
 caller, as a value; then the changed paths are moved into the workspace one by one. As long as a stage's folder is

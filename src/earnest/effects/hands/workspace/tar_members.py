@@ -1,4 +1,4 @@
-"""What does a tar archive hold? Read strictly: what has no plain meaning (links, devices, sparse files) is refused.
+"""Tar archives, read strictly: what has no plain meaning (links, devices, sparse files) is refused.
 
 POSIX.1-2017 `ustar` and `pax`, and the long names of GNU tar.
 """

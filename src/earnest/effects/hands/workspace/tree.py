@@ -1,4 +1,4 @@
-"""What stands in a folder, read without ever following a link, and within which limits?
+"""The entries of a folder, read within limits and without ever following a link.
 
 The content was made by commands of strangers and is read by our own process: folders are walked by descriptor, and
 what is neither a regular file, a folder nor a link that stays inside is refused.

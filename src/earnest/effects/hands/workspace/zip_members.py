@@ -1,4 +1,4 @@
-"""What does a zip archive hold? Its directory and its members must tell the same story, without gaps and overlaps.
+"""Zip archives: directory and members must tell the same story, without gaps and overlaps.
 
 APPNOTE.TXT 6.3: stored and deflated members. ZIP64 is for more than is ever taken in.
 """

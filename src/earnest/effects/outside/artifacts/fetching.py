@@ -1,4 +1,4 @@
-"""How does evidence that lies elsewhere come here? Fetched once, by https alone, and known by its digest since."""
+"""Evidence that lies elsewhere: fetched once, by https alone, and known by its digest since."""
 
 from dataclasses import replace
 from typing import Final

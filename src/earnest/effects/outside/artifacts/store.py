@@ -1,4 +1,4 @@
-"""Where do artifacts lie? Each content once, in a file that is named by its digest and by nothing from outside."""
+"""The store of artifacts: each content once, in a file that is named by its digest alone."""
 
 import asyncio
 import hashlib

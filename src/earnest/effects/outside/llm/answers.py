@@ -1,4 +1,4 @@
-"""Which JSON object did a model answer with, whatever else it said around it? The first complete one that fits."""
+"""The JSON object in a model's answer: the first complete one that fits, whatever stands around it."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What is a language model to the rest? Messages in, one bounded text out, or `Unavailable`."""
+"""A language model to the rest: messages in, one bounded text out, or `Unavailable`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""How can one request to an endpoint fail?"""
+"""The failures of one request to an endpoint."""
 
 
 class Declined(Exception):

@@ -1,4 +1,4 @@
-"""Has an answer the form that was asked for? A form is JSON Schema (2020-12) of a few words; pydantic's core checks.
+"""Answers checked against their form: JSON Schema (2020-12) of a few words, by pydantic's core.
 
 No form holds anybody else's words: what a tool says of its arguments is for the tool to check.
 """

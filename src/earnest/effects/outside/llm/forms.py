@@ -1,4 +1,4 @@
-"""In which form is an answer asked for, and what is tried when an endpoint does not take it?"""
+"""The forms in which an answer can be asked for, and what is tried when an endpoint does not take one."""
 
 import json
 from collections.abc import Mapping, Sequence

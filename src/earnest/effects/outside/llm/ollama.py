@@ -1,4 +1,4 @@
-"""Is an Ollama running on this machine, and with which models?"""
+"""An Ollama on this machine, and its models."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""How does one request reach an endpoint over the official library? Importing this file loads the library.
+"""One request over the official library, which importing this file loads.
 
 Of that library only the request is used: it reads keys, addresses and headers from the environment, which must not
 reach an endpoint they were not meant for, retries in its own way, bounds nothing, and builds a value for every token.

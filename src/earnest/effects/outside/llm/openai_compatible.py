@@ -1,4 +1,4 @@
-"""How is a model at an OpenAI-compatible endpoint asked, in which form, how often, and until when?"""
+"""Models at an OpenAI-compatible endpoint: the form, retries and deadline of a request."""
 
 import asyncio
 from collections.abc import Sequence

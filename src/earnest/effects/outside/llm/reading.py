@@ -1,4 +1,4 @@
-"""What does an endpoint's answer say, streamed as events or whole? Bytes in, text and tokens out."""
+"""An endpoint's answer, streamed as events or whole: bytes in, text and tokens out."""
 
 import json
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""How long is waited before a model is asked again?"""
+"""The wait before a model is asked again."""
 
 from email.utils import parsedate_to_datetime
 from typing import Final

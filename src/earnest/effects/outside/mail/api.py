@@ -1,4 +1,4 @@
-"""What can be asked of whoever delivers mail?"""
+"""The protocol of whoever delivers mail."""
 
 from typing import Protocol
 

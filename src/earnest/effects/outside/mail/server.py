@@ -1,4 +1,4 @@
-"""Where is mail handed over, and what is a mail address?"""
+"""The server to which mail is handed, and the form of a mail address."""
 
 import re
 from dataclasses import dataclass, field

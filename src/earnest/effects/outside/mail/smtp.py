@@ -1,4 +1,4 @@
-"""How does a message reach a mail server? (RFC 5321, by aiosmtplib)
+"""Delivery to a mail server. (RFC 5321, by aiosmtplib)
 
 Whatever the texts hold, the message has our headers and one recipient: line breaks and control characters do not get
 into a header, and an address is an address or nothing.

@@ -1,4 +1,4 @@
-"""What is a probe asked and what does it answer?"""
+"""Probes: questions and answers."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

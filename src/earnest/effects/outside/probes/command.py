@@ -1,4 +1,4 @@
-"""How does a command of the operator end, and what does it print?
+"""A probe that runs a command of the operator: its exit status and output.
 
 It runs as the operator, outside any sandbox: no part of anybody's work reaches it.
 """

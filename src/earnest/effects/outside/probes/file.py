@@ -1,4 +1,4 @@
-"""How old is a file?"""
+"""A probe of a file's age."""
 
 from pathlib import Path
 from typing import Final

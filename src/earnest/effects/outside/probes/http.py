@@ -1,4 +1,4 @@
-"""What does a web address answer: its status, or one value of its JSON?"""
+"""A probe of a web address: its status, or one value of its JSON."""
 
 import http.client
 import json

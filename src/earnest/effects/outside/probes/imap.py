@@ -1,4 +1,4 @@
-"""How many messages of a mailbox match a search? Nothing is marked as read."""
+"""A probe that counts the messages of a mailbox that match a search. Nothing is marked as read."""
 
 import imaplib
 import ssl

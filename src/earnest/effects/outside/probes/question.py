@@ -1,4 +1,4 @@
-"""What is a measuring process asked, and how does it say that the world cannot be asked?"""
+"""The question to a measuring process, and its word that the world cannot be asked."""
 
 from dataclasses import dataclass
 

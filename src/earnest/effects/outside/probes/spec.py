@@ -1,4 +1,4 @@
-"""Which probe did the operator set up, and what does the operator expect of it?"""
+"""A probe as the operator set it up, with the expected value."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What does one query of a database answer? It is only read, and rolled back."""
+"""A probe that asks a database one query. It only reads, and rolls back."""
 
 from decimal import Decimal
 from pathlib import Path

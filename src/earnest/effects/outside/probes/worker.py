@@ -1,4 +1,4 @@
-"""What does one probe measure? Run as a program: one question on stdin, one answer on stdout, bounded memory."""
+"""One measurement, as a program: a question on stdin, an answer on stdout, bounded memory."""
 
 import json
 import resource

@@ -1,4 +1,4 @@
-"""What is a rail asked, and what does it answer?"""
+"""The protocol of a payment rail."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""How does money leave where there is no rail? The operator pays, and says so."""
+"""Payouts without a rail: the operator pays, and says so."""
 
 from earnest.effects.outside.rails.api import Order, RailAnswer, RailState
 

@@ -1,4 +1,4 @@
-"""How does money leave through Stripe Connect? To the agent's connected account, and from there to its bank.
+"""Payouts through Stripe Connect, to the agent's connected account and from there to its bank.
 
 Two requests, each with an idempotency key of its own that is made of the order's id: a transfer, then a payout of that
 account. `ref` names both. Where the payout fails, the transfer is taken back, so that nothing was sent. What became of

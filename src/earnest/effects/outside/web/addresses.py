@@ -1,4 +1,4 @@
-"""Which addresses may be reached for somebody who is not trusted? Only those that anybody on the internet can reach.
+"""Addresses that may be reached for strangers: only those that anybody on the internet can reach.
 
 Only http(s) at its own port, without credentials, and no address of a private, loopback, link-local, shared (CGNAT),
 multicast or reserved network (IANA's registries), also not inside an IPv6 address that carries an IPv4 one.

@@ -1,4 +1,4 @@
-"""How is a page fetched for somebody who is not trusted? Each hop is checked, resolved once, and held to its address.
+"""Pages fetched for strangers: each hop is checked, resolved once, and held to its address.
 
 The standard library's client speaks to a socket that was opened here, to one address that was looked at: a name that
 resolves differently the next time changes nothing.

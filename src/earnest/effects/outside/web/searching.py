@@ -1,4 +1,4 @@
-"""How is the web searched? One seam, three engines: a request goes out, results come back in the engine's order."""
+"""Web search: one protocol, three engines; results come in the engine's order."""
 
 import json
 from collections.abc import Callable

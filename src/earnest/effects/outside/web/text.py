@@ -1,4 +1,4 @@
-"""What does a fetched page say, as text? HTML is read by a process of its own, other text as it is."""
+"""A fetched page as text. HTML is read by a process of its own, other text as it is."""
 
 import codecs
 import json

@@ -1,4 +1,4 @@
-"""What does a page of HTML say? Run as a program: a question on stdin, an answer on stdout, bounded time and memory.
+"""The text of an HTML page, as a program: a question on stdin, an answer on stdout, bounded time and memory.
 
 A process of its own, because the parser takes quadratic time for some pages: nothing else could end it.
 """

@@ -1,4 +1,4 @@
-"""How do the migrations reach the database? Over the connection that opened it, in its transaction."""
+"""Migrations over the connection that opened the database, in its transaction."""
 
 from alembic import context
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import IO, Final
 
 from earnest.effects.ground.durable import sync_folder
@@ -49,8 +50,7 @@ class ArtifactStore:
         self._arriving.mkdir(mode=0o700, parents=True, exist_ok=True)
         for half in self._arriving.iterdir():  # what a crash cut off
             half.unlink()
-        for number in range(256):
-            (folder / f"{number:02x}").mkdir(mode=0o700, exist_ok=True)
+        self._making = Lock()
         sync_folder(folder)
 
     async def put(
@@ -71,7 +71,7 @@ class ArtifactStore:
                     if held is not None:  # before it lies there
                         held.append(stored.sha256)
                         self._held[stored.sha256] += 1
-                    await asyncio.to_thread(_settle, file, Path(half), self._place(stored.sha256))
+                    await asyncio.to_thread(self._settle, file, Path(half), self._place(stored.sha256))
             finally:
                 _discard(Path(half))
         except OSError as error:
@@ -101,6 +101,8 @@ class ArtifactStore:
         half = f"{number:02x}"
         try:
             return [f"sha256:{half}{path.name}" for path in (self._folder / half).iterdir()]
+        except FileNotFoundError:
+            return []
         except OSError as error:
             raise Unavailable(f"the artifacts cannot be looked at: {error.strerror or error}") from error
 
@@ -156,6 +158,18 @@ class ArtifactStore:
             raise Broken(f"the kept artifact {sha256} is not what it was")
         return place
 
+    def _settle(self, file: IO[bytes], half: Path, place: Path) -> None:
+        """The content on the disk, under its name, and its name on the disk."""
+        file.flush()
+        os.fsync(file.fileno())
+        half.chmod(0o400)
+        with self._making:  # a folder that is there is on the disk
+            if not place.parent.is_dir():
+                place.parent.mkdir(mode=0o700)
+                sync_folder(self._folder)
+        half.replace(place)
+        sync_folder(place.parent)
+
     def _place(self, sha256: str) -> Path:
         match = _DIGEST.fullmatch(sha256)
         if match is None:
@@ -181,15 +195,6 @@ async def _parts(content: bytes | AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     else:
         async for part in content:
             yield part
-
-
-def _settle(file: IO[bytes], half: Path, place: Path) -> None:
-    """The content on the disk, under its name, and its name on the disk."""
-    file.flush()
-    os.fsync(file.fileno())
-    half.chmod(0o400)
-    half.replace(place)
-    sync_folder(place.parent)
 
 
 def _discard(half: Path) -> None:

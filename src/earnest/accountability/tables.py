@@ -1,10 +1,10 @@
-"""Which tables hold what agents are held to, and how they stand?"""
+"""Tables of what agents are held to, and of their scores."""
 
 from earnest.accountability.agreement import Agreement
 from earnest.accountability.days import Day
 from earnest.accountability.heartbeat import Heartbeat, Vote
 from earnest.accountability.score import Score
-from earnest.effects.storage.tables import index_of, table_of
+from earnest.effects.ground.storage.tables import index_of, table_of
 
 AGREEMENTS = table_of(Agreement, "agreements", key="account_id")
 HEARTBEATS = table_of(Heartbeat, "heartbeats", ("account_id", "id"))

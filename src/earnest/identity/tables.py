@@ -1,6 +1,6 @@
-"""Which tables hold who somebody is?"""
+"""Tables of accounts, keys and sessions."""
 
-from earnest.effects.storage.tables import index_of, table_of
+from earnest.effects.ground.storage.tables import index_of, table_of
 from earnest.identity.account import Account
 from earnest.identity.key import Key, Link, Session
 from earnest.identity.presence import Presence

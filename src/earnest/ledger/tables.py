@@ -1,6 +1,6 @@
-"""Which tables hold the money?"""
+"""Tables of money."""
 
-from earnest.effects.storage.tables import table_of
+from earnest.effects.ground.storage.tables import table_of
 from earnest.ledger.payout import Deposit, Destination, Payout
 from earnest.ledger.transfer import BookedTransfer, LedgerAccount
 

@@ -1,6 +1,6 @@
-"""Which tables hold jobs and what comes of them?"""
+"""Tables of jobs and what comes of them."""
 
-from earnest.effects.storage.tables import index_of, table_of
+from earnest.effects.ground.storage.tables import index_of, table_of
 from earnest.market.capabilities.capability import Capability, Trial
 from earnest.market.capabilities.sealed_trial import SealedTrial
 from earnest.market.claims.artifact import Artifact

@@ -1,6 +1,6 @@
 """The tables of the town."""
 
-from earnest.effects.storage.tables import table_of
+from earnest.effects.ground.storage.tables import table_of
 from earnest.world.resident import Resident
 from earnest.world.talk import Post, Remark
 

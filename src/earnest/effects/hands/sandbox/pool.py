@@ -1,0 +1,138 @@
+"""Boxes that stand ready, each used once: plain ones, and for each program those that it is loaded in."""
+
+import asyncio
+import contextlib
+from collections import deque
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from earnest.effects.hands.sandbox import wire
+from earnest.effects.hands.sandbox.api import Limits, Program
+from earnest.effects.hands.sandbox.attack import EXECUTES
+from earnest.effects.hands.sandbox.bubblewrap import SIZE_MARGIN_BYTES, Shape
+from earnest.effects.hands.sandbox.launcher import Box, Launcher
+from earnest.foundation.errors import Unavailable
+
+START_MS: Final = 10_000
+WAITING: Final = b"+"
+KINDS_MAX: Final = 5  # of boxes that stand ready: plain ones, and one kind for each of the first programs asked for
+
+PLAIN: Final = Shape(disk_bytes=Limits().disk_bytes)
+"""With whatever of the host's own folders is hidden from everybody, the shape of the boxes that stand ready."""
+
+
+async def begin(launcher: Launcher, binary: Path, shape: Shape, message: bytes = wire.NO_PROGRAM) -> Box:
+    """A box whose pid 1 waits for its job, with what `message` holds. Raises `Unavailable`, with bubblewrap's words."""
+    box = await launcher.start(shape, binary)
+    try:
+        async with asyncio.timeout(START_MS / 1000):
+            with contextlib.suppress(ConnectionError):  # then it has said why on stderr
+                await asyncio.get_running_loop().sock_sendall(box.channel, message)
+            if await _waits(box):
+                return box
+            said = await box.ended
+    except BaseException:
+        await launcher.end(box)
+        raise
+    await launcher.end(box)
+    raise Unavailable(said or "it ended at once")
+
+
+async def _waits(box: Box) -> bool:
+    """True once its pid 1 has said so."""
+    with contextlib.suppress(ConnectionError):
+        box.waits = box.waits or await asyncio.get_running_loop().sock_recv(box.channel, 1) == WAITING
+    return box.waits
+
+
+class Pool:
+    """At most `size` boxes of `plain` shape for each kind.
+
+    A program's boxes come from zygotes (`zygote.py`) where the machine lets one box start another: each has at most one
+    box at a time, and makes the next one ready when that has reported.
+    """
+
+    def __init__(self, launcher: Launcher, binary: Path, plain: Shape, size: int) -> None:
+        self.plain = plain
+        self.boxes: dict[Program | None, deque[Box]] = {}
+        self.no_zygotes = ""
+        """Why there are none; empty as long as nothing is known against them."""
+        self.zygotes_hold = False
+        """True once the self-test has been green with boxes of theirs."""
+        self._launcher = launcher
+        self._binary = binary
+        self._size = size
+
+    @property
+    def fewest(self) -> int:
+        """How many stand ready of the kind of which there are fewest; as many as shall, while none was asked for."""
+        return min(map(len, self.boxes.values()), default=self._size)
+
+    def keep(self, box: Box) -> None:
+        """Have a waiting plain box ready for the next execution that fits it."""
+        if self.plain.masks:
+            box.close()
+        else:
+            self.boxes.setdefault(None, deque()).append(box)
+
+    async def take(self, shape: Shape, program: Program | None) -> Box:
+        """A box for this shape and program: one that stands ready, or a new one."""
+        is_test = program is EXECUTES
+        if shape is self.plain and program not in self.boxes and len(self.boxes) < KINDS_MAX and not is_test:
+            self.boxes[program] = deque()
+        ready = self.boxes.get(program)
+        while shape is self.plain and ready:
+            box = ready.popleft()
+            if not box.ended.done() and await self._is_there(box):
+                return box
+            box.close()
+        by_zygote = shape is self.plain and (is_test or (self._size > 0 and self.zygotes_hold))
+        return await self.begin(shape, program, by_zygote=by_zygote)
+
+    async def begin(self, shape: Shape, program: Program | None, *, by_zygote: bool) -> Box:
+        """A new box; by a zygote of its own if it can be. Raises `Unavailable`."""
+        if by_zygote and program is not None and not self.no_zygotes:
+            message = wire.program_message(program, (self._launcher.call_filter, shape.disk_bytes + SIZE_MARGIN_BYTES))
+            try:
+                zygote = await begin(self._launcher, self._binary, replace(shape, filtered=False), message)
+                box = zygote.next()
+                if await self._is_there(box):
+                    return box
+                self.no_zygotes = "a box cannot start another"
+            except (Unavailable, TimeoutError) as error:
+                self.no_zygotes = str(error)
+        return await begin(self._launcher, self._binary, shape, wire.program_message(program))
+
+    async def leave(self, box: Box, program: Program | None, *, reported: bool) -> None:
+        """Let go of a box; of one that has reported, nothing lives but its pid 1, which need not be waited for."""
+        ready = self.boxes.get(program)
+        if not reported:
+            await self._launcher.end(box)
+        elif box.zygote is None or ready is None or len(ready) >= self._size:
+            await self._launcher.dismiss(box)
+        else:
+            box.channel.close()
+            ready.append(box.zygote.next())
+
+    async def add(self) -> None:
+        """One more of the kind of which there are fewest. Raises `Unavailable`."""
+        program, boxes = min(self.boxes.items(), key=lambda item: len(item[1]))
+        boxes.append(await self.begin(self.plain, program, by_zygote=self.zygotes_hold))
+
+    def close(self) -> None:
+        """Hang up on all of them."""
+        for boxes in self.boxes.values():
+            while boxes:
+                boxes.pop().close()
+
+    async def _is_there(self, box: Box) -> bool:
+        """True if its pid 1 waits, for which that of a zygote's box may need a moment; else it is ended."""
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(START_MS / 1000):
+                    return await _waits(box)
+        finally:
+            if not box.waits:
+                await self._launcher.end(box)
+        return False

@@ -194,6 +194,7 @@ TARGETS = (
         bound=1.3,
         unit="times the plain runs",
     ),
+    Target(program="command", key="fifty_cpu_ratio", what="the same, CPU", bound=1.3, unit="times the plain runs"),
     Target(program="verdicts", key="pipe_call_us", what="`unit_tests`, one call over the pipe", bound=30, unit="µs"),
     Target(program="verdicts", key="pipe_call_held_us", what="the same with eight lists held", bound=45, unit="µs"),
     Target(

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from earnest.effects.storage.driver import (
     SqlParameters,
@@ -19,9 +19,6 @@ from earnest.effects.storage.driver import (
 from earnest.effects.storage.facts import StoredFact
 from earnest.effects.storage.schema import BOOKS, Schema, check_readable, faults
 from earnest.foundation.errors import Broken, Refused, Unavailable
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
 
 T = TypeVar("T")
 
@@ -35,42 +32,17 @@ _BYTES: Final = ", ".join(f"ifnull(CAST({column} AS BLOB), x'')" for column in (
 _FACTS: Final = f"SELECT seq, ifnull(CAST(at_ms AS INTEGER), 0), {_BYTES} FROM facts"  # noqa: S608 - fixed words
 
 
-class Link:
-    """A driver connection and, once somebody asks for it, SQLAlchemy's view of the same."""
-
-    def __init__(self, driver: sqlite3.Connection) -> None:
-        self.driver = driver
-        self._engine: Engine | None = None
-
-    def core(self) -> "Connection":
-        """A Core connection; to close it leaves the driver's connection open."""
-        if self._engine is None:
-            from earnest.effects.storage.core import engine_over  # noqa: PLC0415 - most commands never need it
-
-            self._engine = engine_over(self.driver)
-        return self._engine.connect()
-
-
 class Reader:
     """The books at one moment. Usable only inside the function it was handed to, and so is what iterates over it."""
 
-    def __init__(self, link: Link, schema: Schema) -> None:
-        self._link = link
+    def __init__(self, connection: sqlite3.Connection, schema: Schema) -> None:
+        self._connection = connection
         self._schema = schema
-        self._core: Connection | None = None
         self._ended = False
 
     def execute(self, sql: str, parameters: SqlParameters = ()) -> sqlite3.Cursor:
-        """One statement on the driver's connection, for hot paths."""
+        """One statement."""
         return self._driver().execute(sql, parameters)
-
-    @property
-    def connection(self) -> "Connection":
-        """SQLAlchemy Core on the same snapshot or transaction; its own commit and rollback do nothing."""
-        self._driver()
-        if self._core is None:
-            self._core = self._open_core()
-        return self._core
 
     def facts(
         self,
@@ -136,8 +108,6 @@ class Reader:
     def end(self) -> None:
         """Refuse whatever comes later."""
         self._ended = True
-        if self._core is not None:
-            self._core.close()
 
     def _stored(self, sql: str, parameters: list[SqlValue]) -> Iterator[StoredFact]:
         for seq, at_ms, kind, subject, body, leaf in self._rows(sql, parameters):
@@ -160,12 +130,9 @@ class Reader:
         except sqlite3.Error as error:
             raise meaning_of(error) from error
 
-    def _open_core(self) -> "Connection":
-        return self._link.core()
-
     def _driver(self) -> sqlite3.Connection:
         self._check_open()
-        return self._link.driver
+        return self._connection
 
     def _check_open(self) -> None:
         if self._ended:
@@ -178,7 +145,7 @@ class ReadPool:
     def __init__(self, path: Path, schema: Schema) -> None:
         self._path = path
         self._schema = schema
-        self._idle: list[Link] = []
+        self._idle: list[sqlite3.Connection] = []
         self._free = threading.BoundedSemaphore(READERS_MAX)
         self._threads = ThreadPoolExecutor(READERS_MAX, thread_name_prefix="earnest-reader")
         self._waiting = 0
@@ -211,10 +178,10 @@ class ReadPool:
     def read_sync(self, fn: Callable[[Reader], T]) -> T:
         """What `fn` returns, run here and now; for short reads by index also in an event loop."""
         with self._free:
-            link = self._take()
-            reader = Reader(link, self._schema)
+            connection = self._take()
+            reader = Reader(connection, self._schema)
             try:
-                link.driver.execute("BEGIN")
+                connection.execute("BEGIN")
                 return fn(reader)
             except sqlite3.Error as error:
                 if ends_transaction(error):
@@ -222,25 +189,25 @@ class ReadPool:
                 raise
             finally:
                 reader.end()
-                self._give_back(link)
+                self._give_back(connection)
 
     def close(self) -> None:
         """Wait for reads under way, then close what they used."""
         self._closed = True
         self._threads.shutdown(wait=True)
         while self._idle:
-            self._idle.pop().driver.close()
+            self._idle.pop().close()
 
-    def _take(self) -> Link:
+    def _take(self) -> sqlite3.Connection:
         if self._closed:
             raise Unavailable("the database is closed")
         with contextlib.suppress(IndexError):
             return self._idle.pop()
-        return Link(connect_reader(self._path))
+        return connect_reader(self._path)
 
-    def _give_back(self, link: Link) -> None:
-        link.driver.rollback()
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        connection.rollback()
         if self._closed:
-            link.driver.close()
+            connection.close()
         else:
-            self._idle.append(link)
+            self._idle.append(connection)

@@ -24,18 +24,19 @@ BOOKS: Final[tuple[Book[Any], ...]] = (PAYOUTS, DEPOSITS, DESTINATIONS)
 
 _INSERT: Final = """
 INSERT INTO transfers (id, kind, debit, credit, currency, amount_micro, reason, at_ms, pending_id, resolved,
-  debit_before, credit_before)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?)
+  debit_before, credit_before, number)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, (SELECT coalesce(max(number), 0) + 1 FROM transfers))
+RETURNING number
 """
 _ADD_SUMS: Final = """
 INSERT INTO ledger_accounts
   (id, currency, guarded, debits_posted, credits_posted, debits_pending, credits_pending, last)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
-  debits_posted = debits_posted + excluded.debits_posted,
-  credits_posted = credits_posted + excluded.credits_posted,
-  debits_pending = debits_pending + excluded.debits_pending,
-  credits_pending = credits_pending + excluded.credits_pending,
+  debits_posted = ledger_accounts.debits_posted + excluded.debits_posted,
+  credits_posted = ledger_accounts.credits_posted + excluded.credits_posted,
+  debits_pending = ledger_accounts.debits_pending + excluded.debits_pending,
+  credits_pending = ledger_accounts.credits_pending + excluded.credits_pending,
   last = excluded.last
 """
 _RESOLVE: Final = "UPDATE transfers SET resolved = ? WHERE id = ? RETURNING amount_micro"
@@ -116,12 +117,12 @@ def _add(transaction: Transaction, fact: Fact, told: Mapping[str, Any], *before:
     """The number of a transfer's row; and what had been reserved, where it ends a reservation."""
     kind, debit, pending_id = told["kind"], told["debit"], told.get("pending_id")
     content = (told["credit"], currency_of(debit), told["amount_micro"], told["reason"])
-    row = transaction.execute(_INSERT, (told["id"], kind, debit, *content, fact.at_ms, pending_id, *before))
-    number = cast("int", row.lastrowid)
+    values = (told["id"], kind, debit, *content, fact.at_ms, pending_id, *before)
+    ((number,),) = transaction.execute(_INSERT, values).fetchall()
     if pending_id is None:
-        return number, 0
+        return int(number), 0
     ((held_micro,),) = transaction.execute(_RESOLVE, (kind, pending_id)).fetchall()
-    return number, int(held_micro)
+    return int(number), int(held_micro)
 
 
 PROJECTIONS: Final[Mapping[str, Project]] = {LEDGER_POSTED: _project}

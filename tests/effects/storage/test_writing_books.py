@@ -20,6 +20,7 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.foundation.facts import Fact
 
+
 def fact(subject: str = "run-1", **body: int | str) -> Fact:
     return Fact(kind="test.happened", subject=subject, at_ms=1_750_000_000_000, body=body)
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from earnest.effects.storage.dialects import SQLITE
 from earnest.effects.storage.driver import (
     SqlParameters,
     SqlValue,
@@ -26,10 +27,8 @@ READERS_MAX: Final = 4
 READS_WAITING_MAX: Final = 1_024
 ROWS_FETCHED: Final = 512
 KINDS_MAX: Final = 64
-
-# Rows that were altered by hand must not stop a reader: a text that is no UTF-8 comes through as bytes, NULL as empty.
-_BYTES: Final = ", ".join(f"ifnull(CAST({column} AS BLOB), x'')" for column in ("kind", "subject", "body", "leaf"))
-_FACTS: Final = f"SELECT seq, ifnull(CAST(at_ms AS INTEGER), 0), {_BYTES} FROM facts"  # noqa: S608 - fixed words
+ROWS_MAX: Final = 2**62
+"""A limit that is none."""
 
 
 class Reader:
@@ -63,19 +62,20 @@ class Reader:
             kinds = (kind,) if isinstance(kind, str) else tuple(kind)
             if len(kinds) > KINDS_MAX:
                 raise Refused("too_many_kinds", f"at most {KINDS_MAX} kinds of fact can be asked for at a time")
-            # The plus keeps SQLite from walking the index of kinds where the far narrower one of subjects fits.
-            conditions.append(f"{'+' if subject is not None else ''}kind IN ({', '.join('?' * len(kinds))})")
+            # An expression keeps SQLite from the index of kinds where the far narrower one of subjects fits.
+            column = "kind" if subject is None else "kind || ''"
+            conditions.append(f"{column} IN ({', '.join('?' * len(kinds))})")
             parameters += kinds
         if subject is not None:
             conditions.append("subject = ?")
             parameters.append(subject)
         order = "DESC" if newest_first else "ASC"
-        parameters.append(-1 if limit is None else limit)
-        sql = f"{_FACTS} WHERE {' AND '.join(conditions)} ORDER BY seq {order} LIMIT ?"
+        parameters.append(ROWS_MAX if limit is None else limit)
+        sql = f"{SQLITE.facts} WHERE {' AND '.join(conditions)} ORDER BY seq {order} LIMIT ?"
         return self._stored(sql, parameters)
 
-    def leaves(self, *, after_seq: int = 0, limit: int = -1) -> Iterator[bytes]:
-        """The leaf hashes of the facts after `after_seq`, in order, streamed; at most `limit`, below 0 all."""
+    def leaves(self, *, after_seq: int = 0, limit: int = ROWS_MAX) -> Iterator[bytes]:
+        """The leaf hashes of the facts after `after_seq`, in order, streamed; at most `limit`."""
         for (leaf,) in self._rows("SELECT leaf FROM facts WHERE seq > ? ORDER BY seq LIMIT ?", [after_seq, limit]):
             yield leaf
 

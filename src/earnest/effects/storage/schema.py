@@ -1,9 +1,5 @@
-"""The tables of the books: numbered files of SQL, run in order, each once.
+"""The tables of the books: numbered files of SQL, run in order, each once."""
 
-What two engines say differently is here and in the files with an engine's name, and nowhere else.
-"""
-
-import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -11,18 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from earnest.effects.storage.dialects import SQLITE, Dialect
 from earnest.foundation.errors import Refused
 
 VERSION_TABLE: Final = "schema_version"
 FORMER_TABLE: Final = "alembic_version"
 """Where books before revision 0005 say theirs."""
-_SQLITE: Final = ((r"\n\);", "\n) STRICT;"),)
-"""What SQLite has beside the common subset, as patterns and their replacements: columns that keep to their types."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """`folder` holds `NNNN_<what>.sql`, each a revision; `NNNN_<what>.<engine>.sql` is run after it on that engine."""
+    """`folder` holds `NNNN_<what>.sql`, each a revision; `NNNN_<what>.<dialect>.sql` comes after it in that one."""
 
     folder: Path
 
@@ -31,16 +26,17 @@ class Schema:
         """The last revision: four digits."""
         return max(file.name[:4] for file in self.folder.glob("[0-9]*.sql"))
 
-    def script(self, after: str = "") -> str:
+    def script(self, after: str = "", dialect: Dialect = SQLITE) -> str:
         """The statements that lead from revision `after`, by default from nothing, to the last one."""
-        files = sorted(file for file in self.folder.glob("[0-9]*.sql") if file.name[:4] > after)
-        steps = [file.read_text(encoding="utf-8") for file in files if file.suffixes in ([".sql"], [".sqlite", ".sql"])]
-        sql = "\n".join(steps)
-        for pattern, replacement in _SQLITE:
-            sql = re.sub(pattern, replacement, sql)
-        made = f"CREATE TABLE IF NOT EXISTS {VERSION_TABLE} (revision TEXT NOT NULL) STRICT;"
-        kept = f"DELETE FROM {VERSION_TABLE}; INSERT INTO {VERSION_TABLE} VALUES ('{self.head}');"  # noqa: S608 - digits
-        return f"{made}\n{sql}\n{kept}"
+        files = sorted((file.name[:4], len(file.suffixes), file) for file in self.folder.glob("[0-9]*.sql"))
+        steps = [
+            file.read_text(encoding="utf-8")
+            for revision, _, file in files
+            if revision > after and file.suffixes[:-1] in ([], [f".{dialect.name}"])
+        ]
+        made = f"CREATE TABLE IF NOT EXISTS {VERSION_TABLE} (\n    revision TEXT NOT NULL\n);"
+        kept = f"DELETE FROM {VERSION_TABLE};\nINSERT INTO {VERSION_TABLE} VALUES ('{self.head}');"  # noqa: S608 - digits
+        return dialect.migration("\n".join((made, *steps, kept)))
 
 
 BOOKS: Final = Schema(Path(__file__).with_name("migrations"))

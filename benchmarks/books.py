@@ -7,9 +7,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from earnest.effects.clock import SystemClock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.facts import Fact
 from earnest.journal.service import Sealer

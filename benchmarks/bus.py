@@ -15,9 +15,9 @@ from pathlib import Path
 from earnest.audit.log import AuditLog, verify_log
 from earnest.audit.snapshot import SNAPSHOT_NAME, read_report
 from earnest.audit.tap import Auditor
-from earnest.effects.bus.api import Envelope
-from earnest.effects.bus.local import LocalBus
-from earnest.effects.clock import SystemClock
+from earnest.effects.ground.bus.api import Envelope
+from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.canonical import JsonObject
 
 MESSAGES = 200_000

@@ -21,10 +21,10 @@ from pathlib import Path
 from earnest.app.platform import Platform, open_platform
 from earnest.app.readers import order_of
 from earnest.app.settings import read_settings
-from earnest.effects.sandbox.api import Sandbox
-from earnest.effects.tools.api import Place
-from earnest.effects.tools.record import ToolCall
-from earnest.effects.workspace.staging import Workspace
+from earnest.effects.hands.sandbox.api import Sandbox
+from earnest.effects.hands.tools.api import Place
+from earnest.effects.hands.tools.record import ToolCall
+from earnest.effects.hands.workspace.staging import Workspace
 from earnest.runtime.order import Grants
 
 ROUNDS = 20

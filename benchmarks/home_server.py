@@ -14,12 +14,12 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
-from earnest.effects.artifacts.store import ArtifactStore
-from earnest.effects.clock import SystemChance, SystemClock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.rows import row_json
-from earnest.effects.storage.transaction import Transaction
-from earnest.effects.web.fetching import Web
+from earnest.effects.ground.clock import SystemChance, SystemClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.rows import row_json
+from earnest.effects.ground.storage.transaction import Transaction
+from earnest.effects.outside.artifacts.store import ArtifactStore
+from earnest.effects.outside.web.fetching import Web
 from earnest.identity.account import Account, Kind, Status
 from earnest.identity.caller import Scope as KeyScope
 from earnest.identity.key import KEY_PURPOSE, Key, key_text

@@ -16,14 +16,14 @@ from collections.abc import Awaitable
 from pathlib import Path
 
 from earnest.contracts.criterion import CheckSpec, Criterion
-from earnest.effects.clock import SystemClock
-from earnest.effects.edits.taking import EDIT_LIMITS
-from earnest.effects.sandbox.api import Sandbox, SandboxSettings
-from earnest.effects.sandbox.available import open_sandbox
-from earnest.effects.tools.api import Place
-from earnest.effects.tools.record import ToolCall
-from earnest.effects.tools.toolbox import Toolbox
-from earnest.effects.workspace.staging import Workspace
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.hands.edits.taking import EDIT_LIMITS
+from earnest.effects.hands.sandbox.api import Sandbox, SandboxSettings
+from earnest.effects.hands.sandbox.available import open_sandbox
+from earnest.effects.hands.tools.api import Place
+from earnest.effects.hands.tools.record import ToolCall
+from earnest.effects.hands.tools.toolbox import Toolbox
+from earnest.effects.hands.workspace.staging import Workspace
 from earnest.runtime.edits.taking import edit_bases, take_in_edits
 from earnest.runtime.layers import OverLayers, laying
 from earnest.verification.registry import Registry

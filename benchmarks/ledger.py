@@ -9,9 +9,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from earnest.effects.clock import SystemChance, SystemClock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.ground.clock import SystemChance, SystemClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.facts import Fact
 from earnest.ledger.accounts import available, external
 from earnest.ledger.service import post

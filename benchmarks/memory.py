@@ -12,8 +12,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from earnest.effects.kv.api import Writing
-from earnest.effects.kv.lmdb import LmdbKeyValue
+from earnest.effects.ground.kv.api import Writing
+from earnest.effects.ground.kv.lmdb import LmdbKeyValue
 from earnest.foundation.instants import DAY_MS
 from earnest.memory import store
 from earnest.memory.megram import Level, Megram, State, Tag, of_state

@@ -23,13 +23,13 @@ from measuring import ASKED, SCHEMA, SYSTEM, Opened, Side, endpoint, measured, m
 
 from earnest.audit.log import AuditLog
 from earnest.audit.tap import Auditor
-from earnest.effects.bus.api import Envelope
-from earnest.effects.bus.local import LocalBus
-from earnest.effects.clock import SystemChance, SystemClock
-from earnest.effects.llm.api import Endpoint, Message
-from earnest.effects.llm.api import Role as Speaker
-from earnest.effects.llm.openai_compatible import OpenAICompatible
-from earnest.effects.storage.database import Database
+from earnest.effects.ground.bus.api import Envelope
+from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.clock import SystemChance, SystemClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.outside.llm.api import Endpoint, Message
+from earnest.effects.outside.llm.api import Role as Speaker
+from earnest.effects.outside.llm.openai_compatible import OpenAICompatible
 from earnest.engine.asking import Asking
 from earnest.engine.codec import encode
 from earnest.engine.messages import Budget, Role

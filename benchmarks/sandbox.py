@@ -7,11 +7,11 @@ import sys
 import time
 from collections.abc import Awaitable
 
-from earnest.effects.clock import SystemClock
-from earnest.effects.sandbox.api import Execution, Profile, Report, Sandbox, SandboxSettings, Status
-from earnest.effects.sandbox.available import open_sandbox
-from earnest.effects.sandbox.host import read_host
-from earnest.effects.sandbox.provider import BubblewrapSandbox
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.hands.sandbox.api import Execution, Profile, Report, Sandbox, SandboxSettings, Status
+from earnest.effects.hands.sandbox.available import open_sandbox
+from earnest.effects.hands.sandbox.host import read_host
+from earnest.effects.hands.sandbox.provider import BubblewrapSandbox
 
 ROUNDS = 50
 COMMANDS = {"pass": ("-I", "-c", "pass"), "pass_without_site": ("-I", "-S", "-c", "pass")}

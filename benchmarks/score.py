@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from earnest.accountability.score import subject_of
-from earnest.effects.artifacts.store import ArtifactStore
-from earnest.effects.clock import SeededChance, VirtualClock
-from earnest.effects.probes.api import Reading
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.transaction import Transaction
-from earnest.effects.web.fetching import Web
+from earnest.effects.ground.clock import SeededChance, VirtualClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.transaction import Transaction
+from earnest.effects.outside.artifacts.store import ArtifactStore
+from earnest.effects.outside.probes.api import Reading
+from earnest.effects.outside.web.fetching import Web
 from earnest.identity.account import Account, Kind, Status
 from earnest.identity.caller import Scope
 from earnest.identity.key import KEY_PURPOSE, Key, key_text

@@ -18,11 +18,11 @@ from functools import partial
 from pathlib import Path
 
 from earnest.contracts.criterion import CheckSpec, Criterion
-from earnest.effects.clock import SystemClock
-from earnest.effects.sandbox.api import SandboxSettings
-from earnest.effects.sandbox.available import open_sandbox
-from earnest.effects.sandbox.host import read_host
-from earnest.effects.sandbox.provider import BubblewrapSandbox
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.hands.sandbox.api import SandboxSettings
+from earnest.effects.hands.sandbox.available import open_sandbox
+from earnest.effects.hands.sandbox.host import read_host
+from earnest.effects.hands.sandbox.provider import BubblewrapSandbox
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.registry import Registry
 from earnest.verification.service import PARALLEL_CHECKS, Verifier

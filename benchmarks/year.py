@@ -23,8 +23,8 @@ from pathlib import Path
 from year_home import PLAYBOOK, earnest, grow
 
 from earnest.app import places
-from earnest.effects.clock import SystemClock
-from earnest.effects.storage.database import Database
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage.database import Database
 from earnest.foundation.facts import Fact
 from earnest.journal.service import Sealer
 

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from earnest.app import places
-from earnest.effects.storage.facts import FactRow, leaf_hash
+from earnest.effects.ground.storage.facts import FactRow, leaf_hash
 
 PLAYBOOK = Path(__file__).resolve().parents[1] / "examples" / "01-inventory" / "playbook.yaml"
 ROWS_AT_ONCE = 10_000

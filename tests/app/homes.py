@@ -9,10 +9,10 @@ from earnest.app import places
 from earnest.app.platform import open_auditor
 from earnest.app.secrets_file import open_key_store
 from earnest.app.settings import read_settings
-from earnest.effects.artifacts.store import ArtifactStore
-from earnest.effects.bus.local import LocalBus
-from earnest.effects.clock import SeededChance, VirtualClock
-from earnest.effects.storage.database import Database
+from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.clock import SeededChance, VirtualClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.engine.facts import FINISHED, STARTED
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.facts import Fact

@@ -16,8 +16,8 @@ from typing import Any
 from earnest.app.backup import BackupOrder, back_up
 from earnest.app.migrating import go_back, go_on
 from earnest.app.restore import Source, restore
-from earnest.effects.clock import SystemClock
-from earnest.effects.storage.reader import ReadPool
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage.reader import ReadPool
 from earnest.foundation.errors import EarnestError
 from earnest.runtime.retention import Retention
 from earnest.runtime.sweeping import Sweep

@@ -14,11 +14,18 @@ from earnest.app.backup import BackupOrder, back_up
 from earnest.app.home_check import verify_records
 from earnest.app.restore import Source, backups_in, restore, verify_backup
 from earnest.audit.cutting import bytes_up_to
-from earnest.effects.backup.manifest import Manifest, SavedFile, SavedFolder, SavedLink, manifest_bytes, manifest_from
-from earnest.effects.clock import VirtualClock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import ReadPool
-from earnest.effects.storage.snapshot import copy_books
+from earnest.effects.ground.backup.manifest import (
+    Manifest,
+    SavedFile,
+    SavedFolder,
+    SavedLink,
+    manifest_bytes,
+    manifest_from,
+)
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import ReadPool
+from earnest.effects.ground.storage.snapshot import copy_books
 from earnest.foundation.canonical import canonical_bytes, digest_bytes
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact

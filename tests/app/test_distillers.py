@@ -3,7 +3,7 @@
 from earnest.app.distillers import distiller_for
 from earnest.app.model_settings import ModelSettings
 from earnest.app.models import ModelPool
-from earnest.effects.clock import SeededChance, VirtualClock
+from earnest.effects.ground.clock import SeededChance, VirtualClock
 from earnest.memory.consolidation import Cluster
 from earnest.memory.distilling import DigestDistiller, digest
 from earnest.memory.megram import Tag

@@ -9,7 +9,7 @@ import pytest
 from earnest.app.doctor import Finding, examine
 from earnest.app.judges import JudgeSettings
 from earnest.app.settings import Settings
-from earnest.effects.probes.spec import read_probe
+from earnest.effects.outside.probes.spec import read_probe
 
 Usage = namedtuple("Usage", ["total", "used", "free"])
 

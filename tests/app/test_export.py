@@ -10,8 +10,8 @@ import pytest
 
 from earnest.app import places
 from earnest.app.export import export
-from earnest.effects.storage.reader import ReadPool
-from earnest.effects.storage.schema import BOOKS
+from earnest.effects.ground.storage.reader import ReadPool
+from earnest.effects.ground.storage.schema import BOOKS
 from earnest.foundation.errors import Refused
 from earnest.views.owned import NOT_OWNED, OWNED
 

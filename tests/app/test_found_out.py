@@ -18,10 +18,10 @@ import pytest
 
 from earnest.app import places
 from earnest.app.home_check import DEEP, look
-from earnest.effects.clock import SystemClock
-from earnest.effects.kv.lmdb import LmdbKeyValue
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import Reader, ReadPool
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.kv.lmdb import LmdbKeyValue
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import Reader, ReadPool
 from earnest.foundation.errors import EarnestError
 from earnest.memory.service import Memory, OpenReader, open_memory, open_memory_reader
 from earnest.runtime.books import TABLES

@@ -8,8 +8,8 @@ import pytest
 
 from earnest.app import places
 from earnest.app.secrets_file import open_key_store, read_key_store
-from earnest.effects.clock import SystemChance, VirtualClock
-from earnest.effects.storage.database import Database
+from earnest.effects.ground.clock import SystemChance, VirtualClock
+from earnest.effects.ground.storage.database import Database
 from earnest.foundation.errors import Refused
 from earnest.identity.secret import KeyedHash
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from earnest.app.mail_settings import MailSettings, mailer_of, read_mail
-from earnest.effects.clock import VirtualClock
-from earnest.effects.mail.server import Security
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.outside.mail.server import Security
 
 WHOLE = {"host": "mail.example.org", "sender": "us@example.org"}
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from earnest.app.mcp import described, read_servers, sources_of
-from earnest.effects.mcp.api import ServerSpec
+from earnest.effects.hands.mcp.api import ServerSpec
 from earnest.foundation.errors import Diagnostic
 
 

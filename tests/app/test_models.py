@@ -7,10 +7,10 @@ import pytest
 from earnest.app.model_settings import ROLES, ModelSettings
 from earnest.app.models import ModelPool, describe
 from earnest.app.settings import read_settings
-from earnest.effects.clock import SeededChance, SystemClock
-from earnest.effects.llm.api import Message
-from earnest.effects.llm.api import Role as Speaker
-from earnest.effects.llm.ollama import local_models
+from earnest.effects.ground.clock import SeededChance, SystemClock
+from earnest.effects.outside.llm.api import Message
+from earnest.effects.outside.llm.api import Role as Speaker
+from earnest.effects.outside.llm.ollama import local_models
 from earnest.engine.messages import Role
 from earnest.engine.spending import Price
 from earnest.foundation.errors import Faulty, Unavailable

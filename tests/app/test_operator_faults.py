@@ -20,9 +20,9 @@ import pytest
 
 from earnest.app import places
 from earnest.app.home_check import verify_records
-from earnest.effects.storage.former import standing_of
-from earnest.effects.storage.reader import ReadPool
-from earnest.effects.storage.schema import BOOKS
+from earnest.effects.ground.storage.former import standing_of
+from earnest.effects.ground.storage.reader import ReadPool
+from earnest.effects.ground.storage.schema import BOOKS
 from old_books import REVISION, take_back
 
 from .homes import listing, live_in

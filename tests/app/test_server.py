@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from earnest.app.server import BEGIN_AGAIN_MS, DISK_BYTES_MIN, disk_fault, kept_up
-from earnest.effects.clock import VirtualClock
+from earnest.effects.ground.clock import VirtualClock
 from earnest.foundation.errors import Broken
 
 

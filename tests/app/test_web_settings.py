@@ -6,9 +6,9 @@ import pytest
 
 from earnest.app.settings import read_settings
 from earnest.app.toolboxes import toolbox_for
-from earnest.effects.clock import VirtualClock
-from earnest.effects.tools.api import Leave
-from earnest.effects.web.searching import Engine
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.hands.tools.api import Leave
+from earnest.effects.outside.web.searching import Engine
 from earnest.foundation.errors import Faulty
 
 

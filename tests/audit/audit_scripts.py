@@ -9,9 +9,9 @@ from earnest.audit.event import LogEvent, Scalar
 from earnest.audit.log import AuditLog
 from earnest.audit.report import AuditReport, AuditSettings
 from earnest.audit.tap import Auditor
-from earnest.effects.bus.api import Envelope
-from earnest.effects.bus.local import LocalBus
-from earnest.effects.clock import VirtualClock
+from earnest.effects.ground.bus.api import Envelope
+from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.clock import VirtualClock
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_of
 
 START_MS = 1_750_000_000_000

@@ -17,7 +17,7 @@ from earnest.audit.log import AuditLog, read_lines
 from earnest.audit.report import AuditReport, AuditSettings, GapTrend, Trend, Trigger, report_of, trend_of
 from earnest.audit.snapshot import SNAPSHOT_NAME, Snapshot, keep_snapshot, read_report, take_snapshot
 from earnest.audit.statistics import SPENT, Finding, Statistics, fold, has_forgotten, has_seen, knows_cause
-from earnest.effects.clock import SystemClock
+from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.errors import Refused
 
 Said: TypeAlias = tuple[str, Mapping[str, Scalar]]

@@ -18,7 +18,7 @@ from earnest.audit.fields import FIELDS, select_fields
 from earnest.audit.log import read_lines, verify_log
 from earnest.audit.report import AuditSettings, Trigger, report_json, report_lines
 from earnest.audit.snapshot import SNAPSHOT_NAME, read_report, take_snapshot
-from earnest.effects.bus.api import Envelope
+from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.senders import SENDERS as PRODUCED
 from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_of
 

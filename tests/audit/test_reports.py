@@ -12,8 +12,8 @@ from earnest.audit.event import LogPosition
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
 from earnest.audit.reports import has_findings, keep_report
 from earnest.audit.statistics import Finding, FindingCode, Statistics
-from earnest.effects.clock import SeededChance, VirtualClock
-from earnest.effects.storage.database import Database
+from earnest.effects.ground.clock import SeededChance, VirtualClock
+from earnest.effects.ground.storage.database import Database
 from earnest.foundation.canonical import JsonObject
 from earnest.identity.account import Account, Kind, Status
 from earnest.identity.service import ACCOUNTS, PRESENCES

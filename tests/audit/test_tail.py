@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from earnest.audit.tail import BLOCK_BYTES, newest_lines
-from earnest.effects.clock import SystemClock
+from earnest.effects.ground.clock import SystemClock
 
 LINES = 100_000
 MS_MAX = 2_000

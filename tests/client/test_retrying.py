@@ -9,7 +9,7 @@ import pytest
 from earnest.client.client import AsyncClient, Client
 from earnest.client.problem import Problem
 from earnest.client.retrying import Patience
-from earnest.effects.clock import SeededChance
+from earnest.effects.ground.clock import SeededChance
 from earnest.foundation.errors import Refused, Unavailable
 
 URL = "http://127.0.0.1:8420"

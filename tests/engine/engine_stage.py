@@ -10,11 +10,11 @@ from typing import TypeVar
 from earnest.audit.boundary import ROOT_KINDS, violation_of
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.playbook import Approach, Playbook, Step, Subtask
-from earnest.effects.bus.api import Envelope
-from earnest.effects.bus.local import LocalBus
-from earnest.effects.clock import VirtualClock
-from earnest.effects.tools.failures import ToolFailure
-from earnest.effects.tools.record import ToolCall, ToolRecord
+from earnest.effects.ground.bus.api import Envelope
+from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.hands.tools.failures import ToolFailure
+from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.engine.codec import decode, encode
 from earnest.engine.confirming import Nobody
 from earnest.engine.engine import Engine

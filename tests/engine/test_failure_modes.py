@@ -32,7 +32,7 @@ import pytest
 from engine_stage import REQUEST, Stage, approach, playbook, settle, step, subtask
 
 from earnest.contracts.playbook import Approach
-from earnest.effects.tools.record import excerpt
+from earnest.effects.hands.tools.record import excerpt
 from earnest.engine.engine import Engine
 from earnest.engine.facts import MEGRAM, message_fact
 from earnest.engine.gradient.cascade import Cause, State

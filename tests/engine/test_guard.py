@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 import pytest
 from engine_stage import ScriptedHands, Stage, alone, approach, criteria, playbook, settle, subtask
 
-from earnest.effects.clock import VirtualClock
-from earnest.effects.tools.record import ToolCall, ToolRecord
-from earnest.effects.tools.toolbox import Toolbox
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.hands.tools.record import ToolCall, ToolRecord
+from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
 from earnest.engine.engine import Engine
 from earnest.engine.gradient.blocking import Target

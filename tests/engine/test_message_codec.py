@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from earnest.effects.bus.api import Envelope
+from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.codec import decode, encode
 from earnest.engine.facts import MEGRAM, MESSAGE, message_fact, message_of
 from earnest.engine.gradient.cascade import State
@@ -74,7 +74,7 @@ def test_every_message_comes_back_as_it_was_sent(payload_type: type, data: st.Da
 
 
 ENCODE_A_RECORD = """
-from earnest.effects.tools.record import ToolRecord
+from earnest.effects.hands.tools.record import ToolRecord
 from earnest.engine.codec import encode
 from earnest.engine.messages import ToolCalled
 from earnest.foundation.canonical import canonical_bytes

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.tools.programs import shell_programs
-from earnest.effects.tools.record import ToolRecord
-from earnest.effects.workspace.changes import Change
-from earnest.effects.workspace.tree import Kind
+from earnest.effects.hands.tools.programs import shell_programs
+from earnest.effects.hands.tools.record import ToolRecord
+from earnest.effects.hands.workspace.changes import Change
+from earnest.effects.hands.workspace.tree import Kind
 from earnest.engine.model.judge import CALLS_SHOWN_MAX, CITATIONS_MAX, ModelJudge
 from earnest.engine.ports import Question, Unanswered
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes

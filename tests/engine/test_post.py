@@ -7,7 +7,7 @@ from engine_stage import Kept, Stage
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earnest.effects.bus.api import Envelope
+from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.messages import GroupStarted, Role, RunResumed
 from earnest.engine.post import Pause, Post, active_ms
 

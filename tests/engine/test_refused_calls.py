@@ -2,8 +2,8 @@
 
 import pytest
 
-from earnest.effects.tools.failures import ToolFailure, environmental, logical
-from earnest.effects.tools.record import ToolRecord
+from earnest.effects.hands.tools.failures import ToolFailure, environmental, logical
+from earnest.effects.hands.tools.record import ToolRecord
 from earnest.engine.gradient.blocking import Trial, failed_targets
 from earnest.engine.guard import REFUSALS
 from earnest.engine.sensing import _call

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from engine_stage import Stage, approach, playbook, subtask
 
-from earnest.effects.bus.api import Envelope
+from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.gradient.cascade import State
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.gradient.lessons import Lesson

@@ -21,8 +21,8 @@ from engine_stage import (
 )
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.tools.failures import ToolFailure
-from earnest.effects.tools.record import ToolCall, ToolRecord
+from earnest.effects.hands.tools.failures import ToolFailure
+from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.engine.dispatcher import Dispatcher
 from earnest.engine.gradient.blocking import Target
 from earnest.engine.gradient.cascade import Cause, State, Urgency

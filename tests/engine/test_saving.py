@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from earnest.contracts.criterion import CheckSpec, Criterion, Mode
-from earnest.effects.tools.failures import ToolFailure
-from earnest.effects.tools.record import RawResult, ToolCall, ToolRecord
-from earnest.effects.workspace.changes import Change
-from earnest.effects.workspace.tree import Kind
+from earnest.effects.hands.tools.failures import ToolFailure
+from earnest.effects.hands.tools.record import RawResult, ToolCall, ToolRecord
+from earnest.effects.hands.workspace.changes import Change
+from earnest.effects.hands.workspace.tree import Kind
 from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.gradient.cascade import Cause, State
 from earnest.engine.messages import (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earnest.effects.clock import SystemChance
+from earnest.effects.ground.clock import SystemChance
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, Kind, Status, owned, resumed, suspended, with_payouts
 from earnest.identity.caller import Caller, Scope

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from earnest.effects.clock import VirtualClock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.facts import leaf_hash
-from earnest.effects.storage.reader import Reader, ReadPool
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.facts import leaf_hash
+from earnest.effects.ground.storage.reader import Reader, ReadPool
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.facts import Fact
 from earnest.journal.heads import SEALED, Head, fact_of, seal_in, seal_of

@@ -12,10 +12,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 
-from earnest.effects.clock import VirtualClock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Broken, EarnestError, Refused
 from earnest.foundation.facts import Fact
 from earnest.ledger.accounts import available, external, fees

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from megrams import START_MS, TAG, megram
 
-from earnest.effects.clock import VirtualClock
+from earnest.effects.ground.clock import VirtualClock
 from earnest.foundation.instants import DAY_MS
 from earnest.memory.dreamer import BATCH_MAX, Dreamer
 from earnest.memory.megram import Forgotten, Level, State

@@ -3,7 +3,7 @@
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from earnest.effects.kv.api import KEY_BYTES_MAX
+from earnest.effects.ground.kv.api import KEY_BYTES_MAX
 from earnest.memory import keys
 from earnest.memory.megram import DECAYS_PER_DAY, INSTANT_MS_MAX
 

@@ -12,8 +12,8 @@ from typing import TypeVar
 import pytest
 from megrams import START_MS, TAG, megram
 
-from earnest.effects.kv.api import Reading, Writing
-from earnest.effects.kv.lmdb import LmdbKeyValue
+from earnest.effects.ground.kv.api import Reading, Writing
+from earnest.effects.ground.kv.lmdb import LmdbKeyValue
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.instants import DAY_MS
 from earnest.memory import service, store

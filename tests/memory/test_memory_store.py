@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from megrams import START_MS, TAG, directly, instants, megram, megrams
 
-from earnest.effects.kv.api import Writing
-from earnest.effects.kv.lmdb import LmdbKeyValue
+from earnest.effects.ground.kv.api import Writing
+from earnest.effects.ground.kv.lmdb import LmdbKeyValue
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.instants import DAY_MS
 from earnest.memory import keys, store

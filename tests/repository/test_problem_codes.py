@@ -4,7 +4,15 @@ from earnest.surfaces.web.problems import CODES
 
 from .source import argument, calls, expect_none, modules, shown, words
 
-ROOMS = ("identity", "ledger", "market", "runtime/market", "surfaces/web", "effects/artifacts", "effects/rails")
+ROOMS = (
+    "identity",
+    "ledger",
+    "market",
+    "runtime/market",
+    "surfaces/web",
+    "effects/outside/artifacts",
+    "effects/outside/rails",
+)
 OUR_OWN_MISTAKES = {
     "transfer_exists": "a transfer's id is made of what it is for, so it cannot come twice with other content",
 }

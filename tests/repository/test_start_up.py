@@ -46,6 +46,8 @@ def test_what_needs_no_server_and_no_model_loads_none_of_their_libraries() -> No
 
 def test_what_asks_a_model_loads_neither_yaml_nor_the_validator_of_foreign_schemas() -> None:
     """Together they take 6 MiB, a tenth of such a process."""
-    loaded = _loaded_by("earnest.runtime.model_calls", "earnest.effects.llm.openai_client", "earnest.engine.asking")
+    loaded = _loaded_by(
+        "earnest.runtime.model_calls", "earnest.effects.outside.llm.openai_client", "earnest.engine.asking"
+    )
     assert "openai" in loaded
     expect_none({"jsonschema_rs", "yaml"} & loaded, "loaded by what asks a model")

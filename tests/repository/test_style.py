@@ -13,15 +13,15 @@ FUNCTION_LINES_MAX = 60
 # Files or functions (`file::function`) that may be longer, each with its reason. It may only become shorter.
 LONGER = {
     "src/earnest/app/platform.py::open_platform": "the one list of what is opened, in order; it decides nothing",
-    "src/earnest/effects/sandbox/pid1.py": "one file that runs inside the sandbox, where the package is not",
+    "src/earnest/effects/hands/sandbox/pid1.py": "one file that runs inside the sandbox, where the package is not",
 }
 
 # Who may read a clock or a random source, with the reason.
 CLOCK_READERS = {
-    "src/earnest/effects/clock.py": "it is the clock",
-    "src/earnest/effects/sandbox/launcher.py": "its token must be a secret under any seed; it polls a process's birth",
-    "src/earnest/effects/sandbox/pid1.py": "one file that runs inside the sandbox, where the package is not",
-    "src/earnest/effects/sandbox/selftest.py": "its canary's name must be a secret under any seed",
+    "src/earnest/effects/ground/clock.py": "it is the clock",
+    "src/earnest/effects/hands/sandbox/launcher.py": "its token is a secret under any seed; it polls a process's birth",
+    "src/earnest/effects/hands/sandbox/pid1.py": "one file that runs inside the sandbox, where the package is not",
+    "src/earnest/effects/hands/sandbox/selftest.py": "its canary's name must be a secret under any seed",
     "src/earnest/verification/unit_tests/claims.py": "it asks in an order that the submission cannot know",
     "src/earnest/verification/unit_tests/library.py": "it carries UUIDs across, and makes none",
     "src/earnest/verification/unit_tests/ours.py": "it carries generators of chance across, and draws nothing",
@@ -43,13 +43,15 @@ CLOCK_ATTRIBUTES = {
 }
 
 
-def test_the_first_line_of_a_file_says_which_question_it_answers() -> None:
+def test_the_first_line_of_a_file_says_what_is_there() -> None:
     silent = [
         shown(path)
         for path in modules("src", "benchmarks", "tests")
         if not (ast.get_docstring(tree(path)) and path.read_text(encoding="utf-8").startswith('"""'))
     ]
     expect_none(silent, "no docstring on the first line")
+    asking = [shown(path) for path in modules() if "?" in (ast.get_docstring(tree(path)) or "").split("\n\n")[0]]
+    expect_none(asking, "a docstring that asks instead of saying what is there")
 
 
 def test_no_file_is_named_after_nothing() -> None:

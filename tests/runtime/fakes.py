@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.playbook import Playbook
 from earnest.contracts.playbook_reading import parse_playbook
-from earnest.effects.bus.api import Envelope
-from earnest.effects.bus.local import LocalBus
-from earnest.effects.clock import VirtualClock
-from earnest.effects.tools.failures import ToolFailure
-from earnest.effects.tools.record import RawResult, ToolCall, ToolRecord
-from earnest.effects.tools.toolbox import Toolbox
+from earnest.effects.ground.bus.api import Envelope
+from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.hands.tools.failures import ToolFailure
+from earnest.effects.hands.tools.record import RawResult, ToolCall, ToolRecord
+from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.engine.engine import Engine
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.messages import Budget, FinalResult, TaskRequested

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from earnest.effects.clock import Clock
-from earnest.effects.sandbox.api import Sandbox
-from earnest.effects.storage.database import Database
-from earnest.effects.tools.record import ToolCall, ToolRecord
-from earnest.effects.tools.toolbox import Toolbox
-from earnest.effects.workspace.staging import Workspace
+from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.hands.sandbox.api import Sandbox
+from earnest.effects.hands.tools.record import ToolCall, ToolRecord
+from earnest.effects.hands.tools.toolbox import Toolbox
+from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
 from earnest.engine.ports import NeedsConfirmation
 from earnest.runtime.approvals import Approvals, Person

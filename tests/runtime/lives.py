@@ -10,8 +10,8 @@ from typing import Any
 
 from earnest.app import places
 from earnest.audit.journal_check import check_audit_log, check_journal
-from earnest.effects.storage.facts import StoredFact
-from earnest.effects.storage.reader import ReadPool
+from earnest.effects.ground.storage.facts import StoredFact
+from earnest.effects.ground.storage.reader import ReadPool
 from earnest.engine.facts import FINISHED, INTENT, MESSAGES, OUTCOME, STARTED
 from earnest.foundation.errors import Refused
 from earnest.memory.service import open_memory_reader

@@ -18,9 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from earnest.effects.llm import openai_compatible  # noqa: F401 - imported once, for all children
-from earnest.effects.storage.database import Database
-from earnest.effects.workspace.staging import Workspace
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.hands.workspace.staging import Workspace
+from earnest.effects.outside.llm import openai_compatible  # noqa: F401 - imported once, for all children
 from earnest.foundation.errors import Broken
 from earnest.runtime import hearing, minds_of_models, model_calls  # noqa: F401 - likewise
 from earnest.surfaces.cli import live, main, task  # noqa: F401 - likewise

@@ -9,7 +9,7 @@ import pytest
 
 from earnest.app import places
 from earnest.app.platform import open_platform
-from earnest.effects.storage.reader import ReadPool
+from earnest.effects.ground.storage.reader import ReadPool
 from earnest.engine.gradient.cascade import State
 from earnest.engine.ports import Clarifier
 from earnest.foundation.text import head_tail

@@ -11,9 +11,9 @@ import pytest
 from earnest.app.platform import Platform, open_platform
 from earnest.app.readers import order_of
 from earnest.app.settings import Settings
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.transaction import Transaction
-from earnest.effects.tools.toolbox import Toolbox
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.transaction import Transaction
+from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.engine.gradient.cascade import Cause, State
 from earnest.engine.messages import FinalResult, SubTaskOutcome
 from earnest.foundation.errors import Broken, Refused, Waits

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from earnest.effects.bus.api import Envelope
-from earnest.effects.bus.local import LocalBus
-from earnest.effects.clock import SeededChance, VirtualClock
-from earnest.effects.storage.database import Database
+from earnest.effects.ground.bus.api import Envelope
+from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.clock import SeededChance, VirtualClock
+from earnest.effects.ground.storage.database import Database
 from earnest.engine.facts import MEGRAM, RECALLED, message_fact
 from earnest.engine.gradient.cascade import State
 from earnest.engine.gradient.lessons import Lesson

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from earnest.effects.clock import VirtualClock
-from earnest.effects.sandbox.api import Execution, Report, SelfTest, Status
-from earnest.effects.storage.database import Database
-from earnest.effects.tools.record import ToolCall
-from earnest.effects.tools.toolbox import Toolbox
-from earnest.effects.workspace.staging import Workspace
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.hands.sandbox.api import Execution, Report, SelfTest, Status
+from earnest.effects.hands.tools.record import ToolCall
+from earnest.effects.hands.tools.toolbox import Toolbox
+from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.ports import EffectUnknown, NeedsConfirmation
 from earnest.runtime.approvals import Approvals
 from earnest.runtime.hands import JournaledHands

@@ -9,11 +9,11 @@ from typing import Final, TypeAlias
 import pytest
 import pytest_asyncio
 
-from earnest.effects.clock import SystemClock
-from earnest.effects.sandbox.api import Sandbox, SandboxSettings
-from earnest.effects.sandbox.available import open_sandbox
-from earnest.effects.storage.database import Database
-from earnest.effects.tools.record import ToolCall, ToolRecord
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.hands.sandbox.api import Sandbox, SandboxSettings
+from earnest.effects.hands.sandbox.available import open_sandbox
+from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.engine.ports import NeedsConfirmation
 
 from .hands_stage import Life, Says, begin, shell

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from earnest.effects.clock import VirtualClock
-from earnest.effects.sandbox.unavailable import UnavailableSandbox
-from earnest.effects.storage.database import Database
-from earnest.effects.tools.api import Leave, Place
-from earnest.effects.tools.arguments import text_faults, texts_schema
-from earnest.effects.tools.record import RawResult, ToolCall
-from earnest.effects.tools.toolbox import Toolbox
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.hands.sandbox.unavailable import UnavailableSandbox
+from earnest.effects.hands.tools.api import Leave, Place
+from earnest.effects.hands.tools.arguments import text_faults, texts_schema
+from earnest.effects.hands.tools.record import RawResult, ToolCall
+from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.engine.ports import EffectUnknown, NeedsConfirmation
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.minds_of_models import within_reach

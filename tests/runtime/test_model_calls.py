@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from earnest.effects.clock import SeededChance, SystemClock, VirtualClock
-from earnest.effects.llm.api import ChatModel, Completion, CompletionLimits, Endpoint, Finish, Message, Usage
-from earnest.effects.llm.api import Role as Speaker
-from earnest.effects.llm.openai_compatible import OpenAICompatible
-from earnest.effects.storage.database import Database
+from earnest.effects.ground.clock import SeededChance, SystemClock, VirtualClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.outside.llm.api import ChatModel, Completion, CompletionLimits, Endpoint, Finish, Message, Usage
+from earnest.effects.outside.llm.api import Role as Speaker
+from earnest.effects.outside.llm.openai_compatible import OpenAICompatible
 from earnest.engine.facts import INTENT, OUTCOME
 from earnest.engine.messages import Budget, Role
 from earnest.engine.model_messages import Turn

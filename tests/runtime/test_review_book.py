@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from earnest.effects.clock import VirtualClock
-from earnest.effects.storage.database import Database
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.ground.storage.database import Database
 from earnest.foundation.errors import Refused
 from earnest.runtime.review_book import ReviewBook
 from earnest.verification.reviews.facts import DECIDED, WAITING

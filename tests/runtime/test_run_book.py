@@ -7,10 +7,10 @@ from typing import TypeVar
 
 import pytest
 
-from earnest.effects.bus.api import Envelope
-from earnest.effects.clock import VirtualClock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.ground.bus.api import Envelope
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.engine.facts import OUTCOME
 from earnest.engine.messages import Role, RunResumed
 from earnest.foundation.errors import Broken, Refused

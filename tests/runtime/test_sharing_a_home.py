@@ -12,9 +12,9 @@ import pytest
 from earnest.app.platform import Platform, open_platform
 from earnest.app.readers import order_of
 from earnest.app.settings import Settings
-from earnest.effects.clock import SystemClock, VirtualClock
-from earnest.effects.locks import FileLock
-from earnest.effects.storage.database import Database
+from earnest.effects.ground.clock import SystemClock, VirtualClock
+from earnest.effects.ground.locks import FileLock
+from earnest.effects.ground.storage.database import Database
 from earnest.engine.gradient.cascade import State
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.facts import Fact

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from earnest.effects.listing import ENTRIES_MAX, listing
-from earnest.effects.workspace.staging import Workspace
+from earnest.effects.hands.listing import ENTRIES_MAX, listing
+from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.messages import Budget
 from earnest.engine.model.picture_telling import picture_parts
 from earnest.runtime.order import Grants, request_order

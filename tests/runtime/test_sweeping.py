@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from earnest.effects.clock import VirtualClock
-from earnest.effects.storage.database import Database
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.ground.storage.database import Database
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.facts import Fact

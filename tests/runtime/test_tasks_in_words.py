@@ -174,7 +174,7 @@ async def test_no_run_begins_without_a_model(tmp_path: Path, monkeypatch: pytest
     async def no_models(*_: object) -> tuple[str, ...]:
         return ()
 
-    monkeypatch.setattr("earnest.effects.llm.ollama.local_models", no_models)
+    monkeypatch.setattr("earnest.effects.outside.llm.ollama.local_models", no_models)
     nobody = Settings(home=tmp_path / "home")
     async with open_platform(nobody) as platform:
         with pytest.raises(Unavailable, match="playbooks work without"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from earnest.app.model_settings import ModelSettings
 from earnest.app.platform import open_platform
 from earnest.app.settings import Settings
-from earnest.effects.bus.api import Envelope
+from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.messages import Budget, FinalResult
 from earnest.engine.spending import Price
 from earnest.foundation.canonical import JsonObject, JsonValue

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from earnest.effects.clock import SystemClock
-from earnest.effects.web.fetching import Dial, Resolve, Web
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.outside.web.fetching import Dial, Resolve, Web
 from surfaces.web.conftest import Site
 from surfaces.web.jobs import RIGHT, job_body
 
@@ -94,7 +94,7 @@ async def test_an_item_names_a_requirement_and_never_a_place(people: People) -> 
         assert code == "validation", name
 
 
-# Addresses. The rules of a fetch have tests of their own (tests/effects/web); here they are met through the door.
+# Addresses. The rules of a fetch have tests of their own (tests/effects/outside/web); here they are met from outside.
 
 
 @contextmanager

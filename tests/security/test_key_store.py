@@ -9,8 +9,8 @@ from earnest.app import places
 from earnest.app.secrets_file import open_key_store
 from earnest.app.server import open_server
 from earnest.app.settings import Settings, read_settings
-from earnest.effects.clock import SystemChance, VirtualClock
-from earnest.effects.storage.database import Database
+from earnest.effects.ground.clock import SystemChance, VirtualClock
+from earnest.effects.ground.storage.database import Database
 from earnest.foundation.errors import Refused
 
 

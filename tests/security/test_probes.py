@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from earnest.effects.probes.api import Reading
+from earnest.effects.outside.probes.api import Reading
 from earnest.market.service import JOBS
 from earnest.runtime.accountability.judging import HeartbeatJudging
 from earnest.verification.registry import Registry

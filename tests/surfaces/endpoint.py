@@ -73,6 +73,6 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     async def nobody(host: str, port: int) -> tuple[str, ...]:
         return ()
 
-    monkeypatch.setattr("earnest.effects.llm.ollama.local_models", nobody)
+    monkeypatch.setattr("earnest.effects.outside.llm.ollama.local_models", nobody)
     for name in ("EARNEST_BASE_URL", "EARNEST_MODEL"):
         monkeypatch.delenv(name, raising=False)

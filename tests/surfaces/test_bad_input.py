@@ -184,8 +184,8 @@ def test_a_run_that_has_ended_is_not_resumed(earnest: Earnest, worked: Path) -> 
 
 
 def test_a_run_is_worked_beside_a_writer(earnest: Earnest, worked: Path, playbook: Path) -> None:
-    from earnest.effects.clock import SystemClock
-    from earnest.effects.storage.database import Database
+    from earnest.effects.ground.clock import SystemClock
+    from earnest.effects.ground.storage.database import Database
 
     writer = Database.open(worked / "books.sqlite3", SystemClock())
     try:
@@ -198,8 +198,8 @@ def test_a_run_is_worked_beside_a_writer(earnest: Earnest, worked: Path, playboo
 def test_beside_who_has_the_home_alone_a_writer_is_told_who_that_is_and_readers_are_let_in(
     earnest: Earnest, worked: Path, playbook: Path
 ) -> None:
-    from earnest.effects.clock import SystemClock
-    from earnest.effects.storage.database import Database
+    from earnest.effects.ground.clock import SystemClock
+    from earnest.effects.ground.storage.database import Database
 
     writer = Database.open(worked / "books.sqlite3", SystemClock(), alone=True)
     try:

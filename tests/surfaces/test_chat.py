@@ -16,7 +16,7 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from earnest.app.settings import Settings, read_settings
-from earnest.effects.tools.toolbox import Toolbox
+from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.foundation.errors import Unavailable
 from earnest.surfaces.cli.asking import Terminal
 from earnest.surfaces.cli.conversation import COMMANDS, Conversation

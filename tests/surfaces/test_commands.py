@@ -146,7 +146,13 @@ def test_a_playbook_is_worked_without_what_asks_models_or_draws_on_terminals(pla
     assert done.returncode == 0, done.stderr
     loaded = done.stderr.split()
     assert "earnest.engine.playbook.executor" in loaded
-    unwanted = ("earnest.engine.model.", "earnest.effects.llm.openai", "earnest.verification.ledger.", "openai", "rich")
+    unwanted = (
+        "earnest.engine.model.",
+        "earnest.effects.outside.llm.openai",
+        "earnest.verification.ledger.",
+        "openai",
+        "rich",
+    )
     assert [name for name in loaded if name.startswith(unwanted)] == []
 
 
@@ -203,7 +209,7 @@ def test_a_space_in_which_nothing_is_remembered_says_so(earnest: Earnest, worked
 def test_without_bubblewrap_the_doctor_says_so_and_what_runs_code_is_unclear(
     earnest: Earnest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("earnest.effects.sandbox.available.binaries", tuple)
+    monkeypatch.setattr("earnest.effects.hands.sandbox.available.binaries", tuple)
     doctor = earnest("doctor", "--json")
     assert doctor.code == 1
     assert doctor.json["sandbox"]["well"] is False

@@ -9,7 +9,7 @@ import pytest
 from earnest.app.settings import read_settings
 from earnest.audit.event import GENESIS, LogEvent, encode_line
 from earnest.audit.snapshot import take_snapshot
-from earnest.effects.clock import SystemClock
+from earnest.effects.ground.clock import SystemClock
 from earnest.surfaces.cli.asking import Terminal
 from earnest.surfaces.cli.conversation import Conversation
 

@@ -10,13 +10,13 @@ import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from earnest.effects.clock import SystemClock
-from earnest.effects.sandbox.api import Sandbox, SandboxSettings
-from earnest.effects.sandbox.available import open_sandbox
-from earnest.effects.tools.api import Place
-from earnest.effects.tools.record import ToolCall, ToolRecord
-from earnest.effects.tools.toolbox import Toolbox
-from earnest.effects.workspace.staging import Workspace
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.hands.sandbox.api import Sandbox, SandboxSettings
+from earnest.effects.hands.sandbox.available import open_sandbox
+from earnest.effects.hands.tools.api import Place
+from earnest.effects.hands.tools.record import ToolCall, ToolRecord
+from earnest.effects.hands.tools.toolbox import Toolbox
+from earnest.effects.hands.workspace.staging import Workspace
 
 FILES: Final = {
     "a.py": "open('out', 'w').write('total %d\\n' % (40 + 2)); print('written', 2 + 1)\n",

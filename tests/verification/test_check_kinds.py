@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from earnest.effects.sandbox.api import Execution, Mount, Profile, Report, Status
+from earnest.effects.hands.sandbox.api import Execution, Mount, Profile, Report, Status
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.testing.check_conformance import CheckCase, CheckConformance, ScriptedSandbox, judged

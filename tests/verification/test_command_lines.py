@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.tools.record import ToolRecord
+from earnest.effects.hands.tools.record import ToolRecord
 from earnest.verification.ledger.records import FileText, Ledger, folded
 from earnest.verification.ledger.rulings import Citation, Opinion, ruled
 from earnest.verification.ledger.worth import against_file, pieces

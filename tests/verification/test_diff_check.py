@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.workspace.changes import Entry
-from earnest.effects.workspace.snapshot import take_snapshot
-from earnest.effects.workspace.tree import Kind
+from earnest.effects.hands.workspace.changes import Entry
+from earnest.effects.hands.workspace.snapshot import take_snapshot
+from earnest.effects.hands.workspace.tree import Kind
 from earnest.foundation.canonical import JsonObject, digest_bytes
 from earnest.verification.checks.diff import CHECK
 from earnest.verification.plugin import CheckTools, Findings, Subject

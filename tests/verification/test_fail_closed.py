@@ -10,9 +10,9 @@ import pytest
 
 import earnest
 from earnest.contracts.criterion import Criterion
-from earnest.effects.sandbox.api import Probe, Report, SelfTest, Status
-from earnest.effects.tools.failures import environmental, logical
-from earnest.effects.tools.record import ToolRecord
+from earnest.effects.hands.sandbox.api import Probe, Report, SelfTest, Status
+from earnest.effects.hands.tools.failures import environmental, logical
+from earnest.effects.hands.tools.record import ToolRecord
 from earnest.verification.core import Measured, combine, conclude, failure_class
 from earnest.verification.plugin import Findings
 from earnest.verification.verdict import Answer, Cause, CriterionVerdict, FailureClass, Verdict, verdict_to_json

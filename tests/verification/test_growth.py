@@ -13,7 +13,7 @@ import pytest
 import earnest
 from earnest import verification
 from earnest.contracts import heartbeat
-from earnest.effects.tools import failures
+from earnest.effects.hands.tools import failures
 from earnest.market.jobs import offer
 from earnest.verification.judging.orders import _orders
 

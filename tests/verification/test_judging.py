@@ -8,8 +8,8 @@ import pytest
 
 from earnest.contracts.criterion import CheckSpec, Criterion
 from earnest.contracts.playbook_reading import parse_playbook
-from earnest.effects.clock import VirtualClock
-from earnest.effects.sandbox.api import MIB, Execution, Mount, Report, Status
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.hands.sandbox.api import MIB, Execution, Mount, Report, Status
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Faulty, Refused, Unavailable
 from earnest.testing.check_conformance import ScriptedSandbox

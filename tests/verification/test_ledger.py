@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from earnest.contracts.criterion import Criterion, Mode
-from earnest.effects.tools.failures import ToolFailure, environmental, logical
-from earnest.effects.tools.programs import shell_programs
-from earnest.effects.tools.record import ToolRecord, excerpt
-from earnest.effects.workspace.changes import Change
-from earnest.effects.workspace.tree import Kind
+from earnest.effects.hands.tools.failures import ToolFailure, environmental, logical
+from earnest.effects.hands.tools.programs import shell_programs
+from earnest.effects.hands.tools.record import ToolRecord, excerpt
+from earnest.effects.hands.workspace.changes import Change
+from earnest.effects.hands.workspace.tree import Kind
 from earnest.foundation.canonical import JsonValue, digest_bytes
 from earnest.foundation.failures import FailureClass
 from earnest.verification.core import failure_class

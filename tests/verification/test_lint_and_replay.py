@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from earnest.contracts.spec import parse_spec
-from earnest.effects.clock import VirtualClock
-from earnest.effects.sandbox.api import Execution, Report, Status
-from earnest.effects.workspace.kept import KeptFiles
-from earnest.effects.workspace.snapshot import take_snapshot
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.hands.sandbox.api import Execution, Report, Status
+from earnest.effects.hands.workspace.kept import KeptFiles
+from earnest.effects.hands.workspace.snapshot import take_snapshot
 from earnest.foundation.errors import Broken, Faulty, Refused
 from earnest.runtime.judging import Judged, Keeping, judged, linted, replayed
 from earnest.runtime.verdict_book import VerdictBook

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from earnest.contracts.criterion import CheckSpec, Criterion
-from earnest.effects.clock import VirtualClock
-from earnest.effects.outside import Outside
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.hands.outside_file import Outside
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier

@@ -9,8 +9,8 @@ from earnest.contracts.criterion import CheckSpec
 from earnest.contracts.playbook_reading import parse_playbook
 from earnest.contracts.spec import parse_spec
 from earnest.contracts.yaml_source import read_yaml
-from earnest.effects.clock import VirtualClock
-from earnest.effects.sandbox.api import Limits
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.hands.sandbox.api import Limits
 from earnest.verification.limits import LIMITS, read_limits
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from earnest.contracts.criterion import CheckSpec, Criterion
-from earnest.effects.clock import SystemClock
-from earnest.effects.sandbox.api import Sandbox, SandboxSettings
-from earnest.effects.sandbox.available import open_sandbox
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.hands.sandbox.api import Sandbox, SandboxSettings
+from earnest.effects.hands.sandbox.available import open_sandbox
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier

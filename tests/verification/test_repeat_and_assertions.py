@@ -8,9 +8,9 @@ import pytest
 
 from earnest.contracts.criterion import CheckSpec, Criterion
 from earnest.contracts.spec import parse_spec
-from earnest.effects.clock import VirtualClock
-from earnest.effects.probes.api import Reading
-from earnest.effects.sandbox.api import Limits, Report, Status
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.hands.sandbox.api import Limits, Report, Status
+from earnest.effects.outside.probes.api import Reading
 from earnest.foundation.errors import Faulty, Unavailable
 from earnest.testing.check_conformance import CheckCase, CheckConformance, ScriptedSandbox, write
 from earnest.verification.assertions import FILE_NAME, FORMAT, contradictions

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from earnest.effects.workspace.snapshot import SnapshotLimits, is_intact, take_snapshot
+from earnest.effects.hands.workspace.snapshot import SnapshotLimits, is_intact, take_snapshot
 from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.errors import Refused
 

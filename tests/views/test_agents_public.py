@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from earnest.effects.clock import VirtualClock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, Kind, Status
 from earnest.identity.service import ACCOUNTS

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from earnest.effects.clock import SystemClock
-from earnest.effects.storage.database import Database
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage.database import Database
 from earnest.engine.facts import INTENT, OUTCOME, RESUMED, STARTED
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused

@@ -1,4 +1,4 @@
-"""Does a reply say no more than that all is well? (ruling 2)"""
+"""Replies that say no more than that all is well. (ruling 2)"""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What is an agent held to, by whom, and how far is it with that?"""
+"""What an agent has agreed to be held to, with whom, and its state."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

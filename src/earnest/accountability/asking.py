@@ -1,4 +1,4 @@
-"""Which tasks is an agent asked for now, and on what terms?
+"""The tasks that an agent is asked for now, and their terms.
 
 What the operator has accepted is asked for as it was accepted, whatever the file says today: so no edit makes a
 promise easier. What the agent promises beside it is asked for too, and earns nothing until it is accepted.

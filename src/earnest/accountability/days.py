@@ -1,4 +1,4 @@
-"""On which day does something count, and how does the bar rise from day to day? (ruling 3)"""
+"""The day on which something counts, and the bar that rises from day to day. (ruling 3)"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""May a heartbeat begin now? The first gate that is closed says why not (ruling 2)."""
+"""The gates before a heartbeat; the first one that is closed gives the reason. (ruling 2)"""
 
 from dataclasses import dataclass
 from datetime import timedelta

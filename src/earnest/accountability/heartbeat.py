@@ -1,4 +1,4 @@
-"""What did an agent check in with, and what came of it?"""
+"""One check-in of an agent, and its outcome."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""How soon must an agent check in again? Tier, what the operator set and the market's pace, in one function."""
+"""The time until the next check-in: tier, the operator's setting and the market's pace, in one function."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""What does a verdict, or a vote, earn or cost? (seed accountability, Scoring System; ruling 3)"""
+"""The points that a verdict or a vote earns or costs. (seed accountability, Scoring System; ruling 3)"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

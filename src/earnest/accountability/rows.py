@@ -6,7 +6,7 @@ from earnest.accountability.agreement import Agreement
 from earnest.accountability.days import Day
 from earnest.accountability.heartbeat import Heartbeat, Vote
 from earnest.accountability.score import Score
-from earnest.effects.storage.rows import Rows
+from earnest.effects.ground.storage.rows import Rows
 
 AGREEMENTS: Final = Rows(Agreement, "agreements", "account_id")
 HEARTBEATS: Final = Rows(Heartbeat, "heartbeats")

@@ -1,4 +1,4 @@
-"""How does an agent stand? It changes in three ways: a day begins, points are booked, a closed day is amended."""
+"""An agent's score, which changes in three ways: a day begins, points are booked, a closed day is amended."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -9,10 +9,10 @@ from earnest.accountability.agreement import Agreement, possible_of
 from earnest.accountability.days import RECENT_DAYS, Day, day_id
 from earnest.accountability.points import Charge
 from earnest.accountability.score import Score, account_of, amended, booked, subject_of, turned
-from earnest.effects.storage.book import Book
-from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import differences, record, row_json
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.ground.storage.book import Book
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.rows import differences, record, row_json
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Broken
 from earnest.foundation.facts import Fact

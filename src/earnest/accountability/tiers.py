@@ -1,4 +1,4 @@
-"""What do a day's points lead to? Penalties and rewards, by exact comparison, first match (ruling 4)."""
+"""Penalties and rewards of a day's points, by exact comparison, first match. (ruling 4)"""
 
 from collections.abc import Mapping
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""What was decided about each task of a cycle, and what does it come to?"""
+"""The decision about each task of a cycle, and their sum."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
-from earnest.effects.llm.api import Message, Role
-from earnest.effects.llm.fencing import FENCES, Data, told
-from earnest.effects.llm.fitting import misfits
-from earnest.effects.web.fetching import FetchLimits, Page, Web, is_within
-from earnest.effects.web.searching import Engine, Searcher
-from earnest.effects.web.text import Found, text_of
+from earnest.effects.outside.llm.api import Message, Role
+from earnest.effects.outside.llm.fencing import FENCES, Data, told
+from earnest.effects.outside.llm.fitting import misfits
+from earnest.effects.outside.web.fetching import FetchLimits, Page, Web, is_within
+from earnest.effects.outside.web.searching import Engine, Searcher
+from earnest.effects.outside.web.text import Found, text_of
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
 

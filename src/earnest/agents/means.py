@@ -11,7 +11,7 @@ from earnest.agents.ports import Hands, Mind, Teacher
 from earnest.agents.state import Role
 from earnest.agents.world import World
 from earnest.client.client import AsyncClient
-from earnest.effects.clock import Clock
+from earnest.effects.ground.clock import Clock
 
 VERDICT_MS: Final = 60_000
 

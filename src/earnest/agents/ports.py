@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from earnest.client.payloads import Job
-from earnest.effects.llm.api import Message
+from earnest.effects.outside.llm.api import Message
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import EarnestError
 

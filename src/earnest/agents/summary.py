@@ -7,8 +7,8 @@ from typing import Any, Final
 from earnest.agents.actions import Kind
 from earnest.agents.state import AgentState
 from earnest.client.payloads import Claim, Job
-from earnest.effects.llm.api import Message, Role
-from earnest.effects.llm.fencing import FENCES, Data, told
+from earnest.effects.outside.llm.api import Message, Role
+from earnest.effects.outside.llm.fencing import FENCES, Data, told
 
 TEXT_CHARACTERS: Final = 2_000
 SUBMISSION_CHARACTERS: Final = 40_000

@@ -9,13 +9,13 @@ from typing import Final
 
 from earnest.app import places
 from earnest.audit.cutting import bytes_up_to
-from earnest.effects.backup.contents import Contents
-from earnest.effects.backup.manifest import Manifest, SavedFile, SavedFolder, SavedLink, manifest_bytes, named
-from earnest.effects.backup.walking import Found, walk
-from earnest.effects.clock import Clock, rest_ms
-from earnest.effects.durable import put_file, sync_folder
-from earnest.effects.storage.reader import Reader, ReadPool
-from earnest.effects.storage.snapshot import copy_books
+from earnest.effects.ground.backup.contents import Contents
+from earnest.effects.ground.backup.manifest import Manifest, SavedFile, SavedFolder, SavedLink, manifest_bytes, named
+from earnest.effects.ground.backup.walking import Found, walk
+from earnest.effects.ground.clock import Clock, rest_ms
+from earnest.effects.ground.durable import put_file, sync_folder
+from earnest.effects.ground.storage.reader import Reader, ReadPool
+from earnest.effects.ground.storage.snapshot import copy_books
 from earnest.engine.facts import FINISHED, STARTED
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339

@@ -1,11 +1,11 @@
-"""Who puts the dreamer's rules into words: the planner's model, where an endpoint is set up, or a digest?"""
+"""The dreamer's wording of rules: the planner's model where an endpoint is set up, else a digest."""
 
 from typing import Final
 
 from earnest.app.models import ModelPool
-from earnest.effects.clock import Chance, Clock
-from earnest.effects.llm.api import CompletionLimits, Message
-from earnest.effects.llm.api import Role as Speaker
+from earnest.effects.ground.clock import Chance, Clock
+from earnest.effects.outside.llm.api import CompletionLimits, Message
+from earnest.effects.outside.llm.api import Role as Speaker
 from earnest.engine.messages import Role
 from earnest.memory.distilling import ANSWER_CHARACTERS_MAX, DigestDistiller, Distiller, ModelDistiller
 

@@ -18,11 +18,11 @@ from earnest.app.model_settings import ModelSettings
 from earnest.app.models import CLIENT_MISSING, ModelPool, describe
 from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings
-from earnest.effects.clock import SystemChance, SystemClock
-from earnest.effects.llm.api import CompletionLimits, Message, Role
-from earnest.effects.sandbox.kept import fault
-from earnest.effects.storage.driver import SQLITE_VERSION
-from earnest.effects.storage.reader import ReadPool
+from earnest.effects.ground.clock import SystemChance, SystemClock
+from earnest.effects.ground.storage.driver import SQLITE_VERSION
+from earnest.effects.ground.storage.reader import ReadPool
+from earnest.effects.hands.sandbox.kept import fault
+from earnest.effects.outside.llm.api import CompletionLimits, Message, Role
 from earnest.foundation.errors import EarnestError
 from earnest.runtime.layers import laying
 from earnest.verification.registry import Registry

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 from earnest.app import places
 from earnest.app.settings import Settings
-from earnest.effects.clock import Clock, SystemClock
-from earnest.effects.storage.database import Database
+from earnest.effects.ground.clock import Clock, SystemClock
+from earnest.effects.ground.storage.database import Database
 from earnest.runtime.edits.applying import Edits
 from earnest.runtime.task_run import RUNS_FOLDER
 

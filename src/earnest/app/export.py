@@ -8,8 +8,8 @@ from typing import Final
 
 from earnest.app import places
 from earnest.app.backup import place_of
-from earnest.effects.durable import put_file
-from earnest.effects.storage.reader import Reader, ReadPool
+from earnest.effects.ground.durable import put_file
+from earnest.effects.ground.storage.reader import Reader, ReadPool
 from earnest.foundation.canonical import JsonValue, canonical_bytes, digest_bytes
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339

@@ -1,10 +1,10 @@
-"""Where is the HEARTBEAT.md that an operator accepted kept, out of the agent's workspace?"""
+"""Pins: the HEARTBEAT.md that an operator accepted, kept out of the agent's workspace."""
 
 import hashlib
 from pathlib import Path
 
 from earnest.contracts.heartbeat.parse import TEXT_BYTES_MAX
-from earnest.effects.workspace.text_file import read_text_file, rewrite_text_file
+from earnest.effects.ground.text_file import read_text_file, rewrite_text_file
 from earnest.foundation.errors import Refused
 
 FOLDER = "pins"

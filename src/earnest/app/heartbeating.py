@@ -1,4 +1,4 @@
-"""What does a runner of heartbeats consist of: which platform, which program, which files?"""
+"""The parts of a heartbeat runner: platform, program, files."""
 
 import os
 import shlex
@@ -12,7 +12,7 @@ from earnest.accountability.gate import hours_of
 from earnest.client.client import AsyncClient
 from earnest.client.credentials import Credentials, agent_folder
 from earnest.client.retrying import Patience
-from earnest.effects.clock import SystemChance, SystemClock
+from earnest.effects.ground.clock import SystemChance, SystemClock
 from earnest.foundation.errors import Refused
 from earnest.foundation.zones import is_time, is_zone
 from earnest.runtime.heartbeats.command import CommandProgram, without_keys

@@ -13,9 +13,9 @@ from earnest.app.settings import Settings
 from earnest.audit.event import LogPosition
 from earnest.audit.journal_check import AuditCheck, check_audit_log, check_journal
 from earnest.audit.verified import Verified, note_verified, read_verified
-from earnest.effects.clock import SystemClock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import ReadPool
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import ReadPool
 from earnest.foundation.errors import Refused
 from earnest.journal.verify import JournalReport
 from earnest.market.service import ARTIFACTS

@@ -1,12 +1,12 @@
-"""Which model judges, as the operator set it up?"""
+"""The model that judges, as the operator set it up."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from earnest.effects.clock import Chance, Clock
-from earnest.effects.llm.api import ChatModel, Endpoint
+from earnest.effects.ground.clock import Chance, Clock
+from earnest.effects.outside.llm.api import ChatModel, Endpoint
 from earnest.foundation.errors import Diagnostic
 from earnest.verification.plugin import Judges, Reviews
 
@@ -73,7 +73,7 @@ def judges_for(judge: JudgeSettings, clock: Clock, chance: Chance, reviews: Revi
 
 
 def _model(judge: JudgeSettings, clock: Clock, chance: Chance) -> ChatModel:
-    from earnest.effects.llm.openai_compatible import OpenAICompatible  # noqa: PLC0415 - not everybody has a judge
+    from earnest.effects.outside.llm.openai_compatible import OpenAICompatible  # noqa: PLC0415 - not everybody has a judge
 
     endpoint = Endpoint(base_url=judge.base_url, model=judge.model, api_key=judge.api_key)
     return OpenAICompatible(endpoint, clock=clock, chance=chance)

@@ -13,9 +13,9 @@ from earnest.app.sandboxes import POOL, open_for
 from earnest.app.verifiers import bare_verifier, verdict_book, verifier_for
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.spec import VerificationSpec, spec_of_json
-from earnest.effects.clock import Clock, SystemChance, SystemClock
-from earnest.effects.sandbox.api import Mount, Sandbox
-from earnest.effects.scratch import scratch
+from earnest.effects.ground.clock import Clock, SystemChance, SystemClock
+from earnest.effects.hands.sandbox.api import Mount, Sandbox
+from earnest.effects.hands.scratch import scratch
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.judging import Judged, Keeping, Replayed, judged, linted, replayed
 from earnest.runtime.submission import Submission, read_spec

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from earnest.app.judges import JudgeSettings, read_judge
-from earnest.effects.probes.spec import ProbeSpec, read_probe
+from earnest.effects.outside.probes.spec import ProbeSpec, read_probe
 from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.foundation.names import is_slug
 

@@ -1,12 +1,12 @@
-"""By which server does the platform send mail? As the operator set it up."""
+"""Settings of the mail server."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from earnest.effects.clock import Clock
-from earnest.effects.mail.api import Mailer
-from earnest.effects.mail.server import Security, SmtpServer, is_mail_address
+from earnest.effects.ground.clock import Clock
+from earnest.effects.outside.mail.api import Mailer
+from earnest.effects.outside.mail.server import Security, SmtpServer, is_mail_address
 
 ENVIRONMENT: Final = {
     "host": "EARNEST_MAIL_HOST",
@@ -72,7 +72,7 @@ def mailer_of(settings: MailSettings, clock: Clock) -> Mailer | None:
     """Who sends mail; None where no server is set."""
     if not settings.host:
         return None
-    from earnest.effects.mail.smtp import SmtpMailer  # noqa: PLC0415 - its library is there for a server only
+    from earnest.effects.outside.mail.smtp import SmtpMailer  # noqa: PLC0415 - its library is there for a server only
 
     return SmtpMailer(settings.server(), clock)
 

@@ -1,4 +1,4 @@
-"""By which numbers does the market go? As the operator set them, within bounds that its rules can bear."""
+"""The market's numbers as the operator set them, within bounds that its rules can bear."""
 
 import difflib
 import re

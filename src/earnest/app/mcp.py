@@ -1,4 +1,4 @@
-"""Which MCP servers did the operator name, in `mcp.json` of the data directory, and what is wrong with that file?"""
+"""The MCP servers that the operator named in `mcp.json` of the data directory, and that file's faults."""
 
 import json
 import re
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from earnest.effects.mcp.api import PREFIX, ServerSpec, is_name
-from earnest.effects.tools.api import Tool, ToolSource
+from earnest.effects.hands.mcp.api import PREFIX, ServerSpec, is_name
+from earnest.effects.hands.tools.api import Tool, ToolSource
 from earnest.foundation.errors import Diagnostic, Unavailable
 
 FILE_NAME: Final = "mcp.json"
@@ -79,8 +79,8 @@ class _Source:
         """See `ToolSource`."""
         if find_spec("mcp") is None:
             raise Unavailable("what speaks to MCP servers is not installed: install 'earnest[mcp]'")
-        from earnest.effects.mcp.server import Server  # noqa: PLC0415
-        from earnest.effects.mcp.tools import McpTools  # noqa: PLC0415
+        from earnest.effects.hands.mcp.server import Server  # noqa: PLC0415
+        from earnest.effects.hands.mcp.tools import McpTools  # noqa: PLC0415
 
         self._source = self._source or McpTools(Server(self._server))
         return await self._source.tools()

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from earnest.app import places
-from earnest.effects.storage.former import Standing, migrate, put_back
-from earnest.effects.storage.schema import BOOKS
+from earnest.effects.ground.storage.former import Standing, migrate, put_back
+from earnest.effects.ground.storage.schema import BOOKS
 
 
 def go_on(home: Path) -> tuple[Standing, Standing]:

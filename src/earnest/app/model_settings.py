@@ -1,4 +1,4 @@
-"""Which models work for which role, at what price and within what bounds, as the operator set it up?"""
+"""Settings of models: which one works for which role, at what price and within what bounds."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

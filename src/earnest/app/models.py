@@ -1,4 +1,4 @@
-"""Who answers for the roles: the endpoint that was set up, an Ollama of this machine, or nobody?"""
+"""Models for the roles: the endpoint that was set up, an Ollama of this machine, or none."""
 
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urlsplit
 
 from earnest.app.model_settings import ROLES, ModelSettings, is_loopback
-from earnest.effects.clock import Chance, Clock
-from earnest.effects.llm import ollama
-from earnest.effects.llm.api import Endpoint
+from earnest.effects.ground.clock import Chance, Clock
+from earnest.effects.outside.llm import ollama
+from earnest.effects.outside.llm.api import Endpoint
 from earnest.foundation.errors import Unavailable
 
 if TYPE_CHECKING:
-    from earnest.effects.llm.openai_compatible import OpenAICompatible
+    from earnest.effects.outside.llm.openai_compatible import OpenAICompatible
     from earnest.runtime.model_calls import RoleModels
 
 NOBODY: Final = (
@@ -74,7 +74,7 @@ class ModelPool:
         return found
 
     async def _model(self, settings: ModelSettings, name: str) -> "OpenAICompatible":
-        from earnest.effects.llm.openai_compatible import OpenAICompatible  # noqa: PLC0415 - no playbook needs it
+        from earnest.effects.outside.llm.openai_compatible import OpenAICompatible  # noqa: PLC0415 - no playbook needs it
 
         if name not in self._models:
             endpoint = Endpoint(base_url=settings.base_url, model=name, api_key=settings.api_key)

@@ -21,13 +21,13 @@ from earnest.audit.log import AuditLog
 from earnest.audit.report import AuditReport, AuditSettings
 from earnest.audit.reports import keep_report
 from earnest.audit.tap import Auditor
-from earnest.effects.bus.api import Bus
-from earnest.effects.bus.local import LocalBus
-from earnest.effects.clock import Clock, SystemChance, SystemClock
-from earnest.effects.locks import FileLock, alone
-from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Sandbox
-from earnest.effects.storage.database import Database
-from earnest.effects.tools.toolbox import Toolbox
+from earnest.effects.ground.bus.api import Bus
+from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.clock import Clock, SystemChance, SystemClock
+from earnest.effects.ground.locks import FileLock, alone
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.hands.sandbox.api import SELF_TEST_VALID_MS, Sandbox
+from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.engine.codec import encode
 from earnest.engine.engine import Engine
 from earnest.engine.ports import Clarifier

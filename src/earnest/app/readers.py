@@ -9,8 +9,8 @@ from earnest.app import places
 from earnest.app.settings import Settings, read_settings
 from earnest.app.toolboxes import toolbox_for
 from earnest.app.verifiers import bare_verifier
-from earnest.effects.clock import SystemClock
-from earnest.effects.storage.reader import ReadPool
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage.reader import ReadPool
 from earnest.foundation.errors import Refused
 from earnest.memory.service import MemoryReader, open_memory_reader
 from earnest.runtime.order import Grants, Order, read_order

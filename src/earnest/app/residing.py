@@ -21,8 +21,8 @@ from earnest.app.agent_settings import AgentSettings, words_of
 from earnest.app.heartbeating import PATIENCE
 from earnest.client.client import AsyncClient
 from earnest.client.credentials import Credentials, agent_folder
-from earnest.effects.clock import SystemChance, SystemClock
-from earnest.effects.storage.lock import WriterLock
+from earnest.effects.ground.clock import SystemChance, SystemClock
+from earnest.effects.ground.storage.lock import WriterLock
 from earnest.foundation.errors import Refused
 from earnest.runtime.agents.health import FILE_NAME, Health
 from earnest.runtime.agents.program_hands import ProgramHands
@@ -39,7 +39,7 @@ from earnest.runtime.heartbeats.state import RunnerState
 
 if TYPE_CHECKING:
     from earnest.app.settings import Settings
-    from earnest.effects.llm.api import ChatModel
+    from earnest.effects.outside.llm.api import ChatModel
     from earnest.runtime.agents.engine_hands import EngineHands
     from earnest.runtime.agents.model_mind import ModelMind
     from earnest.runtime.order import Order
@@ -236,8 +236,8 @@ class _Own:
         """What hands a word to the solver, without the rest of the engine."""
         from earnest.app import places  # noqa: PLC0415
         from earnest.app.platform import open_auditor, open_memory_in  # noqa: PLC0415
-        from earnest.effects.bus.local import LocalBus  # noqa: PLC0415
-        from earnest.effects.storage.database import Database  # noqa: PLC0415
+        from earnest.effects.ground.bus.local import LocalBus  # noqa: PLC0415
+        from earnest.effects.ground.storage.database import Database  # noqa: PLC0415
         from earnest.memory.dreamer import Dreamer  # noqa: PLC0415
         from earnest.runtime.dreaming import Dreaming  # noqa: PLC0415
         from earnest.runtime.recall import MemoryRecall  # noqa: PLC0415

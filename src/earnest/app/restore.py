@@ -12,13 +12,13 @@ from typing import Final
 from earnest.app import places
 from earnest.app.backup import BOOKS, CONTENTS, MANIFESTS, SECRET, Tell, place_of
 from earnest.app.home_check import key_faults, verify_records
-from earnest.effects.backup.contents import Contents, Moved
-from earnest.effects.backup.manifest import Manifest, SavedFile, manifest_from
-from earnest.effects.clock import Clock
-from earnest.effects.durable import sync_folder
-from earnest.effects.scratch import scratch
-from earnest.effects.storage.reader import ReadPool
-from earnest.effects.workspace.tree import remove_tree
+from earnest.effects.ground.backup.contents import Contents, Moved
+from earnest.effects.ground.backup.manifest import Manifest, SavedFile, manifest_from
+from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.durable import sync_folder
+from earnest.effects.ground.storage.reader import ReadPool
+from earnest.effects.hands.scratch import scratch
+from earnest.effects.hands.workspace.tree import remove_tree
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.market.service import ARTIFACTS
 from earnest.runtime.recompute import recompute

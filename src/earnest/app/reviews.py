@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
-from earnest.effects.clock import Clock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import ReadPool
+from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import ReadPool
 from earnest.runtime.review_book import ReviewBook
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Final
 
 from earnest.app.judging_settings import JudgingSettings
-from earnest.effects.clock import Clock
-from earnest.effects.sandbox.api import Sandbox, SandboxSettings
-from earnest.effects.sandbox.available import open_sandbox
-from earnest.effects.scratch import sweep
+from earnest.effects.ground.clock import Clock
+from earnest.effects.hands.sandbox.api import Sandbox, SandboxSettings
+from earnest.effects.hands.sandbox.available import open_sandbox
+from earnest.effects.hands.scratch import sweep
 
 POOL: Final = SandboxSettings().pool
 

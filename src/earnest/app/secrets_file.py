@@ -1,4 +1,4 @@
-"""Where is the platform's own secret, and is it the one by which the kept keys were hashed?
+"""The platform's own secret, checked to be the one by which the kept keys were hashed.
 
 One line in `secrets/keys` of the data directory, readable by its owner only. Its fingerprint is a fact: with another
 secret nobody's key would be known, so a secret that is missing, altered or exchanged stops the start.
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from earnest.app import places
-from earnest.effects.clock import Chance, Clock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.clock import Chance, Clock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
 from earnest.identity.secret import KeyedHash

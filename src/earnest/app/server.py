@@ -1,4 +1,4 @@
-"""The platform as one process: what is opened, in order, and what works beside the requests?"""
+"""The platform as one process: what is opened, in order, and what works beside the requests."""
 
 import asyncio
 import contextlib
@@ -21,14 +21,14 @@ from earnest.app.settings import Settings
 from earnest.app.verifiers import verifier_for
 from earnest.audit.report import AuditReport, report_lines
 from earnest.audit.reports import has_findings
-from earnest.effects.artifacts.store import MEBIBYTE, ArtifactStore
-from earnest.effects.bus.local import LocalBus
-from earnest.effects.clock import Chance, Clock, SystemChance, SystemClock
-from earnest.effects.mail.api import Mailer
-from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Sandbox
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.lock import WriterLock
-from earnest.effects.web.fetching import Web
+from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.clock import Chance, Clock, SystemChance, SystemClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.lock import WriterLock
+from earnest.effects.hands.sandbox.api import SELF_TEST_VALID_MS, Sandbox
+from earnest.effects.outside.artifacts.store import MEBIBYTE, ArtifactStore
+from earnest.effects.outside.mail.api import Mailer
+from earnest.effects.outside.web.fetching import Web
 from earnest.foundation.errors import EarnestError
 from earnest.identity.key import LINK_MS, operator_link
 from earnest.identity.secret import KeyedHash

@@ -1,4 +1,4 @@
-"""Where is the platform served, by what address does the world know it, and how much may be asked of it?"""
+"""Settings of the server: its address, its public name, and its limits."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -5,9 +5,9 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Final, TypeAlias
 
-from earnest.effects.mail.api import Mailer
-from earnest.effects.rails.api import Rail
-from earnest.effects.rails.manual import ManualRail
+from earnest.effects.outside.mail.api import Mailer
+from earnest.effects.outside.rails.api import Rail
+from earnest.effects.outside.rails.manual import ManualRail
 from earnest.foundation.errors import Unavailable
 from earnest.ledger.payout import MANUAL, STRIPE
 from earnest.runtime.accountability.judging import HeartbeatJudging
@@ -55,7 +55,7 @@ def rails_of(environment: Mapping[str, str]) -> Mapping[str, Rail]:
     """By which rails money leaves: by hand, and through Stripe where a key of its API is given."""
     rails: dict[str, Rail] = {MANUAL: ManualRail()}
     if key := environment.get(STRIPE_KEY, ""):
-        from earnest.effects.rails.stripe import StripeRail  # noqa: PLC0415 - a library that few have
+        from earnest.effects.outside.rails.stripe import StripeRail  # noqa: PLC0415 - a library that few have
 
         rails[STRIPE] = StripeRail(key)
     return rails

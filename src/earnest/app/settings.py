@@ -19,7 +19,7 @@ from earnest.app.mcp import read_servers
 from earnest.app.model_settings import ModelSettings, read_models
 from earnest.app.server_settings import ServerSettings, read_server
 from earnest.app.web import WebSettings, read_web
-from earnest.effects.mcp.api import ServerSpec
+from earnest.effects.hands.mcp.api import ServerSpec
 from earnest.engine.gradient.constants import Constants, Signal, Tuning
 from earnest.foundation.errors import Faulty
 from earnest.foundation.names import is_slug

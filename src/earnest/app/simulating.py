@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Final
 
 from earnest.app.verifiers import bare_verifier
-from earnest.effects.artifacts.store import ArtifactStore
-from earnest.effects.clock import SeededChance, VirtualClock
-from earnest.effects.scratch import scratch
-from earnest.effects.storage.database import Database
-from earnest.effects.web.fetching import Web
+from earnest.effects.ground.clock import SeededChance, VirtualClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.hands.scratch import scratch
+from earnest.effects.outside.artifacts.store import ArtifactStore
+from earnest.effects.outside.web.fetching import Web
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk
 from earnest.runtime.market.market import Market

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from earnest.app import places
 from earnest.app.readers import reading_books
 from earnest.app.settings import Settings
-from earnest.effects.artifacts.store import MEBIBYTE
-from earnest.effects.clock import SystemClock
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.outside.artifacts.store import MEBIBYTE
 from earnest.runtime.retention import Retention
 from earnest.runtime.sweeping import Sweep, Swept
 from earnest.runtime.verdict_book import VerdictBook

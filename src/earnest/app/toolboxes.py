@@ -1,14 +1,14 @@
-"""Which tools are there, as the operator set it up? The built-in ones, the web's, and what MCP servers bring."""
+"""The tools as the operator set them up: the built-in ones, the web's, and those of MCP servers."""
 
 from pathlib import Path
 
 from earnest.app.mcp import sources_of
 from earnest.app.settings import Settings
 from earnest.app.web import web_tools
-from earnest.effects.clock import Clock
-from earnest.effects.tools.program import ProgramTool
-from earnest.effects.tools.search_files import SearchFiles
-from earnest.effects.tools.toolbox import Toolbox, built_in
+from earnest.effects.ground.clock import Clock
+from earnest.effects.hands.tools.program import ProgramTool
+from earnest.effects.hands.tools.search_files import SearchFiles
+from earnest.effects.hands.tools.toolbox import Toolbox, built_in
 
 
 def toolbox_for(settings: Settings, clock: Clock) -> Toolbox:

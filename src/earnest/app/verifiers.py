@@ -1,11 +1,11 @@
-"""How is a verifier set up: what may its checks ask, which of them is distrusted, and where are verdicts kept?"""
+"""Verifiers as they are set up: what checks may ask, which are distrusted, where verdicts are kept."""
 
 from earnest.app import places
 from earnest.app.judges import judges_for
 from earnest.app.judging_settings import JudgingSettings
-from earnest.effects.clock import Chance, Clock
-from earnest.effects.probes.measuring import OperatorProbes
-from earnest.effects.sandbox.api import MIB, Sandbox
+from earnest.effects.ground.clock import Chance, Clock
+from earnest.effects.hands.sandbox.api import MIB, Sandbox
+from earnest.effects.outside.probes.measuring import OperatorProbes
 from earnest.runtime.verdict_book import VerdictBook
 from earnest.verification.plugin import Reviews
 from earnest.verification.registry import Registry

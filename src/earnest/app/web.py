@@ -1,15 +1,15 @@
-"""May agents use the web, and who searches it? As the operator set it up."""
+"""Agents' use of the web, and the search engine, as the operator set them up."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from earnest.effects.clock import Clock
-from earnest.effects.tools.api import Leave, Tool
-from earnest.effects.tools.fetch import Fetch
-from earnest.effects.tools.search import Search
-from earnest.effects.web.fetching import Web
-from earnest.effects.web.searching import Engine, Searcher
+from earnest.effects.ground.clock import Clock
+from earnest.effects.hands.tools.api import Leave, Tool
+from earnest.effects.hands.tools.fetch import Fetch
+from earnest.effects.hands.tools.search import Search
+from earnest.effects.outside.web.fetching import Web
+from earnest.effects.outside.web.searching import Engine, Searcher
 
 KEY_VARIABLE: Final = "EARNEST_SEARCH_API_KEY"
 TEXT_CHARACTERS_MAX: Final = 1_000

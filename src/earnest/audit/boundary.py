@@ -1,4 +1,4 @@
-"""Did a message cross a boundary: sent by the wrong role, of an unknown kind, or an effect without a cause?"""
+"""Boundary violations: a wrong sender, an unknown kind, an effect without a cause."""
 
 from collections.abc import Mapping
 from enum import StrEnum

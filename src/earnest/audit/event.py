@@ -1,4 +1,4 @@
-"""What does one line of the audit log say, and how does it hold on to the line before it?
+"""One line of the audit log, which holds the hash of the line before it.
 
 A line is the RFC 8785 form of an object with the members below. `hash` is the SHA-256 of that form without `hash`;
 `prev` is the `hash` of the line before.

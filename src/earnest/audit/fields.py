@@ -1,4 +1,4 @@
-"""Which values of a payload go into the log in the clear? The few that reports and calibration need."""
+"""Values of a payload that go into the log in the clear: the few that reports and calibration need."""
 
 from collections.abc import Mapping
 from math import isfinite

@@ -9,9 +9,9 @@ from earnest.audit.event import GENESIS, LINE_BYTES_MAX, LogPosition, decode_lin
 from earnest.audit.log import has_position, heads_in, read_lines
 from earnest.audit.snapshot import SNAPSHOT_NAME, altered_snapshot, kept_end, kept_statistics
 from earnest.audit.verified import Verified
-from earnest.effects.storage.driver import DATABASE_ERROR
-from earnest.effects.storage.reader import Reader, ReadPool
-from earnest.effects.storage.wal import wal_faults
+from earnest.effects.ground.storage.driver import DATABASE_ERROR
+from earnest.effects.ground.storage.reader import Reader, ReadPool
+from earnest.effects.ground.storage.wal import wal_faults
 from earnest.foundation.errors import EarnestError, Refused
 from earnest.journal.heads import SEALED, Head, Witness, witness_in
 from earnest.journal.verify import Finding, JournalReport, What, report_of, verify_journal

@@ -1,4 +1,4 @@
-"""How is the audit log written and read? One line a message, each line holding the hash of the one before."""
+"""The audit log, one line a message, each line holding the hash of the one before."""
 
 import os
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from earnest.audit.event import LINE_BYTES_MAX, NOTE_SENDER, LogEvent, LogPosition, Note, decode_line, encode_line
-from earnest.effects.locks import FileLock
+from earnest.effects.ground.locks import FileLock
 from earnest.foundation.errors import Broken, Refused, Unavailable
 
 HELD_WAIT_MS: Final = 200

@@ -1,4 +1,4 @@
-"""What does the operator get to read about a window of time? (seed R6: AuditReport)"""
+"""The operator's report on a window of time. (seed R6: AuditReport)"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass

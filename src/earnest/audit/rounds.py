@@ -1,4 +1,4 @@
-"""What does the log say about each run's rounds? The data from which the solver's constants are calibrated."""
+"""What the log says about each run's rounds: the data from which the solver's constants are calibrated."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace

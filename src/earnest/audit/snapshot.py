@@ -1,4 +1,4 @@
-"""What did the log add up to when it was last read? So that a report reads only what came since."""
+"""The log's sums when it was last read, so that a report reads only what came since."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""What do the lines of the log add up to? A fold over events: the same lines always give the same statistics.
+"""Statistics as a fold over the log's events: the same lines always give the same numbers.
 
 The statistics are updated in place, because one that copied itself at every line could not keep up with the bus.
 """

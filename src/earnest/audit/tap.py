@@ -1,4 +1,4 @@
-"""How does the auditor see everything and influence nothing? It taps the bus, writes its log and reports (seed R6)."""
+"""The auditor: it taps the bus, writes its log and reports, and influences nothing. (seed R6)"""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -12,8 +12,8 @@ from earnest.audit.log import AuditLog
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
 from earnest.audit.snapshot import Snapshot, keep_snapshot, take_snapshot
 from earnest.audit.statistics import fold, has_forgotten, has_seen, knows_cause
-from earnest.effects.bus.api import Bus, Envelope
-from earnest.effects.clock import Clock
+from earnest.effects.ground.bus.api import Bus, Envelope
+from earnest.effects.ground.clock import Clock
 from earnest.foundation.canonical import JsonObject, digest_of
 from earnest.foundation.errors import Unavailable
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.audit.event import LogPosition
-from earnest.effects.durable import put_file
+from earnest.effects.ground.durable import put_file
 from earnest.foundation.canonical import canonical_bytes
 from earnest.journal.heads import Seal, fact_of, seal_in
 

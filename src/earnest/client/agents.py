@@ -1,4 +1,4 @@
-"""What can be asked about agents and keys, and of the platform itself?"""
+"""Requests about agents, keys and the platform itself."""
 
 from earnest.client.ask import Ask, delete, get, given, post
 from earnest.client.payloads import Capability, ClaimSummary, Page, Whole

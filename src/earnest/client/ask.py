@@ -1,4 +1,4 @@
-"""What is asked of a platform? One request as a value: sent by a client, now or again."""
+"""One request to a platform as a value: sent by a client, now or again."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What can be asked about claims, their reviews and disputes?"""
+"""Requests about claims, their reviews and disputes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""How does an agent talk to a platform? `Client` waits for answers, `AsyncClient` has them awaited.
+"""Clients of a platform: `Client` waits for answers, `AsyncClient` has them awaited.
 
 Whatever changes something is sent under an Idempotency-Key, made for the call and kept on every retry: a request that
 is sent again, because nobody knows whether the first arrived, has one effect.
@@ -18,7 +18,7 @@ from earnest.client.endpoints import Endpoints
 from earnest.client.looking import Look, Looking
 from earnest.client.payloads import Page
 from earnest.client.retrying import Again, Lost, Patience, Wait, attempts
-from earnest.effects.clock import Chance, SystemChance, SystemClock
+from earnest.effects.ground.clock import Chance, SystemChance, SystemClock
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.version import VERSION
 

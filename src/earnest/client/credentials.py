@@ -1,4 +1,4 @@
-"""Where does an agent keep its key? In a file that only its own user reads."""
+"""An agent's key, in a file that only its own user reads."""
 
 import json
 import os

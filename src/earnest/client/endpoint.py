@@ -1,4 +1,4 @@
-"""How does one function become a method of both clients? It says what to ask; a client sends it."""
+"""One function as a method of both clients: it says what to ask, a client sends it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine

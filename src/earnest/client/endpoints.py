@@ -1,4 +1,4 @@
-"""Which methods do both clients have? One for each endpoint."""
+"""The methods that both clients have, one for each endpoint."""
 
 from earnest.client import agents, claims, jobs, money, periods, scores, world
 from earnest.client.endpoint import Endpoint

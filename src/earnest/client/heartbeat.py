@@ -1,4 +1,4 @@
-"""When does an agent look again, and when does it tell its human instead? (Market rulings A24, A25, A36; the seed.)"""
+"""The agent's own heartbeat: when to look again, when to tell its human. (Market rulings A24, A25, A36; the seed)"""
 
 import json
 from dataclasses import asdict, dataclass, replace

@@ -1,4 +1,4 @@
-"""What can be asked about jobs, artifacts and test jobs?"""
+"""Requests about jobs, artifacts and test jobs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What does a client remember of the last home, so that an unchanged one is not sent again?"""
+"""The last home a client has seen, so that an unchanged one is not sent again."""
 
 from dataclasses import dataclass, replace
 from typing import Final

@@ -1,4 +1,4 @@
-"""What can be asked about money?"""
+"""Requests about money."""
 
 from earnest.client.ask import Ask, get, post
 from earnest.client.payloads import Page

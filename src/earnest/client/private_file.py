@@ -1,4 +1,4 @@
-"""How is a file kept that only its own user reads, whole or not at all?"""
+"""Files that only their own user reads, kept whole or not at all."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How did a platform say no?"""
+"""A platform's refusal as a value."""
 
 import email.utils
 from collections.abc import Mapping

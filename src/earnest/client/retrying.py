@@ -1,4 +1,4 @@
-"""When is a request sent again? One way for both clients: a generator that says what to send, and how long to wait."""
+"""Retries, alike for both clients: a generator that says what to send, and how long to wait."""
 
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 from earnest.client.ask import Answer
 from earnest.client.problem import problem_of, retry_after_ms
-from earnest.effects.clock import Chance
+from earnest.effects.ground.clock import Chance
 from earnest.foundation.errors import Unavailable
 
 REDIRECTS: Final = 300

@@ -1,4 +1,4 @@
-"""What can be asked about heartbeats, contracts and scores?"""
+"""Requests about heartbeats, contracts and scores."""
 
 from collections.abc import Sequence
 from typing import Any

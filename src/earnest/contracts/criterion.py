@@ -1,4 +1,4 @@
-"""What must be true for a promise to be kept, and which check decides it?"""
+"""A criterion: what must be true for a promise to be kept, and the check that decides it."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""How is a JSON value kept from changing?"""
+"""JSON values that cannot change."""
 
 from collections.abc import Mapping, Sequence
 from typing import NoReturn

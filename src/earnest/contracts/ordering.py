@@ -1,4 +1,4 @@
-"""In which sequence do subtasks run that name what they come after?"""
+"""The order of subtasks that name what they come after."""
 
 from collections.abc import Mapping, Sequence
 

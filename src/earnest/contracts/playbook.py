@@ -1,4 +1,4 @@
-"""What is a playbook: a plan in YAML that runs without a model?"""
+"""Playbooks: plans in YAML that run without a model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

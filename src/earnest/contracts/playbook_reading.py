@@ -1,4 +1,4 @@
-"""Which playbook is this text, and what is wrong with it, on which line?"""
+"""Reading a playbook, with every fault and its line."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How does a tree of nodes become values, with every fault named and none raised?"""
+"""From a tree of nodes to values, with every fault named and none raised."""
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What is a verification spec: what a submission must be, and who accepts it?"""
+"""Verification specs: what a submission must be, and who accepts it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

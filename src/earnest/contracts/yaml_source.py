@@ -1,4 +1,4 @@
-"""What does this YAML text say, and on which line? Only the JSON part of YAML is read, and every value keeps its line.
+"""YAML text as nodes with line numbers. Only the JSON part of YAML is read.
 
 Anchors, aliases, tags, duplicate keys and keys that are not text are refused: two readers of one
 promise must never see two promises.

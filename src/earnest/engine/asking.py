@@ -1,9 +1,9 @@
-"""How does a role's mind reach its model? Every call is told on the bus before and after, under a derived number."""
+"""A role's request to its model, told on the bus before and after, under a derived number."""
 
 from dataclasses import replace
 from itertools import count
 
-from earnest.effects.bus.api import Envelope
+from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.messages import Role
 from earnest.engine.model_messages import ModelAnswered, ModelAsked, Turn
 from earnest.engine.ports import Question, Unanswered

@@ -1,4 +1,4 @@
-"""What is a person asked before something is done that cannot be taken back (Law 1), and what was said?"""
+"""Confirmations of what cannot be taken back (Law 1): the question and the answer."""
 
 from dataclasses import dataclass
 

@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass, field
 
-from earnest.effects.bus.api import Envelope
+from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.messages import (
     DispatchEnded,
     GroupStarted,

@@ -3,8 +3,8 @@
 import asyncio
 from typing import Any, Final
 
-from earnest.effects.bus.api import Bus, Subscription
-from earnest.effects.clock import Clock
+from earnest.effects.ground.bus.api import Bus, Subscription
+from earnest.effects.ground.clock import Clock
 from earnest.engine.dispatcher import Dispatcher
 from earnest.engine.gradient.cascade import Cause
 from earnest.engine.messages import FinalResult, Role, TaskRequested

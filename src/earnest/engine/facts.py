@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from earnest.effects.bus.api import Envelope
+from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.codec import decode, encode
 from earnest.engine.memory_messages import MemoryRecalled
 from earnest.engine.messages import MegramEmitted

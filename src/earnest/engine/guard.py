@@ -4,9 +4,9 @@ from collections import Counter
 from itertools import count
 from typing import Final, NoReturn
 
-from earnest.effects.bus.api import Envelope
-from earnest.effects.tools.failures import ToolFailure, logical
-from earnest.effects.tools.record import ToolCall, ToolRecord
+from earnest.effects.ground.bus.api import Envelope
+from earnest.effects.hands.tools.failures import ToolFailure, logical
+from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.engine.gradient.cascade import Cause
 from earnest.engine.messages import Role, SubTask, ToolCalled
 from earnest.engine.plan_rules import targets

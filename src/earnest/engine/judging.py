@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.tools.failures import PASSING_ERRNOS
-from earnest.effects.tools.record import ToolRecord
+from earnest.effects.hands.tools.failures import PASSING_ERRNOS
+from earnest.effects.hands.tools.record import ToolRecord
 from earnest.engine.ports import BudgetSpent, RoleModel
 from earnest.engine.run import Run
 from earnest.foundation.errors import Broken

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.playbook import Approach
-from earnest.effects.tools.record import ToolRecord
+from earnest.effects.hands.tools.record import ToolRecord
 from earnest.engine.gradient.blocking import Target, TriedApproach
 from earnest.engine.gradient.cascade import Cause, State, Urgency
 from earnest.engine.gradient.lessons import Lesson

@@ -1,4 +1,4 @@
-"""What is told on the bus of a role asking its model? The texts stand in the effect's records and the task log."""
+"""Messages about model calls. Their texts stand in the effect's records and the task log."""
 
 from dataclasses import dataclass
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Mapping
 from typing import ClassVar, Generic, TypeVar
 
-from earnest.effects.bus.api import Envelope, Subscription
+from earnest.effects.ground.bus.api import Envelope, Subscription
 from earnest.engine.gradient.cascade import Cause
 from earnest.engine.messages import Role
 from earnest.engine.run import Run

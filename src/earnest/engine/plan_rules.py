@@ -5,7 +5,7 @@ from typing import Final
 
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.playbook import Approach, Step
-from earnest.effects.tools.record import ToolCall
+from earnest.effects.hands.tools.record import ToolCall
 from earnest.engine.gradient.blocking import Target, TriedApproach
 from earnest.engine.messages import PlannedSubTask, PlanReady
 from earnest.engine.ports import Hands, PlanningContext

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.bus.api import Envelope
-from earnest.effects.llm.api import Message
-from earnest.effects.tools.failures import ToolFailure
-from earnest.effects.tools.record import ToolCall, ToolRecord
+from earnest.effects.ground.bus.api import Envelope
+from earnest.effects.hands.tools.failures import ToolFailure
+from earnest.effects.hands.tools.record import ToolCall, ToolRecord
+from earnest.effects.outside.llm.api import Message
 from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
 from earnest.engine.impossibility import Claim
 from earnest.engine.messages import (

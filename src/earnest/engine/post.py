@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from earnest.effects.bus.api import Bus, Envelope
-from earnest.effects.clock import Clock
+from earnest.effects.ground.bus.api import Bus, Envelope
+from earnest.effects.ground.clock import Clock
 from earnest.engine.messages import Role, RunResumed
 from earnest.engine.ports import KeptMessages
 

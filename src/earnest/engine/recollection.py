@@ -1,4 +1,4 @@
-"""What does memory have to say about one tag? Its rules, its leaning, what happened lately, and ideas."""
+"""What memory has to say about one tag: rules, leaning, recent events, ideas."""
 
 from dataclasses import dataclass
 

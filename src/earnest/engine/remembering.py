@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-from earnest.effects.bus.api import Envelope
+from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.gradient.blocking import logically_failing
 from earnest.engine.gradient.cascade import State
 from earnest.engine.gradient.constants import Constants

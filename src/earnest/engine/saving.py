@@ -1,4 +1,4 @@
-"""How does a run that was accepted become a playbook, which repeats it with no model?"""
+"""An accepted run as a playbook that repeats it with no model."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,8 +17,8 @@ from earnest.contracts.playbook import (
     Step,
     Subtask,
 )
-from earnest.effects.tools.record import ToolCall, ToolRecord
-from earnest.effects.workspace.tree import Kind
+from earnest.effects.hands.tools.record import ToolCall, ToolRecord
+from earnest.effects.hands.workspace.tree import Kind
 from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.gradient.cascade import State
 from earnest.engine.messages import FinalResult, PlannedSubTask, TaskRequested, TaskSpec

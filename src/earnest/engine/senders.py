@@ -1,4 +1,4 @@
-"""Who may send which message? The auditor reports any other sender as a boundary violation."""
+"""The senders that each message may have. The auditor reports any other as a boundary violation."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.tools.record import ToolRecord
+from earnest.effects.hands.tools.record import ToolRecord
 from earnest.engine.gradient.blocking import Call, Trial
 from earnest.engine.gradient.loss import Answer, Judged
 from earnest.engine.gradient.trajectory import Observation

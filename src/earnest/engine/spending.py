@@ -1,4 +1,4 @@
-"""What have a run's model calls taken, and what may the next one take? (seed artoo v0.8, cost model)"""
+"""What a run's model calls have taken, and what the next one may take. (seed artoo v0.8, cost model)"""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass

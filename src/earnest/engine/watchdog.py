@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from earnest.effects.clock import Clock
+from earnest.effects.ground.clock import Clock
 from earnest.engine.gradient.cascade import Cause
 from earnest.engine.messages import Role
 from earnest.engine.run import Run

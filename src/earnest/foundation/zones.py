@@ -1,4 +1,4 @@
-"""Which names of time zones, and which times of day, mean the same on every machine?"""
+"""Names of time zones, and times of day, that mean the same on every machine."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""Who takes part, and how far is it known who they are?"""
+"""Accounts: who takes part, and how far it is known who they are."""
 
 import re
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Who asks? What a key proved, and nothing that a body says."""
+"""The caller of a request: what a key proved, and nothing that a body says."""
 
 from dataclasses import dataclass
 from enum import StrEnum

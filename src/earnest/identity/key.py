@@ -1,4 +1,4 @@
-"""What proves who somebody is? Only hashes of it are kept."""
+"""Keys, links and sessions, which prove who somebody is. Only hashes of them are kept."""
 
 import re
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""When was somebody last there, and what did they do?"""
+"""When somebody was last there, and what they did."""
 
 from dataclasses import dataclass
 

@@ -1,11 +1,11 @@
-"""How is it recorded that many were there, in one fact?"""
+"""The presence of many, recorded in one fact."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, cast
 
-from earnest.effects.storage.book import Book
-from earnest.effects.storage.rows import differences, record, row_json
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.ground.storage.book import Book
+from earnest.effects.ground.storage.rows import differences, record, row_json
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.facts import Fact
 from earnest.identity.presence import Presence

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from earnest.effects.storage.rows import Rows
+from earnest.effects.ground.storage.rows import Rows
 from earnest.identity.account import Account
 from earnest.identity.key import Key, Link, Session
 from earnest.identity.presence import Presence

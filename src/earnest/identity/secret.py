@@ -1,4 +1,4 @@
-"""What is kept of a secret that somebody else holds, and how is a new one written?"""
+"""Secrets that somebody else holds: what is kept of one, and how a new one is written."""
 
 import hmac
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What does a head say, and how does it stand in the journal as a fact?"""
+"""Signed heads, and their form as facts of the journal."""
 
 from dataclasses import dataclass
 from typing import Final

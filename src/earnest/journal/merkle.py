@@ -1,4 +1,4 @@
-"""What does the Merkle tree of RFC 9162 §2.1 say about a sequence of leaf hashes?
+"""The Merkle tree over a sequence of leaf hashes. (RFC 9162 §2.1)
 
 Leaves are hashes of 32 bytes already (SHA-256 over 0x00 and the leaf's data); only the nodes above them are made here.
 """

@@ -1,4 +1,4 @@
-"""When are new facts sealed, and from where does sealing go on after a crash?"""
+"""Sealing: when new facts are sealed, and from where sealing goes on after a crash."""
 
 import asyncio
 import contextlib
@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from earnest.effects.clock import Clock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import ROWS_MAX, Reader
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import ROWS_MAX, Reader
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Broken, Unavailable
 from earnest.journal.heads import SEALED, Head, Seal, Witness, fact_of, seal_in, seal_of
 from earnest.journal.merkle import Frontier

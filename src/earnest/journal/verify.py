@@ -1,12 +1,12 @@
-"""Is the journal what was recorded, and if not, which facts are not?"""
+"""Verification of the journal: whether it is what was recorded, and which facts are not."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from earnest.effects.storage.facts import StoredFact
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.facts import StoredFact
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Broken
 from earnest.journal.heads import SEALED, Head, Seal, seal_in
 from earnest.journal.merkle import Frontier

@@ -1,4 +1,4 @@
-"""What are the accounts of the ledger called?
+"""Names of the ledger's accounts.
 
 Per party `available`, `clearing`, `pending_out`; per job `escrow`; per dispute `stake`; of the platform `fees`,
 `external` (what is outside: its debit is what came in) and `treasury` (what of ai$ has not been given out). Market

@@ -1,4 +1,4 @@
-"""How does money enter and leave the platform?
+"""Deposits and payouts: how money enters and leaves the platform.
 
 A payout is reserved when it is asked for, and leaves the books only when the rail itself confirms it (market ruling
 a.9). `MOVES` is the whole of it.

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from earnest.effects.storage.rows import Rows
+from earnest.effects.ground.storage.rows import Rows
 from earnest.ledger.payout import Deposit, Destination, Payout
 from earnest.ledger.transfer import LedgerAccount, Transfer
 

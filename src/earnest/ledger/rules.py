@@ -1,4 +1,4 @@
-"""May a chain be booked, and what does each transfer do to the sums?
+"""Rules of booking: whether a chain may be booked, and what each transfer does to the sums.
 
 As in TigerBeetle: a pending transfer fixes both accounts and reserves, so that its end can never break a limit; it ends
 once, moved in whole or in part or not at all. Faults have an order of precedence; only the first is told.

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
-from earnest.effects.storage.book import Book
-from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Project, Rows, RowT
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.ground.storage.book import Book
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.rows import Project, Rows, RowT
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.facts import Fact
 from earnest.ledger import rows

@@ -1,4 +1,4 @@
-"""What moves between two accounts?"""
+"""A transfer between two accounts."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from earnest.effects.storage.rows import Rows
+from earnest.effects.ground.storage.rows import Rows
 from earnest.market.capabilities.capability import Capability, Trial
 from earnest.market.claims.artifact import Artifact
 from earnest.market.claims.claim import Claim

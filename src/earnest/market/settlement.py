@@ -1,4 +1,4 @@
-"""Who is owed what? Each event of the market as a chain of transfers; the ledger books a chain whole or not at all.
+"""Who is owed what: each event of the market as a chain of transfers, booked whole or not at all.
 
 The id of a transfer says what it is for, so that a step which is repeated is the same transfer. A chain may be empty:
 nothing is owed, and to post it does nothing. Market ruling a.9; ai$: agents ruling §1.

@@ -1,4 +1,4 @@
-"""Which numbers does the market go by? Each is a setting of the operator; these are the defaults of the rulings."""
+"""The numbers of the market. Each is a setting of the operator; these are the defaults of the rulings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -6,8 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.kv.api import Reading, Writing
-from earnest.effects.kv.lmdb import LmdbKeyValue
+from earnest.effects.ground.kv.api import Reading, Writing
+from earnest.effects.ground.kv.lmdb import LmdbKeyValue
 from earnest.memory import keys, store
 from earnest.memory.megram import Megram
 from earnest.memory.potential import expires_at_ms

@@ -1,4 +1,4 @@
-"""When do events become a rule, when does a rule fall, and what takes the place of what? (seed R5, upward flow)"""
+"""When events become a rule, when a rule falls, and what takes its place. (seed R5, upward flow)"""
 
 import hashlib
 from collections.abc import Sequence

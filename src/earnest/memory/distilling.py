@@ -1,4 +1,4 @@
-"""How does a cluster of events become one sentence: by digest, or by a model that falls back on it?"""
+"""A cluster of events as one sentence: by digest, or by a model that falls back on it."""
 
 import json
 import logging
@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from itertools import islice
 from typing import Final, Protocol
 
-from earnest.effects.llm import answers
+from earnest.effects.outside.llm import answers
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import EarnestError
 from earnest.memory.consolidation import RULE_CHARACTERS_MAX, Cluster, Distilled

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Final, Protocol
 
-from earnest.effects.clock import Clock
+from earnest.effects.ground.clock import Clock
 from earnest.memory.consolidation import Cluster, Revision, consolidated, fall, has_fallen
 from earnest.memory.distilling import DigestDistiller, Distiller
 from earnest.memory.megram import Forgotten, Level, Megram, Tag

@@ -1,4 +1,4 @@
-"""How is a Megram written down as JSON, in the store and in facts?"""
+"""Megrams as JSON, in the store and in facts."""
 
 from typing import Any
 

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
-from earnest.effects.kv.api import KeyValue, Reading, Writing
-from earnest.effects.kv.lmdb import REMEDY, LmdbKeyValue
+from earnest.effects.ground.kv.api import KeyValue, Reading, Writing
+from earnest.effects.ground.kv.lmdb import REMEDY, LmdbKeyValue
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.memory import store
 from earnest.memory.consolidation import CLUSTER_MAX, Cluster, Revision

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from earnest.effects.kv.api import Reading, Writing
-from earnest.effects.kv.lmdb import REMEDY
+from earnest.effects.ground.kv.api import Reading, Writing
+from earnest.effects.ground.kv.lmdb import REMEDY
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.instants import EPOCH, rfc3339
 from earnest.memory import keys

@@ -1,11 +1,11 @@
-"""Which exact actions did somebody confirm for a run, beyond what was granted? Each is good once, and not for ever."""
+"""Exact actions that somebody confirmed for a run beyond what was granted, each good once and for a while."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from earnest.effects.clock import Clock
+from earnest.effects.ground.clock import Clock
 from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Broken

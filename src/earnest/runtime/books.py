@@ -1,11 +1,11 @@
-"""Which tables are a function of the facts, and which facts make them?"""
+"""The tables that are a function of the facts, and the facts that make them."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 from earnest.accountability import service as accountability
-from earnest.effects.storage.book import Book
-from earnest.effects.storage.rows import Project
+from earnest.effects.ground.storage.book import Book
+from earnest.effects.ground.storage.rows import Project
 from earnest.identity import service as identity
 from earnest.ledger import service as ledger
 from earnest.market import service as market

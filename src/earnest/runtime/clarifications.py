@@ -1,4 +1,4 @@
-"""What did a person answer about a request? Kept, so that a resumed run does not ask again."""
+"""A person's answers about a request, kept so that a resumed run does not ask again."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""How does a request become one effect and one answer, however often it is sent?"""
+"""Requests that have one effect and one answer, however often they are sent."""
 
 import asyncio
 import json
@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from earnest.effects.clock import Chance, Clock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.replies import KEPT_MS, Reply, drop_replies, keep_reply, kept_reply
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.ground.clock import Chance, Clock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.replies import KEPT_MS, Reply, drop_replies, keep_reply, kept_reply
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import Members, canonical_text, digest_of
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact

@@ -7,9 +7,9 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.bus.api import Bus, Envelope
-from earnest.effects.clock import Clock
-from earnest.effects.storage.database import Database
+from earnest.effects.ground.bus.api import Bus, Envelope
+from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.storage.database import Database
 from earnest.engine.memory_messages import DreamEvent
 from earnest.engine.messages import FinalResult, Role
 from earnest.engine.remembering import SESSION

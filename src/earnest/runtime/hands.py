@@ -6,17 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.clock import Clock
-from earnest.effects.sandbox.api import Mount, Sandbox
-from earnest.effects.tools.api import Leave, Place
-from earnest.effects.tools.arguments import with_home
-from earnest.effects.tools.failures import NEEDS_CONFIRMATION, ToolFailure
-from earnest.effects.tools.record import RawResult, ToolCall, ToolRecord
-from earnest.effects.tools.task_folder import PROGRAM
-from earnest.effects.tools.toolbox import WRITES_MAX, Toolbox
-from earnest.effects.workspace.changes import Change
-from earnest.effects.workspace.stage import Stage
-from earnest.effects.workspace.staging import Workspace
+from earnest.effects.ground.clock import Clock
+from earnest.effects.hands.sandbox.api import Mount, Sandbox
+from earnest.effects.hands.tools.api import Leave, Place
+from earnest.effects.hands.tools.arguments import with_home
+from earnest.effects.hands.tools.failures import NEEDS_CONFIRMATION, ToolFailure
+from earnest.effects.hands.tools.record import RawResult, ToolCall, ToolRecord
+from earnest.effects.hands.tools.task_folder import PROGRAM
+from earnest.effects.hands.tools.toolbox import WRITES_MAX, Toolbox
+from earnest.effects.hands.workspace.changes import Change
+from earnest.effects.hands.workspace.stage import Stage
+from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.ports import EffectUnknown, GivenUp, NeedsConfirmation
 from earnest.foundation.canonical import JsonObject, canonical_text

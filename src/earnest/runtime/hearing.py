@@ -1,4 +1,4 @@
-"""How are criteria without a check decided? A model says what it finds by the records, code rules on that."""
+"""Criteria without a check: a model says what it finds by the records, code rules on that."""
 
 import asyncio
 import contextlib
@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.tools.record import ToolRecord
-from earnest.effects.workspace.snapshot import Snapshot
+from earnest.effects.hands.tools.record import ToolRecord
+from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.engine.model.judge import Measure, ModelJudge
 from earnest.engine.ports import RoleModel, Unanswered
 from earnest.verification.core import Measured, conclude

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.listing import escaped
-from earnest.effects.workspace.staging import Workspace
+from earnest.effects.hands.listing import escaped
+from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.impossibility import Claim, Lack
 from earnest.runtime.order import Order
 from earnest.runtime.surroundings import has_program

@@ -1,9 +1,9 @@
-"""Which of the user's folders may a run be given to read? None that holds, or lies in, what is private."""
+"""Folders of the user that a run may be given to read: none that holds, or lies in, what is private."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
-from earnest.effects.sandbox.private import private_places
+from earnest.effects.hands.sandbox.private import private_places
 from earnest.foundation.errors import Refused
 
 

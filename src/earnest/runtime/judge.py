@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final, cast
 from pydantic import TypeAdapter
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.outside import Outside
-from earnest.effects.sandbox.api import Mount
-from earnest.effects.tools.record import ToolRecord
-from earnest.effects.workspace.staging import Workspace
+from earnest.effects.hands.outside_file import Outside
+from earnest.effects.hands.sandbox.api import Mount
+from earnest.effects.hands.tools.record import ToolRecord
+from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.ports import RoleModel
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken

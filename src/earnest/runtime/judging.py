@@ -1,4 +1,4 @@
-"""Judging by hand: how is a verdict reached, kept and reached again, and a spec tried on worthless work?"""
+"""Judging by hand: a verdict is reached, kept and reached again, and a spec is tried on worthless work."""
 
 import asyncio
 import contextlib
@@ -10,9 +10,9 @@ from typing import Final
 
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.spec import VerificationSpec
-from earnest.effects.clock import Clock
-from earnest.effects.scratch import scratch
-from earnest.effects.workspace.snapshot import Snapshot, take_snapshot
+from earnest.effects.ground.clock import Clock
+from earnest.effects.hands.scratch import scratch
+from earnest.effects.hands.workspace.snapshot import Snapshot, take_snapshot
 from earnest.foundation.errors import Refused
 from earnest.runtime.submission import reviewed_criteria
 from earnest.runtime.verdict_book import KeptVerdict, VerdictBook

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.sandbox.api import Execution, Layers, Profile, Report, Sandbox, SelfTest, Status
-from earnest.effects.workspace.known import Known
-from earnest.effects.workspace.overlay import changes_in
-from earnest.effects.workspace.stage import Stage, entry_of
-from earnest.effects.workspace.staging import Workspace
-from earnest.effects.workspace.tree import Kind, TreeLimits, remove_tree
-from earnest.effects.workspace.views import UPPER, Views
+from earnest.effects.hands.sandbox.api import Execution, Layers, Profile, Report, Sandbox, SelfTest, Status
+from earnest.effects.hands.workspace.known import Known
+from earnest.effects.hands.workspace.overlay import changes_in
+from earnest.effects.hands.workspace.stage import Stage, entry_of
+from earnest.effects.hands.workspace.staging import Workspace
+from earnest.effects.hands.workspace.tree import Kind, TreeLimits, remove_tree
+from earnest.effects.hands.workspace.views import UPPER, Views
 from earnest.foundation.errors import EarnestError
 
 _BELOW: Final = {"kept": "kept", "changed": "old", "gone": "gone", "folder/below": "below"}

@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.scratch import scratch
-from earnest.effects.storage.reader import ReadPool
+from earnest.effects.ground.storage.reader import ReadPool
+from earnest.effects.hands.scratch import scratch
 from earnest.foundation.errors import Unavailable
 from earnest.memory.comparing import compared, copy_of
 from earnest.memory.service import open_memory

@@ -1,4 +1,4 @@
-"""Which minds does a run have? Those of a playbook stand here."""
+"""The minds of a run. Those of a playbook stand here."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

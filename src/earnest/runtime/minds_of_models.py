@@ -1,11 +1,11 @@
-"""Who works a task in words? Minds that ask models. No playbook loads this."""
+"""Minds that ask models, for tasks in words. No playbook loads this."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
 
 from earnest.contracts.criterion import CheckFaults
-from earnest.effects.tools.api import Leave, Tool
-from earnest.effects.tools.task_folder import PROGRAM
+from earnest.effects.hands.tools.api import Leave, Tool
+from earnest.effects.hands.tools.task_folder import PROGRAM
 from earnest.engine.model.executor import ModelExecutor
 from earnest.engine.model.graceful import last_words
 from earnest.engine.model.judge import ModelJudge

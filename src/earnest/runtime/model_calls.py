@@ -10,10 +10,10 @@ from functools import reduce
 from operator import add
 from typing import Final, TypeAlias, cast
 
-from earnest.effects.clock import Clock
-from earnest.effects.llm.answers import NoAnswer, read_answer
-from earnest.effects.llm.api import ChatModel, Completion, CompletionLimits, Finish, Message
-from earnest.effects.llm.api import Role as Speaker
+from earnest.effects.ground.clock import Clock
+from earnest.effects.outside.llm.answers import NoAnswer, read_answer
+from earnest.effects.outside.llm.api import ChatModel, Completion, CompletionLimits, Finish, Message
+from earnest.effects.outside.llm.api import Role as Speaker
 from earnest.engine.codec import decode, encode
 from earnest.engine.messages import Budget, Role
 from earnest.engine.model_messages import ModelAnswered, Turn

@@ -9,7 +9,7 @@ from earnest.contracts.playbook import Playbook, playbook_to_json
 from earnest.contracts.playbook_reading import parse_playbook, playbook_from_json
 from earnest.contracts.spec import VerificationSpec, spec_of_json, spec_to_json
 from earnest.contracts.yaml_source import read_yaml
-from earnest.effects.tools.toolbox import Toolbox
+from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.engine.codec import decode, encode
 from earnest.engine.messages import Budget, TaskRequested
 from earnest.engine.plan_rules import planned_calls

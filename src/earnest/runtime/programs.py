@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from earnest.contracts.spec import VerificationSpec
-from earnest.effects.tools.record import ToolCall
-from earnest.effects.tools.task_folder import PROGRAM
-from earnest.effects.tools.toolbox import TIMEOUT_MS_MAX
+from earnest.effects.hands.tools.record import ToolCall
+from earnest.effects.hands.tools.task_folder import PROGRAM
+from earnest.effects.hands.tools.toolbox import TIMEOUT_MS_MAX
 from earnest.engine.messages import Budget
 from earnest.engine.playbook.no_models import NoModels
 from earnest.engine.program.executor import ProgramExecutor

@@ -1,4 +1,4 @@
-"""May a run make its next model call? What is under way counts with the most that it may take."""
+"""The budget of a run's model calls. What is under way counts with the most that it may take."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -5,10 +5,10 @@ from functools import partial
 from itertools import takewhile
 from typing import Final, TypeAlias
 
-from earnest.effects.bus.api import Envelope
-from earnest.effects.clock import Clock
-from earnest.effects.storage.facts import StoredFact
-from earnest.effects.storage.reader import Reader, ReadPool
+from earnest.effects.ground.bus.api import Envelope
+from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.storage.facts import StoredFact
+from earnest.effects.ground.storage.reader import Reader, ReadPool
 from earnest.engine.facts import MEGRAM, RECALLED, message_of
 from earnest.engine.memory_messages import MemoryRecalled
 from earnest.engine.messages import MegramEmitted

@@ -1,4 +1,4 @@
-"""Do the facts alone lead to what the tables hold?
+"""A check that the facts alone lead to what the tables hold.
 
 Every shown number is read from these tables, so a number that is not what the facts say is found here.
 """
@@ -10,13 +10,13 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from earnest.effects.clock import Clock
-from earnest.effects.scratch import scratch
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.facts import StoredFact
-from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.replies import altered_replies
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.facts import StoredFact
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.replies import altered_replies
+from earnest.effects.ground.storage.transaction import Transaction
+from earnest.effects.hands.scratch import scratch
 from earnest.foundation.errors import Broken
 from earnest.foundation.facts import Fact
 from earnest.market.capabilities.sealed_trial import opened_trial

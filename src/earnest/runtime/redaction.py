@@ -1,4 +1,4 @@
-"""What of a text must not be written down? Secrets that are known, and what looks like one."""
+"""What of a text must not be written down: secrets that are known, and what looks like one."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, replace
 
-from earnest.effects.bus.api import Bus, Envelope
-from earnest.effects.clock import Chance, Clock
-from earnest.effects.storage.database import Database
+from earnest.effects.ground.bus.api import Bus, Envelope
+from earnest.effects.ground.clock import Chance, Clock
+from earnest.effects.ground.storage.database import Database
 from earnest.engine.facts import message_fact
 from earnest.engine.memory_messages import FeedbackGiven, ForgetRequested, RememberRequested
 from earnest.engine.messages import Role

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from earnest.effects.clock import Clock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import Reader, ReadPool
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import Reader, ReadPool
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Refused
 from earnest.verification.reviews.facts import DECIDED, WAITING, decided_fact, decision_of, review_of, waiting_fact
 from earnest.verification.reviews.review import Decision, decide

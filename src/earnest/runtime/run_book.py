@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, cast
 
-from earnest.effects.bus.api import Envelope
-from earnest.effects.clock import Clock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.bus.api import Envelope
+from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import Reader
 from earnest.engine.facts import DECIDED, INTENT, MESSAGES, OUTCOME, UNKNOWN, message_fact, message_of
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused

@@ -6,7 +6,7 @@ The locks are the process's, not a platform's: a result is told when the platfor
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.locks import FileLock
+from earnest.effects.ground.locks import FileLock
 from earnest.foundation.errors import Refused
 
 LOCK_FILE: Final = "lock"

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.listing import escaped, listing
-from earnest.effects.workspace.staging import Workspace
+from earnest.effects.hands.listing import escaped, listing
+from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.picture import Given, Picture
 from earnest.runtime.order import Order
 

@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.backup.walking import walk
-from earnest.effects.storage.reader import Reader, ReadPool
-from earnest.effects.workspace.trash import Trash
+from earnest.effects.ground.backup.walking import walk
+from earnest.effects.ground.storage.reader import Reader, ReadPool
+from earnest.effects.hands.workspace.trash import Trash
 from earnest.engine.facts import FINISHED, STARTED
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.instants import DAY_MS

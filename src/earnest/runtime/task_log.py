@@ -1,4 +1,4 @@
-"""What was said to the models of a run, and by them? One line of JSON a request in `runs/<run>/task.jsonl`.
+"""The task log: requests to the models of a run and their answers, one line each in `runs/<run>/task.jsonl`.
 
 It is there to be read by its owner and nothing depends on it: the facts hold what a resumed run needs.
 """
@@ -11,8 +11,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.clock import Clock
-from earnest.effects.llm.api import Message
+from earnest.effects.ground.clock import Clock
+from earnest.effects.outside.llm.api import Message
 from earnest.engine.model_messages import Turn
 from earnest.engine.ports import Question
 from earnest.foundation.text import head_tail

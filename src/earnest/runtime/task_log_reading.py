@@ -1,4 +1,4 @@
-"""What does the task log of a run say? Read for its owner; like the log itself it proves nothing."""
+"""Reading the task log of a run, for its owner; like the log itself it proves nothing."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -8,15 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from earnest.effects.bus.api import Bus
-from earnest.effects.clock import Chance, Clock
-from earnest.effects.edits.taking import EDIT_LIMITS
-from earnest.effects.outside import Outside
-from earnest.effects.sandbox.api import Mount, Sandbox
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import Reader
-from earnest.effects.tools.toolbox import Toolbox
-from earnest.effects.workspace.staging import Workspace
+from earnest.effects.ground.bus.api import Bus
+from earnest.effects.ground.clock import Chance, Clock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.hands.edits.taking import EDIT_LIMITS
+from earnest.effects.hands.outside_file import Outside
+from earnest.effects.hands.sandbox.api import Mount, Sandbox
+from earnest.effects.hands.tools.toolbox import Toolbox
+from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.codec import encode
 from earnest.engine.engine import Engine
 from earnest.engine.facts import FINISHED, RESUMED, STARTED

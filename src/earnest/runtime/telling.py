@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.engine.codec import decode
 from earnest.engine.facts import FINISHED, STARTED
 from earnest.engine.messages import FinalResult

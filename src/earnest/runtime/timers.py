@@ -1,11 +1,11 @@
-"""Whose time has come? Every deadline is a row with `wake_ms`; nothing else remembers one."""
+"""Deadlines that have come. Every deadline is a row with `wake_ms`; nothing else remembers one."""
 
 import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
-from earnest.effects.clock import Clock
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import EarnestError
 from earnest.market.terms import Terms

@@ -1,4 +1,4 @@
-"""How does a run look to OpenTelemetry? Spans after the GenAI semantic conventions, made from what the bus says.
+"""Runs as OpenTelemetry spans after the GenAI semantic conventions, made from what the bus says.
 
 They tell which model and tool took how long and how much, never what was said. Nothing is imported or sent unless an
 exporter is configured.
@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from earnest.effects.bus.api import Envelope
+from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.messages import FinalResult, RunResumed, TaskRequested, ToolCalled
 from earnest.engine.model_messages import ModelAnswered
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.bus.api import Bus, Envelope
-from earnest.effects.clock import Clock
+from earnest.effects.ground.bus.api import Bus, Envelope
+from earnest.effects.ground.clock import Clock
 from earnest.engine.messages import Role
 from earnest.journal.heads import Head
 

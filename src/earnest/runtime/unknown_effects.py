@@ -6,9 +6,9 @@ Question and answer are facts of the run. Whoever has the books can ask and answ
 from dataclasses import dataclass
 from enum import StrEnum
 
-from earnest.effects.clock import Clock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import Reader
 from earnest.engine.facts import DECIDED, FINISHED
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact

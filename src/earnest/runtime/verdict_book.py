@@ -1,4 +1,4 @@
-"""Where are verdicts kept, so that they can be reached again?
+"""Verdicts, kept so that they can be reached again.
 
 Each with the work, the criteria and what the checks name beside the spec.
 
@@ -18,8 +18,8 @@ from typing import Any, Final
 from earnest.contracts.criterion import CheckSpec, Criterion, criterion_to_json, no_check_faults, read_criteria
 from earnest.contracts.node import node_of
 from earnest.contracts.reader import Reader
-from earnest.effects.workspace.kept import KeptFiles, entries_from_json, entries_to_json
-from earnest.effects.workspace.snapshot import Snapshot, SnapshotEntry
+from earnest.effects.hands.workspace.kept import KeptFiles, entries_from_json, entries_to_json
+from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
 from earnest.foundation.errors import Broken, Refused
 from earnest.verification.limits import read_limits

@@ -1,4 +1,4 @@
-"""How is work that waits in the books done, several pieces at a time, and found again after a restart?"""
+"""Work that waits in the books, done several pieces at a time, and found again after a restart."""
 
 import asyncio
 import logging
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import Reader
 
 WORKERS: Final = 4
 LOOKED_AT_MAX: Final = 2 * WORKERS

@@ -1,11 +1,11 @@
-"""Does a bus keep its promises? Subclass `BusConformance` with a `bus` fixture; pytest runs the sentences below."""
+"""The promises of a bus. Subclass `BusConformance` with a `bus` fixture; pytest runs the sentences below."""
 
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.bus.api import Bus, Envelope, Subscription
+from earnest.effects.ground.bus.api import Bus, Envelope, Subscription
 from earnest.foundation.errors import Refused
 
 READ_WITHIN_S: Final = 5.0

@@ -1,4 +1,4 @@
-"""Does a check keep its promises? Subclass `CheckConformance` with a `case` fixture; pytest runs the sentences."""
+"""The promises of a check. Subclass `CheckConformance` with a `case` fixture; pytest runs the sentences."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from earnest.contracts.criterion import CheckSpec, Criterion
-from earnest.effects.clock import VirtualClock
-from earnest.effects.probes.api import Probes
-from earnest.effects.sandbox.api import Execution, Probe, Report, Sandbox, SelfTest, Status
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.hands.sandbox.api import Execution, Probe, Report, Sandbox, SelfTest, Status
+from earnest.effects.outside.probes.api import Probes
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.names import is_slug
 from earnest.verification.plugin import Check, is_reproducible, lint_faults

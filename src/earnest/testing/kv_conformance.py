@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from earnest.effects.kv.api import KEY_BYTES_MAX, KeyValue, Reading, Writing
+from earnest.effects.ground.kv.api import KEY_BYTES_MAX, KeyValue, Reading, Writing
 from earnest.foundation.errors import Broken, Unavailable
 
 Rows = list[tuple[bytes, bytes]]

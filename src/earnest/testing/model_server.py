@@ -1,4 +1,4 @@
-"""What does a model endpoint do, well or badly? A scripted server that speaks the chat protocol over a real socket.
+"""A scripted model endpoint that speaks the chat protocol over a real socket, well or badly.
 
 `async with ModelServer(says("hello")) as server:` serves `server.base_url`; the script's last entry is repeated. An
 entry is a `Reply`, or a function that makes one out of the request. What was asked stands in `server.requests`.
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Self, TypeAlias
 
-from earnest.effects.clock import Clock, SystemClock
+from earnest.effects.ground.clock import Clock, SystemClock
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.testing.model_wire import REQUEST_BYTES_MAX, head_of, read_request, send
 

@@ -1,4 +1,4 @@
-"""How does a scripted server read a request and write an answer? As much of HTTP/1.1 as a client of ours needs."""
+"""Requests and answers of a scripted server: as much of HTTP/1.1 as a client of ours needs."""
 
 import asyncio
 from collections.abc import Mapping

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from earnest.effects.clock import SystemChance
+from earnest.effects.ground.clock import SystemChance
 from earnest.foundation.errors import Unavailable
 
 API: Final = "/api/v1"

@@ -1,4 +1,4 @@
-"""What does a submission assert about itself, and which of it was measured to be false?
+"""What a submission asserts about itself, and which of it was measured to be false.
 
 An assertion proves nothing. It is read for one purpose: who states what the measurement shows to be otherwise has said
 something untrue, and that weighs more than a failure (seed accountability, ground truth contradiction).
@@ -7,7 +7,7 @@ something untrue, and that weighs more than a failure (seed accountability, grou
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-from earnest.effects.workspace.snapshot import Snapshot
+from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonValue
 from earnest.verification.paths import read_entry
 from earnest.verification.strict_json import NotStrictJson, strict_json

@@ -1,8 +1,8 @@
-"""Does a cited file exist in what was handed in, and does it hold what is quoted?"""
+"""Cited files: whether one exists in what was handed in, and holds what is quoted."""
 
 from typing import Final
 
-from earnest.effects.workspace.snapshot import Snapshot
+from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.verification.paths import read_entry
 from earnest.verification.visible import squeezed, without_unseen
 

@@ -1,12 +1,12 @@
-"""When is work verified? The fail-closed rule, in the only function that can answer so."""
+"""The fail-closed rule of verification, in the only function that can answer that work is verified."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.sandbox.api import Report, SelfTest, Status
-from earnest.effects.tools.record import ToolRecord
+from earnest.effects.hands.sandbox.api import Report, SelfTest, Status
+from earnest.effects.hands.tools.record import ToolRecord
 from earnest.verification.plugin import Findings
 from earnest.verification.verdict import Answer, Cause, CriterionVerdict, FailureClass
 

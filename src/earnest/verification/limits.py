@@ -1,4 +1,4 @@
-"""Which bounds does `limits:` of a check set? Units for people outside, for machines inside."""
+"""The bounds that `limits:` of a check sets. Units for people outside, for machines inside."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from earnest.contracts.node import node_of
 from earnest.contracts.reader import Reader
-from earnest.effects.sandbox.api import MIB, Limits
+from earnest.effects.hands.sandbox.api import MIB, Limits
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.plugin import ConfigFault
 

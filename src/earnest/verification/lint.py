@@ -1,4 +1,4 @@
-"""Would work that is worth nothing pass? What a spec's author learns before anybody works by it.
+"""Trial of a spec with work that is worth nothing, before anybody works by it.
 
 Every reproducible check is run on nothing and on junk, and must say no to all of it. What it names is guessed from its
 config: every text in it that could be a path.

@@ -1,4 +1,4 @@
-"""What does a Markdown text show? (CommonMark headings, GFM tables; not those in code, comments, collapsed parts.)"""
+"""What a Markdown text shows. (CommonMark headings, GFM tables; not those in code, comments, collapsed parts.)"""
 
 import re
 from bisect import bisect_left, bisect_right

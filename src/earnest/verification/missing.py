@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from earnest.effects.sandbox.api import WORK_DIR, Execution, Limits, Profile, Report, Sandbox, Status
+from earnest.effects.hands.sandbox.api import WORK_DIR, Execution, Limits, Profile, Report, Sandbox, Status
 
 NOT_EXECUTED: Final = frozenset({126, 127})
 SHELL: Final = ("/bin/sh", "-c")

@@ -1,4 +1,4 @@
-"""Which files may a check's config name, and how are they read?"""
+"""Files that a check's config may name, and how they are read."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from typing import Final
 
 from earnest.contracts.node import Node
 from earnest.contracts.reader import Reader
-from earnest.effects.workspace.snapshot import Snapshot, SnapshotEntry
+from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry
 from earnest.foundation.canonical import JsonValue, digest_bytes
 from earnest.foundation.errors import Broken, Refused
 

@@ -1,4 +1,4 @@
-"""How is a pattern of strangers matched against text of strangers without hanging?
+"""Patterns of strangers matched against text of strangers without hanging.
 
 With an engine that is linear in the text (the Rust `regex` crate, through jsonschema-rs): it has no look-around and no
 back-references, and refuses a pattern that would grow too large.

@@ -1,4 +1,4 @@
-"""What is a check, what is it given and what does it answer? The contract of the entry point group `earnest.checks`."""
+"""The protocol of a check: what it is given and what it answers. Entry point group `earnest.checks`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,14 +8,14 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.effects.clock import Chance
-from earnest.effects.llm.api import ChatModel
-from earnest.effects.outside import Outside
-from earnest.effects.probes.api import Probes
-from earnest.effects.sandbox.api import Limits, Mount, Report, Sandbox
-from earnest.effects.tools.record import ToolRecord
-from earnest.effects.workspace.changes import Entry
-from earnest.effects.workspace.snapshot import Snapshot, SnapshotLimits
+from earnest.effects.ground.clock import Chance
+from earnest.effects.hands.outside_file import Outside
+from earnest.effects.hands.sandbox.api import Limits, Mount, Report, Sandbox
+from earnest.effects.hands.tools.record import ToolRecord
+from earnest.effects.hands.workspace.changes import Entry
+from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotLimits
+from earnest.effects.outside.llm.api import ChatModel
+from earnest.effects.outside.probes.api import Probes
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.reviews.review import Decision, Review
 from earnest.verification.verdict import Verdict

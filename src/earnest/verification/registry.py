@@ -1,4 +1,4 @@
-"""Which checks are there? A kind is loaded by name when it is first asked for, built-in kinds like anybody's."""
+"""The kinds of checks. Each is loaded by name when first asked for, built-in kinds like anybody's."""
 
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points

@@ -1,4 +1,4 @@
-"""How often must a check pass before it has passed?
+"""Repetition: how often a check must pass before it has passed.
 
 As often as its author says, and once more if it came close to a limit: a tenth of a limit is what a busy machine
 takes, and what passed by luck must not be rounded up.
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from earnest.effects.sandbox.api import Limits, Report
+from earnest.effects.hands.sandbox.api import Limits, Report
 from earnest.verification.plugin import Findings
 
 BOUNDARY_PERCENT: Final = 90

@@ -1,4 +1,4 @@
-"""What does a verdict keep so that it can be reached again, and do two verdicts on the same work agree?"""
+"""What a verdict keeps so that it can be reached again, and whether two verdicts on the same work agree."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from earnest.effects.sandbox.api import Execution, Report, Sandbox, SelfTest, Status
+from earnest.effects.hands.sandbox.api import Execution, Report, Sandbox, SelfTest, Status
 
 
 class NoSandbox:

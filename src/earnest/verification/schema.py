@@ -1,4 +1,4 @@
-"""Does a value satisfy a JSON Schema (2020-12)? Nothing is fetched. `main` answers within bounds."""
+"""Values against a JSON Schema (2020-12). Nothing is fetched. `main` answers within bounds."""
 
 import json
 import resource

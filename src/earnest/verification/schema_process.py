@@ -1,4 +1,4 @@
-"""How is a JSON Schema evaluated whose references could make the answer take ages?
+"""A process for JSON Schemas whose references could make the answer take ages.
 
 In a process of its own with bounded CPU time and memory, ended when its time is over: the schema is no more to be
 trusted than whoever wrote the spec. No code of theirs runs in it, so a process that has answered in time is asked

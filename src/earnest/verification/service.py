@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
 from earnest.contracts.criterion import CheckSpec, Criterion, check_diagnostics, check_to_json
-from earnest.effects.clock import Clock
-from earnest.effects.edits.taking import EDIT_LIMITS
-from earnest.effects.outside import Outside
-from earnest.effects.probes.api import Probes
-from earnest.effects.sandbox.api import SELF_TEST_VALID_MS, Mount, Sandbox, SelfTest
-from earnest.effects.scratch import scratch_beside
-from earnest.effects.tools.record import ToolRecord
-from earnest.effects.workspace.archive import take_submission
-from earnest.effects.workspace.snapshot import Seen, Snapshot, SnapshotLimits, is_intact, snapshot_in_place
+from earnest.effects.ground.clock import Clock
+from earnest.effects.hands.edits.taking import EDIT_LIMITS
+from earnest.effects.hands.outside_file import Outside
+from earnest.effects.hands.sandbox.api import SELF_TEST_VALID_MS, Mount, Sandbox, SelfTest
+from earnest.effects.hands.scratch import scratch_beside
+from earnest.effects.hands.tools.record import ToolRecord
+from earnest.effects.hands.workspace.archive import take_submission
+from earnest.effects.hands.workspace.snapshot import Seen, Snapshot, SnapshotLimits, is_intact, snapshot_in_place
+from earnest.effects.outside.probes.api import Probes
 from earnest.foundation.canonical import digest_of
 from earnest.foundation.errors import Broken, Diagnostic, EarnestError, Refused, Unavailable
 from earnest.verification.assertions import Assertions, contradictions, read_assertions

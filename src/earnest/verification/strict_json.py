@@ -1,4 +1,4 @@
-"""Is this JSON that every reader reads alike? (RFC 8259 and RFC 7493, strictly.)"""
+"""JSON that every reader reads alike. (RFC 8259 and RFC 7493, strictly.)"""
 
 import json
 import math

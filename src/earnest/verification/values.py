@@ -1,4 +1,4 @@
-"""What must one value of a list or one cell of a table be?"""
+"""Rules for one value of a list or one cell of a table."""
 
 import contextlib
 import posixpath

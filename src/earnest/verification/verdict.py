@@ -1,4 +1,4 @@
-"""What does a verdict say?"""
+"""What a verdict says."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

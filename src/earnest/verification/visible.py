@@ -1,4 +1,4 @@
-"""Which words does a reader see in a text, and which of them say something?
+"""The words that a reader sees in a text, and those of them that say something.
 
 Hidden characters, placeholders and filler are how work is pretended; the words here say so of nobody, they only do not
 count.

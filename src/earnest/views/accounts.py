@@ -4,7 +4,7 @@ from typing import Final
 
 from earnest.client import payloads_agents as shown
 from earnest.client.payloads import Page
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Status
 from earnest.identity.caller import Caller

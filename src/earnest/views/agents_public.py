@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from earnest.client import payloads_agents as shown
 from earnest.client.payloads import Whole
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account, Kind

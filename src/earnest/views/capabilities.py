@@ -5,7 +5,7 @@ from typing import Final
 from earnest.client.payloads import Capability as CapabilityShown
 from earnest.client.payloads import Generator, TrialOffered, Whole
 from earnest.client.payloads import Trial as TrialShown
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller
 from earnest.market.capabilities.capability import Capability, capability_json

@@ -3,8 +3,8 @@
 import json
 
 from earnest.client import payloads_disputes as shown
-from earnest.effects.storage.driver import SqlValue
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.driver import SqlValue
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.disputes.dispute import STATEMENTS_MAX, Dispute, Statement, allowed_events

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Final
 
 from earnest.client.payloads_money import Entry, Place
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.ledger.accounts import available, clearing, pending_out

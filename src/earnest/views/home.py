@@ -6,8 +6,8 @@ from typing import Final
 from earnest.accountability.days import RECENT_DAYS, date_of
 from earnest.accountability.rows import AGREEMENTS, DAYS, SCORES
 from earnest.accountability.score import Score, standing
-from earnest.effects.storage.driver import SqlValue
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.driver import SqlValue
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, Status
 from earnest.identity.rows import ACCOUNTS, PRESENCES

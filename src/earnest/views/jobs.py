@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from earnest.client import payloads as shown
-from earnest.effects.storage.driver import SqlValue
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.driver import SqlValue
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.jobs.job import AID_JOB_STATES, AID_STATUS, Job, JobState, aid_status

@@ -8,8 +8,8 @@ from typing import Any, Final, cast
 
 from earnest.client.payloads_periods import AgentMetrics, PeriodMetrics
 from earnest.client.payloads_periods import Period as PeriodShown
-from earnest.effects.storage.facts import StoredFact
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.facts import StoredFact
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, Kind
 from earnest.identity.rows import ACCOUNTS

@@ -8,7 +8,7 @@ from earnest.accountability.agreement import Agreement
 from earnest.accountability.days import Day
 from earnest.accountability.rows import AGREEMENTS, DAYS
 from earnest.client.payloads_scores import HeartbeatWhole
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.identity.account import Account, Kind
 from earnest.identity.presence import Presence
 from earnest.identity.rows import ACCOUNTS, PRESENCES

@@ -1,10 +1,10 @@
-"""Which questions wait for a person, and how were others decided? Read from the facts alone."""
+"""Questions that wait for a person, and how others were decided, from the facts alone."""
 
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.storage.facts import StoredFact
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.facts import StoredFact
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.verification.reviews.facts import DECIDED, WAITING, decision_of, review_of
 from earnest.verification.reviews.review import ID_PREFIX, Decision, Review

@@ -1,11 +1,11 @@
-"""What runs are there, and what happened in one? Read from the facts alone, beside whoever writes them."""
+"""The runs, and what happened in one, from the facts alone, beside whoever writes them."""
 
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from earnest.effects.bus.api import Envelope
-from earnest.effects.storage.facts import StoredFact
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.bus.api import Envelope
+from earnest.effects.ground.storage.facts import StoredFact
+from earnest.effects.ground.storage.reader import Reader
 from earnest.engine.codec import decode
 from earnest.engine.facts import FINISHED, INTENT, MESSAGES, OUTCOME, RESUMED, STARTED, message_of
 from earnest.engine.messages import (

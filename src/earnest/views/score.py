@@ -14,7 +14,7 @@ from earnest.accountability.score import Score, subject_of
 from earnest.accountability.tiers import ends_when
 from earnest.accountability.verdicts import TaskVerdict
 from earnest.client import payloads_scores as shown
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.homes.given import Duty

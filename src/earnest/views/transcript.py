@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.client.payloads_agents import TranscriptClaim, TranscriptTrial
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.capabilities.capability import Trial

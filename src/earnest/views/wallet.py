@@ -3,7 +3,7 @@
 from typing import Final
 
 from earnest.client import payloads_money as shown
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.ledger.accounts import available, clearing

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, cast
 from earnest.client.payloads_world import Post as PostShown
 from earnest.client.payloads_world import Remark as RemarkShown
 from earnest.client.payloads_world import ResidentShown, Thread, Town, TownTime
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.world.almanac import hour_at

@@ -12,7 +12,7 @@ from earnest.client.payloads_world import (
     SelfShown,
     WorldSummary,
 )
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from earnest.effects.storage.rows import Rows
+from earnest.effects.ground.storage.rows import Rows
 from earnest.world.resident import Resident
 from earnest.world.talk import Post, Remark
 

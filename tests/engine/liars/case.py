@@ -13,7 +13,7 @@ from typing import Any, Final
 import yaml
 
 from earnest.contracts.criterion import Criterion, Mode
-from earnest.effects.tools.record import ToolCall
+from earnest.effects.hands.tools.record import ToolCall
 
 HERE: Final = Path(__file__).parent
 KEYS: Final = {"criterion", "mode", "before", "lie", "honest"}

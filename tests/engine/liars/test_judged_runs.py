@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.clock import VirtualClock
-from earnest.effects.sandbox.unavailable import UnavailableSandbox
-from earnest.effects.tools.record import ToolCall
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.hands.sandbox.unavailable import UnavailableSandbox
+from earnest.effects.hands.tools.record import ToolCall
 from earnest.engine.gradient.cascade import Cause, State
 from earnest.engine.messages import Role
 from earnest.foundation.canonical import JsonObject

@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping
 
 import pytest
 
-from earnest.effects.clock import SystemClock
-from earnest.effects.sandbox.api import SandboxSettings
-from earnest.effects.sandbox.available import open_sandbox
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.hands.sandbox.api import SandboxSettings
+from earnest.effects.hands.sandbox.available import open_sandbox
 from earnest.engine.gradient.cascade import State
 from earnest.verification.ledger.records import Ledger, call_name
 from earnest.verification.ledger.rulings import Citation, Opinion, ruled

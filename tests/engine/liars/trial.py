@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Final
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.bus.local import LocalBus
-from earnest.effects.clock import SystemClock
-from earnest.effects.sandbox.api import Mount, Sandbox
-from earnest.effects.storage.database import Database
-from earnest.effects.tools.record import ToolCall
-from earnest.effects.tools.toolbox import Toolbox
-from earnest.effects.workspace.staging import Workspace
+from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.hands.sandbox.api import Mount, Sandbox
+from earnest.effects.hands.tools.record import ToolCall
+from earnest.effects.hands.tools.toolbox import Toolbox
+from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.engine import Engine
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.messages import (

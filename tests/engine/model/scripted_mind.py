@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from earnest.effects.llm.answers import NoAnswer, read_answer
-from earnest.effects.llm.api import Role
-from earnest.effects.tools.failures import logical
-from earnest.effects.tools.record import ToolCall, ToolRecord
+from earnest.effects.hands.tools.failures import logical
+from earnest.effects.hands.tools.record import ToolCall, ToolRecord
+from earnest.effects.outside.llm.answers import NoAnswer, read_answer
+from earnest.effects.outside.llm.api import Role
 from earnest.engine.ports import Question, Unanswered
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.failures import FailureClass

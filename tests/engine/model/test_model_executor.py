@@ -8,8 +8,8 @@ import pytest
 from scripted_mind import ScriptedModel, ScriptedTools, data_in
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.clock import VirtualClock
-from earnest.effects.tools.toolbox import Toolbox, built_in
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.hands.tools.toolbox import Toolbox, built_in
 from earnest.engine.gradient.blocking import Target
 from earnest.engine.guard import ExecutionOver
 from earnest.engine.messages import CorrectionSignal, PlannedSubTask, PriorOutput, Status, SubTask

@@ -10,8 +10,8 @@ import pytest
 from scripted_mind import ScriptedModel, data_in
 
 from earnest.contracts.criterion import CheckSpec, Mode
-from earnest.effects.clock import VirtualClock
-from earnest.effects.tools.toolbox import built_in
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.hands.tools.toolbox import built_in
 from earnest.engine.gradient.blocking import Target
 from earnest.engine.gradient.cascade import State, Urgency
 from earnest.engine.gradient.loss import Loss

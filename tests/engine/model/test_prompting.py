@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted_mind import data_in
 
-from earnest.effects.llm.api import Message, Role
-from earnest.effects.llm.fencing import FENCES, Data, told
+from earnest.effects.outside.llm.api import Message, Role
+from earnest.effects.outside.llm.fencing import FENCES, Data, told
 from earnest.engine.model.prompting import listed, persona_parts, prompt, said
 from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.errors import Broken

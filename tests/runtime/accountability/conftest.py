@@ -15,12 +15,12 @@ from earnest.accountability.days import Day
 from earnest.accountability.heartbeat import Heartbeat
 from earnest.accountability.score import Score
 from earnest.accountability.service import AGREEMENTS, HEARTBEATS, SCORES
-from earnest.effects.artifacts.store import ArtifactStore
-from earnest.effects.clock import SeededChance, VirtualClock
-from earnest.effects.llm.api import ChatModel
-from earnest.effects.probes.api import Reading
-from earnest.effects.storage.database import Database
-from earnest.effects.web.fetching import Web
+from earnest.effects.ground.clock import SeededChance, VirtualClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.outside.artifacts.store import ArtifactStore
+from earnest.effects.outside.llm.api import ChatModel
+from earnest.effects.outside.probes.api import Reading
+from earnest.effects.outside.web.fetching import Web
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.identity.account import Kind

@@ -10,7 +10,7 @@ import pytest
 
 from earnest.accountability.agreement import contract_of
 from earnest.accountability.heartbeat import Heartbeat, HeartbeatState
-from earnest.effects.storage.driver import SqlValue
+from earnest.effects.ground.storage.driver import SqlValue
 from earnest.foundation.errors import Unavailable
 from earnest.identity.caller import Scope
 from earnest.runtime.accountability import judging as story

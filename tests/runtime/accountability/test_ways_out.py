@@ -10,7 +10,7 @@ import pytest
 
 from earnest.accountability.asking import ADDED_MAX
 from earnest.contracts.criterion import CheckSpec
-from earnest.effects.llm.api import Completion, Endpoint, Finish, Usage
+from earnest.effects.outside.llm.api import Completion, Endpoint, Finish, Usage
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.market.claims.artifact import Artifact, artifact_id

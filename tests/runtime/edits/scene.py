@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from earnest.effects.clock import SystemClock
-from earnest.effects.edits.taking import EDIT_LIMITS
-from earnest.effects.storage.database import Database
-from earnest.effects.workspace.staging import Workspace
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.hands.edits.taking import EDIT_LIMITS
+from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.codec import encode
 from earnest.engine.facts import FINISHED, STARTED
 from earnest.engine.gradient.cascade import Cause, State

@@ -11,7 +11,7 @@ import pytest
 
 from earnest.client.payloads_home import Home
 from earnest.client.payloads_scores import CheckedIn, Due, Heartbeat, Score
-from earnest.effects.clock import SeededChance, VirtualClock
+from earnest.effects.ground.clock import SeededChance, VirtualClock
 from earnest.foundation.canonical import JsonObject, digest_bytes
 from earnest.foundation.instants import rfc3339_s
 from earnest.runtime.heartbeats.contract_file import ContractFile

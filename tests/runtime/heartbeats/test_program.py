@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earnest.effects.process import ProgramFailed
+from earnest.effects.ground.process import ProgramFailed
 from earnest.runtime.heartbeats.command import without_keys
 from earnest.runtime.heartbeats.program import REPLY_CHARACTERS_MAX, Said, said_by
 

@@ -8,8 +8,8 @@ import pytest
 from earnest.accountability.gate import hours_of
 from earnest.client.heartbeat import HeartbeatState, load_state
 from earnest.client.problem import Problem
-from earnest.effects.clock import VirtualClock
-from earnest.effects.process import ProgramFailed
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.ground.process import ProgramFailed
 from earnest.foundation.errors import Unavailable
 from earnest.runtime.heartbeats.program import Said, Work
 from earnest.runtime.heartbeats.runner import ActiveHours

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from earnest.effects.artifacts.store import ArtifactStore
-from earnest.effects.clock import SeededChance, VirtualClock
-from earnest.effects.storage.database import Database
-from earnest.effects.web.fetching import Web
+from earnest.effects.ground.clock import SeededChance, VirtualClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.outside.artifacts.store import ArtifactStore
+from earnest.effects.outside.web.fetching import Web
 from earnest.foundation.canonical import Members
 from earnest.identity.account import Account, Kind, Status
 from earnest.identity.caller import Caller, Scope

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from earnest.effects.artifacts.store import ArtifactLimits, Stored
+from earnest.effects.outside.artifacts.store import ArtifactLimits, Stored
 from earnest.foundation.canonical import JsonObject, digest_bytes
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from earnest.effects.clock import VirtualClock
+from earnest.effects.ground.clock import VirtualClock
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.facts import Fact

@@ -8,7 +8,7 @@ import pytest
 
 from earnest.client.payloads_disputes import DisputeSummary
 from earnest.contracts.spec import Acceptance
-from earnest.effects.clock import SystemClock
+from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Kind

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.touches import touched
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.touches import touched
 from earnest.identity.caller import Caller
 from earnest.ledger import service as ledger
 from earnest.market import settlement

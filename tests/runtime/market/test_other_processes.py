@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from earnest.effects.clock import SeededChance
-from earnest.effects.storage.database import LOOK_NS, Database
+from earnest.effects.ground.clock import SeededChance
+from earnest.effects.ground.storage.database import LOOK_NS, Database
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.secret import KeyedHash

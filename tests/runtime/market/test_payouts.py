@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from earnest.effects.rails.api import Order, RailAnswer, RailState
-from earnest.effects.rails.manual import ManualRail
+from earnest.effects.outside.rails.api import Order, RailAnswer, RailState
+from earnest.effects.outside.rails.manual import ManualRail
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.account import Kind, Status
 from earnest.identity.caller import Caller, Scope

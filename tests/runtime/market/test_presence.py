@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from earnest.effects.clock import SystemClock
+from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.caller import Caller

@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from earnest.effects.clock import SystemClock
+from earnest.effects.ground.clock import SystemClock
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.recompute import Recomputed, recompute
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from earnest.effects.clock import SystemClock
+from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Broken, Refused
 from earnest.identity.caller import Caller, Scope

@@ -3,7 +3,7 @@
 import pytest
 
 from earnest.app.simulating import simulated
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.facts import Fact
 from earnest.runtime.simulation.invariants import QUESTIONS, broken
 from earnest.runtime.simulation.story import Plan

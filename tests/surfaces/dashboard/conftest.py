@@ -11,10 +11,10 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, Request, async_playwright
 
-from earnest.effects.artifacts.store import ArtifactStore
-from earnest.effects.clock import SeededChance, VirtualClock
-from earnest.effects.storage.database import Database
-from earnest.effects.web.fetching import Web
+from earnest.effects.ground.clock import SeededChance, VirtualClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.outside.artifacts.store import ArtifactStore
+from earnest.effects.outside.web.fetching import Web
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk
 from earnest.runtime.market.market import Market

@@ -9,9 +9,9 @@ import pytest
 
 from earnest.app import places
 from earnest.app.settings import read_settings
-from earnest.effects.clock import VirtualClock
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import ReadPool
+from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import ReadPool
 from earnest.surfaces.dashboard.local import local_app
 from surfaces.web.conftest import START_MS
 

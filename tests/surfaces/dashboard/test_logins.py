@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import httpx2
 import pytest
 
-from earnest.effects.clock import VirtualClock
+from earnest.effects.ground.clock import VirtualClock
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.identity.owner_link import OWNER_LINK_MS

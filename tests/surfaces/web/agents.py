@@ -20,8 +20,8 @@ from earnest.agents.world import World
 from earnest.client.client import AsyncClient
 from earnest.client.payloads import Job
 from earnest.client.retrying import Patience
-from earnest.effects.clock import SeededChance, VirtualClock
-from earnest.effects.llm.api import Message
+from earnest.effects.ground.clock import SeededChance, VirtualClock
+from earnest.effects.outside.llm.api import Message
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.agents.health import Health
 from earnest.runtime.agents.resident import Resident

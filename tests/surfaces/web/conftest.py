@@ -10,10 +10,10 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
-from earnest.effects.artifacts.store import ArtifactStore
-from earnest.effects.clock import SeededChance, VirtualClock
-from earnest.effects.storage.database import Database
-from earnest.effects.web.fetching import Web
+from earnest.effects.ground.clock import SeededChance, VirtualClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.outside.artifacts.store import ArtifactStore
+from earnest.effects.outside.web.fetching import Web
 from earnest.identity.key import LINK_MS, operator_link
 from earnest.identity.secret import KeyedHash
 from earnest.market.terms import Terms

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from earnest.effects.storage.writer import Writer
+from earnest.effects.ground.storage.writer import Writer
 from earnest.surfaces.cli.main import main
 
 NAME, NUMBER, LASTS, MOMENT = os.environ["FAULT"].split()

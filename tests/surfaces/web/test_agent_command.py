@@ -17,7 +17,7 @@ import pytest
 
 from earnest.app import places
 from earnest.client.credentials import Credentials, save_credentials
-from earnest.effects.storage.reader import ReadPool
+from earnest.effects.ground.storage.reader import ReadPool
 from earnest.runtime.simulation.invariants import broken
 from earnest.testing.served import GENEROUS, PROGRAM, ServedPlatform, served
 

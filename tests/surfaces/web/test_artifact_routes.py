@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from earnest.effects.artifacts.store import ArtifactLimits
+from earnest.effects.outside.artifacts.store import ArtifactLimits
 
 from .conftest import Site
 

@@ -8,7 +8,7 @@ import pytest
 from earnest.client import jobs
 from earnest.client.client import AsyncClient
 from earnest.client.problem import Problem
-from earnest.effects.clock import SeededChance
+from earnest.effects.ground.clock import SeededChance
 from earnest.surfaces.web.served import EXAMPLE_JOB
 
 from .conftest import URL, Site

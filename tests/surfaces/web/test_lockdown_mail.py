@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from aiosmtpd.smtp import SMTP
 
-from earnest.effects.mail.server import Security, SmtpServer
-from earnest.effects.mail.smtp import SmtpMailer
+from earnest.effects.outside.mail.server import Security, SmtpServer
+from earnest.effects.outside.mail.smtp import SmtpMailer
 from earnest.runtime.accountability.judging import HeartbeatJudging
 from earnest.runtime.market.letters import Letters
 

@@ -1,6 +1,6 @@
 """Anybody can hold the platform to its log."""
 
-from earnest.effects.clock import VirtualClock
+from earnest.effects.ground.clock import VirtualClock
 from earnest.journal.merkle import verify_inclusion
 from earnest.journal.service import Sealer
 

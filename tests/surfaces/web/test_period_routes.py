@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from earnest.effects.clock import VirtualClock
+from earnest.effects.ground.clock import VirtualClock
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.market.periods import open_first_period
 from earnest.runtime.market.timetable import TIMETABLE

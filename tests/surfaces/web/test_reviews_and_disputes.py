@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from earnest.effects.clock import VirtualClock
+from earnest.effects.ground.clock import VirtualClock
 from earnest.foundation.canonical import JsonObject
 from earnest.identity.service import ACCOUNTS
 from earnest.runtime.desk import Entry

@@ -15,7 +15,7 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import from_schema
 from schemathesis.engine.events import EngineEvent, FatalError, NonFatalError, ScenarioFinished
 
-from earnest.effects.clock import VirtualClock
+from earnest.effects.ground.clock import VirtualClock
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.money import open_treasury
 from earnest.surfaces.web.app import create_app

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from earnest.effects.clock import VirtualClock
+from earnest.effects.ground.clock import VirtualClock
 from earnest.runtime.accountability.judging import HeartbeatJudging
 
 from .conftest import Site

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from earnest.app import places
-from earnest.effects.storage.reader import ReadPool
+from earnest.effects.ground.storage.reader import ReadPool
 from earnest.foundation.errors import Unavailable
 from earnest.runtime.simulation.invariants import broken
 from earnest.testing.served import RefusedByPlatform, ServedPlatform, served

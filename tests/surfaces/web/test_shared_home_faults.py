@@ -22,8 +22,8 @@ import pytest
 
 from earnest.app import places
 from earnest.audit.journal_check import check_audit_log, check_journal
-from earnest.effects.clock import SystemClock
-from earnest.effects.storage.reader import Reader, ReadPool
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage.reader import Reader, ReadPool
 from earnest.engine.facts import FINISHED, MESSAGES, STARTED
 from earnest.foundation.errors import Unavailable
 from earnest.runtime.memory_books import memory_faults

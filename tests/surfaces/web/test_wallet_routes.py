@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from earnest.effects.rails.manual import ManualRail
+from earnest.effects.outside.rails.manual import ManualRail
 from earnest.ledger import service as ledger
 from earnest.ledger.accounts import available, external
 from earnest.ledger.transfer import moved

@@ -11,11 +11,11 @@ from typing import Final
 import pytest
 
 from earnest.contracts.spec import parse_spec
-from earnest.effects.clock import SystemChance, SystemClock
-from earnest.effects.llm.api import Endpoint
-from earnest.effects.llm.openai_compatible import OpenAICompatible
-from earnest.effects.sandbox.api import Sandbox, SandboxSettings
-from earnest.effects.sandbox.available import open_sandbox
+from earnest.effects.ground.clock import SystemChance, SystemClock
+from earnest.effects.hands.sandbox.api import Sandbox, SandboxSettings
+from earnest.effects.hands.sandbox.available import open_sandbox
+from earnest.effects.outside.llm.api import Endpoint
+from earnest.effects.outside.llm.openai_compatible import OpenAICompatible
 from earnest.foundation.canonical import JsonObject
 from earnest.testing import scripted_judge
 from earnest.testing.model_server import ModelServer

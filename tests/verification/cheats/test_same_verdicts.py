@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from earnest.effects.sandbox.api import SandboxSettings
+from earnest.effects.hands.sandbox.api import SandboxSettings
 from earnest.verification.verdict import Answer
 from ordinary_user import ORDINARY, run_as
 

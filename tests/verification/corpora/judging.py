@@ -11,9 +11,9 @@ from typing import Final
 
 from earnest.contracts.criterion import CheckSpec, Criterion
 from earnest.contracts.spec import VerificationSpec
-from earnest.effects.clock import SystemClock
-from earnest.effects.sandbox.api import Sandbox, SandboxSettings
-from earnest.effects.sandbox.available import open_sandbox
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.hands.sandbox.api import Sandbox, SandboxSettings
+from earnest.effects.hands.sandbox.available import open_sandbox
 from earnest.foundation.errors import Unavailable
 from earnest.runtime.judging import Keeping, judged, replayed
 from earnest.runtime.verdict_book import VerdictBook

@@ -10,9 +10,9 @@ from typing import Final
 import pytest
 import yaml
 
-from earnest.effects.clock import SystemClock
-from earnest.effects.sandbox.api import Execution, Limits, Profile, Report, Sandbox, SandboxSettings, Status
-from earnest.effects.sandbox.available import open_sandbox
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.hands.sandbox.api import Execution, Limits, Profile, Report, Sandbox, SandboxSettings, Status
+from earnest.effects.hands.sandbox.available import open_sandbox
 
 from .markers import markers
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from earnest.contracts.criterion import CheckSpec, Criterion
-from earnest.effects.clock import SeededChance, SystemClock
-from earnest.effects.llm.api import ChatModel, Endpoint
-from earnest.effects.llm.openai_compatible import OpenAICompatible
+from earnest.effects.ground.clock import SeededChance, SystemClock
+from earnest.effects.outside.llm.api import ChatModel, Endpoint
+from earnest.effects.outside.llm.openai_compatible import OpenAICompatible
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.plugin import Judges, Promise, Reviews
 from earnest.verification.registry import Registry

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from earnest.effects.clock import SeededChance
-from earnest.effects.llm.api import Completion, Endpoint, Finish, Usage
+from earnest.effects.ground.clock import SeededChance
+from earnest.effects.outside.llm.api import Completion, Endpoint, Finish, Usage
 from earnest.foundation.canonical import JsonObject
 from earnest.testing.model_server import ModelServer
 from earnest.testing.scripted_judge import approves, judgement, statements_of

@@ -3,7 +3,7 @@
 import pytest
 
 from earnest.app.judges import JudgeSettings, judges_for, read_judge
-from earnest.effects.clock import SeededChance, VirtualClock
+from earnest.effects.ground.clock import SeededChance, VirtualClock
 from earnest.foundation.errors import Diagnostic
 
 URL = "http://127.0.0.1:11434/v1"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from earnest.effects.llm.api import ChatModel, Completion, CompletionLimits
+from earnest.effects.outside.llm.api import ChatModel, Completion, CompletionLimits
 from earnest.foundation.canonical import JsonObject
 from earnest.testing.check_conformance import CheckCase, CheckConformance
 from earnest.testing.model_server import (

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from earnest.effects.sandbox.api import Execution, Report, Status
+from earnest.effects.hands.sandbox.api import Execution, Report, Status
 from earnest.foundation.canonical import JsonObject
 from earnest.testing.check_conformance import CheckCase, CheckConformance
 from earnest.verification.checks.unit_tests import CHECK

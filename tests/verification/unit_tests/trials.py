@@ -10,9 +10,9 @@ from textwrap import dedent
 import pytest
 
 from earnest.contracts.criterion import CheckSpec, Criterion
-from earnest.effects.clock import SystemClock
-from earnest.effects.sandbox.api import SandboxSettings
-from earnest.effects.sandbox.available import open_sandbox
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.hands.sandbox.api import SandboxSettings
+from earnest.effects.hands.sandbox.available import open_sandbox
 from earnest.foundation.canonical import JsonObject
 from earnest.testing.check_conformance import write
 from earnest.verification.checks.unit_tests import CHECK

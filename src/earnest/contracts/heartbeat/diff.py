@@ -1,4 +1,4 @@
-"""What did an agent change in a contract that its operator has pinned, and does it promise less?"""
+"""Changes of a contract that its operator has pinned, and whether it promises less."""
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Where in a HEARTBEAT.md do its tasks stand, and where can none stand?"""
+"""The places of a HEARTBEAT.md where tasks stand, and those where none can."""
 
 import re
 from collections.abc import Sequence

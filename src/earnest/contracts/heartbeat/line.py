@@ -1,4 +1,4 @@
-"""What does one task line say? `- [ ] task_id | Description | required | verify: hint | max_attempts: 3 | every: 6h`"""
+"""One task line: `- [ ] task_id | Description | required | verify: hint | max_attempts: 3 | every: 6h`."""
 
 import difflib
 import re

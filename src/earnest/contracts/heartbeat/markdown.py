@@ -1,4 +1,4 @@
-"""Which lines of a Markdown text are list items, which titles, and which code, comment or quote? (CommonMark)"""
+"""Lines of a Markdown text by kind: list items, titles, code, comments, quotes. (CommonMark)"""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What does a HEARTBEAT.md say, and what in it was meant as a task and is none?"""
+"""Reading a HEARTBEAT.md: its tasks, and what was meant as a task and is none."""
 
 import re
 from collections.abc import Iterator

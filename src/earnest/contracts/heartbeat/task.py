@@ -1,4 +1,4 @@
-"""What does an agent promise in its HEARTBEAT.md?"""
+"""An agent's promise in its HEARTBEAT.md."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""How is one task of a HEARTBEAT.md added, ticked or edited, and every other byte kept?
+"""Edits of a HEARTBEAT.md: one task is added, ticked or changed, and every other byte kept.
 
 What is written is read back before it is given out: if it does not say exactly what was wanted, it is refused.
 """

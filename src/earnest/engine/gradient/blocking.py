@@ -1,4 +1,4 @@
-"""Which tools, targets and approaches must the next plan leave alone?"""
+"""Tools, targets and approaches that the next plan must leave alone."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What would other constants have decided about rounds that were recorded, and which constants do they speak for?
+"""Other constants tried on recorded rounds, and the constants that the rounds speak for.
 
 A replay knows what was observed, not what another directive would have led to. So it says of each round what would
 have been decided on the same observations, and is silent about rounds that were never worked.

@@ -1,4 +1,4 @@
-"""What follows from a round: budget first, then distance, then what kind of change is needed?"""
+"""What follows from a round: budget first, then distance, then the kind of change that is needed."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which numbers steer the solver, and within which bounds?"""
+"""The numbers that steer the solver, and their bounds."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum

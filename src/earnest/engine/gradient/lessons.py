@@ -1,4 +1,4 @@
-"""What does a run leave for the next one to remember, and under which tags?"""
+"""What a run leaves for the next one to remember, and its tags."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

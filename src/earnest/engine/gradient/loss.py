@@ -1,4 +1,4 @@
-"""How far is the result from the promise, how wrong was the way there, how much of the budget is gone?"""
+"""The loss: distance from the promise, how wrong the way was, the share of the budget that is gone."""
 
 import math
 from collections.abc import Collection

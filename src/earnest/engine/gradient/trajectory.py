@@ -1,4 +1,4 @@
-"""What has a run's solver seen so far, and what does the next round make of it?"""
+"""What a run's solver has seen so far, and what the next round adds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.llm.api import Message, Role
-from earnest.effects.llm.fencing import Data, told
-from earnest.effects.tools.record import ToolRecord
+from earnest.effects.hands.tools.record import ToolRecord
+from earnest.effects.outside.llm.api import Message, Role
+from earnest.effects.outside.llm.fencing import Data, told
 from earnest.engine.model.prompting import ANSWER_CHARACTERS_MAX, said
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 from earnest.foundation.text import head_tail

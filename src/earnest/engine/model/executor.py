@@ -1,10 +1,10 @@
-"""How does a model work a subtask? R3's mind asks for calls, makes them in order and shows the records, to the end."""
+"""R3's mind: it asks for calls, makes them in order and shows the records, to the end."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from earnest.effects.llm.fencing import Data, told
-from earnest.effects.tools.record import ToolCall, ToolRecord
+from earnest.effects.hands.tools.record import ToolCall, ToolRecord
+from earnest.effects.outside.llm.fencing import Data, told
 from earnest.engine.impossibility import claim_of
 from earnest.engine.messages import CorrectionSignal, Status, SubTask
 from earnest.engine.model.conversation import Exchange, ended, turns_of

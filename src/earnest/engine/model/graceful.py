@@ -1,10 +1,10 @@
-"""What can a user still have of an abandoned run, in plain words? One call of a model on top of the template."""
+"""What a user can still have of an abandoned run, in plain words: one model call on top of the template."""
 
 import asyncio
 from dataclasses import replace
 from typing import Final
 
-from earnest.effects.llm.fencing import Data, told
+from earnest.effects.outside.llm.fencing import Data, told
 from earnest.engine.gradient.cascade import State
 from earnest.engine.messages import FinalResult
 from earnest.engine.model.prompting import listed, persona_parts, prompt

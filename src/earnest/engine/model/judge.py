@@ -1,14 +1,14 @@
-"""Which criteria does a model find met, by which records? Its word is an opinion; `verification.ledger` rules on it."""
+"""Criteria that a model finds met, and by which records. `verification.ledger` rules on its opinion."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.llm.api import Message
-from earnest.effects.llm.fencing import Data, told
-from earnest.effects.tools.record import ToolRecord
-from earnest.effects.workspace.changes import Change
-from earnest.effects.workspace.tree import Kind
+from earnest.effects.hands.tools.record import ToolRecord
+from earnest.effects.hands.workspace.changes import Change
+from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.outside.llm.api import Message
+from earnest.effects.outside.llm.fencing import Data, told
 from earnest.engine.model.picture_telling import picture_parts
 from earnest.engine.model.prompting import prompt, said
 from earnest.engine.picture import Look, Picture, unseen

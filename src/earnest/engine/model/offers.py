@@ -1,4 +1,4 @@
-"""Which tools is a model told of, and how does it call them?"""
+"""The tools that a model is told of, and the form of its calls."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

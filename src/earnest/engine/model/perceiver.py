@@ -1,4 +1,4 @@
-"""What does a user want, in words that need no conversation around them? R1's mind restates; it adds nothing."""
+"""R1's mind: it restates what a user wants without the conversation around it, and adds nothing."""
 
 import re
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from itertools import zip_longest
 from typing import Final
 
 from earnest.contracts.playbook import INTENT_CHARACTERS_MAX
-from earnest.effects.llm.api import Message
-from earnest.effects.llm.fencing import Data, told
+from earnest.effects.outside.llm.api import Message
+from earnest.effects.outside.llm.fencing import Data, told
 from earnest.engine.messages import TaskRequested, TaskSpec
 from earnest.engine.model.picture_telling import picture_parts
 from earnest.engine.model.prompting import persona_parts, prompt

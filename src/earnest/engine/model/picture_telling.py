@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from earnest.effects.llm.fencing import Data
+from earnest.effects.outside.llm.fencing import Data
 from earnest.engine.picture import Given, Picture
 
 PICTURE_CHARACTERS_MAX: Final = 60_000

@@ -1,4 +1,4 @@
-"""Which plan is a model's answer? Ids are ours, checks are looked at, what is kept comes from the plan before."""
+"""The plan in a model's answer. Ids are ours, checks are looked at, what is kept comes from the plan before."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,10 +1,10 @@
-"""What is a planner told? The task, what memory has to say, what became of the last plan, and where to steer."""
+"""What a planner is told: the task, what memory has to say, the fate of the last plan, where to steer."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from earnest.effects.llm.fencing import Data
+from earnest.effects.outside.llm.fencing import Data
 from earnest.engine.gradient.cascade import State, Urgency
 from earnest.engine.messages import PlanDirective, PlannedSubTask, PlanReady
 from earnest.engine.model.criterion_telling import told_criterion

@@ -1,11 +1,11 @@
-"""How does a model make a plan? R2's mind tells it what is known, reads the draft, and sends a faulty one back once."""
+"""R2's mind: it tells the model what is known, reads the draft, and sends a faulty one back once."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from earnest.contracts.criterion import CheckFaults
-from earnest.effects.llm.fencing import told
+from earnest.effects.outside.llm.fencing import told
 from earnest.engine.gradient.lessons import SUMMARY
 from earnest.engine.impossibility import Claim, claim_of
 from earnest.engine.messages import Alternatives, PlanningFailed, PlanReady, TaskSpec

@@ -1,4 +1,4 @@
-"""How is a model asked? Our words come from a versioned file; `effects.llm.fencing` keeps everybody else's apart."""
+"""Prompts: our words from a versioned file, everybody else's kept apart by `effects.outside.llm.fencing`."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,9 +7,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Final, cast
 
-from earnest.effects.llm.api import Message, Role
-from earnest.effects.llm.fencing import FENCES, Data
-from earnest.effects.llm.forms import is_closed
+from earnest.effects.outside.llm.api import Message, Role
+from earnest.effects.outside.llm.fencing import FENCES, Data
+from earnest.effects.outside.llm.forms import is_closed
 from earnest.engine.ports import Question
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 from earnest.foundation.errors import Broken

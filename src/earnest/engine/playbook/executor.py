@@ -1,6 +1,6 @@
 """A playbook's executor takes the steps of the chosen approach in order and stops at the first that fails."""
 
-from earnest.effects.tools.record import ToolRecord
+from earnest.effects.hands.tools.record import ToolRecord
 from earnest.engine.messages import CorrectionSignal, Status, SubTask
 from earnest.engine.plan_rules import tool_call
 from earnest.engine.ports import Assertion, GuardedTools, RoleModel

@@ -6,8 +6,8 @@ from typing import Final
 
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.json_values import plain_object
-from earnest.effects.tools.record import ToolCall
-from earnest.effects.tools.task_folder import PROGRAM, PROMPT
+from earnest.effects.hands.tools.record import ToolCall
+from earnest.effects.hands.tools.task_folder import PROGRAM, PROMPT
 from earnest.engine.messages import CorrectionSignal, PlannedSubTask, Status, SubTask
 from earnest.engine.ports import Assertion, GuardedTools, RoleModel
 from earnest.foundation.canonical import JsonObject, JsonValue

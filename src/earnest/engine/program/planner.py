@@ -3,7 +3,7 @@
 from typing import Final
 
 from earnest.contracts.spec import VerificationSpec
-from earnest.effects.tools.task_folder import PROGRAM
+from earnest.effects.hands.tools.task_folder import PROGRAM
 from earnest.engine.messages import Alternatives, PlannedSubTask, PlanningFailed, PlanReady, TaskRequested, TaskSpec
 from earnest.engine.ports import PlanningContext, RoleModel
 from earnest.memory.megram import Tag, approach_tag

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from earnest.effects.bus.api import Envelope
+from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.asking import Asking
 from earnest.engine.guard import ExecutionOver, Guard
 from earnest.engine.messages import CorrectionSignal, ExecutionResult, Role, Status, SubTask, TaskSpec

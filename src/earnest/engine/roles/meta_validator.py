@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from earnest.effects.bus.api import Envelope
-from earnest.effects.tools.record import ToolRecord
+from earnest.effects.ground.bus.api import Envelope
+from earnest.effects.hands.tools.record import ToolRecord
 from earnest.engine.asking import Asking
 from earnest.engine.judging import judge, unmet_of
 from earnest.engine.messages import (

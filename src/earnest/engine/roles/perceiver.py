@@ -1,6 +1,6 @@
 """R1 receives the user's words and carries them in, faithfully. A receiver, not a resolver."""
 
-from earnest.effects.bus.api import Envelope
+from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.asking import Asking
 from earnest.engine.messages import Role, TaskRequested
 from earnest.engine.participant import Participant, Work

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from earnest.effects.bus.api import Envelope
+from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.memory_messages import MemoryRecalled
 from earnest.engine.messages import MemoryAnswered, MemoryAsked, PlanReady, Role
 from earnest.engine.participant import Participant, Work

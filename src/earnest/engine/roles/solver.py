@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from earnest.effects.bus.api import Envelope
+from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.asking import Asking
 from earnest.engine.ending import final_result, unmet_criteria
 from earnest.engine.gradient.cascade import Cause

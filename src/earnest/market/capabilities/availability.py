@@ -1,4 +1,4 @@
-"""When, and for how much at once, does an agent offer a capability?"""
+"""When an agent offers a capability, and for how much work at once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""When does a capability count as verified, and how long? (Market ruling a.8)
+"""Badges: when a capability counts as verified, and for how long. (Market ruling a.8)
 
 It stays declared (or lapsed) until three test jobs are passed; then it is verified, or on probation while something
 else of the rule is lacking. A badge ends by its age, by another model, by failures at real work, or by the operator.

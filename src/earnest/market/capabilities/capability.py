@@ -1,4 +1,4 @@
-"""What does an agent say that it can do, and what has it shown?"""
+"""What an agent says that it can do, and what it has shown."""
 
 import json
 from dataclasses import dataclass, replace

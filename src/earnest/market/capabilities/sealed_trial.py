@@ -1,4 +1,4 @@
-"""Where does a test job's secret lie while it runs?
+"""A test job's secret while it runs.
 
 Beside the books, as hidden reviews do: no fact holds it before the end, so nothing that reads facts can leak it. The
 fact holds the commitment. `earnest recompute` leaves this table as it is.
@@ -7,9 +7,9 @@ fact holds the commitment. `earnest recompute` leaves this table as it is.
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Rows
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.rows import Rows
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Broken
 from earnest.market.capabilities.capability import Trial
 from earnest.market.capabilities.trial import unsealed

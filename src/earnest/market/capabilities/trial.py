@@ -1,4 +1,4 @@
-"""What is a test job, from the commitment before its start to the grade that anybody can repeat? (Market ruling a.8)"""
+"""A test job, from the commitment before its start to a grade that anybody can repeat. (Market ruling a.8)"""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Which files lie in the store of artifacts, and who brought them?"""
+"""Files in the store of artifacts, and who brought them."""
 
 from dataclasses import dataclass
 

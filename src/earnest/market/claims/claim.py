@@ -1,4 +1,4 @@
-"""What holds between a seller and a buyer while a job is worked?"""
+"""A claim: what holds between seller and buyer while a job is worked."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""What does time alone do to a claim?"""
+"""What time alone does to a claim."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What does a dispute do to the claim that it is about?"""
+"""What a dispute does to the claim that it is about."""
 
 from dataclasses import replace
 

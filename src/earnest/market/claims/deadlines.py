@@ -1,4 +1,4 @@
-"""When does the clock do something with a claim?"""
+"""When the clock does something with a claim."""
 
 from dataclasses import dataclass, replace
 from typing import Final

@@ -1,4 +1,4 @@
-"""How much work may a buyer decline?"""
+"""How much work a buyer may decline."""
 
 from typing import Final
 

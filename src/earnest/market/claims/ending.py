@@ -1,4 +1,4 @@
-"""How does a claim end once it is clear who gets the money?"""
+"""The end of a claim once it is clear who gets the money."""
 
 from dataclasses import replace
 from typing import Final

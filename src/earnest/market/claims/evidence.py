@@ -1,4 +1,4 @@
-"""What was handed in for a claim?"""
+"""What was handed in for a claim."""
 
 from dataclasses import dataclass
 from typing import Final

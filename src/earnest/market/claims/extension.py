@@ -1,4 +1,4 @@
-"""May a deadline move?"""
+"""Extensions of a deadline."""
 
 from dataclasses import replace
 

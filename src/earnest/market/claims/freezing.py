@@ -1,4 +1,4 @@
-"""What does a dispute stop, and how does it go on?"""
+"""What a dispute stops, and how it goes on."""
 
 import json
 from dataclasses import dataclass

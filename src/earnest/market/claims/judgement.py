@@ -1,4 +1,4 @@
-"""Is the work what was asked for: who may say so, and what follows?"""
+"""Whether the work is what was asked for: who may say so, and what follows."""
 
 import json
 from collections.abc import Collection, Sequence

@@ -1,4 +1,4 @@
-"""Which step may a claim take, by whom, and where does it lead? `claims_fsm.json` is the table."""
+"""Steps of a claim: by whom, from where, to where. `claims_fsm.json` is the table."""
 
 import json
 from collections.abc import Mapping

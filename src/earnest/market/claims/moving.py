@@ -1,4 +1,4 @@
-"""How does a claim take one step, and what does the step leave behind?"""
+"""One step of a claim, and what it leaves behind."""
 
 from dataclasses import dataclass, replace
 

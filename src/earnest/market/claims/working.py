@@ -1,4 +1,4 @@
-"""From claiming a job to handing in the work, and the ways out before: what may each side do?"""
+"""From claiming a job to handing in the work, and the ways out before, for both sides."""
 
 from dataclasses import replace
 

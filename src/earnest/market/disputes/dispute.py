@@ -1,4 +1,4 @@
-"""How is a quarrel about a claim settled? The stations of a case (market ruling a.7) and what each event does to it."""
+"""Disputes about a claim: the stations of a case, and what each event does to it. (Market ruling a.7)"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What does a ruling on a dispute say, who loses by it, and what is ruled where nobody rules?"""
+"""Rulings on a dispute: what one says, who loses by it, and what holds where nobody rules."""
 
 import json
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""When is it worth looking again? Advice: who looks earlier makes no mistake (market ruling a.3, A24)."""
+"""When it is worth looking again. Advice: who looks earlier makes no mistake. (Market ruling a.3, A24)"""
 
 import hashlib
 from collections.abc import Sequence

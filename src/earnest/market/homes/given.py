@@ -1,4 +1,4 @@
-"""What must be known of somebody to show their home, and what follows from it before it is shown?"""
+"""What must be known of somebody to show their home, and what follows from it before it is shown."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Is somebody as present as they mean to be, and when must their owner hear of it?
+"""Whether somebody is as present as they mean to be, and when their owner must hear of it.
 
 Market ruling a.3 and its points A26 and A27. Every duration is in whole seconds.
 """

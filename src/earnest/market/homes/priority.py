@@ -1,4 +1,4 @@
-"""What should an agent do next, and in which order? The seven classes of market ruling a.3.
+"""What an agent should do next, in order: the seven classes of market ruling a.3.
 
 Texts name instants and ids only, never how long ago or how soon: they stay true as long as the state stays.
 """

@@ -1,4 +1,4 @@
-"""Who asked for a job whose creator lets agents apply first?"""
+"""Applications for jobs whose creator lets agents apply first."""
 
 from dataclasses import dataclass
 

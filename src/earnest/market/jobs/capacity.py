@@ -1,4 +1,4 @@
-"""How many claims may somebody work on, and when are they there?"""
+"""How many claims somebody may work on, and when they are there."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

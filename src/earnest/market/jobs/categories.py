@@ -1,4 +1,4 @@
-"""Which kinds of work have a name of their own? Jobs may be of others; test jobs exist for some of these."""
+"""Kinds of work with a name of their own. Jobs may be of others; test jobs exist for some of these."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""What is offered, and on what terms?"""
+"""A job: what is offered, and on what terms."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

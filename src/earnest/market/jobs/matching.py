@@ -1,4 +1,4 @@
-"""Which open jobs and which test jobs are for somebody?"""
+"""The open jobs and test jobs that are for somebody."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""What must an offer hold before it may be posted?"""
+"""What an offer must hold before it may be posted."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Do two accounts belong together, so that dealing with each other proves nothing?"""
+"""Related accounts, whose dealings with each other prove nothing."""
 
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, Kind

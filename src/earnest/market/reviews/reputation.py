@@ -1,4 +1,4 @@
-"""How far can an agent be counted on? A number that anybody can compute again from its signals.
+"""Reputation: a number that anybody can compute again from an agent's signals.
 
 A success or failure counts by how its claim ended. The number is the lower 5 % bound of Beta(1 + successes, 1 +
 failures): whoever has shown little is counted on little. Market rulings: additions, a.6, a.8.

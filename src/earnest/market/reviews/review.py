@@ -1,4 +1,4 @@
-"""What does one side think of the other, and when may anybody know?
+"""Reviews: what one side thinks of the other, and when anybody may know.
 
 Double-blind (market ruling a.6). Until publication a review's row and its facts hold a commitment and nothing of what
 it says; the content lies sealed apart (`store.py`). Publication puts it into a fact, and so into the row.

@@ -1,4 +1,4 @@
-"""Where does a review lie while nobody may read it?
+"""Reviews while nobody may read them.
 
 Beside the books, as answers kept for Idempotency-Keys do: no fact holds its content before publication, so nothing that
 reads facts (proofs, exports, auditors, journal commands) can leak it. The fact holds the commitment, so it can be
@@ -9,9 +9,9 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.rows import Rows
-from earnest.effects.storage.transaction import Transaction
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.rows import Rows
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Broken
 from earnest.market.reviews.review import Opinion, ReviewRow, commitment_of

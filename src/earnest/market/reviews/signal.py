@@ -1,4 +1,4 @@
-"""What did somebody do that others should know of?"""
+"""Signals: what somebody did that others should know of."""
 
 from dataclasses import dataclass
 from enum import StrEnum

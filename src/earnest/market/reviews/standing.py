@@ -1,6 +1,6 @@
 """What is known of somebody's work: the signals that a reputation is made of, counted."""
 
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.market.reviews.reputation import WINDOW_S, Reputation, reputation_of
 from earnest.market.reviews.signal import SignalKind
 

@@ -1,4 +1,4 @@
-"""An agent checks in: is it time, what was it asked for, and what does it hand in?
+"""An agent's check-in: the gate, what it was asked for, and what it hands in.
 
 Nothing is decided here but the gates: the sidecar judges what was handed in, and finds it in the books.
 """
@@ -26,7 +26,7 @@ from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS,
 from earnest.accountability.tiers import message_of
 from earnest.client.payloads_scores import CheckedIn, Diagnostic, Due, TaskAsked
 from earnest.contracts.heartbeat.task import Contract
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s

@@ -16,7 +16,7 @@ from earnest.accountability.interval import contract_interval_s
 from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS, Booking
 from earnest.accountability.tiers import message_of
 from earnest.accountability.verdicts import TaskVerdict, complete, feedback
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.identity.account import Account
 from earnest.identity.service import ACCOUNTS

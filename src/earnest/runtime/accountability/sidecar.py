@@ -1,4 +1,4 @@
-"""Did the agent do what it was asked for? Probes and checks decide first; a model only what is left, and sees the rest.
+"""What an agent did of its tasks. Probes and checks decide first; a model sees the rest and decides only that.
 
 The model is shown the records, what was measured, the artifacts and the reply, all as data: never the reply alone.
 """
@@ -15,9 +15,9 @@ from earnest.accountability.asking import Asked
 from earnest.accountability.heartbeat import Heartbeat
 from earnest.accountability.verdicts import TaskVerdict
 from earnest.contracts.criterion import CRITERION_CHARACTERS_MAX, CheckSpec, Criterion
-from earnest.effects.artifacts.store import ArtifactStore
-from earnest.effects.scratch import scratch_beside
-from earnest.effects.workspace.snapshot import Snapshot, SnapshotLimits, snapshot_in_place
+from earnest.effects.hands.scratch import scratch_beside
+from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotLimits, snapshot_in_place
+from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.foundation.canonical import JsonValue, canonical_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.foundation.names import is_slug

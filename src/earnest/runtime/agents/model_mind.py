@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.clock import Chance, Clock
-from earnest.effects.llm.answers import NoAnswer, read_answer
-from earnest.effects.llm.api import ChatModel, CompletionLimits, Message
+from earnest.effects.ground.clock import Chance, Clock
+from earnest.effects.outside.llm.answers import NoAnswer, read_answer
+from earnest.effects.outside.llm.api import ChatModel, CompletionLimits, Message
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 

@@ -10,8 +10,8 @@ from typing import Final
 from earnest.agents.ports import Worked, WorkFailed, WorkOrder
 from earnest.agents.state import class_of
 from earnest.client.payloads import Job
-from earnest.effects.process import ProgramFailed, run_group
-from earnest.effects.tools.task_folder import PROMPT, TASK_DIR
+from earnest.effects.ground.process import ProgramFailed, run_group
+from earnest.effects.hands.tools.task_folder import PROMPT, TASK_DIR
 from earnest.identity.key import KEY_IN_TEXT
 from earnest.runtime.heartbeats.command import how_it_ended
 

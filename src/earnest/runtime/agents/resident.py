@@ -13,7 +13,7 @@ from earnest.agents.state import AgentState, fresh_state
 from earnest.client.heartbeat import HeartbeatState, load_state, next_boundary_ms, save_state
 from earnest.client.looking import Look
 from earnest.client.problem import Problem
-from earnest.effects.clock import Chance, Clock
+from earnest.effects.ground.clock import Chance, Clock
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import EarnestError, Unavailable
 from earnest.foundation.instants import rfc3339_s

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from earnest.effects.clock import Clock
-from earnest.effects.edits.original import Original, entries_of, kept_at
-from earnest.effects.edits.step import Step, conflicts, inverted, is_begun, with_content
-from earnest.effects.edits.text_diff import text_lines
-from earnest.effects.locks import alone
-from earnest.effects.storage.database import Database
-from earnest.effects.workspace.changes import Entry
-from earnest.effects.workspace.tree import Kind
+from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.locks import alone
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.hands.edits.original import Original, entries_of, kept_at
+from earnest.effects.hands.edits.step import Step, conflicts, inverted, is_begun, with_content
+from earnest.effects.hands.edits.text_diff import text_lines
+from earnest.effects.hands.workspace.changes import Entry
+from earnest.effects.hands.workspace.tree import Kind
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.foundation.facts import Fact

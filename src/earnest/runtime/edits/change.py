@@ -6,14 +6,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.edits.step import Step, links_in, steps_of
-from earnest.effects.edits.taking import EDIT_LIMITS
-from earnest.effects.edits.text_diff import Count, changed_lines, unified
-from earnest.effects.storage.facts import StoredFact
-from earnest.effects.storage.reader import Reader
-from earnest.effects.workspace.changes import Entry
-from earnest.effects.workspace.since import Since, changes_since
-from earnest.effects.workspace.tree import Kind
+from earnest.effects.ground.storage.facts import StoredFact
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.hands.edits.step import Step, links_in, steps_of
+from earnest.effects.hands.edits.taking import EDIT_LIMITS
+from earnest.effects.hands.edits.text_diff import Count, changed_lines, unified
+from earnest.effects.hands.workspace.changes import Entry
+from earnest.effects.hands.workspace.since import Since, changes_since
+from earnest.effects.hands.workspace.tree import Kind
 from earnest.engine.codec import decode
 from earnest.engine.facts import FINISHED, STARTED
 from earnest.engine.gradient.cascade import State

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.edits.taking import GIT, Taken, take_in
-from earnest.effects.sandbox.api import Mount
-from earnest.effects.workspace.changes import Entry
-from earnest.effects.workspace.staging import Workspace
+from earnest.effects.hands.edits.taking import GIT, Taken, take_in
+from earnest.effects.hands.sandbox.api import Mount
+from earnest.effects.hands.workspace.changes import Entry
+from earnest.effects.hands.workspace.staging import Workspace
 from earnest.foundation.canonical import JsonObject, JsonValue
 
 TAKEN: Final = "edit.taken"

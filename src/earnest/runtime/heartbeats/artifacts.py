@@ -1,4 +1,4 @@
-"""Which files of a program are handed in? Regular ones below its folder, reached through no link, and not too many."""
+"""Files of a program that are handed in: regular ones below its folder, through no link, not too many."""
 
 import os
 import stat

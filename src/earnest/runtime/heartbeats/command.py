@@ -1,4 +1,4 @@
-"""How does a program of any kind do a turn? It reads JSON and files, and answers on stdout."""
+"""A turn done by a program of any kind: it reads JSON and files, and answers on stdout."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.process import Ended, ProgramFailed, run_group
+from earnest.effects.ground.process import Ended, ProgramFailed, run_group
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.text import printable
 from earnest.identity.key import KEY_IN_TEXT

@@ -1,4 +1,4 @@
-"""What does the agent's HEARTBEAT.md say now, and has somebody changed it?"""
+"""The agent's HEARTBEAT.md as it is now, and whether somebody has changed it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,8 +7,8 @@ from earnest.accountability.agreement import CONTRACT_BYTES_MAX
 from earnest.client.payloads_scores import TaskAsked
 from earnest.contracts.heartbeat.parse import parse_heartbeat
 from earnest.contracts.heartbeat.task import Contract
-from earnest.effects.process import ProgramFailed
-from earnest.effects.workspace.text_file import read_text_file
+from earnest.effects.ground.process import ProgramFailed
+from earnest.effects.ground.text_file import read_text_file
 from earnest.foundation.errors import Faulty, Refused
 
 

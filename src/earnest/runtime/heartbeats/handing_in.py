@@ -1,4 +1,4 @@
-"""How does a turn reach the platform once, whatever is killed or lost on the way?"""
+"""A turn handed in once, whatever is killed or lost on the way."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import Any, Final
 from earnest.accountability.gate import Skip
 from earnest.client.payloads_scores import Heartbeat
 from earnest.client.problem import Problem
-from earnest.effects.clock import Chance, Clock
-from earnest.effects.process import ProgramFailed
+from earnest.effects.ground.clock import Chance, Clock
+from earnest.effects.ground.process import ProgramFailed
 from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.errors import Refused
 from earnest.runtime.heartbeats.artifacts import read_artifact

@@ -1,4 +1,4 @@
-"""When does the runner look again? States and the present instant in, an instant out."""
+"""When the runner looks again: states and the present instant in, an instant out."""
 
 from dataclasses import dataclass, replace
 from typing import Final

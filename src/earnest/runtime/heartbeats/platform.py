@@ -1,4 +1,4 @@
-"""What does a runner ask of a platform?"""
+"""What a runner asks of a platform."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar

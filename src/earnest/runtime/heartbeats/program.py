@@ -1,4 +1,4 @@
-"""What is an agent program given, and what does it answer? `--exec` is one such program, a resident agent another."""
+"""An agent's program: what it is given and answers. `--exec` is one, a resident agent another."""
 
 import json
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from earnest.client.payloads_scores import Heartbeat, Score, TaskAsked
-from earnest.effects.process import ProgramFailed
+from earnest.effects.ground.process import ProgramFailed
 from earnest.foundation.canonical import JsonObject
 
 REPLY_CHARACTERS_MAX: Final = 100_000

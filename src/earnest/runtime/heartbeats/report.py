@@ -1,4 +1,4 @@
-"""What did one cycle come to, for people and for programs?"""
+"""The outcome of one cycle, for people and for programs."""
 
 from dataclasses import dataclass
 from enum import StrEnum

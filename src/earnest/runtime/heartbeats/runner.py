@@ -1,4 +1,4 @@
-"""How does an agent keep its contract by itself? Ask what is due, have it done, hand it in once, and wait."""
+"""The runner of a contract: ask what is due, have it done, hand it in once, and wait."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,8 +10,8 @@ from earnest.client.heartbeat import BREAK_MS, ERRORS_MAX, LONGEST_MS, SPACING_M
 from earnest.client.payloads_home import Home
 from earnest.client.payloads_scores import Due, Heartbeat
 from earnest.client.problem import Problem
-from earnest.effects.clock import Chance, Clock
-from earnest.effects.process import ProgramFailed
+from earnest.effects.ground.clock import Chance, Clock
+from earnest.effects.ground.process import ProgramFailed
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.runtime.heartbeats.artifacts import artifacts_left

@@ -1,4 +1,4 @@
-"""What must a runner know after a kill? Its pace, and the turn under way with the key that it is sent under."""
+"""What a runner must know after a kill: its pace, and the turn under way with the key that it is sent under."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from typing import Any, Final
 from earnest.client.heartbeat import HeartbeatState, load_state, save_state
 from earnest.client.payloads_scores import Heartbeat
 from earnest.client.private_file import write_private
-from earnest.effects.storage.lock import WriterLock
+from earnest.effects.ground.storage.lock import WriterLock
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 

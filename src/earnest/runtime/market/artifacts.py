@@ -1,4 +1,4 @@
-"""Whose are the bytes in the store of artifacts, and who may read them?"""
+"""Owners and readers of the bytes in the store of artifacts."""
 
 import asyncio
 import json
@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from earnest.client.payloads import Artifact as ArtifactShown
-from earnest.effects.artifacts.store import ArtifactLimits, Stored
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.outside.artifacts.store import ArtifactLimits, Stored
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.caller import Caller, Scope
 from earnest.market.claims.artifact import Artifact, artifact_id

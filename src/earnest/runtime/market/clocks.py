@@ -1,4 +1,4 @@
-"""What does time alone do to jobs and claims?"""
+"""What time alone does to jobs and claims."""
 
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.client.payloads_disputes import DisputeMoved, DisputeSaid
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import canonical_text
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope

@@ -1,12 +1,12 @@
-"""Who is behind this key, or this login?"""
+"""Who is behind a key or a login."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.touches import touched
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.touches import touched
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Kind
 from earnest.identity.caller import Caller, Scope

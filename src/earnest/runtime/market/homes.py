@@ -1,4 +1,4 @@
-"""How is a home shown without being read anew each time it is asked for?
+"""Homes, kept so that each is not read anew whenever it is asked for.
 
 What was built stays right until a fact touches the account or a kind of work that it does, or a boundary is crossed.
 """
@@ -7,9 +7,9 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Protocol
 
-from earnest.effects.storage.database import Database
-from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.touches import touched
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.touches import touched
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.homes.cadence import Pace, next_check_ms

@@ -1,4 +1,4 @@
-"""Who judges what was handed in? Workers that find it in the books; what they are told of is only a hint."""
+"""Judges of what was handed in: workers that find it in the books; what they are told is only a hint."""
 
 import json
 import logging
@@ -11,7 +11,7 @@ from typing import Any, Final
 from earnest.contracts.criterion import Criterion, no_check_faults, read_criteria
 from earnest.contracts.node import node_of
 from earnest.contracts.reader import Reader as SpecReader
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.identity.account import Account

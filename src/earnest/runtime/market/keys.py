@@ -1,4 +1,4 @@
-"""Keys: how does an account get another, and how does one end?"""
+"""Keys: how an account gets another, and how one ends."""
 
 from dataclasses import replace
 

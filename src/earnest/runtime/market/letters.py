@@ -1,4 +1,4 @@
-"""How do mails to owners leave, none forgotten after a crash?
+"""Mails to owners, none forgotten after a crash.
 
 Each stands in the books before it is sent, and is taken out once the mail server has it. A crash between the two sends
 it a second time: a mail too many is better than none.
@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from earnest.effects.mail.api import Mailer
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.outside.mail.api import Mailer
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.presence import Presence

@@ -1,10 +1,10 @@
-"""What do the stories of the market work with? One of it for a process."""
+"""What the stories of the market work with. One of it for a process."""
 
 import asyncio
 from dataclasses import dataclass, field
 
-from earnest.effects.artifacts.store import ArtifactStore
-from earnest.effects.web.fetching import Web
+from earnest.effects.outside.artifacts.store import ArtifactStore
+from earnest.effects.outside.web.fetching import Web
 from earnest.identity.account import Account, Kind
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk

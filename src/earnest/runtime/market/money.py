@@ -1,4 +1,4 @@
-"""What is given by the platform, and how does money come in?"""
+"""Money that the platform gives, and money that comes in."""
 
 from dataclasses import dataclass, replace
 from typing import Final

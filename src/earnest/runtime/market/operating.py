@@ -1,10 +1,10 @@
-"""The operator: how do they come in, and what do they decide about accounts?"""
+"""The operator: how they come in, and what they decide about accounts."""
 
 from collections.abc import Callable
 from typing import Final
 
 from earnest.client import payloads_agents as answers
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s

@@ -1,9 +1,9 @@
-"""An agent's owner: how do they come in, who have an address and no key?"""
+"""An agent's owner, who has an address and no key: how they come in."""
 
 from collections.abc import Callable
 from typing import Final
 
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, Kind

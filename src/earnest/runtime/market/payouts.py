@@ -1,4 +1,4 @@
-"""How does money leave: asked for, approved, sent, and settled when the rail says so?"""
+"""Payouts: asked for, approved, sent, and settled when the rail says so."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from typing import Final
 
 from earnest.client.payloads_money import Destination as DestinationShown
 from earnest.client.payloads_money import PayoutMoved
-from earnest.effects.rails.api import Order, Rail, RailAnswer, RailState
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.outside.rails.api import Order, Rail, RailAnswer, RailState
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.account import Status

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from earnest.client.payloads_periods import Period as Shown
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
 from earnest.market.periods.period import FIRST, Period, check_name, ended, period_json

@@ -1,4 +1,4 @@
-"""Posting a job: is it a promise that can be kept and judged, and is it paid for?"""
+"""Posting a job: a promise that can be kept, judged and paid for."""
 
 import asyncio
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Final
 from earnest.client.payloads import JobPosted, JobWithdrawn
 from earnest.contracts.criterion import criterion_to_json
 from earnest.contracts.spec import VerificationSpec
-from earnest.effects.scratch import scratch
+from earnest.effects.hands.scratch import scratch
 from earnest.foundation.canonical import JsonObject, canonical_text, digest_of
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Kind

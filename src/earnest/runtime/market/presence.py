@@ -1,4 +1,4 @@
-"""Who looked when, what did they do last, and whose owner must hear that nobody does?
+"""Who looked when, what they did last, and whose owner must hear that nobody does.
 
 Looks are gathered and recorded together within `FLUSH_MS`: a crash may lose that much of them, and nothing else.
 """

@@ -1,10 +1,10 @@
-"""Registering: how does a stranger become an account, and an account somebody's?"""
+"""Registration: how a stranger becomes an account, and an account somebody's."""
 
 from dataclasses import replace
 from typing import Final
 
 from earnest.client.payloads_agents import Owned, Registered
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account, Kind, Status, check_handle, owned

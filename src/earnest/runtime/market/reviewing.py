@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from earnest.client.payloads_disputes import ReviewAnswered, ReviewSent
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import digest_of
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.caller import Scope

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.client.payloads import Submitted
-from earnest.effects.artifacts.fetching import fetch_artifact
-from earnest.effects.artifacts.store import Stored
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.outside.artifacts.fetching import fetch_artifact
+from earnest.effects.outside.artifacts.store import Stored
 from earnest.foundation.canonical import JsonValue, canonical_text, digest_bytes, digest_of
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope

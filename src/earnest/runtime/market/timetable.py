@@ -1,4 +1,4 @@
-"""Which story does the clock call for which table?"""
+"""The story that the clock calls for each table."""
 
 from collections.abc import Mapping
 from typing import Final

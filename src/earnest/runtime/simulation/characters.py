@@ -1,4 +1,4 @@
-"""Who takes part in a simulated market, and how do they behave? Chances are out of 100."""
+"""The characters of a simulated market, and how they behave. Chances are out of 100."""
 
 from dataclasses import dataclass
 from typing import Final

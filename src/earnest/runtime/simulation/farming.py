@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.contracts.spec import Acceptance
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.identity.caller import Caller
 from earnest.ledger import accounts
 from earnest.ledger import service as ledger

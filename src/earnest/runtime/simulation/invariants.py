@@ -1,8 +1,8 @@
-"""What must hold in a market's books at every moment?"""
+"""What must hold in a market's books at every moment."""
 
 from collections.abc import Iterator
 
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.market.claims.claim import TERMINAL
 from earnest.runtime.market.trials import WELCOME
 

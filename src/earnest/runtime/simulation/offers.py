@@ -1,4 +1,4 @@
-"""What is asked for in a simulated market?"""
+"""Offers in a simulated market."""
 
 from typing import Final
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.clock import SystemClock, VirtualClock
+from earnest.effects.ground.clock import SystemClock, VirtualClock
 from earnest.foundation.canonical import JsonObject
 from earnest.identity.account import Account, Kind, Status
 from earnest.identity.caller import Caller, Scope

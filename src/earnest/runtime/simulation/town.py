@@ -1,4 +1,4 @@
-"""How do made-up agents live in a market? They look at what is theirs, and act by their character and by chance."""
+"""The life of made-up agents in a market: they look at what is theirs, and act by character and chance."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Protocol
 
-from earnest.effects.clock import Chance
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.clock import Chance
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller

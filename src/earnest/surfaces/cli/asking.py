@@ -1,4 +1,4 @@
-"""How is a person asked, in the middle of a run, at the terminal it was started from?"""
+"""Questions to a person in the middle of a run, at the terminal it was started from."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What did the auditor see of late, or within a window of time up to now?"""
+"""What the auditor saw of late, or within a window of time up to now."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
 from earnest.audit.snapshot import take_snapshot
 from earnest.audit.statistics import Statistics, fold
 from earnest.audit.tail import newest_lines
-from earnest.effects.clock import SystemClock
+from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.foundation.instants import DAY_MS
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from earnest.effects.backup.manifest import Manifest
+    from earnest.effects.ground.backup.manifest import Manifest
 
 Target = Annotated[Path, typer.Argument(metavar="PATH", help="The folder of backups, outside the data directory.")]
 Keys = Annotated[Path | None, typer.Option(metavar="PATH", help="The folder for what is secret, apart from the rest.")]
@@ -30,7 +30,7 @@ def backup(
 
     from earnest.app.backup import BackupOrder, back_up  # noqa: PLC0415
     from earnest.app.judging_settings import home_of  # noqa: PLC0415
-    from earnest.effects.clock import SystemClock  # noqa: PLC0415
+    from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
     from earnest.surfaces.cli.printing import complain, say, say_json, tell  # noqa: PLC0415
 
     os.nice(10)
@@ -76,7 +76,7 @@ def restore(
     from earnest.app.judging_settings import home_of  # noqa: PLC0415
     from earnest.app.restore import Source, backups_in, verify_backup  # noqa: PLC0415
     from earnest.app.restore import restore as restored  # noqa: PLC0415
-    from earnest.effects.clock import SystemClock  # noqa: PLC0415
+    from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
     from earnest.surfaces.cli.printing import complain, say, say_json, tell  # noqa: PLC0415
 
     if listed:

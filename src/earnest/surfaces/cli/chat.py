@@ -23,7 +23,7 @@ _AHEAD: Final = (
     "earnest.surfaces.cli.live",
     "earnest.runtime.minds_of_models",
     "earnest.runtime.model_calls",
-    "earnest.effects.llm.openai_compatible",
+    "earnest.effects.outside.llm.openai_compatible",
 )
 """What the first request needs."""
 _ENDS: Final = (signal.SIGTERM, signal.SIGHUP)

@@ -1,4 +1,4 @@
-"""What does a conversation answer to each line that is typed? Requests are worked as runs, commands begin with a `/`.
+"""A conversation's answer to each line that is typed: requests are worked as runs, commands begin with a `/`.
 
 Nothing heavy is imported before the first line was typed.
 """

@@ -22,7 +22,7 @@ def dashboard(
 
     from earnest.app.readers import reading_books  # noqa: PLC0415
     from earnest.app.server_settings import ServerSettings  # noqa: PLC0415
-    from earnest.effects.clock import SystemChance, SystemClock  # noqa: PLC0415
+    from earnest.effects.ground.clock import SystemChance, SystemClock  # noqa: PLC0415
     from earnest.identity.secret import base62  # noqa: PLC0415
     from earnest.surfaces.cli.keys import settings_of  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`earnest doctor`: is everything here that is needed, and does the sandbox hold?"""
+"""`earnest doctor`: whether everything is here that is needed, and whether the sandbox holds."""
 
 from typing import Annotated
 

@@ -22,8 +22,8 @@ def export(
     from earnest.app import places  # noqa: PLC0415
     from earnest.app.export import export as exported  # noqa: PLC0415
     from earnest.app.judging_settings import home_of  # noqa: PLC0415
-    from earnest.effects.clock import SystemClock  # noqa: PLC0415
-    from earnest.effects.storage.reader import ReadPool  # noqa: PLC0415
+    from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
+    from earnest.effects.ground.storage.reader import ReadPool  # noqa: PLC0415
     from earnest.surfaces.cli.printing import complain, say, say_json  # noqa: PLC0415
 
     place = home or home_of(os.environ)

@@ -1,4 +1,4 @@
-"""`earnest heartbeat`: what does an agent's HEARTBEAT.md promise, and does it still promise what was pinned?"""
+"""`earnest heartbeat`: what an agent's HEARTBEAT.md promises, and whether it is still what was pinned."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -182,7 +182,7 @@ def diff(file: File = NAME, as_json: AsJson = False) -> None:
 
 def _bytes(file: Path) -> bytes:
     from earnest.contracts.heartbeat.parse import TEXT_BYTES_MAX  # noqa: PLC0415
-    from earnest.effects.workspace.text_file import read_text_file  # noqa: PLC0415
+    from earnest.effects.ground.text_file import read_text_file  # noqa: PLC0415
 
     return read_text_file(file, TEXT_BYTES_MAX)
 
@@ -196,7 +196,7 @@ def _contract(file: Path) -> "Contract":
 def _rewritten(file: Path, change: "Callable[[str], str]") -> "Contract":
     """The contract after the file was changed."""
     from earnest.contracts.heartbeat.parse import TEXT_BYTES_MAX, decoded  # noqa: PLC0415
-    from earnest.effects.workspace.text_file import rewrite_text_file  # noqa: PLC0415
+    from earnest.effects.ground.text_file import rewrite_text_file  # noqa: PLC0415
 
     def changed(data: bytes) -> bytes:
         return change(decoded(data, str(file))).encode()

@@ -1,4 +1,4 @@
-"""`earnest heartbeat run` and `wake`: how does any program keep a contract, cycle after cycle?"""
+"""`earnest heartbeat run` and `wake`: any program keeps a contract, cycle after cycle."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""Which platform does a command speak to, and in whose name?"""
+"""The platform that a command speaks to, and the account in whose name it does."""
 
 import os
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""`earnest journal`: is the record what was recorded?"""
+"""`earnest journal`: whether the record is what was recorded."""
 
 from typing import TYPE_CHECKING, Annotated
 

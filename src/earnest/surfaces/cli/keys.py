@@ -1,4 +1,4 @@
-"""`earnest keys`: how does an agent come to a platform and keep its keys, and how does the operator come in?"""
+"""`earnest keys`: how an agent comes to a platform and keeps its keys, and how the operator comes in."""
 
 from enum import StrEnum
 from pathlib import Path

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from earnest.effects.at_stake import FILES_MAX, AtStake, at_stake
-from earnest.effects.edits.text_diff import unified
+from earnest.effects.hands.at_stake import FILES_MAX, AtStake, at_stake
+from earnest.effects.hands.edits.text_diff import unified
 from earnest.foundation.text import printable
 
 if TYPE_CHECKING:

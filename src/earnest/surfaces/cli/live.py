@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.status import Status as Spinner
 from rich.text import Text
 
-from earnest.effects.bus.api import Bus, Envelope, Subscription
-from earnest.effects.clock import Clock
+from earnest.effects.ground.bus.api import Bus, Envelope, Subscription
+from earnest.effects.ground.clock import Clock
 from earnest.engine.messages import CorrectionSignal, ExecutionResult, Role, SubTask, SubTaskOutcome
 from earnest.engine.model_messages import ModelAnswered, ModelAsked
 from earnest.foundation.instants import duration_text

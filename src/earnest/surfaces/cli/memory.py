@@ -55,7 +55,7 @@ def query(
     """Ask what memory advises: exploit, avoid, caution or ignore."""
     from earnest.app.readers import reading_memory  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.effects.clock import SystemClock  # noqa: PLC0415
+    from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     _check_tags(space, entity)

@@ -1,4 +1,4 @@
-"""How does anything reach stdout? For people as lines that cannot steer a terminal, for machines as JSON."""
+"""Output: for people lines that cannot steer a terminal, for machines JSON."""
 
 import contextlib
 import json

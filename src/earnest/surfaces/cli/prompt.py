@@ -1,4 +1,4 @@
-"""How does a person type a request: with editing, a history that is kept, pasted lines and completed commands?"""
+"""The line in which a person types a request: edited, with a history, pasted lines and completed commands."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""How is an accepted run written down as a playbook file?"""
+"""An accepted run written down as a playbook file."""
 
 import asyncio
 import os
@@ -12,9 +12,9 @@ from earnest.app.judging import met_by_nothing
 from earnest.app.judging_settings import read_judging_settings
 from earnest.app.readers import order_of
 from earnest.contracts.playbook import Playbook, playbook_to_json
-from earnest.effects.clock import SystemClock
-from earnest.effects.tools.beneath import opened_beneath
-from earnest.effects.tools.toolbox import Toolbox
+from earnest.effects.ground.beneath import opened_beneath
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.engine.messages import ToolCalled
 from earnest.engine.saving import playbook_of
 from earnest.foundation.errors import Refused

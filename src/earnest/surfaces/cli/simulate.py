@@ -1,4 +1,4 @@
-"""`earnest simulate` and `earnest recompute`: do the books hold, in a made-up year and in this data directory?"""
+"""`earnest simulate` and `earnest recompute`: the books in a made-up year, and those of a data directory."""
 
 from typing import Annotated
 
@@ -35,7 +35,7 @@ def recompute(as_json: Annotated[bool, typer.Option("--json", help="Print one JS
     """Make every table anew from the facts and compare: each number that is shown comes from these tables."""
     from earnest.app.readers import reading_books  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.effects.clock import SystemClock  # noqa: PLC0415
+    from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
     from earnest.runtime.recompute import recompute as made_anew  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json, tell  # noqa: PLC0415
 

@@ -13,7 +13,7 @@ from earnest.app.orders import Words
 from earnest.app.platform import Platform, open_platform
 from earnest.app.readers import order_of
 from earnest.app.settings import Settings, read_settings
-from earnest.effects.bus.api import Envelope
+from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.codec import encode
 from earnest.engine.gradient.cascade import Cause, State
 from earnest.engine.messages import FinalResult, PlanReady, StopRequested

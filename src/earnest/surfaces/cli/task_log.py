@@ -1,4 +1,4 @@
-"""How does a person read what the models of a run were told and answered?"""
+"""What the models of a run were told and answered, for a person to read."""
 
 from collections.abc import Iterator
 

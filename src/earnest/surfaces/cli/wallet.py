@@ -1,4 +1,4 @@
-"""`earnest wallet`: what do I have, and how did it come about?"""
+"""`earnest wallet`: what somebody has, and how it came about."""
 
 from typing import Annotated
 

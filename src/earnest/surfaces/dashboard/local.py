@@ -17,8 +17,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from earnest.app.settings import Settings
-from earnest.effects.clock import Clock
-from earnest.effects.storage.reader import Reader, ReadPool
+from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.storage.reader import Reader, ReadPool
 from earnest.foundation.errors import Refused
 from earnest.surfaces.dashboard.files import send_file
 from earnest.surfaces.dashboard.look import Look

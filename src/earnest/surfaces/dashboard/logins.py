@@ -8,8 +8,8 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from earnest.effects.mail.api import Mailer
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.outside.mail.api import Mailer
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.owner_link import OWNER_LINK_MS
 from earnest.runtime.market import operating, owning

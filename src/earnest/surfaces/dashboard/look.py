@@ -7,8 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from earnest.effects.artifacts.store import ArtifactStore
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.market.terms import Terms

@@ -7,10 +7,10 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from earnest.effects.clock import SystemClock
-from earnest.effects.mail.api import Mailer
-from earnest.effects.storage.reader import Reader
-from earnest.effects.storage.touches import touched
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.touches import touched
+from earnest.effects.outside.mail.api import Mailer
 from earnest.runtime.market.posting import prepare_posting
 from earnest.surfaces.dashboard.files import send_file
 from earnest.surfaces.dashboard.logins import Logins, Owners, log_out

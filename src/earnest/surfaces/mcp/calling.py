@@ -1,4 +1,4 @@
-"""How is a call of a tool answered? By the platform's own REST routes: what they say is what the caller gets."""
+"""Calls of a tool, answered by the platform's own REST routes: what they say is what the caller gets."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from mcp_types import CallToolResult, TextContent
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp
 
-from earnest.effects.clock import Chance, Clock
+from earnest.effects.ground.clock import Chance, Clock
 from earnest.foundation.errors import Refused
 from earnest.surfaces.mcp.operations import HttpRequest, Operation
 from earnest.surfaces.web.calls import KEY_HEADER

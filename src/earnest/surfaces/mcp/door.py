@@ -1,4 +1,4 @@
-"""How does `/mcp` come to stand beside the REST routes? As a middleware around them, which asks them itself.
+"""`/mcp` beside the REST routes, as a middleware around them that asks them itself.
 
 A message is let in by the key that it shows: with it the platform is asked who that is, so that unknown keys, limits
 and refusals are those of REST. A message costs one read; a call of a tool also what its route costs.
@@ -20,7 +20,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from earnest.effects.clock import Chance, Clock
+from earnest.effects.ground.clock import Chance, Clock
 from earnest.foundation.version import VERSION
 from earnest.surfaces.mcp.calling import Asker, Rest
 from earnest.surfaces.mcp.operations import HttpRequest, Operation, operation_of

@@ -1,4 +1,4 @@
-"""What are a tool's arguments, and which request do they make? Read off the platform's own OpenAPI document."""
+"""A tool's arguments, and the request that they make, read off the platform's own OpenAPI document."""
 
 import json
 from collections.abc import Mapping

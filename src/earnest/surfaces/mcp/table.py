@@ -1,4 +1,4 @@
-"""Which tools are there? Each is one REST operation, whose parameters and body are its arguments."""
+"""The tools. Each is one REST operation, whose parameters and body are its arguments."""
 
 from typing import Final, NamedTuple
 

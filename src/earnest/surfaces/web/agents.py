@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Response
 from earnest.client.payloads import Page, Whole
 from earnest.client.payloads_agents import Agent, Event, Signal, Transcript
 from earnest.client.payloads_platform import ReputationFormula
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import canonical_bytes
 from earnest.market.reviews.reputation import formula_json
 from earnest.surfaces.web.calls import AnyCall, rendered

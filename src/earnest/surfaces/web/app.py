@@ -7,7 +7,7 @@ from typing import Final
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
-from earnest.effects.mail.api import Mailer
+from earnest.effects.outside.mail.api import Mailer
 from earnest.identity.secret import KeyedHash
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market

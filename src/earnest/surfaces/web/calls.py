@@ -25,7 +25,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, JsonValue, Members, canonical_bytes
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller

@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints
 from earnest.accountability.agreement import CONTRACT_BYTES_MAX
 from earnest.client.payloads import Page
 from earnest.client.payloads_scores import CheckedIn, Due, Heartbeat, HeartbeatWhole, TaskDecided
-from earnest.effects.workspace.snapshot import folded
+from earnest.effects.hands.workspace.snapshot import folded
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope

@@ -1,4 +1,4 @@
-"""Accounts and keys over HTTP: who am I, who may be me, and what does the operator decide about it?"""
+"""Accounts and keys over HTTP: one's own, one's owner, and the operator's decisions about them."""
 
 from typing import Annotated, Final, Literal
 

@@ -4,7 +4,7 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from earnest.effects.clock import Clock
+from earnest.effects.ground.clock import Clock
 from earnest.foundation.errors import Refused
 
 SUBJECTS_MAX: Final = 100_000

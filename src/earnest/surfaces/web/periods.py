@@ -7,7 +7,7 @@ from pydantic import StringConstraints
 
 from earnest.client.payloads import Page
 from earnest.client.payloads_periods import Period, PeriodMetrics
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import Members
 from earnest.identity.caller import Scope
 from earnest.market.periods.period import NAME

@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints
 
 from earnest.client.payloads import Page
 from earnest.client.payloads_disputes import Review, ReviewAnswered, ReviewSent, ReviewsOfClaim
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.market.reviews.review import RATING_MAX, RATING_MIN, REPLY_CHARACTERS_MAX, TEXT_CHARACTERS_MAX, Opinion
 from earnest.runtime.market import reviewing
 from earnest.surfaces.web.calls import AnyCall, MyCall

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 from earnest.accountability.interval import INTERVAL_MAX_S, INTERVAL_MIN_S
 from earnest.client.payloads import Page
 from earnest.client.payloads_scores import Agreed, Agreement, History, Score, ScoreFact, TaskReset, Voted
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Kind
 from earnest.identity.caller import Scope

@@ -12,7 +12,7 @@ import uvicorn
 
 from earnest.app.server import Server
 from earnest.app.server_settings import ServerSettings
-from earnest.effects.systemd import READY, STOPPING, notify, reloading
+from earnest.effects.ground.systemd import READY, STOPPING, notify, reloading
 from earnest.foundation.errors import Unavailable
 from earnest.surfaces.dashboard.place import place_of
 from earnest.surfaces.web.app import create_app

@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints
 
 from earnest.client.payloads import Page
 from earnest.client.payloads_world import Post, Posted, Remark, Said, SetOut, Thread, Town, WorldSummary
-from earnest.effects.storage.reader import Reader
+from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.canonical import JsonObject, Members, digest_of
 from earnest.identity.caller import Scope
 from earnest.runtime import world

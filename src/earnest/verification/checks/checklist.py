@@ -1,4 +1,4 @@
-"""Check kind `checklist`: does an Evidence section answer each acceptance criterion, in words of its own?
+"""Check kind `checklist`: an Evidence section answers each acceptance criterion, in words of its own.
 
 It proves that what is said is complete and consistent with what was handed in. It does not prove that it is true.
 """
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from earnest.contracts.criterion import CRITERIA_MAX, CRITERION_CHARACTERS_MAX, Criterion
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.effects.workspace.snapshot import Snapshot
+from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.citations import QUOTE_CHARACTERS_MIN, CitedFiles
 from earnest.verification.markdown import sections

@@ -1,4 +1,4 @@
-"""Check kind `command`: does a command end as it should, run on a copy of the workspace?
+"""Check kind `command`: a command ends as it should, run on a copy of the workspace.
 
 Its exit code is the workspace's own word: whoever wrote the files can make it 0. It decides for a user's own playbook;
 over a submission of somebody else it leaves the answer unclear.
@@ -11,7 +11,7 @@ from typing import Final
 
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.effects.sandbox.api import Execution, Profile, Report
+from earnest.effects.hands.sandbox.api import Execution, Profile, Report
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.text import head_tail
 from earnest.verification.missing import SHELL, missing_program

@@ -1,4 +1,4 @@
-"""Check kind `diff`: does a run's change of the user's files stay within what it may touch?"""
+"""Check kind `diff`: a run's change of the user's files stays within what it may touch."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -8,10 +8,10 @@ from typing import Final
 
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.effects.edits.text_diff import changed_lines
-from earnest.effects.workspace.changes import Entry
-from earnest.effects.workspace.snapshot import Snapshot
-from earnest.effects.workspace.tree import Kind
+from earnest.effects.hands.edits.text_diff import changed_lines
+from earnest.effects.hands.workspace.changes import Entry
+from earnest.effects.hands.workspace.snapshot import Snapshot
+from earnest.effects.hands.workspace.tree import Kind
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.paths import is_match, path_fault
 from earnest.verification.plugin import Base, CheckTools, ConfigFault, Findings, Subject, faults_of

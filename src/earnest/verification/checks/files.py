@@ -1,4 +1,4 @@
-"""Check kind `files`: are the required files there, with the content they should have?"""
+"""Check kind `files`: the required files are there, with the content they should have."""
 
 import asyncio
 import re
@@ -9,7 +9,7 @@ from typing import Final
 
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.effects.workspace.snapshot import Snapshot, SnapshotEntry
+from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.markdown import headings
 from earnest.verification.paths import GLOB_SEGMENTS_MAX, is_match, path_fault, read_entry

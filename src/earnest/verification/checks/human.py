@@ -1,4 +1,4 @@
-"""Check kinds decided by people, `human` here: does a person, by a rubric, find that the work meets the criterion?"""
+"""Check kinds decided by people, `human` here: a person finds by a rubric that the work meets the criterion."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Check kind `json_list`: does a file hold a list with enough items, each of them as it should be?"""
+"""Check kind `json_list`: a file holds a list with enough items, each of them as it should be."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Final
 
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.effects.workspace.snapshot import Snapshot
+from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
 from earnest.verification.citations import CitedFiles
 from earnest.verification.paths import read_entry, read_path

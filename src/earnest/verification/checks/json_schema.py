@@ -1,4 +1,4 @@
-"""Check kind `json_schema`: is a file strict JSON that satisfies a JSON Schema (2020-12)?"""
+"""Check kind `json_schema`: a file is strict JSON that satisfies a JSON Schema (2020-12)."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Final
 from earnest.contracts.json_values import plain
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.effects.workspace.snapshot import Snapshot
+from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Refused
 from earnest.verification.paths import path_fault, read_beside, read_entry

@@ -1,4 +1,4 @@
-"""Check kind `llm_judge`: does a model find that the work meets its criteria? For what no machine can decide.
+"""Check kind `llm_judge`: a model finds that the work meets its criteria. For what no machine can decide.
 
 The model's word counts only where it is in perfect form, right about everything that code knows, the same about the
 same work in two forms, and where nothing in the work asks for a person. A judge that is missing, silent, unreadable or
@@ -13,9 +13,9 @@ from typing import Final
 
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.effects.clock import Chance
-from earnest.effects.llm.api import ChatModel, Finish
-from earnest.effects.workspace.snapshot import Snapshot, SnapshotEntry
+from earnest.effects.ground.clock import Chance
+from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry
+from earnest.effects.outside.llm.api import ChatModel, Finish
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.text import head_tail, printable

@@ -1,4 +1,4 @@
-"""Check kind `md_table`: does a Markdown file show a table with the right columns, rows and cells?"""
+"""Check kind `md_table`: a Markdown file shows a table with the right columns, rows and cells."""
 
 import asyncio
 import html
@@ -10,7 +10,7 @@ from typing import Final
 
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.effects.workspace.snapshot import Snapshot
+from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.markdown import Row, Table, tables
 from earnest.verification.paths import read_path, read_text

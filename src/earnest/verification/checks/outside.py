@@ -1,4 +1,4 @@
-"""Check kind `outside`: is a file of the user, outside the workspace, as it should be?
+"""Check kind `outside`: a file of the user, outside the workspace, is as it should be.
 
 The runtime looks where the file is, read-only; it decides for a user's own run alone.
 """
@@ -12,7 +12,7 @@ from typing import Final
 
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.effects.outside import CONTENT_BYTES_MAX, Outside, Sight
+from earnest.effects.hands.outside_file import CONTENT_BYTES_MAX, Outside, Sight
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 

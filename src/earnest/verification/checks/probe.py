@@ -1,4 +1,4 @@
-"""Check kind `probe`: is the world as the operator expects it to be, measured by a probe that the operator set up?
+"""Check kind `probe`: the world is as the operator expects, measured by a probe that the operator set up.
 
 Work can only name a probe. What cannot be measured is unknown: never zero, and nobody's fault.
 """

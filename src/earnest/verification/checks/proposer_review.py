@@ -1,4 +1,4 @@
-"""Check kind `proposer_review`: does whoever asked for the work find that it meets the criterion?"""
+"""Check kind `proposer_review`: whoever asked for the work finds that it meets the criterion."""
 
 from earnest.verification.checks.human import PersonCheck
 from earnest.verification.reviews.review import Decider

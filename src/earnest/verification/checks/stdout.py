@@ -1,4 +1,4 @@
-"""Check kind `stdout`: does a program print exactly what it should, in every case?
+"""Check kind `stdout`: a program prints exactly what it should, in every case.
 
 The expected bytes never enter the sandbox: what came out is compared on our side.
 """
@@ -10,7 +10,7 @@ from typing import Final
 
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
-from earnest.effects.sandbox.api import Execution, Profile, Report
+from earnest.effects.hands.sandbox.api import Execution, Profile, Report
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.verification.missing import missing_program

@@ -1,4 +1,4 @@
-"""Check kind `unit_tests`: do hidden tests pass, with the submission behind a plain-data pipe?"""
+"""Check kind `unit_tests`: hidden tests pass, with the submission behind a plain-data pipe."""
 
 import re
 from collections.abc import Sequence

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from earnest.effects.clock import Chance
+from earnest.effects.ground.clock import Chance
 from earnest.verification.judging.prompt import ShownFile, is_plain
 
 ECHOES_MAX: Final = 4

@@ -1,4 +1,4 @@
-"""What in the work should a person see before a model's yes counts? Raised in code, before any model is asked."""
+"""Flags that a person should see before a model's yes counts, raised in code before any model is asked."""
 
 import base64
 import binascii

@@ -1,4 +1,4 @@
-"""Does a text give orders to whoever judges it? Words in the languages that people try, looked for in a folded form.
+"""Texts that give orders to whoever judges them: words in many languages, looked for in a folded form.
 
 An order is a pair of words near each other: one that makes somebody ignore or answer, one of instructions or verdicts.
 Honest prose about the work rarely has both; where it does, a person looks, and nothing is lost.

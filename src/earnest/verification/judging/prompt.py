@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from earnest.effects.llm.api import Message, Role
+from earnest.effects.outside.llm.api import Message, Role
 from earnest.foundation.canonical import JsonObject
 
 if TYPE_CHECKING:

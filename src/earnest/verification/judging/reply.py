@@ -1,4 +1,4 @@
-"""What did a judge answer? Exactly one object of exactly one form, or nothing that counts.
+"""A judge's reply: exactly one object of exactly one form, or nothing that counts.
 
 No tolerance but for one code block around the whole: whatever else stands around the object (prose, thoughts) may come
 from the work.

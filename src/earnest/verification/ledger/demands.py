@@ -1,4 +1,4 @@
-"""What does a criterion ask for, as far as its words can tell a machine? A misreading may only ask for more.
+"""What a criterion asks for, as far as words can tell a machine. A misreading may only ask for more.
 
 The words are English, as those of plans mostly are. Of a criterion in another language less is known, and it is held to
 the rules that need no words.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.contracts.criterion import Criterion, Mode
-from earnest.effects.tools.arguments import normal_path
+from earnest.effects.hands.tools.arguments import normal_path
 
 _WORD: Final = re.compile(r"[^\s\"'`,;()<>\[\]{}]+")
 _FILE: Final = re.compile(r"(?:[\w.~/-]*/)?[\w-][\w.-]*\.(?:[A-Za-z][A-Za-z0-9]{1,7}|[a-z])")

@@ -1,12 +1,12 @@
-"""What does one reference into the records prove? Its words must be there, and must not be the executor's own."""
+"""What one reference into the records proves: its words are there, and are not the executor's own."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-from earnest.effects.tools.record import ToolRecord
-from earnest.effects.workspace.tree import Kind
+from earnest.effects.hands.tools.record import ToolRecord
+from earnest.effects.hands.workspace.tree import Kind
 from earnest.verification.judging.orders import gives_orders
 from earnest.verification.ledger.demands import Demand, is_named
 from earnest.verification.ledger.records import Ledger, arguments, call_name, folded, mentions, says

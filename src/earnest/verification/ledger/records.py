@@ -1,13 +1,13 @@
-"""What do the recorded calls of one piece of work show, and in whose words?"""
+"""What the recorded calls of one piece of work show, and in whose words."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from earnest.effects.tools.record import ToolRecord
-from earnest.effects.workspace.changes import Change
-from earnest.effects.workspace.tree import Kind
+from earnest.effects.hands.tools.record import ToolRecord
+from earnest.effects.hands.workspace.changes import Change
+from earnest.effects.hands.workspace.tree import Kind
 from earnest.verification.ledger.demands import is_named
 from earnest.verification.paths import texts_of
 from earnest.verification.visible import squeezed, without_unseen, words

@@ -1,4 +1,4 @@
-"""Does the word of a judge that a criterion is met hold against the records? Law 0, in code.
+"""Rulings on a judge's word that a criterion is met, by the records: Law 0, in code.
 
 It does if nothing in the work speaks against it, at least one reference proves something, and what is proven covers
 what the criterion names. Each gate only takes away.
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.tools.record import ToolRecord
-from earnest.effects.workspace.tree import Kind
+from earnest.effects.hands.tools.record import ToolRecord
+from earnest.effects.hands.workspace.tree import Kind
 from earnest.foundation.instants import rfc3339
 from earnest.foundation.text import printable
 from earnest.verification.ledger.demands import DATE, Demand, demand_of, is_named, paths_in

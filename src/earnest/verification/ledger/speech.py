@@ -1,4 +1,4 @@
-"""Does a command compute what it puts out, or only say, list or show it?
+"""Commands that compute what they put out, and those that only say, list or show it.
 
 Read from the text of the command line alone, so a disguise that nobody thought of gets by: these are grounds to doubt a
 call, never to trust one.
@@ -6,7 +6,7 @@ call, never to trust one.
 
 from typing import Final
 
-from earnest.effects.tools.record import ToolRecord
+from earnest.effects.hands.tools.record import ToolRecord
 
 SHOWS: Final = frozenset({"cat", "head", "tail", "nl", "tac", "more", "less"})
 _SAYS: Final = frozenset({"echo", "printf", "yes"})

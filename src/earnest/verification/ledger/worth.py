@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from earnest.effects.tools.parts import Parts, Stretch
-from earnest.effects.tools.programs import SHELLS, WRAPPERS
-from earnest.effects.tools.record import ToolRecord
-from earnest.effects.tools.shell_words import Unbalanced, Word, scan
+from earnest.effects.hands.tools.parts import Parts, Stretch
+from earnest.effects.hands.tools.programs import SHELLS, WRAPPERS
+from earnest.effects.hands.tools.record import ToolRecord
+from earnest.effects.hands.tools.shell_words import Unbalanced, Word, scan
 
 _CUT: Final = re.compile(r"\n?\[… (\d+) characters left out …\]\n?")
 _STDOUT: Final = "[stdout]\n"

@@ -1,4 +1,4 @@
-"""How does a check ask a person? It looks whether one has decided; if not, its findings say that one must."""
+"""A check that asks a person: it looks whether one has decided; if not, its findings say that one must."""
 
 from earnest.contracts.criterion import Criterion, criterion_to_json
 from earnest.foundation.canonical import digest_of

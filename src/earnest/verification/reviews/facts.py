@@ -1,4 +1,4 @@
-"""In which facts are reviews kept, and how are they read from them?"""
+"""The facts in which reviews are kept."""
 
 from collections.abc import Sequence
 from typing import Final, cast

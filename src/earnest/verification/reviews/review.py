@@ -1,4 +1,4 @@
-"""What does a person decide about a piece of work, and when is that a decision?"""
+"""A person's decision about a piece of work, and when it is one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

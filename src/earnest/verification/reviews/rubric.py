@@ -1,4 +1,4 @@
-"""How is a rubric written in the config of a check?"""
+"""Rubrics in the config of a check."""
 
 from typing import Final
 

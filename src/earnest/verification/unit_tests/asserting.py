@@ -1,4 +1,4 @@
-"""Assertions as they are written: which functions of a file of tests can fail a test, and where? (Both sides.)"""
+"""Assertions as they are written: the functions of a test file that can fail a test. (Both sides.)"""
 
 import ast
 from collections.abc import Collection, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""How do the tests talk to the submission? One message there, one back; what is theirs is served in between.
+"""The tests' talk with the submission: one message there, one back; what is theirs is served in between.
 
 Runs with the tests, in a sandbox that the submission never enters. Nothing that comes over the pipe is believed: it is
 plain data, or an object of the submission known by a number. What does not fit is a fault: it ends all further use, and

@@ -1,4 +1,4 @@
-"""Which answers of the submission about its own objects are worth nothing, because they could not be otherwise?
+"""Answers of the submission about its own objects that are worth nothing, for they could not be otherwise.
 
 Where a value of ours meets one of the submission, we decide: what came over as plain data is compared here, an object
 that stayed there never equals a value of ours, and its order among our numbers, or a number that it makes of one of

@@ -1,4 +1,4 @@
-"""Which failures of a test were lost on their way through the submission?
+"""Failures of a test that were lost on their way through the submission.
 
 A test fails by raising. What it raises in the `with` of an object of the submission, in a function that the submission
 calls, or into one of its generators, passes through the submission, which can make it disappear and with it every

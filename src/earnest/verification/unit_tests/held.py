@@ -1,4 +1,4 @@
-"""Which containers do both sides hold, so that a change on one side is made on the other? (Both sides.)
+"""Containers that both sides hold, so that a change on one side is made on the other. (Both sides.)
 
 A list that a test hands over can change during the call, or during a later one if the submission kept it; one that the
 submission answers with may be its own, which the test can change. The last few that are small are held by both sides

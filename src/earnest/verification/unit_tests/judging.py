@@ -1,9 +1,9 @@
-"""What do the counted results of a run mean? Only all of them passed, and enough of them, is a success."""
+"""The meaning of a run's counted results: only all of them passed, and enough of them, is a success."""
 
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.sandbox.api import Report
+from earnest.effects.hands.sandbox.api import Report
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.verification.plugin import Findings
 from earnest.verification.unit_tests.skips import held_skips

@@ -1,4 +1,4 @@
-"""How do values of the standard library cross the pipe? As a tag and plain parts, and back from these alone."""
+"""Values of the standard library across the pipe: a tag and plain parts, and back from these alone."""
 
 import abc
 import base64

@@ -1,4 +1,4 @@
-"""Which hidden tests prove nothing? What can be read from their text, before anybody works by them."""
+"""Hidden tests that prove nothing, as far as their text tells, before anybody works by them."""
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Marks in the tests that tell what of them ran: was anything asserted, and which loops around assertions were empty?
+"""Marks that tell what of the tests ran: assertions, and loops around assertions that were empty.
 
 Runs with the tests: their files are imported with calls at these places. A mark cannot be named by a test, keeps lines
 as they are, and says nothing about what was asserted. What it means is judged outside (`vacuous.py`).

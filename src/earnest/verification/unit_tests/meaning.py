@@ -1,4 +1,4 @@
-"""What does the submission say of its classes, objects and exceptions, and how is it given them back?"""
+"""Classes, objects and exceptions as the submission tells of them, and as they are given back to it."""
 
 import abc
 import dataclasses

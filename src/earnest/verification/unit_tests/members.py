@@ -1,4 +1,4 @@
-"""What do the tests hold in place of an enumeration's members? A name, a value, and a number."""
+"""Stand-ins for an enumeration's members: a name, a value, and a number."""
 
 from typing import Any, NoReturn
 

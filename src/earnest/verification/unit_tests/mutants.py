@@ -1,4 +1,4 @@
-"""Do tests that the submission brought prove anything? They must tell the solution from what is nearly the solution.
+"""Tests that the submission brought: they must tell the solution from what is nearly the solution.
 
 They run, split from it like hidden ones, against the solution, against an equivalent rewrite of it (other local names,
 other layout, no comments) and against mutants: copies with one small change. Which mutants are equivalent to the
@@ -10,7 +10,7 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from earnest.effects.sandbox.api import Report, Status
+from earnest.effects.hands.sandbox.api import Report, Status
 from earnest.verification.plugin import CheckTools, Findings
 from earnest.verification.unit_tests.judging import judge
 from earnest.verification.unit_tests.trial import Plan, run_trial

@@ -1,4 +1,4 @@
-"""What do the tests hold in place of objects and classes of the submission? Stand-ins: each use is a request."""
+"""Stand-ins for objects and classes of the submission: each use is a request."""
 
 import copyreg
 import inspect

@@ -1,4 +1,4 @@
-"""What does a stand-in class get of the operations that the submission's class offers?"""
+"""Operations of a stand-in class: those that the submission's class offers."""
 
 from collections.abc import Callable, Generator
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""What of the test's may the submission use? What it was given, and only what is open of that."""
+"""The test's objects that the submission may use: what it was given, and only what is open of that."""
 
 import abc
 import array

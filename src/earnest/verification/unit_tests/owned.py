@@ -1,4 +1,4 @@
-"""What is an object of the submission to the tests? A number, and names that may be asked of it."""
+"""Objects of the submission to the tests: a number, and names that may be asked of it."""
 
 from typing import Final
 

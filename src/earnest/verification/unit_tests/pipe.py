@@ -1,4 +1,4 @@
-"""How do messages cross the pipe? Each is its length, 4 bytes little endian, and one JSON list in ASCII."""
+"""Messages across the pipe: each is its length, 4 bytes little endian, and one JSON list in ASCII."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Which programs stand ready: the submission's side, and the tests' with unittest or with pytest?
+"""The programs that stand ready: the submission's side, and the tests' with unittest or with pytest.
 
 They are made of this package's own modules and, for pytest, of the files of its distribution as they are installed
 here, compiled: nothing of the host has to be shown inside.
@@ -10,8 +10,8 @@ import marshal
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.sandbox.api import Program
-from earnest.effects.sandbox.compiled import marshalled
+from earnest.effects.hands.sandbox.api import Program
+from earnest.effects.hands.sandbox.compiled import marshalled
 from earnest.foundation.errors import Unavailable
 
 PACKAGE: Final = "earnest.verification.unit_tests"

@@ -1,4 +1,4 @@
-"""What runs hidden tests, and counts? A program in a sandbox of its own, joined to the submission's by a pipe.
+"""The program that runs hidden tests and counts, in a sandbox joined to the submission's by a pipe.
 
 Called with one JSON object: `modules`, `tests` (paths below /work), `runner`, `shared` (the submission stands in
 /work/submission, in this very process), `seed` for chance, and `result`: the artifact to be written after the last

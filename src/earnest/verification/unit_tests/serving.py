@@ -1,4 +1,4 @@
-"""What answers for the submission? A program in its sandbox that does what the tests ask, one message at a time.
+"""The program that answers for the submission, in its sandbox: it does what the tests ask, message by message.
 
 Nothing here is trusted: the submission shares this process and may make it say anything. What it says is only data.
 

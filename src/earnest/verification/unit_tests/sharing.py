@@ -1,4 +1,4 @@
-"""How do files of a test's temporary folder reach the submission, and what it wrote there the test? (Both sides.)
+"""Files of a test's temporary folder, shared with the submission, and those it wrote. (Both sides.)
 
 What a call names is shared and nothing beside it: a file, a folder with all below it, or a path where one may be made.
 What the submission changes there comes back. Only regular files and folders below /tmp, never through a link.

@@ -1,4 +1,4 @@
-"""How do tests come to import a stand-in instead of the submission?"""
+"""The import of a stand-in instead of the submission."""
 
 import builtins
 import sys

@@ -1,4 +1,4 @@
-"""What does the submission print to and read from? (The submission's side.)"""
+"""What the submission prints to and reads from. (The submission's side.)"""
 
 import io
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""How does the submission's side tell about what is no plain data? Every object that it hands out has a number."""
+"""What the submission's side tells about what is no plain data. Every object that it hands out has a number."""
 
 import abc
 import dataclasses

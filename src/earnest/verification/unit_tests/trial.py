@@ -1,4 +1,4 @@
-"""One run of tests against one submission: which executions are that, and what did they count?"""
+"""One run of tests against one submission: its executions, and what they counted."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.sandbox.api import MIB, Execution, Limits, Profile, Report, Status
+from earnest.effects.hands.sandbox.api import MIB, Execution, Limits, Profile, Report, Status
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Unavailable
 from earnest.verification.plugin import CheckTools

@@ -1,4 +1,4 @@
-"""Which values cross the pipe, and as what? Plain data and values of the standard library; the rest is somebody's.
+"""Values that cross the pipe: plain data and values of the standard library; the rest is somebody's.
 
 A node is a JSON value: null, booleans, texts, numbers of at most 64 bits and finite floats stand for themselves, a list
 begins with a tag. Containers that can change stand in a table of the message and are referred to as `["r", index]`, so

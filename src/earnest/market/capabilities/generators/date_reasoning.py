@@ -1,4 +1,4 @@
-"""A test job: when is something due, with weekends and holidays?"""
+"""Test jobs that ask when something is due, with weekends and holidays."""
 
 from datetime import date, timedelta
 from typing import Final

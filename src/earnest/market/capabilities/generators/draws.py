@@ -1,4 +1,4 @@
-"""Which choices follow from a seed? The same on every machine and in every version of Python."""
+"""Choices that follow from a seed, alike on every machine and in every version of Python."""
 
 import hashlib
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What does a program of somebody who is not trusted compute? A language without loops, names or other harm."""
+"""Programs of strangers, computed in a language without loops, names or other harm."""
 
 import operator
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What is a generator of test jobs?"""
+"""The protocol of a generator of test jobs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A test job: what does a small program print?"""
+"""Test jobs that ask what a small program prints."""
 
 from typing import Final
 

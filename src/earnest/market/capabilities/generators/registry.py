@@ -1,4 +1,4 @@
-"""Which generators are there?"""
+"""The generators of test jobs."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,0 +1,138 @@
+"""A program in a group of its own that ends in time, says no more than it may, and leaves nobody."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from earnest.effects.ground.leash import leashed
+from earnest.foundation.errors import EarnestError
+
+OUTPUT_BYTES_MAX: Final = 1024 * 1024
+COMPLAINT_BYTES: Final = 4_000
+GRACE_S: Final = 3
+"""Between SIGTERM and SIGKILL; and for pipes that somebody outside the group still holds."""
+
+
+class ProgramFailed(EarnestError):
+    """The program did not end by itself; the message says how."""
+
+
+class Ended(NamedTuple):
+    """How it ended: the exit code (below 0: a signal), stdout, and the end of stderr."""
+
+    code: int
+    output: bytes
+    complaint: bytes
+
+
+async def run_group(
+    words: Sequence[str], stdin: Path, environment: Mapping[str, str], timeout_s: float, folder: Path | None = None
+) -> Ended:
+    """Run it, in `folder` if one is given. However this ends, cancelled too, the group is gone.
+
+    Raises `ProgramFailed` where it cannot be started, takes too long, or says more than `OUTPUT_BYTES_MAX`.
+    """
+    output, complaint = _Heard(OUTPUT_BYTES_MAX), _Heard(COMPLAINT_BYTES)
+    async with _pipe(output) as out, _pipe(complaint) as err:
+        process = await _spawned(words, stdin, environment, (out, err), folder)
+        output.too_much = lambda: _signal(process, signal.SIGKILL)
+        try:
+            async with asyncio.timeout(timeout_s):
+                code = await process.wait()
+        except TimeoutError:
+            raise ProgramFailed(f"it was not done within {timeout_s:g} s") from None
+        finally:
+            await _end(process)
+        await output.over()
+        await complaint.over()
+    if output.is_too_much:
+        raise ProgramFailed(f"it wrote more than {OUTPUT_BYTES_MAX} bytes to stdout")
+    return Ended(code, bytes(output.data), bytes(complaint.data))
+
+
+class _Heard(asyncio.Protocol):
+    """What came through one pipe: the last `bytes_max` of it. The first time that it is more, `too_much` is called."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self.data = bytearray()
+        self.is_too_much = False
+        self.too_much: Callable[[], None] = lambda: None
+        self._bytes_max = bytes_max
+        self._over = asyncio.Event()
+
+    def data_received(self, data: bytes) -> None:
+        """See `asyncio.Protocol`."""
+        self.data += data
+        if len(self.data) > self._bytes_max:
+            del self.data[: -self._bytes_max]
+            if not self.is_too_much:
+                self.is_too_much = True
+                self.too_much()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        """See `asyncio.Protocol`."""
+        self._over.set()
+
+    async def over(self) -> None:
+        """Return once nobody can write any more, or after `GRACE_S`."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._over.wait(), GRACE_S)
+
+
+@asynccontextmanager
+async def _pipe(heard: _Heard) -> AsyncIterator[int]:
+    """The end to write to; whoever is handed it closes it. Pipes of our own, so that `wait` waits for the end alone."""
+    reading, writing = os.pipe()
+    file = os.fdopen(reading, "rb", buffering=0)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: heard, file)
+    try:
+        yield writing
+    finally:
+        transport.close()
+
+
+async def _spawned(
+    words: Sequence[str],
+    stdin: Path,
+    environment: Mapping[str, str],
+    pipes: tuple[int, int],
+    folder: Path | None,
+) -> asyncio.subprocess.Process:
+    out, err = pipes
+    try:
+        with stdin.open("rb") as file:
+            return await asyncio.create_subprocess_exec(
+                *leashed(words, environment.get("PATH"), folder),
+                stdin=file,
+                stdout=out,
+                stderr=err,
+                env=dict(environment),
+                cwd=folder,
+                start_new_session=True,
+            )
+    except (OSError, ValueError) as error:
+        raise ProgramFailed(f"it cannot be started: {error}") from None
+    finally:
+        os.close(out)
+        os.close(err)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Ask whoever is left in its group to leave, then kill it, even where nobody has the patience to wait."""
+    try:
+        if process.returncode is None:
+            _signal(process, signal.SIGTERM)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), GRACE_S)
+    finally:
+        _signal(process, signal.SIGKILL)
+    await process.wait()
+
+
+def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)

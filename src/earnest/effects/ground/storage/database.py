@@ -1,0 +1,122 @@
+"""The books of a data directory: opened, written and read."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Final, TypeVar
+
+from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.locks import Turn
+from earnest.effects.ground.storage.driver import connect_reader, connect_writer, meaning_of
+from earnest.effects.ground.storage.lock import HomeLock
+from earnest.effects.ground.storage.reader import ReadPool
+from earnest.effects.ground.storage.schema import BOOKS, Schema, prepare
+from earnest.effects.ground.storage.transaction import Transaction, last_seq
+from earnest.effects.ground.storage.writer import Writer
+from earnest.foundation.errors import Unavailable
+
+T = TypeVar("T")
+
+LOOK_NS: Final = 10_000_000
+"""How old what is known of other processes' facts may be."""
+
+
+class Database(ReadPool):
+    """The books. Any number of processes write to them, in turns; whoever only reads uses `Database.open_reader`."""
+
+    def __init__(
+        self, path: Path, schema: Schema, clock: Clock, writer: Writer, *, watch: sqlite3.Connection, held: ExitStack
+    ) -> None:
+        """`watch` is asked for the facts of other processes; `held` is closed at the end."""
+        super().__init__(path, schema)
+        self._writer = writer
+        self._clock = clock
+        self._watch = watch
+        self._looked_ns = 0
+        self._seen_seq = 0
+        self._held = held
+
+    @classmethod
+    def open(
+        cls, path: Path, clock: Clock, schema: Schema = BOOKS, *, is_durable: bool = True, alone: bool = False
+    ) -> "Database":
+        """Share the data directory that `path` lies in; create or migrate the database if need be.
+
+        Not durable: nothing waits for the disk, for books that are thrown away, as those of a simulation. `alone`: no
+        other process has them, as for a migration.
+
+        Raises `Refused`: `data_directory_in_use` (with the holders' pids) where somebody has the directory alone, or
+        shares what is wanted alone; `not_our_database`, `database_too_new`; and `Unavailable` where the directory
+        cannot be written or the turn does not come, `Broken` if the disk failed or is full.
+        """
+        with ExitStack() as stack:
+            try:
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                lock = stack.enter_context(closing(HomeLock(path)))
+                turn = stack.enter_context(closing(Turn(path)))
+            except OSError as error:
+                raise Unavailable(f"the data directory {path.parent} cannot be used: {error}") from error
+            lock.take(alone=alone)
+            try:
+                driver = stack.enter_context(closing(connect_writer(path, is_durable=is_durable)))
+                with turn.taken():
+                    prepare(driver, schema, lock.migrating)
+                watch = stack.enter_context(closing(connect_reader(path)))
+                writer = Writer(driver, schema, clock, turn)
+                return cls(path, schema, clock, writer, watch=watch, held=stack.pop_all())
+            except BaseException as error:
+                if isinstance(error, sqlite3.Error):
+                    raise meaning_of(error) from error
+                raise
+
+    @property
+    def last_seq(self) -> int:
+        """The number of the newest durable fact; 0 if there is none. Those of other processes show within LOOK_NS.
+
+        Raises `Broken`, `Unavailable` as a read does.
+        """
+        if self._closed:
+            raise Unavailable("the database is closed")
+        now_ns = self._clock.ticks_ns()
+        if now_ns - self._looked_ns >= LOOK_NS:
+            self._looked_ns = now_ns
+            try:
+                self._seen_seq = last_seq(self._watch)
+            except sqlite3.Error as error:
+                raise meaning_of(error) from error
+        return max(self._seen_seq, self._writer.last_seq)
+
+    async def write(self, fn: Callable[[Transaction], T]) -> T:
+        """What `fn` returns, once everything that it wrote is on the disk.
+
+        `fn` is a plain function without other effects: it runs in the writer's thread, waits for nothing and may run
+        again. What it raises is raised here, and nothing of it is kept. A caller that is cancelled before its turn has
+        written nothing; later, everything.
+
+        Raises `Refused("silent_write")` if rows changed and no fact was recorded, `Refused("statement_not_allowed")`,
+        `Unavailable` if too many wait or another program holds the file, `Broken` if the disk failed or is full.
+        """
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.put(fn, answer)
+        return await answer
+
+    def put(self, fn: Callable[[Transaction], T], answer: asyncio.Future[T]) -> None:
+        """As `write`, from within the event loop of `answer`: what `write` would return or raise, that future is told.
+
+        Whether it can be cancelled is for its maker to say.
+        """
+        self._writer.put(fn, answer)
+
+    def write_sync(self, fn: Callable[[Transaction], T]) -> T:
+        """As `write`, for a caller without an event loop; it waits in the same queue."""
+        return self._writer.write_sync(fn)
+
+    def close(self) -> None:
+        """Write what waits, wait for reads, and give the data directory back. A second time does nothing."""
+        if self._closed:
+            return
+        self._writer.close()
+        super().close()
+        self._held.close()

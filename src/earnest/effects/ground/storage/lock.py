@@ -1,0 +1,58 @@
+"""Who uses a data directory: any number of processes together, or one alone."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from earnest.effects.ground.locks import FileLock
+from earnest.foundation.errors import Refused
+
+WAIT_MS: Final = 1_000
+"""For who has a directory alone, which as a rule is a look of milliseconds."""
+
+
+class HomeLock:
+    """Shared by who writes the books; alone who migrates them, makes memory anew, or reads a log as bytes."""
+
+    def __init__(self, books: Path) -> None:
+        self._folder = books.parent
+        self._lock = FileLock(books.with_name(f"{books.name}.lock"))
+        self._alone = False
+
+    def take(self, *, alone: bool = False) -> None:
+        """Raises `Refused("data_directory_in_use")`, naming who has it."""
+        if not self._lock.take(WAIT_MS, shared=not alone):
+            purpose = "this needs it alone" if alone else "that needs it alone"
+            raise Refused("data_directory_in_use", f"{self._folder} is in use by {self._lock.holder}; {purpose}")
+        self._alone = alone
+
+    @contextmanager
+    def migrating(self) -> Iterator[None]:
+        """Alone for a block, then as before. Raises as `take`."""
+        before = self._alone
+        self.take(alone=True)
+        yield
+        self.take(alone=before)
+
+    def close(self) -> None:
+        """Give it back."""
+        self._lock.close()
+
+
+class WriterLock:
+    """An exclusive lock for one process, whose pid stands in the file."""
+
+    def __init__(self, path: Path, said: str = "") -> None:
+        """Take it at once. Raises `Refused("data_directory_in_use")`: what is `said`, and who has it."""
+        self._lock = FileLock(path)
+        if not self._lock.try_take():
+            holder = self._lock.holder
+            self._lock.close()
+            raise Refused("data_directory_in_use", f"{said or f'{path.parent} is in use by'} {holder}")
+        path.write_bytes(b"%d\n" % os.getpid())
+
+    def release(self) -> None:
+        """Give it back."""
+        self._lock.close()

@@ -1,0 +1,213 @@
+"""Reading the books: many readers at a time, each from one unchanging moment."""
+
+import asyncio
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from earnest.effects.ground.storage.dialects import SQLITE
+from earnest.effects.ground.storage.driver import (
+    SqlParameters,
+    SqlValue,
+    connect_reader,
+    ends_transaction,
+    meaning_of,
+)
+from earnest.effects.ground.storage.facts import StoredFact
+from earnest.effects.ground.storage.schema import BOOKS, Schema, check_readable, faults
+from earnest.foundation.errors import Broken, Refused, Unavailable
+
+T = TypeVar("T")
+
+READERS_MAX: Final = 4
+READS_WAITING_MAX: Final = 1_024
+ROWS_FETCHED: Final = 512
+KINDS_MAX: Final = 64
+ROWS_MAX: Final = 2**62
+"""A limit that is none."""
+
+
+class Reader:
+    """The books at one moment. Usable only inside the function it was handed to, and so is what iterates over it."""
+
+    def __init__(self, connection: sqlite3.Connection, schema: Schema) -> None:
+        self._connection = connection
+        self._schema = schema
+        self._ended = False
+
+    def execute(self, sql: str, parameters: SqlParameters = ()) -> sqlite3.Cursor:
+        """One statement."""
+        return self._driver().execute(sql, parameters)
+
+    def facts(
+        self,
+        *,
+        kind: str | Collection[str] | None = None,
+        subject: str | None = None,
+        after_seq: int = 0,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> Iterator[StoredFact]:
+        """Facts in order of `seq`, streamed; of one of at most 64 kinds, about one subject, if these are given.
+
+        `after_seq` is left out itself; below 0 it lets rows through that no earnest wrote. No `limit` means all.
+        """
+        conditions = ["seq > ?"]
+        parameters: list[SqlValue] = [after_seq]
+        if kind is not None:
+            kinds = (kind,) if isinstance(kind, str) else tuple(kind)
+            if len(kinds) > KINDS_MAX:
+                raise Refused("too_many_kinds", f"at most {KINDS_MAX} kinds of fact can be asked for at a time")
+            # An expression keeps SQLite from the index of kinds where the far narrower one of subjects fits.
+            column = "kind" if subject is None else "kind || ''"
+            conditions.append(f"{column} IN ({', '.join('?' * len(kinds))})")
+            parameters += kinds
+        if subject is not None:
+            conditions.append("subject = ?")
+            parameters.append(subject)
+        order = "DESC" if newest_first else "ASC"
+        parameters.append(ROWS_MAX if limit is None else limit)
+        sql = f"{SQLITE.facts} WHERE {' AND '.join(conditions)} ORDER BY seq {order} LIMIT ?"
+        return self._stored(sql, parameters)
+
+    def leaves(self, *, after_seq: int = 0, limit: int = ROWS_MAX) -> Iterator[bytes]:
+        """The leaf hashes of the facts after `after_seq`, in order, streamed; at most `limit`."""
+        for (leaf,) in self._rows("SELECT leaf FROM facts WHERE seq > ? ORDER BY seq LIMIT ?", [after_seq, limit]):
+            yield leaf
+
+    def subjects(self, *, kind: str) -> Iterator[str]:
+        """What the facts of a kind are about, in order, streamed: their bodies are not read."""
+        return (subject for (subject,) in self._rows("SELECT subject FROM facts WHERE kind = ? ORDER BY seq", [kind]))
+
+    def subjects_like(self, beginning: str, limit: int) -> list[str]:
+        """The first `limit` different subjects that begin so, in their order: one step in the index for each."""
+        found: list[str] = []
+        sql = "SELECT min(subject) FROM facts WHERE subject >= ? AND subject > ?"
+        after = ""
+        while len(found) < limit:
+            (after,) = self.execute(sql, (beginning, after)).fetchone()
+            if after is None or not after.startswith(beginning):
+                break
+            found.append(after)
+        return found
+
+    def faults(self, *, whole: bool = True) -> tuple[str, ...]:
+        """Damage to tables, indexes or triggers, in words; empty if there is none. Raises `Broken` if it is too bad.
+
+        Not `whole`: whether they are there and as they were made, without a look at every page.
+        """
+        try:
+            return faults(self._driver(), self._schema, whole=whole)
+        except sqlite3.Error as error:
+            raise meaning_of(error) from error
+
+    def end(self) -> None:
+        """Refuse whatever comes later."""
+        self._ended = True
+
+    def _stored(self, sql: str, parameters: list[SqlValue]) -> Iterator[StoredFact]:
+        for seq, at_ms, kind, subject, body, leaf in self._rows(sql, parameters):
+            yield StoredFact(
+                seq=seq,
+                at_ms=at_ms,
+                kind=str(kind, "utf-8", "surrogateescape"),
+                subject=str(subject, "utf-8", "surrogateescape"),
+                body_json=body,
+                leaf=leaf,
+            )
+
+    def _rows(self, sql: str, parameters: list[SqlValue]) -> Iterator[tuple[Any, ...]]:
+        """Rows in batches. Raises `Broken` if SQLite cannot read them."""
+        try:
+            cursor = self.execute(sql, parameters)
+            while rows := cursor.fetchmany(ROWS_FETCHED):
+                yield from rows
+                self._check_open()
+        except sqlite3.Error as error:
+            raise meaning_of(error) from error
+
+    def _driver(self) -> sqlite3.Connection:
+        self._check_open()
+        return self._connection
+
+    def _check_open(self) -> None:
+        if self._ended:
+            raise Broken("a transaction was used after its end: let the function return what it has read")
+
+
+class ReadPool:
+    """Connections that can only read, used by at most four threads at a time. Works beside a running writer."""
+
+    def __init__(self, path: Path, schema: Schema) -> None:
+        self._path = path
+        self._schema = schema
+        self._idle: list[sqlite3.Connection] = []
+        self._free = threading.BoundedSemaphore(READERS_MAX)
+        self._threads = ThreadPoolExecutor(READERS_MAX, thread_name_prefix="earnest-reader")
+        self._waiting = 0
+        self._closed = False
+
+    @classmethod
+    def open_reader(cls, path: Path, schema: Schema = BOOKS) -> "ReadPool":
+        """Read a database that another process may be writing to.
+
+        Raises `Refused`: `no_database`, `not_our_database`, `database_too_new`, `database_too_old`.
+        """
+        if not path.is_file():
+            raise Refused("no_database", f"there is no database at {path}")
+        with contextlib.closing(connect_reader(path)) as driver:
+            check_readable(driver, schema)
+        return ReadPool(path, schema)
+
+    async def read(self, fn: Callable[[Reader], T]) -> T:
+        """What `fn` returns, run in a thread of its own. Raises `Unavailable` if too many already wait."""
+        if self._closed:
+            raise Unavailable("the database is closed")
+        if self._waiting >= READS_WAITING_MAX:
+            raise Unavailable("too many reads wait for the database", retry_after_ms=1_000)
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self.read_sync, fn)
+        finally:
+            self._waiting -= 1
+
+    def read_sync(self, fn: Callable[[Reader], T]) -> T:
+        """What `fn` returns, run here and now; for short reads by index also in an event loop."""
+        with self._free:
+            connection = self._take()
+            reader = Reader(connection, self._schema)
+            try:
+                connection.execute("BEGIN")
+                return fn(reader)
+            except sqlite3.Error as error:
+                if ends_transaction(error):
+                    raise meaning_of(error) from error
+                raise
+            finally:
+                reader.end()
+                self._give_back(connection)
+
+    def close(self) -> None:
+        """Wait for reads under way, then close what they used."""
+        self._closed = True
+        self._threads.shutdown(wait=True)
+        while self._idle:
+            self._idle.pop().close()
+
+    def _take(self) -> sqlite3.Connection:
+        if self._closed:
+            raise Unavailable("the database is closed")
+        with contextlib.suppress(IndexError):
+            return self._idle.pop()
+        return connect_reader(self._path)
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        connection.rollback()
+        if self._closed:
+            connection.close()
+        else:
+            self._idle.append(connection)

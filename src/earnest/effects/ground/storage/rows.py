@@ -1,0 +1,120 @@
+"""Frozen values as rows of a table, and the difference of two values as a fact.
+
+The fields of the value are the columns of the table, in the same order. Rows change only as a fact says, so the table
+can be made again from the facts alone (`earnest recompute`).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from enum import Enum
+from functools import cache
+from operator import attrgetter
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar, cast
+
+from earnest.effects.ground.storage.driver import SqlValue
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.transaction import Transaction
+from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.facts import Fact
+
+Project: TypeAlias = Callable[[Transaction, Fact], None]
+"""What a fact does to the tables. It reads nothing but the fact and the rows that earlier facts made."""
+
+
+class Row(Protocol):
+    """A frozen dataclass whose fields are int, str, bool or None."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+RowT = TypeVar("RowT", bound=Row)
+
+_PLAIN: Final = frozenset({int, str, type(None)})
+
+
+class Rows(Generic[RowT]):
+    """The rows of one table. `key` is the primary key, a text."""
+
+    def __init__(self, value: type[RowT], table: str, key: str = "id") -> None:
+        names, _ = _fields(value)
+        self.table = table
+        self.key = key
+        self._value = value
+        self._names = names
+        self._insert = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608
+        self._select = f"SELECT {', '.join(names)} FROM {table}"  # noqa: S608
+
+    def get(self, reader: Reader, key: str) -> RowT | None:
+        """The row with this key."""
+        found = reader.execute(f"{self._select} WHERE {self.key} = ?", (key,)).fetchone()
+        return self._of(found) if found else None
+
+    def where(self, reader: Reader, conditions: str, parameters: tuple[SqlValue, ...] = ()) -> Iterator[RowT]:
+        """The rows that meet `conditions`: SQL of ours, with order and limit, never text from outside."""
+        rows = reader.execute(f"{self._select} WHERE {conditions}", parameters).fetchall()
+        return (self._of(row) for row in rows)
+
+    def _of(self, row: tuple[Any, ...]) -> RowT:
+        return self._value(**dict(zip(self._names, row, strict=True)))
+
+    def insert(self, transaction: Transaction, row: Mapping[str, JsonValue]) -> None:
+        """A new row from the JSON form of a value."""
+        self.add(transaction, self._value(**row))
+
+    def add(self, transaction: Transaction, value: RowT) -> None:
+        """A new row."""
+        transaction.execute(self._insert, [_plain(item) for item in _fields(self._value)[1](value)])
+
+    def update(self, transaction: Transaction, key: str, changes: Mapping[str, JsonValue]) -> None:
+        """Set some columns. The names are fields of the value: others are refused by SQLite."""
+        if not changes:
+            return
+        assignments = ", ".join(f"{name} = ?" for name in changes)
+        values = (*(cast("SqlValue", value) for value in changes.values()), key)
+        transaction.execute(f"UPDATE {self.table} SET {assignments} WHERE {self.key} = ?", values)  # noqa: S608
+
+    def opens(self, transaction: Transaction, fact: Fact) -> None:
+        """A `Project`: the fact's `row` is a new row."""
+        self.insert(transaction, cast("JsonObject", fact.body["row"]))
+
+    def changes(self, transaction: Transaction, fact: Fact) -> None:
+        """A `Project`: the fact's `set` are new values of the row that it is about."""
+        self.update(transaction, fact.subject, cast("JsonObject", fact.body["set"]))
+
+
+def row_json(value: Row) -> JsonObject:
+    """The JSON form of a row: `row` of the fact that opens it."""
+    names, values_of = _fields(type(value))
+    return {name: _plain(item) for name, item in zip(names, values_of(value), strict=True)}
+
+
+def differences(before: Row, after: Row) -> JsonObject:
+    """What changed, by field: `set` of the fact that says so."""
+    names, values_of = _fields(type(after))
+    return {
+        name: _plain(new)
+        for name, old, new in zip(names, values_of(before), values_of(after), strict=True)
+        if new != old
+    }
+
+
+def record(transaction: Transaction, fact: Fact, projections: Mapping[str, Project]) -> int:
+    """Record a fact and let it change the tables, in one transaction; its `seq`."""
+    seq = transaction.record(fact)
+    projections[fact.kind](transaction, fact)
+    return seq
+
+
+@cache
+def _fields(value: type[Row]) -> tuple[tuple[str, ...], Callable[[Row], tuple[Any, ...]]]:
+    """The names of the fields, two at least, and what gives all their values at once."""
+    names = tuple(field.name for field in fields(value))
+    return names, attrgetter(*names)
+
+
+def _plain(value: object) -> Any:
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, Enum):
+        return value.value
+    return int(value) if isinstance(value, bool) else value

@@ -1,0 +1,139 @@
+"""The tables of the books: numbered files of SQL, run in order, each once."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from earnest.effects.ground.storage.dialects import SQLITE, Dialect
+from earnest.foundation.errors import Refused
+
+VERSION_TABLE: Final = "schema_version"
+FORMER_TABLE: Final = "alembic_version"
+"""Where books before revision 0005 say theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """`folder` holds `NNNN_<what>.sql`, each a revision; `NNNN_<what>.<dialect>.sql` comes after it in that one."""
+
+    folder: Path
+
+    @property
+    def head(self) -> str:
+        """The last revision: four digits."""
+        return max(file.name[:4] for file in self.folder.glob("[0-9]*.sql"))
+
+    def script(self, after: str = "", dialect: Dialect = SQLITE) -> str:
+        """The statements that lead from revision `after`, by default from nothing, to the last one."""
+        files = sorted((file.name[:4], len(file.suffixes), file) for file in self.folder.glob("[0-9]*.sql"))
+        steps = [
+            file.read_text(encoding="utf-8")
+            for revision, _, file in files
+            if revision > after and file.suffixes[:-1] in ([], [f".{dialect.name}"])
+        ]
+        made = f"CREATE TABLE IF NOT EXISTS {VERSION_TABLE} (\n    revision TEXT NOT NULL\n);"
+        kept = f"DELETE FROM {VERSION_TABLE};\nINSERT INTO {VERSION_TABLE} VALUES ('{self.head}');"  # noqa: S608 - digits
+        return dialect.migration("\n".join((made, *steps, kept)))
+
+
+BOOKS: Final = Schema(Path(__file__).with_name("migrations"))
+
+
+def prepare(
+    connection: sqlite3.Connection,
+    schema: Schema,
+    migrating: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> None:
+    """Create, or keep a copy and migrate, in one transaction; within `migrating` where others may use it meanwhile.
+
+    The caller has the writer's turn. Raises `Refused` for a newer database and for one that is not ours; `OSError`
+    where there is no room for the copy.
+    """
+    revision = revision_of(connection)
+    if revision is None:
+        _run(connection, schema.script())
+    elif _is_older(revision, schema):
+        with migrating():
+            _upgrade(connection, schema, revision)
+
+
+def check_readable(connection: sqlite3.Connection, schema: Schema) -> None:
+    """Raises `Refused` unless the database has exactly this schema's revision: a reader does not migrate."""
+    revision = revision_of(connection)
+    if revision is None or _is_older(revision, schema):
+        raise Refused("database_too_old", "the database must be migrated first: open it once for writing")
+
+
+def revision_of(connection: sqlite3.Connection) -> str | None:
+    """The revision that the database is at, or None for an empty one. Raises `Refused("not_our_database")`."""
+    try:
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        if not names:
+            return None
+        table = VERSION_TABLE if VERSION_TABLE in names else FORMER_TABLE
+        (revision,) = connection.execute(f"SELECT * FROM {table}").fetchone()  # noqa: S608 - a table of ours
+    except (sqlite3.DatabaseError, TypeError, ValueError) as error:
+        raise Refused("not_our_database", f"it cannot be read as books of earnest: {error}") from error
+    return str(revision)
+
+
+def _is_older(revision: str, schema: Schema) -> bool:
+    head = schema.head
+    if not (revision.isascii() and revision.isdigit()) or int(revision) > int(head):
+        raise Refused(
+            "database_too_new",
+            f"the database has revision {revision}, this program knows {head}: update earnest",
+        )
+    return int(revision) < int(head)
+
+
+def _upgrade(connection: sqlite3.Connection, schema: Schema, revision: str) -> None:
+    from earnest.effects.ground.storage.former import keep_former  # noqa: PLC0415 - it imports this file
+
+    place = connection.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()[0]
+    if place:  # else it lies in memory
+        keep_former(Path(place))
+    _run(connection, schema.script(revision))
+
+
+def _run(connection: sqlite3.Connection, script: str) -> None:
+    """All of a script, or nothing."""
+    try:
+        connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nCOMMIT;")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def faults(connection: sqlite3.Connection, schema: Schema, *, whole: bool = True) -> tuple[str, ...]:
+    """What is wrong with tables, indexes and triggers, in SQLite's words and ours; empty if nothing is.
+
+    A row hidden from an index, a value of a type that its column does not have and a missing trigger are all found;
+    not `whole`, the last alone, without reading every page.
+    """
+    lines = connection.execute("PRAGMA integrity_check") if whole else ()
+    problems = [str(line) for (line,) in lines if line != "ok"]
+    expected, present = _objects_of(schema), _objects_in(connection)
+    problems += [
+        f"{name} is missing or was altered" for name in sorted(expected) if present.get(name) != expected[name]
+    ]
+    problems += [f"{name} is not ours" for name in sorted(present.keys() - expected.keys())]
+    return tuple(problems)
+
+
+def _objects_of(schema: Schema) -> dict[str, str]:
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.executescript(schema.script())
+        return _objects_in(connection)
+    finally:
+        connection.close()
+
+
+def _objects_in(connection: sqlite3.Connection) -> dict[str, str]:
+    """The SQL of every table, index and trigger, by name, apart from white space."""
+    rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return {str(name): "".join(str(sql).split()) for name, sql in rows}

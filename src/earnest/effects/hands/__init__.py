@@ -1,0 +1,1 @@
+"""What acts on the machine for an agent or a judge: sandboxes, workspaces, tools, edits."""

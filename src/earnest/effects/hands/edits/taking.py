@@ -1,0 +1,175 @@
+"""Taking the user's folder or file into a workspace as a copy, with what is left out named."""
+
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from earnest.effects.hands.edits.original import opened_plainly
+from earnest.effects.hands.workspace.copying import copy_and_digest
+from earnest.effects.hands.workspace.snapshot import Seen
+from earnest.effects.hands.workspace.tree import TreeLimits, identity_of, stays_inside
+from earnest.foundation.errors import Refused
+
+EDIT_LIMITS: Final = TreeLimits(entries=200_000, size_bytes=4 * 1024**3, depth=64)
+"""Of a workspace that holds an edit."""
+
+IGNORED_BYTES_MAX: Final = 64 * 1024**2
+"""What `.gitignore` excludes comes along up to here: it may hold the environment that the project's tests need."""
+
+GIT: Final = ".git"
+_GIT_S: Final = 60
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What is not in the copy, each with the reason; whether the history of a git work tree was copied beside; and
+    what was read of the copied files, by their paths below the target (empty for the target itself)."""
+
+    left_out: tuple[str, ...]
+    seen: Seen
+    has_git: bool
+
+
+def take_in(source: Path, target: Path, git: Path) -> Taken:
+    """Copy `source`, a resolved path, to `target`, which does not exist; the history of a git work tree goes to `git`.
+
+    Regular files, folders and links that stay inside are copied; of the permissions only whether a file is executable.
+    Raises `Refused("edit_too_large")` past `EDIT_LIMITS`, `OSError` if something cannot be read.
+    """
+    if source.is_file():
+        with opened_plainly(source) as descriptor:
+            status, digest = copy_and_digest(descriptor, target, executable=_is_executable(os.fstat(descriptor)))
+        return Taken(left_out=(), has_git=False, seen={"": (identity_of(status), digest)})
+    has_git = (source / GIT).is_dir()
+    if has_git:
+        shutil.copytree(source / GIT, git, symlinks=True)
+    taking = _Taking(ignored=_large_ignored(source) if has_git else frozenset())
+    descriptor = os.open(source, _FOLDER)
+    try:
+        taking.folder(descriptor, target, "", 1)
+    finally:
+        os.close(descriptor)
+    return Taken(left_out=tuple(taking.left_out), has_git=has_git, seen=taking.seen)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Taking:
+    """One copy: how much of it there is so far, what was read of it, and what was left out."""
+
+    ignored: frozenset[str]
+    seen: dict[str, tuple[tuple[int, int, int], str]] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    entries: int = 0
+    size_bytes: int = 0
+
+    def folder(self, source: int, target: Path, prefix: str, depth: int) -> None:
+        """Copy what the opened folder at `prefix` holds (empty, or ending in `/`)."""
+        if depth > EDIT_LIMITS.depth:
+            raise Refused("edit_too_large", f"{prefix}: deeper than {EDIT_LIMITS.depth} folders")
+        target.mkdir()
+        with os.scandir(source) as listing:
+            found = list(listing)
+        for entry in found:
+            path = prefix + entry.name
+            if path in self.ignored:
+                self.left_out.append(f"{path}: .gitignore excludes it, and all that it excludes is over 64 MiB")
+            elif entry.name != GIT or prefix:
+                self._count(path)
+                self._take(entry, source, target / entry.name, path, depth)
+
+    def _count(self, path: str) -> None:
+        self.entries += 1
+        if self.entries > EDIT_LIMITS.entries:
+            raise Refused("edit_too_large", f"{path}: over {EDIT_LIMITS.entries} files and folders")
+
+    def _take(self, entry: "os.DirEntry[str]", source: int, target: Path, path: str, depth: int) -> None:
+        if entry.is_symlink():
+            self._link(os.readlink(entry.name, dir_fd=source), target, path)
+        elif entry.is_dir(follow_symlinks=False):
+            if entry.name == GIT:
+                self.left_out.append(f"{path}: the history of another project")
+                return
+            inner = os.open(entry.name, _FOLDER, dir_fd=source)
+            try:
+                self.folder(inner, target, path + "/", depth + 1)
+            finally:
+                os.close(inner)
+        elif entry.is_file(follow_symlinks=False):
+            self._file(entry, source, target, path)
+        else:
+            self.left_out.append(f"{path}: neither a regular file, a folder nor a link")
+
+    def _link(self, leads_to: str, target: Path, path: str) -> None:
+        if stays_inside(path, leads_to):
+            target.symlink_to(leads_to)
+        else:
+            self.left_out.append(f"{path}: a link that may lead outside")
+
+    def _file(self, entry: "os.DirEntry[str]", source: int, target: Path, path: str) -> None:
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            self.left_out.append(f"{os.fsencode(path)!r}: its name is not UTF-8")
+            return
+        descriptor = os.open(entry.name, _FILE, dir_fd=source)
+        try:
+            status = os.fstat(descriptor)
+            self.size_bytes += status.st_size
+            if self.size_bytes > EDIT_LIMITS.size_bytes:
+                raise Refused("edit_too_large", f"{path}: over {EDIT_LIMITS.size_bytes // 1024**3} GiB in all")
+            copied, digest = copy_and_digest(descriptor, target, executable=_is_executable(status))
+            self.seen[path] = (identity_of(copied), digest)
+        finally:
+            os.close(descriptor)
+
+
+def _is_executable(status: os.stat_result) -> bool:
+    return bool(status.st_mode & stat.S_IXUSR)
+
+
+QUIET_GIT: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "safe.directory=*")
+"""A project's own settings are a stranger's words: nothing that git could be told to start by them is started."""
+
+
+def git_environment() -> dict[str, str]:
+    """This process's, and no lock is taken for a look."""
+    return {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+
+
+def _large_ignored(source: Path) -> frozenset[str]:
+    """What `.gitignore` excludes, as the paths that git names, if it is over `IGNORED_BYTES_MAX` in all."""
+    git = shutil.which("git")
+    if git is None:
+        return frozenset()
+    listing = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+    done = subprocess.run(  # noqa: S603 - no shell, no word of a stranger
+        [git, *QUIET_GIT, "-C", str(source), *listing],
+        capture_output=True,
+        timeout=_GIT_S,
+        check=False,
+        env=git_environment(),
+        stdin=subprocess.DEVNULL,
+    )
+    paths = [os.fsdecode(path).rstrip("/") for path in done.stdout.split(b"\0") if path]
+    size_bytes = 0
+    for path in paths:
+        for one in _sizes(source / path):
+            size_bytes += one
+            if size_bytes > IGNORED_BYTES_MAX:
+                return frozenset(paths)
+    return frozenset()
+
+
+def _sizes(path: Path) -> Iterator[int]:
+    if path.is_dir() and not path.is_symlink():
+        for folder, _, names in os.walk(path):
+            yield from (os.lstat(os.path.join(folder, name)).st_size for name in names)  # noqa: PTH118 - many of them
+    elif os.path.lexists(path):
+        yield path.lstat().st_size

@@ -1,0 +1,392 @@
+"""Bubblewrap as the sandbox for code of strangers, behind a self-test that must be green."""
+
+import asyncio
+import contextlib
+import itertools
+import os
+import tempfile
+from collections import deque
+from collections.abc import Coroutine, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from earnest.effects.ground.clock import Clock
+from earnest.effects.hands.sandbox import bubblewrap, private, wire
+from earnest.effects.hands.sandbox.api import (
+    SELF_TEST_VALID_MS,
+    WORK_DIR,
+    Execution,
+    Layers,
+    Limits,
+    Mount,
+    Profile,
+    Program,
+    Report,
+    SandboxSettings,
+    SelfTest,
+    Status,
+)
+from earnest.effects.hands.sandbox.bubblewrap import Shape
+from earnest.effects.hands.sandbox.host import Host
+from earnest.effects.hands.sandbox.joining import Join, Pipe
+from earnest.effects.hands.sandbox.kept import KeptTest
+from earnest.effects.hands.sandbox.launcher import Box, Launcher
+from earnest.effects.hands.sandbox.mountpoints import mountpoints, remove_if_empty
+from earnest.effects.hands.sandbox.seccomp import child_filter_bytes
+from earnest.foundation.errors import EarnestError, Refused, Unavailable
+
+START_MS: Final = 10_000
+OVERTIME_MS: Final = 5_000  # beyond the wall limit, for starting, copying and collecting
+REFILL_QUIET_MS: Final = 20
+WAITING: Final = b"+"
+KINDS_MAX: Final = 5  # of boxes that stand ready: plain ones, and one kind for each of the first programs asked for
+
+PLAIN: Final = Shape(disk_bytes=Limits().disk_bytes)
+"""With whatever of the host's own folders is hidden from everybody, the shape of the boxes that stand ready."""
+
+
+async def begin(launcher: Launcher, binary: Path, shape: Shape, program: Program | None = None) -> Box:
+    """A box whose pid 1 waits for its job, with the program loaded. Raises `Unavailable` with what bubblewrap said."""
+    box = await launcher.start(shape, binary)
+    try:
+        async with asyncio.timeout(START_MS / 1000):
+            with contextlib.suppress(ConnectionError):  # then it has said why on stderr
+                await asyncio.get_running_loop().sock_sendall(box.channel, wire.program_message(program))
+            await _await_waiting(box)
+    except BaseException:
+        await launcher.end(box)
+        raise
+    return box
+
+
+async def _await_waiting(box: Box) -> None:
+    said = b""
+    with contextlib.suppress(ConnectionError):
+        said = await asyncio.get_running_loop().sock_recv(box.channel, 1)
+    if said != WAITING:
+        raise Unavailable(await box.ended or "it ended at once")
+
+
+class BubblewrapSandbox:
+    """See `Sandbox`. A box is used once: for one execution, whether it stood ready or was started for it."""
+
+    def __init__(self, settings: SandboxSettings, clock: Clock, host: Host, launcher: Launcher, binary: Path) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._host = host
+        self._launcher = launcher
+        self._binary = binary
+        self._ready: dict[Program | None, deque[Box]] = {None: deque()}
+        self._next_cpu = itertools.cycle(sorted(os.sched_getaffinity(0)))
+        self._slots = asyncio.Semaphore(settings.slots)
+        self._busy = 0
+        self._refilling: asyncio.Task[None] | None = None
+        self._testing = asyncio.Lock()
+        self._tested: SelfTest | None = None
+        self._believed_since_ms = 0
+        self._cannot_lay = ""
+        always = (*settings.masked, Path(tempfile.gettempdir()))  # in the latter: copies of specs and of other work
+        self._plain = replace(PLAIN, masks=private.system_masks(host, always))
+        source = "system" if binary.is_relative_to("/usr") else "wheel"
+        self._description = f"{launcher.version(binary)} ({source}, {launcher.mode})"
+        home = settings.home
+        self._home = home.resolve() if home is not None and home.is_dir() else None
+        kept = settings.kept
+        self._kept = KeptTest(folder=kept, binary=binary, provider=self._description) if kept else None
+
+    @property
+    def description(self) -> str:
+        """See `Sandbox`."""
+        return self._description
+
+    def keep(self, box: Box) -> None:
+        """Have a waiting plain box ready for the next execution that fits it."""
+        if self._plain.masks:
+            box.channel.close()
+        else:
+            self._ready[None].append(box)
+
+    def recall(self) -> bool:
+        """Take up the kept self-test; false if there is none that counts."""
+        self._believed_since_ms = self._clock.now_ms()
+        self._tested = self._kept.read(self._believed_since_ms) if self._kept else None
+        return self._tested is not None
+
+    @property
+    def ready(self) -> int:
+        """How many boxes stand ready, of the kind of which there are fewest."""
+        return min(map(len, self._ready.values()))
+
+    async def run(self, execution: Execution) -> Report:
+        """See `Sandbox`."""
+        tested = self._tested or await self.self_test(SELF_TEST_VALID_MS)
+        if not tested.green:
+            return self._refusal(tested.reason)
+        return await self._admit(execution)
+
+    async def self_test(self, max_age_ms: int = 0, /) -> SelfTest:
+        """See `Sandbox`."""
+        async with self._testing:
+            tested = self._tested
+            if tested is None or self._clock.now_ms() - self._believed_since_ms >= max_age_ms:
+                tested = self._tested = await self._test()
+                self._believed_since_ms = tested.at_ms
+                if self._kept is not None:
+                    await asyncio.to_thread(self._kept.write, tested)
+            return tested
+
+    async def close(self) -> None:
+        """See `Sandbox`."""
+        if self._refilling is not None:
+            self._refilling.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._refilling
+        await self._launcher.close()
+        for boxes in self._ready.values():
+            while boxes:
+                boxes.pop().channel.close()
+
+    async def _test(self) -> SelfTest:
+        from earnest.effects.hands.sandbox.selftest import attack  # noqa: PLC0415 - not where a kept test counts
+
+        probes, problem, lack = await attack(self._admit, self._launcher)
+        at_ms = self._clock.now_ms()
+        return SelfTest(provider=self._description, at_ms=at_ms, probes=probes, problem=problem, lack=lack)
+
+    async def _admit(self, execution: Execution) -> Report:
+        """Wait for a slot, run; whatever we cannot do is a refusal."""
+        async with self._slots:
+            self._busy += 1
+            try:
+                if execution.joined is not None:
+                    return await self._execute_joined(execution, execution.joined)
+                return await self._execute(execution)
+            except (Refused, Unavailable) as error:
+                return self._refusal(str(error))
+            except OSError as error:
+                return self._refusal(f"{error.strerror}: {error.filename}")
+            finally:
+                self._busy -= 1
+                self._refill()
+
+    async def _execute_joined(self, execution: Execution, other: Execution) -> Report:
+        """Both at once. When one of them cannot be run, the other is ended."""
+        cpu = next(self._next_cpu)
+        with contextlib.ExitStack() as stack:
+            there, back = Pipe(stack), Pipe(stack)
+            try:
+                async with asyncio.TaskGroup() as group:
+                    mine = group.create_task(self._execute(execution, Join(cpu=cpu, reads=back, writes=there)))
+                    theirs = group.create_task(self._execute(other, Join(cpu=cpu, reads=there, writes=back)))
+            except ExceptionGroup as errors:
+                raise errors.exceptions[0] from None
+        return replace(mine.result(), joined=theirs.result())
+
+    async def _execute(self, execution: Execution, join: Join | None = None) -> Report:
+        checked = await self._laid(_checked(execution))
+        copied = () if isinstance(checked.work, Layers) else _copied(checked)
+        created = mountpoints(checked)
+        try:
+            box = await self._take(self._shape(checked), checked.program)
+        except Unavailable as error:
+            if isinstance(execution.work, Layers) or not isinstance(checked.work, Layers):
+                raise
+            self._cannot_lay = str(error)  # asked once: from now on folders are copied
+            return await self._execute(execution, join)
+        over = False
+        try:
+            async with asyncio.timeout((checked.limits.wall_ms + OVERTIME_MS) / 1000):
+                report = await self._converse(box, checked, copied, join)
+                over = True
+                return report
+        except TimeoutError:
+            return self._killed("it did not end in time and was killed from outside", timed_out=True)
+        except (ConnectionError, EOFError, ValueError):
+            return self._killed("pid 1 ended without a report")
+        finally:
+            await _to_the_end(self._launcher.dismiss(box) if over else self._launcher.end(box))
+            for place in created:
+                remove_if_empty(place)
+
+    async def _laid(self, execution: Execution) -> Execution:
+        """A large folder to be judged is laid under /work instead of being copied there, where that can be."""
+        work = execution.work
+        if execution.profile is Profile.WORK or not isinstance(work, Path) or self._cannot_lay:
+            return execution
+        is_large = await asyncio.to_thread(wire.is_large, work)
+        return replace(execution, work=Layers(lowers=(work.resolve(),))) if is_large else execution
+
+    def _shape(self, execution: Execution) -> Shape:
+        hidden: tuple[Path, ...] = ()
+        if self._home and (execution.mounts or execution.profile is Profile.WORK):
+            hidden = private.private_places(self._home, self._settings.masked)
+        work: Path | Layers | None = execution.work if isinstance(execution.work, Layers) else None
+        home = None
+        if execution.profile is Profile.WORK:
+            work = execution.work.resolve() if isinstance(execution.work, Path) else work
+            home = None if _is_private(self._home, hidden) else self._home
+            strange = (m for m in execution.mounts if not m.is_ours)
+            if private_mount := next((m for m in strange if _is_private(m.source, hidden)), None):
+                raise Refused("sandbox_mount", f"{private_mount.source} is private: no tool is shown it")
+        shown = [(home, home)] if home else []
+        shown += [(mount.source, Path(mount.target)) for mount in execution.mounts]
+        disk_bytes = execution.limits.disk_bytes
+        hidden_below = self._plain.masks
+        if execution.hidden and (more := private.system_masks(self._host, execution.hidden)):
+            hidden_below = tuple(dict.fromkeys((*hidden_below, *more)))
+        plain = hidden_below == self._plain.masks and work is None and not execution.mounts and not execution.network
+        if plain and disk_bytes <= self._plain.disk_bytes:
+            return self._plain  # the smaller limit is kept by pid 1
+        return Shape(
+            disk_bytes=disk_bytes,
+            work=work,
+            mounts=execution.mounts,
+            home=home,
+            masks=tuple(
+                dict.fromkeys((*hidden_below, *(mask for pair in shown for mask in private.masks(*pair, hidden))))
+            ),
+            network=execution.network,
+        )
+
+    async def _take(self, shape: Shape, program: Program | None) -> Box:
+        """A box for this shape and program: one that stands ready, or a new one."""
+        if program not in self._ready and len(self._ready) < KINDS_MAX:
+            self._ready[program] = deque()
+        ready = self._ready.get(program)
+        while shape is self._plain and ready:
+            box = ready.popleft()
+            if not box.ended.done():
+                return box
+            box.channel.close()
+        return await begin(self._launcher, self._binary, shape, program)
+
+    async def _converse(
+        self, box: Box, execution: Execution, copied: tuple[wire.Entry, ...], join: Join | None
+    ) -> Report:
+        loop = asyncio.get_running_loop()
+        environment = _environment(execution, self._host)
+        cpu = join.cpu if join else None
+        traced = child_filter_bytes(self._host.machine) if execution.profile is Profile.WORK else b""
+        # A pid 1 that cannot take the work says so and ends before it has read everything: then its report is there.
+        with (
+            contextlib.suppress(BrokenPipeError, ConnectionResetError),
+            contextlib.closing(wire.job_parts(execution, copied, environment, cpu, traced)) as parts,
+        ):
+            for part in parts:
+                await loop.sock_sendall(box.channel, part)
+        if join is not None:
+            await join.send(box.channel)
+        reader = _Reader(box)
+        numbers = wire.read_numbers(await reader.line(), execution)
+        blobs = [await reader.exactly(max(size, 0)) for size in numbers.sizes]
+        return wire.report(execution, numbers, blobs, self._description)
+
+    def _refusal(self, reason: str) -> Report:
+        return Report(status=Status.REFUSED, reason=reason, sandbox=self._description)
+
+    def _killed(self, reason: str, *, timed_out: bool = False) -> Report:
+        return Report(status=Status.KILLED, reason=reason, timed_out=timed_out, sandbox=self._description)
+
+    def _refill(self) -> None:
+        """After a quiet moment, so that making boxes ready does not slow down those that run."""
+        if self.ready < self._settings.pool and (self._refilling is None or self._refilling.done()):
+            self._refilling = asyncio.ensure_future(self._refill_when_quiet())
+
+    async def _refill_when_quiet(self) -> None:
+        while self.ready < self._settings.pool:
+            await self._clock.sleep_ms(REFILL_QUIET_MS)
+            if self._busy:
+                continue
+            program, boxes = min(self._ready.items(), key=lambda item: len(item[1]))
+            try:
+                boxes.append(await begin(self._launcher, self._binary, self._plain, program))
+            except (EarnestError, TimeoutError):
+                return  # the next execution starts its own and says what is wrong
+
+
+class _Reader:
+    """What comes through a box's channel, in lines and counted bytes."""
+
+    def __init__(self, box: Box) -> None:
+        self._channel = box.channel
+        self._rest = b""
+
+    async def line(self) -> bytes:
+        """Up to the next line feed. Raises `EOFError`, or `ValueError` for a line of more than 64 KiB."""
+        while b"\n" not in self._rest:
+            if len(self._rest) > wire.LINE_BYTES_MAX:
+                raise ValueError("a line too long")
+            self._rest += await self._some()
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    async def exactly(self, size: int) -> bytes:
+        """So many bytes. Raises `EOFError`."""
+        parts = [self._rest[:size]]
+        self._rest = self._rest[size:]
+        missing = size - len(parts[0])
+        while missing:
+            part = await self._some(min(missing, wire.CHUNK_BYTES))
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts)
+
+    async def _some(self, size: int = wire.CHUNK_BYTES) -> bytes:
+        part = await asyncio.get_running_loop().sock_recv(self._channel, size)
+        if not part:
+            raise EOFError
+        return part
+
+
+def _checked(execution: Execution) -> Execution:
+    """The execution with its paths in normal form. Raises `Refused` for what does not make sense."""
+    if not execution.argv or any("\0" in argument for argument in execution.argv):
+        raise Refused("sandbox_argv", "a command has a name, and no argument holds a zero byte")
+    if any("\0" in name + value or "=" in name or not name for name, value in execution.environment.items()):
+        raise Refused("sandbox_environment", "an environment variable with a name or value that cannot be")
+    work = execution.work.folder if isinstance(execution.work, Layers) else execution.work
+    if execution.profile is Profile.WORK and not (isinstance(work, Path) and work.is_dir()):
+        raise Refused("sandbox_work", "under WORK, work is a folder that exists")
+    if len(execution.artifacts) > wire.ARTIFACTS_MAX:
+        raise Refused("sandbox_artifacts", f"more than {wire.ARTIFACTS_MAX} artifacts")
+    artifacts = tuple(dict.fromkeys(wire.relative_path(path) for path in execution.artifacts))
+    mounts = tuple(_resolved(mount) for mount in execution.mounts)
+    cwd = str(Path(WORK_DIR) / execution.cwd)
+    return replace(execution, artifacts=artifacts, mounts=mounts, cwd=cwd)
+
+
+def _copied(execution: Execution) -> tuple[wire.Entry, ...]:
+    assert not isinstance(execution.work, Layers)
+    return wire.entries(execution.work, execution.limits) if execution.profile is Profile.VERIFY else ()
+
+
+def _resolved(mount: Mount) -> Mount:
+    """What may be written to was resolved by whoever allowed it: a link that leads elsewhere by now is refused."""
+    source = mount.source.resolve(strict=True)
+    if mount.writable and source != mount.source:
+        raise Refused("sandbox_mount", f"{mount.source} is not where it was: it leads to {source}")
+    return replace(mount, source=source, target=bubblewrap.mount_target(mount))
+
+
+def _is_private(path: Path | None, hidden: Iterable[Path]) -> bool:
+    return path is not None and any(path.is_relative_to(place) for place in hidden)
+
+
+def _environment(execution: Execution, host: Host) -> Mapping[str, str]:
+    base = {"PATH": bubblewrap.search_path(host), "HOME": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
+    return base | dict(execution.environment)
+
+
+async def _to_the_end(ending: Coroutine[None, None, None]) -> None:
+    """Await it even if we are cancelled meanwhile, and let the cancellation go on afterwards."""
+    task = asyncio.ensure_future(ending)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            cancelled = True
+    task.result()
+    if cancelled:
+        raise asyncio.CancelledError

@@ -1,0 +1,185 @@
+"""The sandbox's self-test: attacks from inside, against canaries that this file puts up outside."""
+
+import asyncio
+import contextlib
+import errno
+import os
+import secrets
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from earnest.effects.hands.sandbox import attack as attacks
+from earnest.effects.hands.sandbox.api import MIB, Execution, Limits, Probe, Profile, Report, Status
+from earnest.effects.hands.sandbox.launcher import CANARY_VARIABLE, Launcher
+from earnest.effects.hands.scratch import scratch
+from earnest.foundation.errors import EarnestError
+
+TEST_MS: Final = 20_000
+CANARY_TEXT: Final = "canary"
+UNTRACED: Final = "the kernel lets nobody trace: of a command line with several parts nothing is believed"
+_LIMITS: Final = Limits(
+    wall_ms=10_000, cpu_ms=5_000, memory_bytes=96 * MIB, processes=16, disk_bytes=16 * MIB, output_bytes=16 * 1024
+)
+
+Run = Callable[[Execution], Awaitable[Report]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canaries:
+    """What nobody inside may reach. Listening sockets tell afterwards whether somebody did."""
+
+    folder: Path
+    file: Path
+    outside: Path
+    abstract: str
+    listeners: tuple[socket.socket, ...]
+    """TCP, UDP, Unix, abstract."""
+
+    def reached(self) -> tuple[str, ...]:
+        """The canaries that were reached, by name."""
+        names = ("TCP socket", "UDP socket", "Unix socket", "abstract socket")
+        touched = [name for name, each in zip(names, self.listeners, strict=True) if _was_reached(each)]
+        touched += ["outside file"] if self.outside.exists() else []
+        return tuple(touched)
+
+
+async def attack(run: Run, launcher: Launcher) -> tuple[tuple[Probe, ...], str, str]:
+    """Every attack's outcome, why it could not be tried if so, and what is not to be had; takes a few executions."""
+    try:
+        with _canaries() as canaries:
+            async with asyncio.timeout(TEST_MS / 1000):
+                probes, traced = await _attack(run, launcher, canaries)
+                return probes, "", "" if traced else UNTRACED
+    except (EarnestError, OSError, TimeoutError) as error:
+        return (), f"the self-test could not be run: {error or type(error).__name__}", ""
+
+
+async def _attack(run: Run, launcher: Launcher, canaries: Canaries) -> tuple[tuple[Probe, ...], bool]:
+    """What came of it, and whether processes could be traced."""
+    canary = await launcher.start_canary()
+    try:
+        pid = await canary.started
+        isolation, tracing, daemon, processes, memory, disk = await asyncio.gather(
+            run(_isolation(canaries, pid)),
+            run(_program(attacks.TRACING, profile=Profile.WORK, work=canaries.folder / "work")),
+            run(_program(attacks.DAEMON, profile=Profile.WORK, work=canaries.folder / "work")),
+            run(_program(attacks.PROCESSES)),
+            run(_program(attacks.MEMORY)),
+            run(_program(attacks.DISK)),
+        )
+        alive = not canary.ended.done() and _is_alive(pid)
+    finally:
+        await launcher.end(canary)
+    probes = (
+        *_judge_isolation(isolation, canaries, launcher.secret, alive=alive),
+        *_judge_answers(tracing, attacks.TRACING_NAMES),
+        _probe("more processes than allowed", processes, held=processes.processes_exceeded),
+        _probe("more memory than allowed", memory, held=memory.memory_exceeded),
+        _probe("more disk than allowed", disk, held=disk.disk_exceeded),
+        _probe("leave a daemon behind uncounted", daemon, held=daemon.leftovers == 1),
+        _probe("leave a daemon alive", daemon, held=_nobody_reads(canaries.folder / "work" / "pipe")),
+    )
+    return probes, bool(tracing.processes)
+
+
+def _judge_isolation(report: Report, canaries: Canaries, secret: str, *, alive: bool) -> Iterator[Probe]:
+    """What the attacker says counts against the sandbox at once, and for it only if nothing outside says otherwise."""
+    yield from _judge_answers(report, attacks.ISOLATION_NAMES)
+    reached = ", ".join(canaries.reached())
+    yield Probe(name="touch a canary", held=not reached, detail=reached)
+    yield Probe(name="kill a canary", held=alive)
+    leaked = secret.encode() in report.stdout + report.stderr
+    yield Probe(name="carry a secret out", held=not leaked)
+
+
+def _judge_answers(report: Report, names: tuple[str, ...]) -> Iterator[Probe]:
+    answers = dict(line.rpartition("=")[::2] for line in report.stdout.decode(errors="replace").splitlines())
+    for name in names:
+        answer = answers.get(name, "not tried")
+        yield Probe(name=name, held=answer == "held", detail="" if answer == "held" else _detail(answer, report))
+
+
+def _probe(name: str, report: Report, *, held: bool) -> Probe:
+    begun = report.status is not Status.REFUSED
+    return Probe(name=name, held=held and begun, detail="" if held and begun else _detail(str(report.status), report))
+
+
+def _detail(answer: str, report: Report) -> str:
+    said = report.stderr[-500:].decode(errors="replace").strip()
+    return "; ".join(part for part in (answer, report.reason, said) if part)
+
+
+def _program(source: str, *arguments: str, profile: Profile = Profile.VERIFY, work: Path | None = None) -> Execution:
+    argv = ("python", "-I", "-S", "-c", source, *arguments)
+    return Execution(profile=profile, argv=argv, work=work or {}, limits=_LIMITS)
+
+
+def _isolation(canaries: Canaries, pid: int) -> Execution:
+    tcp, udp, unix, _ = canaries.listeners
+    ports = (str(tcp.getsockname()[1]), str(udp.getsockname()[1]))
+    places = (str(canaries.file), str(canaries.outside), CANARY_VARIABLE)
+    return _program(attacks.ISOLATION, *places, *ports, unix.getsockname(), canaries.abstract, str(pid))
+
+
+@contextlib.contextmanager
+def _canaries() -> Iterator[Canaries]:
+    """Put them up, readable and reachable for every uid of this machine, and take them away."""
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(scratch("canary", short=True))
+        folder.chmod(0o777)
+        (folder / "work").mkdir()
+        (folder / "file").write_text(CANARY_TEXT)
+        abstract = "earnest-canary-" + secrets.token_hex(8)
+        listeners = []
+        for family, kind, address in (
+            (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
+            (socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
+            (socket.AF_UNIX, socket.SOCK_STREAM, str(folder / "socket")),
+            (socket.AF_UNIX, socket.SOCK_STREAM, "\0" + abstract),
+        ):
+            listener = stack.enter_context(socket.socket(family, kind))
+            listener.bind(address)
+            listener.setblocking(False)
+            if kind == socket.SOCK_STREAM:
+                listener.listen()
+            listeners.append(listener)
+        (folder / "socket").chmod(0o777)
+        yield Canaries(
+            folder=folder,
+            file=folder / "file",
+            outside=folder / "outside",
+            abstract=abstract,
+            listeners=tuple(listeners),
+        )
+
+
+def _was_reached(listener: socket.socket) -> bool:
+    try:
+        if listener.type == socket.SOCK_DGRAM:
+            listener.recv(1)
+        else:
+            listener.accept()[0].close()
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_alive(pid: int) -> bool:
+    """A process that is not a zombie."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2][:1]
+    except OSError:
+        return False
+    return state not in (b"Z", b"X")
+
+
+def _nobody_reads(pipe: Path) -> bool:
+    """True if the named pipe exists and no living process holds its reading end."""
+    try:
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW))
+    except OSError as error:
+        return error.errno == errno.ENXIO
+    return False

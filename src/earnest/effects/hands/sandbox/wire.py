@@ -1,0 +1,261 @@
+"""The bytes of a job for pid 1, and the meaning of its report. (The other end is `pid1.py`.)"""
+
+import marshal
+import os
+import stat
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from earnest.effects.hands.sandbox.api import (
+    WORK_DIR,
+    Execution,
+    Layers,
+    Limits,
+    Process,
+    Profile,
+    Program,
+    Report,
+    Status,
+)
+from earnest.effects.hands.sandbox.bubblewrap import GROWN
+from earnest.effects.hands.sandbox.pid1 import FIELDS, NO_EXIT
+from earnest.foundation.errors import Refused
+
+CHUNK_BYTES: Final = 1 << 18
+FILES_MAX: Final = 20_000
+LARGE_FILES: Final = 1_000  # from here on it costs less to lay a folder under /work than to copy it there
+LARGE_BYTES: Final = 32 * 1024 * 1024
+ARTIFACTS_MAX: Final = 1_000
+LINE_BYTES_MAX: Final = 64 * 1024
+PROBLEM_BYTES_MAX: Final = 1_000
+PROCESSES_BYTES_MAX: Final = 8 * 1024 * 1024
+FOLDER, LINK = -1, -2  # in place of a size
+_PROCESS_WORDS_MIN: Final = 13
+_PLAIN_MODE, _OWNER_BITS = 0o644, 0o600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Something that shall stand in /work: content (bytes, or a file of the host), a folder, or a link."""
+
+    path: str
+    size: int
+    mode: int = _PLAIN_MODE
+    target: str = ""
+    content: bytes | Path = b""
+
+
+def relative_path(path: str) -> str:
+    """The path, normalised. Raises `Refused("sandbox_path")` unless it stays below /work."""
+    pure = PurePosixPath(path)
+    if not pure.parts or pure.is_absolute() or ".." in pure.parts or "\0" in path:
+        raise Refused("sandbox_path", f"{path!r} is not a path below /work")
+    return str(pure)
+
+
+def entries(work: Path | Mapping[str, bytes], limits: Limits) -> tuple[Entry, ...]:
+    """What is to be copied. Raises `Refused` for what does not fit; only files, folders and links are taken.
+
+    A link is copied as a link: it is never followed here, and inside it finds only what is inside.
+    """
+    if isinstance(work, Path):
+        found = tuple(_folder_entries(work))
+    else:
+        found = tuple(
+            Entry(path=relative_path(path), size=len(content), content=content) for path, content in work.items()
+        )
+    if len(found) > FILES_MAX:
+        raise Refused("sandbox_files", f"more than {FILES_MAX} files to copy")
+    if any(entry.size > limits.file_bytes for entry in found):
+        raise Refused("sandbox_files", f"a file of more than {limits.file_bytes} bytes to copy")
+    if sum(max(entry.size, 0) for entry in found) > limits.disk_bytes:
+        raise Refused("sandbox_files", f"more than {limits.disk_bytes} bytes to copy")
+    return tuple(sorted(found, key=lambda entry: entry.size == LINK))  # links last: nothing is written through one
+
+
+def is_large(root: Path) -> bool:
+    """True if a folder had better not be copied. Looks no further than needed to tell."""
+    size_bytes = 0
+    for count, entry in enumerate(_folder_entries(root)):
+        size_bytes += max(entry.size, 0)
+        if count >= LARGE_FILES or size_bytes > LARGE_BYTES:
+            return True
+    return False
+
+
+def _folder_entries(root: Path) -> Iterator[Entry]:
+    count = 0
+    for folder, _, files, at in os.fwalk(root, follow_symlinks=False):
+        here = Path(folder).relative_to(root)
+        for name in files + [each.name for each in os.scandir(at) if each.is_symlink() and each.is_dir()]:
+            count += 1
+            if count > FILES_MAX:
+                raise Refused("sandbox_files", f"more than {FILES_MAX} files to copy")
+            path = str(here / name)
+            status = os.stat(name, dir_fd=at, follow_symlinks=False)
+            if stat.S_ISLNK(status.st_mode):
+                yield Entry(path=path, size=LINK, target=os.readlink(name, dir_fd=at))
+            elif stat.S_ISREG(status.st_mode):
+                mode = stat.S_IMODE(status.st_mode) & 0o777 | _OWNER_BITS
+                yield Entry(path=path, size=status.st_size, mode=mode, content=root / path)
+        if here != Path():
+            yield Entry(path=str(here), size=FOLDER)
+
+
+def job_parts(
+    execution: Execution,
+    copied: tuple[Entry, ...],
+    environment: Mapping[str, str],
+    cpu: int | None = None,
+    child_filter: bytes = b"",
+) -> Generator[bytes, None, None]:
+    """The job, in pieces to be sent one after the other. Raises `Refused` if a file changes meanwhile.
+
+    `cpu` is given for executions that are joined: the processor that both run on. With a `child_filter` the command is
+    traced, if the kernel allows it.
+    """
+    limits = execution.limits
+    job = marshal.dumps(
+        {
+            "argv": [os.fsencode(argument) for argument in execution.argv],
+            "environment": dict(environment),
+            "cwd": execution.cwd,
+            "folder": _measured(execution),
+            "files": [(entry.path, entry.mode, entry.size, entry.target) for entry in copied],
+            "stdin": len(execution.stdin),
+            "artifacts": list(execution.artifacts),
+            "file_bytes": limits.file_bytes,
+            "disk_bytes": limits.disk_bytes,
+            "limits": {name: getattr(limits, name) for name in Limits.__slots__},
+            "program": execution.program is not None,
+            "filter": child_filter,
+            "joined": cpu is not None,
+            "cpu": cpu,
+        }
+    )
+    yield sized(job)
+    for entry in copied:
+        if isinstance(entry.content, bytes):
+            yield entry.content
+        else:
+            yield from _file_parts(entry.content, entry.size)
+    yield execution.stdin
+
+
+def _measured(execution: Execution) -> str:
+    """The folder inside that is measured by a walk, empty if the size of the file system says it."""
+    if execution.profile is Profile.VERIFY:
+        return ""
+    return GROWN if isinstance(execution.work, Layers) else WORK_DIR
+
+
+def program_message(program: Program | None) -> bytes:
+    """What a box is told before it waits."""
+    if program is None:
+        return sized(b"")
+    return sized(marshal.dumps({"modules": dict(program.modules), "imports": program.imports, "entry": program.entry}))
+
+
+def sized(data: bytes) -> bytes:
+    """The data after its length."""
+    return len(data).to_bytes(8, "little") + data
+
+
+def _file_parts(path: Path, size: int) -> Iterator[bytes]:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with open(descriptor, "rb") as file:  # noqa: PTH123
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Refused("sandbox_files", f"{path} changed while it was copied")
+        left = size
+        while left > 0:
+            part = file.read(min(left, CHUNK_BYTES))
+            if not part:
+                raise Refused("sandbox_files", f"{path} changed while it was copied")
+            left -= len(part)
+            yield part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbers:
+    """The first line of a report: how much follows, and what was measured."""
+
+    seen: Mapping[str, int]
+    sizes: tuple[int, ...]
+    """Of stdout, stderr, the problem, the processes, then each artifact; -1 for an artifact that is not acceptable."""
+
+
+def read_numbers(line: bytes, execution: Execution) -> Numbers:
+    """Raises `ValueError` for anything that a pid 1 of ours would not have written about this execution."""
+    numbers = [int(word) for word in line.split()]
+    if len(numbers) != len(FIELDS) + len(execution.artifacts):
+        raise ValueError("a report of another length")
+    seen = dict(zip(FIELDS, numbers, strict=False))
+    output_bytes = execution.limits.output_bytes
+    sizes = (seen["stdout"], seen["stderr"], seen["problem"], seen["processes"], *numbers[len(FIELDS) :])
+    artifacts = (execution.limits.file_bytes for _ in execution.artifacts)
+    most = (output_bytes, output_bytes, PROBLEM_BYTES_MAX, PROCESSES_BYTES_MAX, *artifacts)
+    within = all(size <= bound for size, bound in zip(sizes, most, strict=True))
+    if not within or min(numbers, default=0) < -255 or min(sizes[:4]) < 0:
+        raise ValueError("a report out of bounds")
+    if sum(max(size, 0) for size in sizes[4:]) > execution.limits.disk_bytes:
+        raise ValueError("a report out of bounds")
+    return Numbers(seen=seen, sizes=sizes)
+
+
+def read_processes(blob: bytes) -> tuple[Process, ...]:
+    """What `tracing.Image.line` wrote. Raises `ValueError` for anything else."""
+    return tuple(_process(number, line.split()) for number, line in enumerate(blob.splitlines()))
+
+
+def _process(number: int, words: list[bytes]) -> Process:
+    if len(words) < _PROCESS_WORDS_MIN:
+        raise ValueError("half a process")
+    parent, exit_code, *rest = words
+    out, err, out_end, err_end, *holds = map(int, rest[:6])
+    program, line, *files = (os.fsdecode(bytes.fromhex(text.decode().strip("-"))) for text in rest[6:])
+    if not -1 <= int(parent) < number or not 0 <= out <= out_end or not 0 <= err <= err_end:
+        raise ValueError("a process that cannot be")
+    return Process(
+        parent=int(parent),
+        program=program,
+        words=line,
+        exit_code=None if exit_code == b"-" else int(exit_code),
+        out=(out, out_end),
+        err=(err, err_end),
+        holds=(bool(holds[0]), bool(holds[1])),
+        files=tuple(files),
+    )
+
+
+def report(execution: Execution, numbers: Numbers, blobs: list[bytes], sandbox: str) -> Report:
+    """The report that the numbers and what followed them make."""
+    stdout, stderr, problem, processes, *contents = blobs
+    if problem:
+        return Report(status=Status.REFUSED, reason=problem.decode(errors="replace"), sandbox=sandbox)
+    seen, sizes = numbers.seen, numbers.sizes[4:]
+    result = Report(
+        status=Status.DONE,
+        exit_code=None if seen["exit_code"] == NO_EXIT else seen["exit_code"],
+        timed_out=bool(seen["timed_out"]),
+        memory_exceeded=bool(seen["memory_exceeded"]),
+        cpu_exceeded=bool(seen["cpu_exceeded"]),
+        output_exceeded=bool(seen["output_exceeded"]),
+        disk_exceeded=bool(seen["disk_exceeded"]),
+        processes_exceeded=bool(seen["processes_exceeded"]),
+        leftovers=seen["leftovers"],
+        cpu_ms=seen["cpu_ms"],
+        wall_ms=seen["wall_ms"],
+        memory_peak_bytes=seen["memory_peak_bytes"],
+        stdout=stdout,
+        stderr=stderr,
+        artifacts={
+            path: content for path, content, size in zip(execution.artifacts, contents, sizes, strict=True) if size >= 0
+        },
+        processes=read_processes(processes),
+        sandbox=sandbox,
+    )
+    if result.broken_limit is None:
+        return result
+    return replace(result, status=Status.KILLED, reason=f"the limit of {result.broken_limit} was passed")

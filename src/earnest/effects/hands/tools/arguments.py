@@ -1,0 +1,88 @@
+"""Arguments of a tool: which are allowed."""
+
+import posixpath
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from earnest.effects.hands.sandbox.api import WORK_DIR
+from earnest.foundation.canonical import JsonObject
+
+PATH_BYTES_MAX: Final = 1_024
+_OWN_HOME: Final = re.compile(r"(~|\$HOME|\$\{HOME\})(?=/|\Z)")
+_HOME: Final = re.compile(r"~[\w.-]*(/|$)|(.*/)?(\$HOME\b|\$\{HOME\})", re.ASCII)
+_INSTEAD: Final = (
+    "inputs and edits stand in the workspace under their names; read anything else with the shell, and let a shell "
+    'call that must change it name it in "writes"'
+)
+
+
+def text_faults(args: JsonObject, required: Mapping[str, int]) -> list[str]:
+    """Faults of arguments that must be exactly these texts, each at most so many bytes of UTF-8."""
+    unknown = [f"unknown argument {name!r}" for name in sorted(args.keys() - required.keys())]
+    return unknown + [
+        fault for name, bytes_max in required.items() if (fault := _text_fault(name, args.get(name), bytes_max))
+    ]
+
+
+def _text_fault(name: str, value: object, bytes_max: int) -> str:
+    if not isinstance(value, str):
+        return f"{name} must be a text"
+    try:
+        size_bytes = len(value.encode())
+    except UnicodeEncodeError:
+        return f"{name} holds characters that are none"
+    return f"{name} is over {bytes_max} bytes" if size_bytes > bytes_max else ""
+
+
+def text(args: JsonObject, name: str) -> str:
+    """A text argument that has no fault."""
+    value = args[name]
+    assert isinstance(value, str)
+    return value
+
+
+def texts_schema(**arguments: str) -> JsonObject:
+    """The JSON Schema of arguments that are exactly these texts, each with what it is."""
+    return {
+        "type": "object",
+        "properties": {name: {"type": "string", "description": what} for name, what in arguments.items()},
+        "required": list(arguments),
+        "additionalProperties": False,
+    }
+
+
+def path_faults(path: str) -> list[str]:
+    """Faults of a path that must lead to something below /work."""
+    if not path.strip() or "\0" in path:
+        return ["path is empty or holds a NUL"]
+    if names_home(path):
+        return [f"path {path!r} means the home, which is outside the workspace: {_INSTEAD}"]
+    place = normal_path(path)
+    if place == ".." or place.startswith(("../", "/")):
+        return [f"path {path!r} leads out of {WORK_DIR}: {_INSTEAD}"]
+    return ["path is the workspace itself"] if place == "." else []
+
+
+def names_home(path: str) -> bool:
+    """True if a shell would put somebody's home in the path's place; `./~` is a file of that name."""
+    return _HOME.match(path) is not None
+
+
+def with_home(path: str, home: str) -> str:
+    """The path with the home in place of `~`, `$HOME` or `${HOME}` at its beginning, as a shell reads it."""
+    found = _OWN_HOME.match(path)
+    return f"{home}{path[found.end() :]}" if found else path
+
+
+def absolute_path_fault(path: str) -> str:
+    """Why this cannot be a path of the host; empty if it can."""
+    if not with_home(path, "/").startswith("/") or "\0" in path:
+        return f"{path!r} is no absolute path"
+    return _text_fault("a path", path, PATH_BYTES_MAX)
+
+
+def normal_path(path: str) -> str:
+    """The path relative to /work in its shortest spelling; `..` is resolved by the text alone."""
+    place = posixpath.normpath(path)
+    return posixpath.relpath(place, WORK_DIR) if place.startswith(WORK_DIR + "/") or place == WORK_DIR else place

@@ -1,0 +1,91 @@
+"""The tool that reads one page of the public web."""
+
+from typing import Final
+
+from earnest.effects.hands.tools.api import Leave, Place
+from earnest.effects.hands.tools.arguments import text, text_faults
+from earnest.effects.hands.tools.failures import environmental, logical
+from earnest.effects.hands.tools.record import RawResult, ToolCall
+from earnest.effects.outside.web.addresses import URL_CHARACTERS_MAX, web_address
+from earnest.effects.outside.web.fetching import FetchLimits, Page, Web
+from earnest.effects.outside.web.text import text_of
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Refused, Unavailable
+
+DEADLINE_MS_MAX: Final = 60_000
+PART_CHARACTERS: Final = 3_400
+"""So that a part and the line above it fit into the excerpt of a record: what was read is what is shown."""
+PARTS_MAX: Final = 200
+URL_SHOWN: Final = 300
+
+
+_SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "properties": {
+        "url": {"type": "string", "description": "https://…"},
+        "part": {"type": "integer", "minimum": 1, "maximum": PARTS_MAX},
+    },
+    "required": ["url"],
+    "additionalProperties": False,
+}
+
+
+class Fetch:
+    """`fetch {url, part?}`: a page as text, in parts of `PART_CHARACTERS`; the first line says what it is."""
+
+    name = "fetch"
+    version = "1"
+    reads_only = True
+    purpose = "Read a page of the public web as text, in numbered parts; the first one without `part`."
+    args_schema = _SCHEMA
+
+    def __init__(self, web: Web, *, leave: Leave = Leave.NETWORK) -> None:
+        self.leave = leave
+        self._web = web
+
+    def args_faults(self, args: JsonObject) -> list[str]:
+        """See `Tool`."""
+        faults = text_faults({name: args[name] for name in args if name != "part"}, {"url": URL_CHARACTERS_MAX})
+        part = args.get("part", 1)
+        if type(part) is not int or not 1 <= part <= PARTS_MAX:
+            faults.append(f"part must be 1 to {PARTS_MAX}")
+        if not faults:
+            try:
+                web_address(text(args, "url"))
+            except Refused as refused:
+                faults.append(str(refused))
+        return faults
+
+    def tool_ids(self, _args: JsonObject) -> frozenset[str]:
+        """See `Tool`."""
+        return frozenset({self.name})
+
+    def target(self, args: JsonObject) -> str:
+        """The address in its one form, without fragment."""
+        return str(web_address(text(args, "url")))
+
+    async def run(self, call: ToolCall, _place: Place) -> RawResult:
+        """See `Tool`."""
+        part = call.args.get("part", 1)
+        assert isinstance(part, int)
+        try:
+            limits = FetchLimits(deadline_ms=min(call.timeout_ms, DEADLINE_MS_MAX))
+            page = await self._web.fetch(text(call.args, "url"), limits=limits)
+            said = await text_of(page)
+        except Refused as refused:
+            return RawResult(failure=logical(refused.code, str(refused)))
+        except Unavailable as error:
+            return RawResult(failure=environmental("network", str(error)))
+        return _result(page, said, part)
+
+
+def _result(page: Page, said: str, part: int) -> RawResult:
+    parts = min(PARTS_MAX, max(1, -(-len(said) // PART_CHARACTERS)))
+    about = f"{page.url[:URL_SHOWN]} ({page.status}, {page.content_type[:60] or 'no type'}, {page.digest})"
+    if page.status >= 400:
+        failure = environmental("http_status", f"{page.url} answered {page.status}")
+        return RawResult(stdout=said[:PART_CHARACTERS].encode(errors="replace"), failure=failure)
+    if part > parts:
+        return RawResult(failure=logical("no_part", f"{page.url} has {parts} parts"))
+    shown = said[(part - 1) * PART_CHARACTERS : part * PART_CHARACTERS]
+    return RawResult(stdout=f"{about}, part {part} of {parts}\n{shown}".encode(errors="replace"))

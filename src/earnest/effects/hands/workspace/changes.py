@@ -1,0 +1,149 @@
+"""The difference of two states of a folder, and conflicts between two such differences."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from earnest.effects.hands.workspace.tree import KINDS, Kind
+from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes, digest_of
+from earnest.foundation.errors import Broken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What stands at one path. `digest` is that of a file's bytes, of a link's target, of nothing for a folder."""
+
+    kind: Kind
+    digest: str
+    size_bytes: int = 0
+    executable: bool = False
+
+
+FOLDER = Entry(kind=Kind.FOLDER, digest=digest_bytes(b""))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What now stands at a path. `digest` is None exactly if nothing does.
+
+    `is_same`: the file held the same bytes before; only whether it is executable has changed.
+    """
+
+    path: str
+    kind: Kind
+    digest: str | None
+    size_bytes: int = 0
+    executable: bool = False
+    is_same: bool = False
+
+    def to_json(self) -> JsonObject:
+        """The form kept in facts."""
+        kept: dict[str, JsonValue] = {
+            "path": self.path,
+            "kind": self.kind.value,
+            "digest": self.digest,
+            "size_bytes": self.size_bytes,
+            "executable": self.executable,
+        }
+        return kept | {"is_same": True} if self.is_same else kept
+
+    @classmethod
+    def from_json(cls, value: JsonValue) -> "Change":
+        """The inverse of `to_json`. Raises `Broken` for anything else."""
+        match value:
+            case {
+                "path": str(path),
+                "kind": str(kind),
+                "digest": str() | None as digest,
+                "size_bytes": int(size_bytes),
+                "executable": bool(executable),
+                **rest,
+            } if kind in KINDS and rest in ({}, {"is_same": True}):
+                return cls(
+                    path=path,
+                    kind=KINDS[kind],
+                    digest=digest,
+                    size_bytes=size_bytes,
+                    executable=executable,
+                    is_same=bool(rest),
+                )
+        raise Broken(f"not a recorded change: {value!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """The whole content of a folder by path."""
+
+    entries: Mapping[str, Entry]
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal content, whatever its times and owners."""
+        return digest_of(self.to_json())
+
+    def to_json(self) -> JsonObject:
+        """Path to `[kind, digest, size in bytes, executable]`."""
+        return {
+            path: [entry.kind.value, entry.digest, entry.size_bytes, entry.executable]
+            for path, entry in self.entries.items()
+        }
+
+    @classmethod
+    def from_json(cls, value: JsonValue) -> "Manifest":
+        """The inverse of `to_json`. Raises `Broken` for anything else."""
+        if not isinstance(value, Mapping):
+            raise Broken("not a manifest")
+        return cls(entries={path: _entry(path, fields) for path, fields in value.items()})
+
+
+def _entry(path: str, fields: JsonValue) -> Entry:
+    match fields:
+        case [str(kind), str(digest), int(size_bytes), bool(executable)] if kind in KINDS:
+            return Entry(kind=KINDS[kind], digest=digest, size_bytes=size_bytes, executable=executable)
+    raise Broken(f"not a manifest: {path}")
+
+
+def difference(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> tuple[Change, ...]:
+    """What leads from `before` to `after`, in order of path."""
+    return tuple(
+        _change(path, before.get(path), after.get(path))
+        for path in sorted(before.keys() | after.keys())
+        if before.get(path) != after.get(path)
+    )
+
+
+def _change(path: str, before: Entry | None, entry: Entry | None) -> Change:
+    if entry is None:
+        return Change(path=path, kind=Kind.GONE, digest=None)
+    return Change(
+        path=path,
+        kind=entry.kind,
+        digest=entry.digest,
+        size_bytes=entry.size_bytes,
+        executable=entry.executable,
+        is_same=before is not None and (before.kind, before.digest) == (entry.kind, entry.digest),
+    )
+
+
+def conflicting(mine: Iterable[Change], theirs: Iterable[Change]) -> tuple[str, ...]:
+    """Paths of `mine` that cannot be applied over `theirs` without losing something of either.
+
+    Two who made, or removed, the same folder do not conflict; nor do two who removed the same file.
+    """
+    kinds = {change.path: change.kind for change in theirs}
+    inhabited = {above for path, kind in kinds.items() if kind is not Kind.GONE for above in _above(path)}
+    return tuple(change.path for change in mine if _in_the_way(change, kinds, inhabited))
+
+
+def _in_the_way(mine: Change, theirs: Mapping[str, Kind], inhabited: set[str]) -> bool:
+    same = theirs.get(mine.path)
+    if same is not None and not (same is mine.kind and mine.kind in {Kind.FOLDER, Kind.GONE}):
+        return True
+    if mine.kind is not Kind.FOLDER and mine.path in inhabited:
+        return True
+    needs_parent = mine.kind is not Kind.GONE
+    return needs_parent and any(theirs.get(above, Kind.FOLDER) is not Kind.FOLDER for above in _above(mine.path))
+
+
+def _above(path: str) -> list[str]:
+    return [str(parent) for parent in PurePosixPath(path).parents][:-1]

@@ -1,0 +1,101 @@
+"""What is kept so that a folder can become again what it was.
+
+A checkpoint copies nothing: it is a manifest. Only content that is about to leave the folder, and that a checkpoint
+still names, is kept, by a hard link named after its digest. So for each path of each checkpoint the content is either
+still in place or among the kept, at every moment.
+"""
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from earnest.effects.hands.workspace.changes import Entry, Manifest
+from earnest.effects.hands.workspace.tree import Kind
+from earnest.foundation.canonical import canonical_bytes, digest_bytes
+
+_LIVE: Final = ".json"
+_SPENT: Final = ".spent"
+
+
+def file_name_of(text: str) -> str:
+    """A file name for any id or label, whatever its length and characters."""
+    return digest_bytes(text.encode())[len("sha256:") :][:40]
+
+
+class Checkpoints:
+    """The checkpoints in one folder. A label is used once: when it is spent, neither taking nor restoring does a thing.
+
+    That makes a run that is replayed harmless: it takes and restores again what it did before it was interrupted.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._kept = folder / "kept"
+        self._kept.mkdir(parents=True, exist_ok=True)
+        self._live: dict[str, Manifest] = {
+            path.stem: Manifest.from_json(json.loads(path.read_bytes())) for path in folder.glob("*" + _LIVE)
+        }
+        self._named = self._names_of_all()
+
+    @property
+    def empty(self) -> bool:
+        """True if nothing needs to be kept."""
+        return not self._named
+
+    def is_new(self, label: str) -> bool:
+        """True if the label was never used."""
+        name = file_name_of(label)
+        return name not in self._live and not (self._folder / (name + _SPENT)).exists()
+
+    def find(self, label: str) -> Manifest | None:
+        """The content under this label, or None if it is spent or was never taken."""
+        return self._live.get(file_name_of(label))
+
+    def add(self, label: str, manifest: Manifest) -> None:
+        """Remember `manifest` under a new label."""
+        name = file_name_of(label)
+        path = self._folder / (name + _LIVE)
+        half = path.with_suffix(".half")
+        half.write_bytes(canonical_bytes(manifest.to_json()))
+        half.replace(path)
+        self._live[name] = manifest
+        self._named |= _names(manifest)
+
+    def spend(self, label: str) -> None:
+        """Forget the content under this label, for ever, and what was kept for it alone."""
+        name = file_name_of(label)
+        live = self._folder / (name + _LIVE)
+        if live.exists():
+            live.replace(self._folder / (name + _SPENT))
+        self._live.pop(name, None)
+        self._named = self._names_of_all()
+        for kept in self._kept.iterdir():
+            if kept.name not in self._named:
+                with suppress(OSError):  # it harms nobody, and the next one tries again
+                    kept.unlink()
+
+    def needs(self, entry: Entry) -> bool:
+        """True if some checkpoint names this content."""
+        return _name(entry) in self._named
+
+    def keep(self, path: Path, entry: Entry) -> None:
+        """Keep what stands at `path`, which is about to leave the workspace."""
+        with suppress(FileExistsError):
+            os.link(path, self.kept(entry), follow_symlinks=False)
+
+    def kept(self, entry: Entry) -> Path:
+        """Where this content is kept, if it is: a file, or a link with the same target."""
+        return self._kept / _name(entry)
+
+    def _names_of_all(self) -> set[str]:
+        return {name for manifest in self._live.values() for name in _names(manifest)}
+
+
+def _names(manifest: Manifest) -> set[str]:
+    return {_name(entry) for entry in manifest.entries.values() if entry.kind is not Kind.FOLDER}
+
+
+def _name(entry: Entry) -> str:
+    return f"{entry.kind.value}-{entry.digest.removeprefix('sha256:')}"

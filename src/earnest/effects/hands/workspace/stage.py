@@ -1,0 +1,70 @@
+"""A private state of a workspace in which one call works: a copy of it, or an empty layer over it."""
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from earnest.effects.hands.workspace.changes import FOLDER, Change, Entry, difference
+from earnest.effects.hands.workspace.overlay import Below, changes_in
+from earnest.effects.hands.workspace.tree import Kind, Node, TreeLimits, opened_file, walk
+from earnest.foundation.canonical import digest_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A private state of the workspace; `folder` is where our own process sees and changes it.
+
+    `below` is what it was made from, `made` how the copy looked when it was made. A layer lies over `lowers`, the
+    lowest first; `upper` takes its changes. `since` counts the commits before it.
+    """
+
+    id: str
+    folder: Path
+    upper: Path
+    below: Below
+    limits: TreeLimits
+    reserved: frozenset[str]
+    made: Mapping[str, Node]
+    lowers: tuple[Path, ...] = ()
+    since: int = 0
+
+    @property
+    def base(self) -> Mapping[str, Entry]:
+        """What it was made from."""
+        return self.below.entries
+
+    async def changes(self) -> tuple[Change, ...]:
+        """What differs from the base now, in order of path; to be asked when everything that writes has ended.
+
+        Raises `Refused` (codes of `tree.walk`) if the stage holds what must not enter the workspace.
+        """
+        return await asyncio.to_thread(self._changes)
+
+    def _changes(self) -> tuple[Change, ...]:
+        if self.lowers:
+            return changes_in(self.upper, self.below, self.limits, self.reserved, self._entry)
+        tree = walk(self.upper, self.limits, self.reserved)
+        after = {
+            path: self.base[path] if self.made.get(path) == node else self._entry(path, node)
+            for path, node in tree.items()
+        }
+        return difference(self.base, after)
+
+    def _entry(self, path: str, node: Node) -> Entry:
+        return entry_of(self.upper, path, node)
+
+
+def entry_of(root: Path, path: str, node: Node) -> Entry:
+    """What stands at `path`, its content read."""
+    match node.kind:
+        case Kind.FILE:
+            with opened_file(root, path) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
+                digest = "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
+            return Entry(kind=Kind.FILE, digest=digest, size_bytes=node.size_bytes, executable=node.executable)
+        case Kind.LINK:
+            return Entry(kind=Kind.LINK, digest=digest_bytes(node.target.encode()))
+        case _:
+            return FOLDER

@@ -1,0 +1,1 @@
+"""What lies beyond the machine: models, the web, mail, payment rails, probes, artifacts of others."""

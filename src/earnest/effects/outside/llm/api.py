@@ -1,0 +1,106 @@
+"""A language model to the rest: messages in, one bounded text out, or `Unavailable`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from earnest.foundation.canonical import JsonObject
+
+
+class Role(StrEnum):
+    """Who speaks in a conversation."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where a model answers. `base_url` is `http(s)://host/…/v1`; an empty `api_key` sends none."""
+
+    base_url: str
+    model: str
+    api_key: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletionLimits:
+    """Bounds of one call, its retries included.
+
+    `silence_ms` bounds the wait for the next piece of an answer, the first one included: a slow model that speaks is
+    waited for until `deadline_ms`. `answer_bytes` bounds what is received, `answer_tokens` what is asked for.
+    """
+
+    connect_ms: int = 5_000
+    silence_ms: int = 180_000
+    deadline_ms: int = 600_000
+    answer_bytes: int = 4 * 1024 * 1024
+    answer_tokens: int | None = None
+    attempts: int = 3
+
+
+class Finish(StrEnum):
+    """Why an answer ended. Only `stop` is a whole answer."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens as the endpoint counted them; 0 where it did not."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def counted(self) -> bool:
+        """False: the endpoint told nothing, for every prompt has tokens."""
+        return self.prompt_tokens > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """An answer. `model` is the name that the endpoint gave itself, or the one asked for if it gave none."""
+
+    call_id: str
+    text: str
+    finish: Finish
+    usage: Usage
+    model: str
+    endpoint: str
+
+
+class ChatModel(Protocol):
+    """One model at one endpoint; several calls may be under way at once."""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Who will be asked."""
+        ...
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        call_id: str,
+        schema: JsonObject | None = None,
+        limits: CompletionLimits | None = None,
+    ) -> Completion:
+        """The model's answer. The caller makes `call_id`; it goes along, for the endpoint's own log.
+
+        With `schema` an answer of that form is asked for in the strictest way that the endpoint takes; what comes may
+        still be anything. Cancelling closes the connection. Raises `Unavailable`, and nothing else, saying what to do.
+        """
+        ...

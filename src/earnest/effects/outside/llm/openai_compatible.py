@@ -1,0 +1,142 @@
+"""Models at an OpenAI-compatible endpoint: the form, retries and deadline of a request."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NoReturn, Self
+
+from earnest.effects.ground.clock import Chance, Clock
+from earnest.effects.outside.llm.api import Completion, CompletionLimits, Endpoint, Message
+from earnest.effects.outside.llm.exchange import Declined, Interrupted, Useless
+from earnest.effects.outside.llm.forms import Form, request_of, simpler
+from earnest.effects.outside.llm.retrying import RETRIED_STATUSES, retry_after_ms, wait_ms
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Unavailable
+
+if TYPE_CHECKING:
+    from earnest.effects.outside.llm.openai_client import Client
+
+FORM_REFUSED: Final = frozenset({400, 404, 415, 422, 501})
+ADVICE: Final = {
+    401: "check the API key",
+    403: "check the API key and what it may use",
+    404: "check the model's name and the base URL, which mostly ends in /v1",
+    413: "what was sent is too long for it",
+    429: "it is busy: try again later",
+}
+"""What to do about a status."""
+
+
+class OpenAICompatible:
+    """A `ChatModel`. It remembers, as long as it lives, which form of request the endpoint takes for this model.
+
+    Within `async with` it keeps connections between calls; otherwise each call makes one of its own. The library is
+    loaded by the first call, in a thread.
+    """
+
+    def __init__(self, endpoint: Endpoint, *, clock: Clock, chance: Chance) -> None:
+        self._endpoint = endpoint
+        self._clock = clock
+        self._chance = chance
+        self._form = Form()
+        self._keeps = False
+        self._kept: Client | None = None
+        self._opening = asyncio.Lock()
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """See `ChatModel`."""
+        return self._endpoint
+
+    async def __aenter__(self) -> Self:
+        self._keeps = True
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._keeps = False
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            await kept.close()
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        call_id: str,
+        schema: JsonObject | None = None,
+        limits: CompletionLimits | None = None,
+    ) -> Completion:
+        """See `ChatModel`."""
+        limits = limits or CompletionLimits()
+        try:
+            async with asyncio.timeout(limits.deadline_ms / 1000):
+                keeps = self._keeps
+                client = await (self._connection() if keeps else self._open())
+                try:
+                    return await self._attempts(client, messages, call_id, schema, limits)
+                finally:
+                    if not keeps:
+                        await client.close()
+        except TimeoutError:
+            self._fail(f"did not finish within {limits.deadline_ms / 1000:g} s")
+
+    async def _connection(self) -> "Client":
+        """The one that is kept, made by whoever asks first."""
+        async with self._opening:
+            self._kept = self._kept or await self._open()
+            return self._kept
+
+    async def _open(self) -> "Client":
+        try:
+            return await asyncio.to_thread(_open, self._endpoint)
+        except ImportError:
+            raise Unavailable("the model client is not installed: install 'earnest[models]'") from None
+        except Exception as error:  # an address that is none
+            self._fail(f"cannot be asked ({error}): is the base URL right?")
+
+    async def _attempts(
+        self,
+        client: "Client",
+        messages: Sequence[Message],
+        call_id: str,
+        schema: JsonObject | None,
+        limits: CompletionLimits,
+    ) -> Completion:
+        ends_ns = self._clock.ticks_ns() + limits.deadline_ms * 1_000_000
+        attempt = 1
+        while True:
+            form, asked_ms = self._form, None
+            try:
+                return await client.ask(request_of(messages, schema, form, limits.answer_tokens), call_id, limits)
+            except Declined as declined:
+                less = simpler(form, declined.complaint, structured=schema is not None)
+                if declined.status in FORM_REFUSED:
+                    self._form = less or Form()  # if none is left it was not the form
+                    if less is not None:
+                        continue
+                problem, again = _told(declined), declined.status in RETRIED_STATUSES
+                asked_ms = retry_after_ms(declined.retry_after, self._clock.now_ms())
+            except Interrupted as interrupted:
+                problem, again = str(interrupted), True
+            except Useless as useless:
+                problem, again = str(useless), False
+            pause_ms = wait_ms(attempt, asked_ms, self._chance.fraction())
+            left_ms = (ends_ns - self._clock.ticks_ns()) // 1_000_000
+            if not again or attempt >= limits.attempts or pause_ms >= left_ms:
+                self._fail(problem, retry_after_ms=asked_ms)
+            attempt += 1
+            await self._clock.sleep_ms(pause_ms)
+
+    def _fail(self, problem: str, *, retry_after_ms: int | None = None) -> NoReturn:
+        named = f"the model {self._endpoint.model} at {self._endpoint.base_url} {problem}"
+        raise Unavailable(named, retry_after_ms=retry_after_ms) from None
+
+
+def _open(endpoint: Endpoint) -> "Client":
+    from earnest.effects.outside.llm.openai_client import Client  # noqa: PLC0415 - loads the library
+
+    return Client(endpoint)
+
+
+def _told(declined: Declined) -> str:
+    advice = ADVICE.get(declined.status, "its own log says more")
+    return f"answered with status {declined.status}: {declined.complaint} ({advice})"

@@ -1,0 +1,131 @@
+"""An endpoint's answer, streamed as events or whole: bytes in, text and tokens out."""
+
+import json
+from typing import Any, Final
+
+from earnest.effects.outside.llm.api import Finish, Usage
+
+TOKENS_MAX: Final = 2**40
+_END: Final = b"[DONE]"
+_DECODER: Final = json.JSONDecoder()
+"""For the many events of a stream: `json.loads` looks at each for its encoding first."""
+
+
+class EndpointError(Exception):
+    """The endpoint broke off its answer with an error of its own, in its words."""
+
+
+class Answer:
+    """An answer as far as it was received. What is no answer raises `EndpointError`, `ValueError` or `TypeError`."""
+
+    def __init__(self) -> None:
+        self.finish: Finish | None = None
+        """How it ended; None: it did not."""
+        self.model = ""
+        """The model's name for itself."""
+        self.usage = Usage()
+        self._parts: list[str] = []
+        self._line: list[bytes] = []
+        """The pieces of a line whose end has not come: put together once, however small they are."""
+        self._data: list[bytes] = []
+
+    @property
+    def text(self) -> str:
+        """The text so far. Halves of a surrogate pair that came apart are put together; one alone is replaced."""
+        text = "".join(self._parts)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return text
+
+    def feed(self, piece: bytes) -> None:
+        """Take the next bytes of an event stream (WHATWG HTML §9.2), cut wherever the wire cut them."""
+        *lines, rest = piece.split(b"\n")
+        if lines:
+            lines[0] = b"".join([*self._line, lines[0]])
+            self._line.clear()
+        self._line.append(rest)
+        for line in lines:
+            if line not in {b"", b"\r"}:
+                if line.startswith(b"data:"):
+                    self._data.append(line[5:].strip())
+            elif self._data:
+                self._take_event()
+
+    def end(self) -> None:
+        """The event stream has ended; a server may have left out the last empty line."""
+        self.feed(b"\n\n")
+
+    def take_whole(self, body: bytes) -> None:
+        """Take an answer in one piece."""
+        self._take(json.loads(body))
+        if self.finish is None:
+            raise ValueError("no answer is in it")
+
+    def _take_event(self) -> None:
+        data, self._data = b"\n".join(self._data), []
+        if data != _END:
+            self._take(_DECODER.decode(data.decode(errors="surrogatepass")))
+
+    def _take(self, frame: object) -> None:
+        """A chunk of a stream, or the whole: they differ in one name."""
+        frame = _object(frame)
+        if error := frame.get("error"):
+            raise EndpointError(str(error.get("message") if isinstance(error, dict) else error))
+        self.model = self.model or _text(frame.get("model"))
+        if isinstance(usage := frame.get("usage"), dict):
+            self.usage = _usage(usage)  # the newest count: where every chunk has one, they grow
+        for one in _choices(frame.get("choices")):
+            choice = _object(one)
+            if choice.get("index", 0) == 0:
+                said = _object(choice.get("delta") or choice.get("message") or {})
+                self._parts.append(_text(said.get("content")))
+                self.finish = self.finish or _finish(choice.get("finish_reason"))
+
+
+def complaint_of(body: bytes) -> str:
+    """The words in the body of an error status: its message, or all of it where none is found."""
+    try:
+        said = json.loads(body)
+        message = said.get("error", said)["message"]
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        message = None
+    return message if isinstance(message, str) else body.decode(errors="replace").strip()
+
+
+def _object(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError("where an object should be there is none")
+    return value
+
+
+def _choices(value: object) -> list[object]:
+    if value is not None and not isinstance(value, list):
+        raise TypeError("its choices are no list")
+    return value or []
+
+
+def _text(value: object) -> str:
+    if value is not None and not isinstance(value, str):
+        raise TypeError("a text is none")
+    return value or ""
+
+
+def _finish(reason: object) -> Finish | None:
+    match reason:
+        case None:
+            return None
+        case "stop" | "length":
+            return Finish(reason)
+        case _:
+            return Finish.OTHER
+
+
+def _usage(given: dict[str, Any]) -> Usage:
+    """Both counts or none: half a count would pass for a whole one."""
+    counts = [given.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    prompt, completion = (count if type(count) is int and 0 <= count < TOKENS_MAX else None for count in counts)
+    if prompt is None or completion is None:
+        return Usage()
+    return Usage(prompt_tokens=prompt, completion_tokens=completion)

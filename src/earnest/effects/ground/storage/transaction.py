@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Final
 
+from earnest.effects.ground.storage.driver import SqlParameters
 from earnest.effects.ground.storage.facts import FactRow, row_of
 from earnest.effects.ground.storage.reader import Reader
 from earnest.effects.ground.storage.schema import VERSION_TABLE, Schema
@@ -105,6 +106,10 @@ class Transaction(Reader):
         """True once a fact stands in it."""
         return self._page.last_seq != self._seq_before
 
+    def executemany(self, sql: str, rows: Iterable[SqlParameters]) -> None:
+        """One statement for each of `rows`, together."""
+        self._driver().executemany(sql, rows)
+
     def touch(self, seq: int, subjects: Iterable[str]) -> None:
         """Note for `touches.touched` that fact `seq` concerns `subjects`; written once for each, at the end."""
         self._touched.update(dict.fromkeys(subjects, seq))
@@ -112,7 +117,7 @@ class Transaction(Reader):
     def finish(self) -> None:
         """Make it part of the commit. Raises `Refused("silent_write")` if rows changed and no fact says so."""
         if self._touched:
-            self._driver().executemany(_TOUCH, self._touched.items())
+            self.executemany(_TOUCH, self._touched.items())
         self.end()
         self._page.guard.on_watch = False
         if self._changes_before is None:

@@ -411,6 +411,7 @@ BY_THEMSELVES: dict[tuple[str, str], Callable[[], Texts]] = {
     ("effects/ground/storage/rows.py", "get"): list,
     ("effects/ground/storage/rows.py", "update"): list,
     ("effects/ground/storage/rows.py", "where"): list,
+    ("effects/ground/storage/transaction.py", "executemany"): list,
 }
 """Where table and column belong together: file, function, and what it executes."""
 NO_BOOKS = {

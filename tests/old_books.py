@@ -1,4 +1,4 @@
-"""Books as the version before this one left them."""
+"""Books as an earlier version left them, which kept the revision in Alembic's table."""
 
 import sqlite3
 
@@ -10,4 +10,9 @@ def take_back(driver: sqlite3.Connection) -> None:
     """Make new books old."""
     for table in ADDED_SINCE:
         driver.execute(f"DROP TABLE {table}")
-    driver.execute("UPDATE alembic_version SET version_num = ?", (REVISION,))
+    driver.execute("DROP TABLE schema_version")
+    driver.execute(
+        "CREATE TABLE alembic_version "
+        "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+    )
+    driver.execute("INSERT INTO alembic_version VALUES (?)", (REVISION,))

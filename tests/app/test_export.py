@@ -20,7 +20,7 @@ from .homes import live_in
 
 def tables() -> dict[str, list[tuple[str, str]]]:
     with closing(sqlite3.connect(":memory:")) as driver:
-        driver.executescript(BOOKS.sql())
+        driver.executescript(BOOKS.script())
         names = [name for (name,) in driver.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         return {name: [(row[1], row[2]) for row in driver.execute(f"PRAGMA table_info({name})")] for name in names}
 
@@ -35,7 +35,7 @@ def fill(home: Path, account: str) -> None:
     """A row of each table of which every text says whose it is; its key is `<account>-<table>`."""
     with closing(sqlite3.connect(places.books(home), isolation_level=None)) as driver:
         for table, columns in tables().items():
-            if table in {"facts", "alembic_version", "artifacts"}:
+            if table in {"facts", "schema_version", "artifacts"}:
                 continue
             row: dict[str, Any] = {}
             for column, kind in columns:

@@ -312,11 +312,11 @@ def test_a_table_without_its_rules_is_damage_and_is_still_read(path: Path, heads
 
 def test_a_file_that_cannot_be_read_on_is_damage(path: Path, heads: list[Head], database: Database) -> None:
     def read(reader: Reader) -> JournalReport:
-        reader._link.driver.set_authorizer(lambda action, table, *_: sqlite3.SQLITE_DENY if table == "facts" else 0)
+        reader._connection.set_authorizer(lambda action, table, *_: sqlite3.SQLITE_DENY if table == "facts" else 0)
         try:
             return verify_journal(reader)
         finally:
-            reader._link.driver.set_authorizer(None)
+            reader._connection.set_authorizer(None)
 
     report = database.read_sync(read)
     assert What.DAMAGED in [finding.what for finding in report.findings]

@@ -7,7 +7,7 @@ from .source import SRC, expect_none, modules, shown
 
 ASK_A_PLATFORM = {"in_the_name_of"}
 CHAT = ("asking", "prompt", "conversation")
-HEAVY = {"alembic", "hypothesis", "jsonschema_rs", "lmdb", "pydantic", "pytest", "sqlalchemy", "sqlite3", "yaml"}
+HEAVY = {"hypothesis", "jsonschema_rs", "lmdb", "psycopg", "pydantic", "pytest", "sqlite3", "yaml"}
 
 
 def _loaded_by(*names: str) -> set[str]:

@@ -14,7 +14,6 @@ FUNCTION_LINES_MAX = 60
 LONGER = {
     "src/earnest/app/platform.py::open_platform": "the one list of what is opened, in order; it decides nothing",
     "src/earnest/effects/hands/sandbox/pid1.py": "one file that runs inside the sandbox, where the package is not",
-    "src/earnest/effects/ground/storage/migrations/versions/r0002_platform.py": "the tables of a revision",
 }
 
 # Who may read a clock or a random source, with the reason.

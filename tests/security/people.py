@@ -14,7 +14,7 @@ from surfaces.web.jobs import RIGHT, fund, job_body
 from .operations import ULID
 
 CAPABILITY = f"cap_{ULID}"
-NOT_BOOKS = ("replies", "touches", "facts", "log_", "sqlite_", "alembic")
+NOT_BOOKS = ("replies", "touches", "facts", "log_", "sqlite_", "schema_version")
 
 
 @dataclass

@@ -96,7 +96,7 @@ def test_four_times_the_text_takes_no_more_than_a_few_times_as_long(name: str) -
     [
         (r"\[\]\([^()<>\s]*>?[^()\n]*\)", "two parts share what they match"),
         (r"(?m)^\s*import", "a line's start that runs over lines"),
-        (r"игнориру\w*.{0,60}?указани", "a word's rest at each of its letters"),
+        pytest.param(r"игнориру\w*.{0,60}?указани", "a word's rest at each of its letters", marks=pytest.mark.slow),
     ],
 )
 def test_a_pattern_that_grows_faster_is_found(pattern: str, why: str) -> None:

@@ -27,7 +27,7 @@ from earnest.foundation.errors import EarnestError
 from earnest.runtime.layers import laying
 from earnest.verification.registry import Registry
 
-PACKAGES: Final = ("earnest", "sqlalchemy", "lmdb", "pydantic", "typer")
+PACKAGES: Final = ("earnest", "lmdb", "pydantic", "typer")
 AUDIT: Final = "audit log"
 FREE_BYTES_MIN: Final = 256 * 1024 * 1024
 HELLO: Final = Message(role=Role.USER, text="Answer with the word yes.")

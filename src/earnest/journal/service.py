@@ -8,7 +8,7 @@ from typing import Final
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import ROWS_MAX, Reader
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Broken, Unavailable
 from earnest.journal.heads import SEALED, Head, Seal, Witness, fact_of, seal_in, seal_of
@@ -155,7 +155,7 @@ def _last_frontier(reader: Reader) -> Frontier:
     return seal.frontier()
 
 
-def _grow(reader: Reader, frontier: Frontier, limit: int = -1) -> Frontier:
+def _grow(reader: Reader, frontier: Frontier, limit: int = ROWS_MAX) -> Frontier:
     """The tree with every fact that the reader sees, or with at most `limit` more."""
     grown = frontier.copy()
     for leaf in reader.leaves(after_seq=frontier.size, limit=limit):

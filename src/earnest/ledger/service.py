@@ -24,20 +24,21 @@ BOOKS: Final[tuple[Book[Any], ...]] = (PAYOUTS, DEPOSITS, DESTINATIONS)
 
 _INSERT: Final = """
 INSERT INTO transfers (id, kind, debit, credit, currency, amount_micro, reason, at_ms, pending_id, resolved,
-  debit_before, credit_before)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?)
+  debit_before, credit_before, number)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?)
 """
 _ADD_SUMS: Final = """
 INSERT INTO ledger_accounts
   (id, currency, guarded, debits_posted, credits_posted, debits_pending, credits_pending, last)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
-  debits_posted = debits_posted + excluded.debits_posted,
-  credits_posted = credits_posted + excluded.credits_posted,
-  debits_pending = debits_pending + excluded.debits_pending,
-  credits_pending = credits_pending + excluded.credits_pending,
+  debits_posted = ledger_accounts.debits_posted + excluded.debits_posted,
+  credits_posted = ledger_accounts.credits_posted + excluded.credits_posted,
+  debits_pending = ledger_accounts.debits_pending + excluded.debits_pending,
+  credits_pending = ledger_accounts.credits_pending + excluded.credits_pending,
   last = excluded.last
 """
+_LAST: Final = "SELECT coalesce(max(number), 0) FROM transfers"
 _RESOLVE: Final = "UPDATE transfers SET resolved = ? WHERE id = ? RETURNING amount_micro"
 
 
@@ -98,30 +99,39 @@ def _project(transaction: Transaction, fact: Fact) -> None:
 
 def _book(transaction: Transaction, fact: Fact, accounts: Mapping[str, LedgerAccount]) -> None:
     """Rows of the transfers; sums of their `accounts`, of which those that exist are given, each added to once."""
+    chain = cast("Sequence[dict[str, Any]]", fact.body["transfers"])
+    (last,) = transaction.execute(_LAST).fetchone()
     sums: dict[str, list[int]] = {}
-    for told in cast("Sequence[dict[str, Any]]", fact.body["transfers"]):
+    new = []
+    for number, told in enumerate(chain, start=last + 1):
         names = (told["debit"], told["credit"])
         sides = [sums.setdefault(name, [0, 0, 0, 0, accounts[name].last if name in accounts else 0]) for name in names]
-        number, held_micro = _add(transaction, fact, told, *(added[4] for added in sides))
-        posted, pending = effect(TransferKind(told["kind"]), told["amount_micro"], held_micro)
-        for side, added in enumerate(sides):
-            added[side] += posted
-            added[2 + side] += pending
+        new.append(_row(told, fact.at_ms, number, *(added[4] for added in sides)))
+        for added in sides:
             added[4] = number
-    for account, added in sums.items():
-        transaction.execute(_ADD_SUMS, (account, currency_of(account), int(is_guarded(account)), *added))
+    transaction.executemany(_INSERT, new)
+    for told in chain:
+        held_micro = _resolved(transaction, told) if told.get("pending_id") else 0
+        posted, pending = effect(TransferKind(told["kind"]), told["amount_micro"], held_micro)
+        for side, name in enumerate((told["debit"], told["credit"])):
+            sums[name][side] += posted
+            sums[name][2 + side] += pending
+    transaction.executemany(
+        _ADD_SUMS, [(name, currency_of(name), int(is_guarded(name)), *added) for name, added in sums.items()]
+    )
 
 
-def _add(transaction: Transaction, fact: Fact, told: Mapping[str, Any], *before: int) -> tuple[int, int]:
-    """The number of a transfer's row; and what had been reserved, where it ends a reservation."""
-    kind, debit, pending_id = told["kind"], told["debit"], told.get("pending_id")
-    content = (told["credit"], currency_of(debit), told["amount_micro"], told["reason"])
-    row = transaction.execute(_INSERT, (told["id"], kind, debit, *content, fact.at_ms, pending_id, *before))
-    number = cast("int", row.lastrowid)
-    if pending_id is None:
-        return number, 0
-    ((held_micro,),) = transaction.execute(_RESOLVE, (kind, pending_id)).fetchall()
-    return number, int(held_micro)
+def _row(told: Mapping[str, Any], at_ms: int, number: int, debit_before: int, credit_before: int) -> tuple[Any, ...]:
+    currency = currency_of(told["debit"])
+    sides = (told["id"], told["kind"], told["debit"], told["credit"])
+    content = (currency, told["amount_micro"], told["reason"], at_ms, told.get("pending_id"))
+    return (*sides, *content, debit_before, credit_before, number)
+
+
+def _resolved(transaction: Transaction, told: Mapping[str, Any]) -> int:
+    """What had been reserved by the transfer that this one ends."""
+    ((held_micro,),) = transaction.execute(_RESOLVE, (told["kind"], told["pending_id"])).fetchall()
+    return int(held_micro)
 
 
 PROJECTIONS: Final[Mapping[str, Project]] = {LEDGER_POSTED: _project}

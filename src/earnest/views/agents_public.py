@@ -26,7 +26,7 @@ _ANSWERED = (
     "WHERE theirs.about = ? AND theirs.published_at_ms > ? AND theirs.weight > 0"
 )
 _DISPUTED = (
-    "SELECT count(*), coalesce(sum(respondent_statements > 0), 0) FROM disputes "
+    "SELECT count(*), count(CASE WHEN respondent_statements > 0 THEN 1 END) FROM disputes "
     "WHERE respondent = ? AND closed_at_ms > ? AND state = 'final'"
 )
 _TRIALS = "SELECT state, count(*) FROM trials WHERE account_id = ? AND state != 'running' GROUP BY state"
@@ -62,7 +62,7 @@ def show_agent(reader: Reader, handle: str, now_ms: int) -> shown.Agent:
     account = find_agent(reader, handle)
     since_ms = now_ms - WINDOW_S * 1_000
     capabilities = CAPABILITIES.where(
-        reader, "account_id = ? AND NOT removed ORDER BY declared_at_ms, id LIMIT ?", (account.id, CAPABILITIES_MAX)
+        reader, "account_id = ? AND removed = 0 ORDER BY declared_at_ms, id LIMIT ?", (account.id, CAPABILITIES_MAX)
     )
     tried = dict(reader.execute(_TRIALS, (account.id,)).fetchall())
     return {

@@ -39,7 +39,11 @@ def list_disputes(
     reader: Reader, viewer: str, *, sees_all: bool, waiting: bool, after: str, limit: int
 ) -> list[shown.DisputeSummary]:
     """The cases of a side, or for arbiters all, the newest first. `waiting`: only those that an arbiter is to rule."""
-    conditions, parameters = ["id < ?"] if after else [], list[SqlValue]([after] if after else [])
+    conditions: list[str] = []
+    parameters: list[SqlValue] = []
+    if after:
+        conditions.append("id < ?")
+        parameters.append(after)
     if not sees_all:
         conditions.append("(raiser = ? OR respondent = ?)")
         parameters += [viewer, viewer]

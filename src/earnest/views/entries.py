@@ -25,14 +25,16 @@ _PLACES: Final[Mapping[Place, Callable[[str, str], str]]] = {
 _NEWEST: Final = "SELECT last FROM ledger_accounts WHERE id = ?"
 _WALK: Final = """
 WITH RECURSIVE entries (number, id, kind, currency, amount_micro, reason, at_ms, is_out, before) AS (
-  SELECT number, id, kind, currency, amount_micro, reason, at_ms, debit = :account, iif(debit = :account, debit_before,
-    credit_before) FROM transfers WHERE number = :number AND :account IN (debit, credit)
+  SELECT number, id, kind, currency, amount_micro, reason, at_ms,
+    CASE WHEN debit = :account THEN 1 ELSE 0 END, CASE WHEN debit = :account THEN debit_before ELSE credit_before END
+  FROM transfers WHERE number = :number AND :account IN (debit, credit)
   UNION ALL
-  SELECT t.number, t.id, t.kind, t.currency, t.amount_micro, t.reason, t.at_ms, t.debit = :account,
-    iif(t.debit = :account, t.debit_before, t.credit_before) FROM entries e JOIN transfers t ON t.number = e.before
-  LIMIT :limit
+  SELECT t.number, t.id, t.kind, t.currency, t.amount_micro, t.reason, t.at_ms,
+    CASE WHEN t.debit = :account THEN 1 ELSE 0 END,
+    CASE WHEN t.debit = :account THEN t.debit_before ELSE t.credit_before END
+  FROM entries e JOIN transfers t ON t.number = e.before
 )
-SELECT number, id, kind, currency, amount_micro, reason, at_ms, is_out, before FROM entries
+SELECT number, id, kind, currency, amount_micro, reason, at_ms, is_out, before FROM entries LIMIT :limit
 """
 
 

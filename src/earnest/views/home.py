@@ -169,8 +169,8 @@ def _jobs(reader: Reader, account: Account, capabilities: Iterable[Capability]) 
     }
     owners = {each.id: each for each in _owners(reader, {job.creator for job in found.values()})}
     applied = [f"{job.id}/{account.id}" for job in found.values() if job.apply_until_ms is not None]
-    sql = f"SELECT job_id FROM applications WHERE id IN ({_marks(applied)})"  # noqa: S608
-    done = {job_id for (job_id,) in reader.execute(sql, applied)}
+    of_these = f"SELECT job_id FROM applications WHERE id IN ({_marks(applied)})"  # noqa: S608
+    done = {job_id for (job_id,) in reader.execute(of_these, applied)}
     return tuple(
         job
         for job in found.values()

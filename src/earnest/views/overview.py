@@ -25,18 +25,18 @@ VERDICTS_READ_MAX: Final = 5_000
 """The newest submissions, and as many heartbeats, that are counted; older ones are not."""
 
 _HELD: Final = (
-    "SELECT currency, sum(amount_micro), count(*) FROM jobs INDEXED BY jobs_best_first "
-    "WHERE state IN ('open', 'taken') GROUP BY currency"
+    "SELECT currency, sum(amount_micro), count(*) FROM jobs WHERE state IN ('open', 'taken') GROUP BY currency"
 )
 _EARNED: Final = (
     "SELECT currency, sum(credits_posted) FROM ledger_accounts WHERE id >= 'act_' AND id < 'act`' "
-    "AND instr(id, ':clearing:') > 0 GROUP BY currency"
+    "AND replace(id, ':clearing:', '') <> id GROUP BY currency"
 )
 _VERDICTS: Final = """
-SELECT judged_at_ms / 3600000, count(*) FROM (
-  SELECT judged_at_ms FROM (SELECT judged_at_ms FROM submissions ORDER BY id DESC LIMIT :most)
-  UNION ALL SELECT judged_at_ms FROM (SELECT judged_at_ms FROM heartbeats ORDER BY id DESC LIMIT :most)
-) WHERE judged_at_ms >= :since GROUP BY 1
+SELECT judged_at_ms - judged_at_ms % 3600000, count(*) FROM (
+  SELECT judged_at_ms FROM (SELECT judged_at_ms FROM submissions ORDER BY id DESC LIMIT :most) AS newest_submissions
+  UNION ALL
+  SELECT judged_at_ms FROM (SELECT judged_at_ms FROM heartbeats ORDER BY id DESC LIMIT :most) AS newest_heartbeats
+) AS judged WHERE judged_at_ms >= :since GROUP BY 1
 """
 
 
@@ -135,7 +135,7 @@ def verdicts_by_hour(reader: Reader, now_ms: int, hours: int = 24) -> list[tuple
     last = now_ms // HOUR_MS
     parameters = {"most": VERDICTS_READ_MAX, "since": (last - hours + 1) * HOUR_MS}
     found = dict(reader.execute(_VERDICTS, parameters).fetchall())
-    return [(hour * HOUR_MS, found.get(hour, 0)) for hour in range(last - hours + 1, last + 1)]
+    return [(hour * HOUR_MS, found.get(hour * HOUR_MS, 0)) for hour in range(last - hours + 1, last + 1)]
 
 
 def score_days(reader: Reader, account_id: str, days: int = 30) -> list[Day]:

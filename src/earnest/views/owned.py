@@ -9,6 +9,7 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 
 _MINE: Final = "account_id = :account"
+_OF_ACCOUNT: Final = "substr({side}, 1, length(:account) + 1) = :account || ':'"
 _CLAIMS: Final = "SELECT id FROM claims WHERE seller = :account"
 
 
@@ -50,14 +51,14 @@ OWNED: Final[Mapping[str, Owned]] = {
     "statements": Owned(rows="author = :account"),
     "submissions": Owned(rows=f"claim_id IN ({_CLAIMS})"),
     "transfers": Owned(
-        rows="debit LIKE :account || ':%' OR credit LIKE :account || ':%'",
+        rows=f"{_OF_ACCOUNT.format(side='debit')} OR {_OF_ACCOUNT.format(side='credit')}",
         withheld=frozenset({"number", "debit_before", "credit_before"}),
     ),
     "trials": Owned(rows=_MINE, withheld=frozenset({"secret", "hidden"})),
     "votes": Owned(rows=_MINE),
 }
 NOT_OWNED: Final[Mapping[str, str]] = {
-    "alembic_version": "of the program",
+    "schema_version": "of the program",
     "facts": "the record of all; what it says of an account stands in the rows that it makes",
     "ledger_accounts": "sums of the transfers",
     "links": "single-use secrets, by their digests",

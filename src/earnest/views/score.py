@@ -24,10 +24,7 @@ from earnest.views.home import read_duty, read_home
 
 ZONE: Final = "UTC"
 HISTORY_DAYS: Final = 7
-_EVENTS: Final = (
-    "SELECT seq, at_ms, body FROM facts INDEXED BY facts_by_subject "
-    "WHERE subject = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
-)
+_EVENTS: Final = "SELECT seq, at_ms, body FROM facts WHERE subject = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
 _NEWEST: Final = 2**62
 _LAST: Final = "~"
 """After every id."""

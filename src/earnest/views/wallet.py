@@ -19,7 +19,7 @@ HELD: Final = (
 )
 _SOLVENCY: Final = """
 SELECT currency, sum(credits_posted - debits_posted),
-  sum(CASE WHEN id LIKE 'act\\_%' ESCAPE '\\' THEN credits_posted - debits_posted ELSE 0 END),
+  sum(CASE WHEN id >= 'act_' AND id < 'act`' THEN credits_posted - debits_posted ELSE 0 END),
   sum(CASE WHEN id = 'platform:external:' || currency THEN debits_posted - credits_posted ELSE 0 END)
 FROM ledger_accounts GROUP BY currency ORDER BY currency
 """

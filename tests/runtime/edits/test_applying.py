@@ -191,6 +191,7 @@ def _dies_in_child(act: Callable[[], object], call: int) -> bool:
     os._exit(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["apply", "undo"])
 def test_killed_at_any_step_all_of_it_or_nothing_is_there_after_the_next_start(
     scene: Scene, tmp_path: Path, what: str

@@ -159,7 +159,9 @@ def asked_of(agreement: Agreement, score: Score, given: Contract | None, now_ms:
 
 def gate_of(reader: Reader, agreement: Agreement, asked: tuple[Asked, ...], now_ms: int) -> Skip | None:
     """The first gate that is closed at `now_ms`."""
-    busy = f"{BEING_JUDGED} AND +account_id = ? LIMIT 1"  # by the index of the few, not by that of all of an account
+    busy = (
+        f"{BEING_JUDGED} AND account_id || '' = ? LIMIT 1"  # by the index of the few, not by that of all of an account
+    )
     return closed_gate(
         is_enabled=agreement.is_enabled,
         is_paused=agreement.is_paused,

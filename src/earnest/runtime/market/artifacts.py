@@ -1,6 +1,7 @@
 """Owners and readers of the bytes in the store of artifacts."""
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -23,21 +24,18 @@ BRINGERS: Final = (Scope.LIVE, Scope.HEARTBEAT, Scope.OPERATOR)
 _MEDIA_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}", re.ASCII)
 _BROUGHT: Final = "SELECT coalesce(max(brought_bytes), 0) FROM artifacts WHERE account_id = ?"
 _IN_EVIDENCE: Final = """
-SELECT 1 FROM artifacts a
+SELECT s.manifest FROM artifacts a
 JOIN claims c ON c.seller = a.account_id
 JOIN submissions s ON s.claim_id = c.id
-WHERE a.sha256 = ? AND c.buyer = ?
-  AND EXISTS (SELECT 1 FROM json_each(s.manifest) item WHERE item.value ->> 'sha256' = a.sha256)
-LIMIT 1
+WHERE a.sha256 = :sha256 AND c.buyer = :reader AND replace(s.manifest, a.sha256, '') <> s.manifest
 """
 _IN_DISPUTE: Final = """
-SELECT 1 FROM artifacts a
+SELECT s.evidence FROM artifacts a
 JOIN statements s ON s.author = a.account_id
 JOIN disputes d ON d.id = s.dispute_id
-WHERE a.sha256 = ?1 AND (d.raiser = ?2 OR d.respondent = ?2)
-  AND EXISTS (SELECT 1 FROM json_each(s.evidence) item WHERE item.value = a.sha256)
-LIMIT 1
+WHERE a.sha256 = :sha256 AND :reader IN (d.raiser, d.respondent) AND replace(s.evidence, a.sha256, '') <> s.evidence
 """
+"""Lists in which the digest stands, be it as that of an item or in a text beside it."""
 
 
 def media_type_of(header: str) -> str:
@@ -108,7 +106,7 @@ async def collect_artifacts(market: Market) -> int:
     """
     store, database, named = market.artifacts, market.desk.database, _named(market)
     store.forget_doubts()
-    if not database.read_sync(lambda reader: any(ARTIFACTS.where(reader, "1 LIMIT 1", ()))):
+    if not database.read_sync(lambda reader: any(ARTIFACTS.where(reader, "1 = 1 LIMIT 1", ()))):
         return 0
     collected = 0
     for number in range(256):
@@ -166,11 +164,19 @@ def find_readable(reader: Reader, caller: Caller, sha256: str) -> Artifact:
     own = ARTIFACTS.get(reader, artifact_id(caller.id, sha256))
     if own is not None:
         return own
-    question = (sha256, caller.id)
-    if caller.sees_all or any(reader.execute(sql, question).fetchone() for sql in (_IN_EVIDENCE, _IN_DISPUTE)):
+    if caller.sees_all or _is_named_to(reader, caller.id, sha256):
         for found in ARTIFACTS.where(reader, "sha256 = ? ORDER BY kept_at_ms LIMIT 1", (sha256,)):
             return found
     raise Refused("not_found", f"there is no artifact {sha256[:80]!r}, or you may not know of it")
+
+
+def _is_named_to(reader: Reader, account_id: str, sha256: str) -> bool:
+    """True if the owner has put it in evidence for a claim of the account's, or in a dispute with it."""
+    question = {"sha256": sha256, "reader": account_id}
+    manifests = reader.execute(_IN_EVIDENCE, question)
+    if any(item["sha256"] == sha256 for (manifest,) in manifests for item in json.loads(manifest)):
+        return True
+    return any(sha256 in json.loads(evidence) for (evidence,) in reader.execute(_IN_DISPUTE, question))
 
 
 def _brought_bytes(reader: Reader, account_id: str) -> int:

@@ -111,7 +111,7 @@ def _judged(entry: Entry, terms: Terms) -> tuple[int, int]:
     A decline is as old as the appeal that it opened, whatever became of it since; other judgements end the claim.
     """
     sql = (
-        "SELECT coalesce(sum(declined_by = 'buyer'), 0), count(*) FROM claims WHERE buyer = ?"
+        "SELECT count(CASE WHEN declined_by = 'buyer' THEN 1 END), count(*) FROM claims WHERE buyer = ?"
         " AND state IN ('declined', 'disputed', 'releasing', 'refunding', 'refunded', 'released')"
         " AND coalesce(appeal_ends_at_ms - ?, ended_at_ms) >= ?"
     )

@@ -39,8 +39,9 @@ QUESTIONS = {
     ),
     "an account has transfers that its list does not lead to, or the reverse": (
         "WITH RECURSIVE walked (account, number) AS (SELECT id, last FROM ledger_accounts WHERE last > 0 UNION ALL "
-        "SELECT w.account, iif(t.debit = w.account, t.debit_before, t.credit_before) FROM walked w JOIN transfers t "
-        "ON t.number = w.number AND w.account IN (t.debit, t.credit) WHERE w.number > 0), named (account, number) AS "
+        "SELECT w.account, CASE WHEN t.debit = w.account THEN t.debit_before ELSE t.credit_before END "
+        "FROM walked w JOIN transfers t ON t.number = w.number AND w.account IN (t.debit, t.credit) "
+        "WHERE w.number > 0), named (account, number) AS "
         "(SELECT debit, number FROM transfers UNION ALL SELECT credit, number FROM transfers) "
         "SELECT account, number FROM (SELECT account, number FROM walked WHERE number > 0 EXCEPT SELECT * FROM named) "
         "UNION ALL SELECT account, number FROM (SELECT * FROM named EXCEPT SELECT account, number FROM walked)"

@@ -22,6 +22,8 @@ DESCRIPTION: Final = (
     "A market where agents keep their word. Bodies are strict JSON; unknown members are refused, and unknown members "
     "of answers are to be ignored. Money is in whole micro-units. What is refused is a problem (RFC 9457)."
 )
+DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+"""Ten times as quick where PyYAML has it: the document is long, and nobody is answered meanwhile."""
 METHODS: Final = ("get", "put", "post", "delete", "patch")
 ALWAYS: Final = (
     "missing_key",
@@ -87,7 +89,7 @@ def schema_router(app: FastAPI) -> APIRouter:
     async def openapi_yaml() -> Response:
         """The same as YAML."""
         if "yaml" not in written:
-            written["yaml"] = yaml.safe_dump(document(app), sort_keys=False, allow_unicode=True).encode()
+            written["yaml"] = yaml.dump(document(app), Dumper=DUMPER, sort_keys=False, allow_unicode=True).encode()
         return Response(written["yaml"], media_type="application/yaml")
 
     return router

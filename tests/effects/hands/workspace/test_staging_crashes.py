@@ -112,6 +112,7 @@ def stage_one(root: Path) -> tuple[Workspace, tuple[Change, ...], dict[str, str]
     return workspace, asyncio.run(prepare()), before, after
 
 
+@pytest.mark.slow
 def test_a_move_killed_at_any_point_is_finished_by_the_next_start(tmp_path: Path) -> None:
     call, done = 0, False
     while not done:
@@ -133,6 +134,7 @@ def test_a_move_killed_at_any_point_is_finished_by_the_next_start(tmp_path: Path
     assert call > 30
 
 
+@pytest.mark.slow
 def test_a_return_killed_at_any_point_is_completed_by_the_next_start(tmp_path: Path) -> None:
     call, done = 0, False
     while not done:
@@ -148,6 +150,7 @@ def test_a_return_killed_at_any_point_is_completed_by_the_next_start(tmp_path: P
     assert call > 30
 
 
+@pytest.mark.slow
 def test_a_stage_killed_at_any_point_leaves_the_workspace_as_it_was(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path / "workspace", tmp_path / "stages")
     fill(workspace.folder)

@@ -11,8 +11,10 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import psycopg
 import pytest
 
+import postgresql
 from earnest.app.settings import read_settings
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.outside.probes.api import Value
@@ -215,6 +217,19 @@ async def test_a_database_is_only_read(tmp_path: Path) -> None:
     assert await measured({**table, "query": "SELECT count(*) FROM orders"}) == (2, True)
 
 
+async def test_a_database_of_postgresql_is_only_read() -> None:
+    with postgresql.server() as server, postgresql.database(server) as address:
+        with psycopg.connect(address) as shop:
+            shop.execute("CREATE TABLE orders (id INTEGER, price NUMERIC)")
+            shop.execute("INSERT INTO orders VALUES (1, 2.5), (2, 1.5)")
+        table: dict[str, JsonValue] = {"kind": "sql", "url": address, "at_least": 2}
+        assert await measured({**table, "query": "SELECT sum(price) FROM orders"}) == (4, True)
+        assert await measured({**table, "query": "SELECT id FROM orders WHERE id > 5"}) == (None, False)
+        assert "more than one row" in await unknown({**table, "query": "SELECT id FROM orders"})
+        assert "read-only" in await unknown({**table, "query": "DELETE FROM orders RETURNING id"})
+        assert "does not exist" in await unknown({**table, "query": "SELECT id FROM orders_of_nobody"})
+
+
 async def test_a_query_without_end_is_unknown(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "shop.db").close()
     endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT count(*) FROM c"
@@ -260,7 +275,8 @@ def test_one_is_not_true() -> None:
         ({"kind": "http", "url": "http://a", "json": "x"}, "give what is expected"),
         ({"kind": "http", "url": "http://a", "at_least": True}, "must be numbers"),
         ({"kind": "http", "url": "http://a", "wall_s": 0}, "wall_s"),
-        ({"kind": "sql", "url": "sqlite://", "equals": 1}, "'query' is missing"),
+        ({"kind": "sql", "url": "sqlite:///x", "equals": 1}, "'query' is missing"),
+        ({"kind": "sql", "url": "mysql://h/d", "query": "SELECT 1", "equals": 1}, "sqlite:/// or postgresql://"),
         ({"kind": "imap", "host": "h", "user": "u", "password": "x", "at_least": 1}, "unknown key 'password'"),
     ],
 )

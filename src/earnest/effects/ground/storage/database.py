@@ -67,9 +67,8 @@ class Database(ReadPool):
                 writer = Writer(driver, schema, clock, turn)
                 return cls(path, schema, clock, writer, watch=watch, held=stack.pop_all())
             except BaseException as error:
-                cause = getattr(error, "orig", error)  # SQLAlchemy, which migrates, wraps what SQLite raised
-                if isinstance(cause, sqlite3.Error):
-                    raise meaning_of(cause) from error
+                if isinstance(error, sqlite3.Error):
+                    raise meaning_of(error) from error
                 raise
 
     @property

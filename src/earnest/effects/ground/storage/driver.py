@@ -98,7 +98,6 @@ def is_denied(error: BaseException) -> bool:
 
 
 def _code_of(error: BaseException) -> int | None:
-    """The primary result code, also of an error that SQLAlchemy has wrapped."""
-    cause = getattr(error, "orig", error)
-    code = getattr(cause, "sqlite_errorcode", None)
+    """The primary result code."""
+    code = getattr(error, "sqlite_errorcode", None)
     return code & 0xFF if isinstance(code, int) else None

@@ -7,8 +7,9 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
+from earnest.effects.ground.storage.dialects import SQLITE
 from earnest.effects.ground.storage.driver import (
     SqlParameters,
     SqlValue,
@@ -20,57 +21,27 @@ from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.schema import BOOKS, Schema, check_readable, faults
 from earnest.foundation.errors import Broken, Refused, Unavailable
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
-
 T = TypeVar("T")
 
 READERS_MAX: Final = 4
 READS_WAITING_MAX: Final = 1_024
 ROWS_FETCHED: Final = 512
 KINDS_MAX: Final = 64
-
-# Rows that were altered by hand must not stop a reader: a text that is no UTF-8 comes through as bytes, NULL as empty.
-_BYTES: Final = ", ".join(f"ifnull(CAST({column} AS BLOB), x'')" for column in ("kind", "subject", "body", "leaf"))
-_FACTS: Final = f"SELECT seq, ifnull(CAST(at_ms AS INTEGER), 0), {_BYTES} FROM facts"  # noqa: S608 - fixed words
-
-
-class Link:
-    """A driver connection and, once somebody asks for it, SQLAlchemy's view of the same."""
-
-    def __init__(self, driver: sqlite3.Connection) -> None:
-        self.driver = driver
-        self._engine: Engine | None = None
-
-    def core(self) -> "Connection":
-        """A Core connection; to close it leaves the driver's connection open."""
-        if self._engine is None:
-            from earnest.effects.ground.storage.core import engine_over  # noqa: PLC0415 - most commands never need it
-
-            self._engine = engine_over(self.driver)
-        return self._engine.connect()
+ROWS_MAX: Final = 2**62
+"""A limit that is none."""
 
 
 class Reader:
     """The books at one moment. Usable only inside the function it was handed to, and so is what iterates over it."""
 
-    def __init__(self, link: Link, schema: Schema) -> None:
-        self._link = link
+    def __init__(self, connection: sqlite3.Connection, schema: Schema) -> None:
+        self._connection = connection
         self._schema = schema
-        self._core: Connection | None = None
         self._ended = False
 
     def execute(self, sql: str, parameters: SqlParameters = ()) -> sqlite3.Cursor:
-        """One statement on the driver's connection, for hot paths."""
+        """One statement."""
         return self._driver().execute(sql, parameters)
-
-    @property
-    def connection(self) -> "Connection":
-        """SQLAlchemy Core on the same snapshot or transaction; its own commit and rollback do nothing."""
-        self._driver()
-        if self._core is None:
-            self._core = self._open_core()
-        return self._core
 
     def facts(
         self,
@@ -91,19 +62,20 @@ class Reader:
             kinds = (kind,) if isinstance(kind, str) else tuple(kind)
             if len(kinds) > KINDS_MAX:
                 raise Refused("too_many_kinds", f"at most {KINDS_MAX} kinds of fact can be asked for at a time")
-            # The plus keeps SQLite from walking the index of kinds where the far narrower one of subjects fits.
-            conditions.append(f"{'+' if subject is not None else ''}kind IN ({', '.join('?' * len(kinds))})")
+            # An expression keeps SQLite from the index of kinds where the far narrower one of subjects fits.
+            column = "kind" if subject is None else "kind || ''"
+            conditions.append(f"{column} IN ({', '.join('?' * len(kinds))})")
             parameters += kinds
         if subject is not None:
             conditions.append("subject = ?")
             parameters.append(subject)
         order = "DESC" if newest_first else "ASC"
-        parameters.append(-1 if limit is None else limit)
-        sql = f"{_FACTS} WHERE {' AND '.join(conditions)} ORDER BY seq {order} LIMIT ?"
+        parameters.append(ROWS_MAX if limit is None else limit)
+        sql = f"{SQLITE.facts} WHERE {' AND '.join(conditions)} ORDER BY seq {order} LIMIT ?"
         return self._stored(sql, parameters)
 
-    def leaves(self, *, after_seq: int = 0, limit: int = -1) -> Iterator[bytes]:
-        """The leaf hashes of the facts after `after_seq`, in order, streamed; at most `limit`, below 0 all."""
+    def leaves(self, *, after_seq: int = 0, limit: int = ROWS_MAX) -> Iterator[bytes]:
+        """The leaf hashes of the facts after `after_seq`, in order, streamed; at most `limit`."""
         for (leaf,) in self._rows("SELECT leaf FROM facts WHERE seq > ? ORDER BY seq LIMIT ?", [after_seq, limit]):
             yield leaf
 
@@ -136,8 +108,6 @@ class Reader:
     def end(self) -> None:
         """Refuse whatever comes later."""
         self._ended = True
-        if self._core is not None:
-            self._core.close()
 
     def _stored(self, sql: str, parameters: list[SqlValue]) -> Iterator[StoredFact]:
         for seq, at_ms, kind, subject, body, leaf in self._rows(sql, parameters):
@@ -160,12 +130,9 @@ class Reader:
         except sqlite3.Error as error:
             raise meaning_of(error) from error
 
-    def _open_core(self) -> "Connection":
-        return self._link.core()
-
     def _driver(self) -> sqlite3.Connection:
         self._check_open()
-        return self._link.driver
+        return self._connection
 
     def _check_open(self) -> None:
         if self._ended:
@@ -178,7 +145,7 @@ class ReadPool:
     def __init__(self, path: Path, schema: Schema) -> None:
         self._path = path
         self._schema = schema
-        self._idle: list[Link] = []
+        self._idle: list[sqlite3.Connection] = []
         self._free = threading.BoundedSemaphore(READERS_MAX)
         self._threads = ThreadPoolExecutor(READERS_MAX, thread_name_prefix="earnest-reader")
         self._waiting = 0
@@ -211,10 +178,10 @@ class ReadPool:
     def read_sync(self, fn: Callable[[Reader], T]) -> T:
         """What `fn` returns, run here and now; for short reads by index also in an event loop."""
         with self._free:
-            link = self._take()
-            reader = Reader(link, self._schema)
+            connection = self._take()
+            reader = Reader(connection, self._schema)
             try:
-                link.driver.execute("BEGIN")
+                connection.execute("BEGIN")
                 return fn(reader)
             except sqlite3.Error as error:
                 if ends_transaction(error):
@@ -222,25 +189,25 @@ class ReadPool:
                 raise
             finally:
                 reader.end()
-                self._give_back(link)
+                self._give_back(connection)
 
     def close(self) -> None:
         """Wait for reads under way, then close what they used."""
         self._closed = True
         self._threads.shutdown(wait=True)
         while self._idle:
-            self._idle.pop().driver.close()
+            self._idle.pop().close()
 
-    def _take(self) -> Link:
+    def _take(self) -> sqlite3.Connection:
         if self._closed:
             raise Unavailable("the database is closed")
         with contextlib.suppress(IndexError):
             return self._idle.pop()
-        return Link(connect_reader(self._path))
+        return connect_reader(self._path)
 
-    def _give_back(self, link: Link) -> None:
-        link.driver.rollback()
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        connection.rollback()
         if self._closed:
-            link.driver.close()
+            connection.close()
         else:
-            self._idle.append(link)
+            self._idle.append(connection)

@@ -1,4 +1,4 @@
-"""The schema of a database: checked, made and migrated."""
+"""The tables of the books: numbered files of SQL, run in order, each once."""
 
 import sqlite3
 from collections.abc import Callable
@@ -7,25 +7,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from earnest.effects.ground.storage.dialects import SQLITE, Dialect
 from earnest.foundation.errors import Refused
 
+VERSION_TABLE: Final = "schema_version"
+FORMER_TABLE: Final = "alembic_version"
+"""Where books before revision 0005 say theirs."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True)
 class Schema:
-    """`folder` holds `schema.sql`, which makes a new database, and the Alembic scripts that lead to the same.
+    """`folder` holds `NNNN_<what>.sql`, each a revision; `NNNN_<what>.<dialect>.sql` comes after it in that one."""
 
-    `head` is the last revision: four digits, each revision one more than the one before.
-    """
-
-    head: str
     folder: Path
 
-    def sql(self) -> str:
-        """The statements that make a new database."""
-        return (self.folder / "schema.sql").read_text(encoding="utf-8")
+    @property
+    def head(self) -> str:
+        """The last revision: four digits."""
+        return max(file.name[:4] for file in self.folder.glob("[0-9]*.sql"))
+
+    def script(self, after: str = "", dialect: Dialect = SQLITE) -> str:
+        """The statements that lead from revision `after`, by default from nothing, to the last one."""
+        files = sorted((file.name[:4], len(file.suffixes), file) for file in self.folder.glob("[0-9]*.sql"))
+        steps = [
+            file.read_text(encoding="utf-8")
+            for revision, _, file in files
+            if revision > after and file.suffixes[:-1] in ([], [f".{dialect.name}"])
+        ]
+        made = f"CREATE TABLE IF NOT EXISTS {VERSION_TABLE} (\n    revision TEXT NOT NULL\n);"
+        kept = f"DELETE FROM {VERSION_TABLE};\nINSERT INTO {VERSION_TABLE} VALUES ('{self.head}');"  # noqa: S608 - digits
+        return dialect.migration("\n".join((made, *steps, kept)))
 
 
-BOOKS: Final = Schema(head="0004", folder=Path(__file__).with_name("migrations"))
+BOOKS: Final = Schema(Path(__file__).with_name("migrations"))
 
 
 def prepare(
@@ -40,11 +54,10 @@ def prepare(
     """
     revision = revision_of(connection)
     if revision is None:
-        # Not through Alembic: importing it takes longer than everything else that a first start does.
-        connection.executescript(f"BEGIN IMMEDIATE;\n{schema.sql()}\nCOMMIT;")
+        _run(connection, schema.script())
     elif _is_older(revision, schema):
         with migrating():
-            _upgrade(connection, schema)
+            _upgrade(connection, schema, revision)
 
 
 def check_readable(connection: sqlite3.Connection, schema: Schema) -> None:
@@ -57,41 +70,39 @@ def check_readable(connection: sqlite3.Connection, schema: Schema) -> None:
 def revision_of(connection: sqlite3.Connection) -> str | None:
     """The revision that the database is at, or None for an empty one. Raises `Refused("not_our_database")`."""
     try:
-        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        if not names:
             return None
-        (revision,) = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-    except (sqlite3.DatabaseError, TypeError) as error:
+        table = VERSION_TABLE if VERSION_TABLE in names else FORMER_TABLE
+        (revision,) = connection.execute(f"SELECT * FROM {table}").fetchone()  # noqa: S608 - a table of ours
+    except (sqlite3.DatabaseError, TypeError, ValueError) as error:
         raise Refused("not_our_database", f"it cannot be read as books of earnest: {error}") from error
     return str(revision)
 
 
 def _is_older(revision: str, schema: Schema) -> bool:
-    if not (revision.isascii() and revision.isdigit()) or int(revision) > int(schema.head):
+    head = schema.head
+    if not (revision.isascii() and revision.isdigit()) or int(revision) > int(head):
         raise Refused(
             "database_too_new",
-            f"the database has revision {revision}, this program knows {schema.head}: update earnest",
+            f"the database has revision {revision}, this program knows {head}: update earnest",
         )
-    return int(revision) < int(schema.head)
+    return int(revision) < int(head)
 
 
-def _upgrade(connection: sqlite3.Connection, schema: Schema) -> None:
-    from alembic import command  # noqa: PLC0415 - takes most of a second
-    from alembic.config import Config  # noqa: PLC0415
-
-    from earnest.effects.ground.storage.core import engine_over  # noqa: PLC0415
-    from earnest.effects.ground.storage.former import keep_former  # noqa: PLC0415
+def _upgrade(connection: sqlite3.Connection, schema: Schema, revision: str) -> None:
+    from earnest.effects.ground.storage.former import keep_former  # noqa: PLC0415 - it imports this file
 
     place = connection.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()[0]
     if place:  # else it lies in memory
         keep_former(Path(place))
-    config = Config()
-    config.set_main_option("script_location", str(schema.folder).replace("%", "%%"))
-    connection.execute("BEGIN IMMEDIATE")
+    _run(connection, schema.script(revision))
+
+
+def _run(connection: sqlite3.Connection, script: str) -> None:
+    """All of a script, or nothing."""
     try:
-        with engine_over(connection).connect() as core:
-            config.attributes["connection"] = core
-            command.upgrade(config, schema.head)
-        connection.commit()
+        connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nCOMMIT;")
     except BaseException:
         connection.rollback()
         raise
@@ -116,7 +127,7 @@ def faults(connection: sqlite3.Connection, schema: Schema, *, whole: bool = True
 def _objects_of(schema: Schema) -> dict[str, str]:
     connection = sqlite3.connect(":memory:")
     try:
-        connection.executescript(schema.sql())
+        connection.executescript(schema.script())
         return _objects_in(connection)
     finally:
         connection.close()

@@ -2,16 +2,14 @@
 
 import sqlite3
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from earnest.effects.ground.storage.driver import SqlParameters
 from earnest.effects.ground.storage.facts import FactRow, row_of
-from earnest.effects.ground.storage.reader import Link, Reader
-from earnest.effects.ground.storage.schema import Schema
+from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.schema import VERSION_TABLE, Schema
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.facts import Fact
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 _APPEND: Final = "INSERT INTO facts (seq, at_ms, kind, subject, body, leaf) VALUES (?, ?, ?, ?, ?, ?)"
 _TOUCH: Final = (
@@ -31,7 +29,7 @@ _ALLOWED: Final = frozenset(
     }
 )
 _CHANGES: Final = frozenset({sqlite3.SQLITE_DELETE, sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE})
-_OURS: Final = frozenset({"facts", "alembic_version", "sqlite_master", "sqlite_sequence"})
+_OURS: Final = frozenset({"facts", VERSION_TABLE, "sqlite_master", "sqlite_sequence"})
 
 
 class Guard:
@@ -58,25 +56,25 @@ def last_seq(driver: sqlite3.Connection) -> int:
 class Page:
     """What one commit will hold: the facts recorded for it but not yet inserted, and the last number given out."""
 
-    def __init__(self, link: Link, schema: Schema) -> None:
-        self.link = link
+    def __init__(self, connection: sqlite3.Connection, schema: Schema) -> None:
+        self.connection = connection
         self.schema = schema
         self.guard = Guard()
         self.rows: list[FactRow] = []
         self.last_seq = 0
-        link.driver.set_authorizer(self.guard)
+        connection.set_authorizer(self.guard)
 
     def begin(self) -> None:
         """Start empty, after the last fact, whichever process has recorded it."""
         self.guard.on_watch = False
         self.rows.clear()
-        self.link.driver.execute("BEGIN IMMEDIATE")
-        self.last_seq = last_seq(self.link.driver)
+        self.connection.execute("BEGIN IMMEDIATE")
+        self.last_seq = last_seq(self.connection)
 
     def flush(self) -> None:
         """Insert what was recorded."""
         if self.rows:
-            self.link.driver.executemany(_APPEND, self.rows)
+            self.connection.executemany(_APPEND, self.rows)
             self.rows.clear()
 
 
@@ -88,7 +86,7 @@ class Transaction(Reader):
     """
 
     def __init__(self, page: Page) -> None:
-        super().__init__(page.link, page.schema)
+        super().__init__(page.connection, page.schema)
         self._page = page
         self._rows_before = len(page.rows)
         self._seq_before = page.last_seq
@@ -108,6 +106,10 @@ class Transaction(Reader):
         """True once a fact stands in it."""
         return self._page.last_seq != self._seq_before
 
+    def executemany(self, sql: str, rows: Iterable[SqlParameters]) -> None:
+        """One statement for each of `rows`, together."""
+        self._driver().executemany(sql, rows)
+
     def touch(self, seq: int, subjects: Iterable[str]) -> None:
         """Note for `touches.touched` that fact `seq` concerns `subjects`; written once for each, at the end."""
         self._touched.update(dict.fromkeys(subjects, seq))
@@ -115,12 +117,12 @@ class Transaction(Reader):
     def finish(self) -> None:
         """Make it part of the commit. Raises `Refused("silent_write")` if rows changed and no fact says so."""
         if self._touched:
-            self._driver().executemany(_TOUCH, self._touched.items())
+            self.executemany(_TOUCH, self._touched.items())
         self.end()
         self._page.guard.on_watch = False
         if self._changes_before is None:
             return
-        driver = self._link.driver
+        driver = self._connection
         if not self.has_recorded and driver.total_changes != self._changes_before:
             raise Refused("silent_write", "a transaction changed rows without recording a fact")
         driver.execute("RELEASE part")
@@ -135,18 +137,12 @@ class Transaction(Reader):
             del page.rows[self._rows_before :]
         else:
             page.rows.clear()
-            self._link.driver.execute("ROLLBACK TO part")
-            self._link.driver.execute("RELEASE part")
-
-    def _open_core(self) -> "Connection":
-        self._page.guard.on_watch = False  # SQLAlchemy asks a connection that is new to it for its settings
-        core = super()._open_core()
-        self._page.guard.on_watch = True
-        return core
+            self._connection.execute("ROLLBACK TO part")
+            self._connection.execute("RELEASE part")
 
     def _driver(self) -> sqlite3.Connection:
         self._check_open()
-        page, driver = self._page, self._link.driver
+        page, driver = self._page, self._connection
         if not driver.in_transaction:  # SQLite ended it with an error that was caught
             raise Broken("the transaction is lost")
         if page.rows or self._changes_before is None:

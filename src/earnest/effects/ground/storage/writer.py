@@ -13,7 +13,6 @@ from typing import Any, Final, TypeAlias, TypeVar
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.locks import Turn
 from earnest.effects.ground.storage.driver import ends_transaction, is_denied, meaning_of
-from earnest.effects.ground.storage.reader import Link
 from earnest.effects.ground.storage.schema import Schema
 from earnest.effects.ground.storage.transaction import Page, Transaction, last_seq
 from earnest.foundation.errors import Broken, EarnestError, Refused, Unavailable
@@ -55,7 +54,7 @@ class Writer:
     def __init__(self, driver: sqlite3.Connection, schema: Schema, clock: Clock, turn: Turn) -> None:
         self._driver = driver
         self._turn = turn
-        self._page = Page(Link(driver), schema)
+        self._page = Page(driver, schema)
         self._clock = clock
         self._commit_ns = 0
         self._parts: deque[_Part] = deque()

@@ -82,6 +82,10 @@ def _is_http(value: JsonValue) -> bool:
     return isinstance(value, str) and value.startswith(("http://", "https://"))
 
 
+def _is_database(value: JsonValue) -> bool:
+    return isinstance(value, str) and value.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://"))
+
+
 KINDS: Final[Mapping[str, Mapping[str, _Key]]] = {
     "file": {"path": _Key(type=str, required=True, valid=_is_absolute, rule="must be an absolute path")},
     "command": {
@@ -94,7 +98,10 @@ KINDS: Final[Mapping[str, Mapping[str, _Key]]] = {
         "json": _Key(type=str),
         "token_variable": _Key(type=str),
     },
-    "sql": {"url": _Key(type=str, required=True), "query": _Key(type=str, required=True)},
+    "sql": {
+        "url": _Key(type=str, required=True, valid=_is_database, rule="must begin with sqlite:/// or postgresql://"),
+        "query": _Key(type=str, required=True),
+    },
     "imap": {
         "host": _Key(type=str, required=True),
         "port": _Key(type=int, valid=lambda port: isinstance(port, int) and 0 < port <= _PORT_MAX, rule="1 to 65535"),

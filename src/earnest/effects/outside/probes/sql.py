@@ -1,25 +1,22 @@
-"""A probe that asks a database one query. It only reads, and rolls back."""
+"""The answer of one query to a database, which is only read."""
 
+import contextlib
+import sqlite3
 from decimal import Decimal
 from pathlib import Path
-
-import sqlalchemy
-from sqlalchemy.engine import make_url
+from typing import Any, Final
+from urllib.parse import unquote
 
 from earnest.effects.outside.probes.question import Question, Unknown
+
+SQLITE: Final = "sqlite:///"
+POSTGRESQL: Final = ("postgresql://", "postgresql+psycopg://")
 
 
 def measured(question: Question) -> bool | int | float | str | None:
     """The first column of the only row, or None without rows. Raises `Unknown` for more rows, or no plain value."""
-    address = make_url(question.text("url"))
-    if address.get_backend_name() == "sqlite" and not Path(address.database or "").is_file():
-        raise Unknown("there is no such database")  # SQLite would make an empty one, which then has no rows
-    engine = sqlalchemy.create_engine(address, poolclass=sqlalchemy.NullPool)
-    with engine.connect() as connection:
-        if address.get_backend_name() == "sqlite":
-            connection.execute(sqlalchemy.text("PRAGMA query_only = ON"))
-        rows = connection.execute(sqlalchemy.text(question.text("query"))).fetchmany(2)
-        connection.rollback()
+    url, query = question.text("url"), question.text("query")
+    rows = _sqlite(url, query) if url.startswith(SQLITE) else _postgresql(url, query)
     if len(rows) > 1:
         raise Unknown("the query answered more than one row")
     value = rows[0][0] if rows else None
@@ -28,3 +25,21 @@ def measured(question: Question) -> bool | int | float | str | None:
     if not isinstance(value, bool | int | float | str | None):
         raise Unknown(f"the query answered a {type(value).__name__}")
     return value
+
+
+def _sqlite(url: str, query: str) -> list[tuple[Any, ...]]:
+    path = Path(unquote(url.removeprefix(SQLITE)))
+    if not path.is_file():
+        raise Unknown("there is no such database")
+    with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        return connection.execute(query).fetchmany(2)
+
+
+def _postgresql(url: str, query: str) -> list[tuple[Any, ...]]:
+    try:
+        import psycopg  # noqa: PLC0415 - of an extra
+    except ModuleNotFoundError:
+        raise Unknown("what asks PostgreSQL is not installed: install 'earnest[postgresql]'") from None
+    with psycopg.connect(url.replace("+psycopg", "", 1)) as connection:
+        connection.read_only = True
+        return connection.execute(query.encode()).fetchmany(2)

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from earnest.audit.log import AuditLog, verify_log
+from earnest.audit.log import AuditLog
+from earnest.audit.reading import verify_log
 from earnest.audit.snapshot import SNAPSHOT_NAME, read_report
 from earnest.audit.tap import Auditor
 from earnest.effects.ground.bus.api import Envelope

@@ -14,6 +14,7 @@ from earnest.effects.ground.storage.facts import FactRow, leaf_hash
 
 PLAYBOOK = Path(__file__).resolve().parents[1] / "examples" / "01-inventory" / "playbook.yaml"
 ROWS_AT_ONCE = 10_000
+STEP_MS = 3_000
 
 
 def earnest(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -46,7 +47,8 @@ def grow(home: Path, facts: int) -> int:
 
 
 def _copies(template: list[tuple[int, str, str, bytes]], run_id: str, last: int, facts: int) -> Iterator[FactRow]:
-    seq, number = last, 0
+    """The copies end one after the other, the last just before the real run: none lies in the future."""
+    seq, number, runs = last, 0, (facts - last) // len(template) + 1
     while seq < facts:
         number += 1
         name = f"{run_id[:-7]}{number:07d}"
@@ -56,7 +58,7 @@ def _copies(template: list[tuple[int, str, str, bytes]], run_id: str, last: int,
             text = body.replace(run_id.encode(), name.encode())
             if kind == "memory.megram":
                 text = _own_megram(text, number)
-            moment = at_ms + number * 300
+            moment = at_ms - (runs - number + 1) * STEP_MS
             yield seq, moment, kind, name, text, leaf_hash(seq, moment, kind, name, text)
 
 

@@ -10,12 +10,18 @@ import json
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from earnest.app import places
 from earnest.app.backup import BackupOrder, back_up
 from earnest.app.migrating import go_back, go_on
 from earnest.app.restore import Source, restore
+from earnest.app.settings import read_settings
+from earnest.app.sweeping import sweep
+from earnest.audit.event import Note
+from earnest.audit.log import AuditLog
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.foundation.errors import EarnestError
@@ -52,7 +58,28 @@ def put_back(folder: Path) -> None:
     go_back(folder / "home", lose_facts=False)
 
 
-STORIES = {"backup": backup, "restore": restored, "gc": gc, "migrate": migrated, "back": put_back}
+def turned(folder: Path) -> None:
+    """The audit log is written on, in files that are soon full."""
+    log = AuditLog.open(places.audit_log(folder / "home"), 0, file_bytes=600)
+    for _ in range(12):
+        log.note(Note.WINDOW, 1, {"silence_ms": 1})
+    log.close()
+
+
+def shed(folder: Path) -> None:
+    settings = replace(read_settings({"EARNEST_HOME": str(folder / "home")}), audit_days=0)
+    sweep(settings, dry=False)
+
+
+STORIES = {
+    "backup": backup,
+    "restore": restored,
+    "gc": gc,
+    "migrate": migrated,
+    "back": put_back,
+    "turn": turned,
+    "shed": shed,
+}
 
 
 class Boundaries:

@@ -13,7 +13,9 @@ from earnest.app import places
 from earnest.app.backup import BackupOrder, back_up
 from earnest.app.home_check import verify_records
 from earnest.app.restore import Source, backups_in, restore, verify_backup
-from earnest.audit.cutting import bytes_up_to
+from earnest.audit.cutting import Mark, mark_in, parts_up_to
+from earnest.audit.files import full_files, full_name
+from earnest.audit.log import AuditLog
 from earnest.effects.ground.backup.manifest import (
     Manifest,
     SavedFile,
@@ -244,11 +246,45 @@ def test_a_backup_goes_into_an_empty_home_only_and_lies_outside_of_it(folder: Pa
         assert inside.value.code == "backup_place"
 
 
+def cut_to(log: Path, certain: Mark, last_seq: int) -> list[tuple[str, int]]:
+    return [(part.name, part.size_bytes) for part in parts_up_to(log, certain, last_seq)]
+
+
 def test_an_audit_log_is_cut_before_the_first_head_that_the_books_lack(folder: Path) -> None:
     log = places.audit_log(folder / "home")
     whole = log.read_bytes()
-    assert bytes_up_to(log, 0, 10_000) == len(whole)
-    assert bytes_up_to(log, len(whole), 0) == len(whole)
-    assert bytes_up_to(log, 0, 1) == 0
+    assert cut_to(log, Mark(), 10_000) == [(log.name, len(whole))]
+    assert cut_to(log, mark_in(log), 0) == [(log.name, len(whole))]
+    assert cut_to(log, Mark(), 1) == [(log.name, 0)]
     log.write_bytes(whole + b'{"half')
-    assert bytes_up_to(log, 0, 10_000) == len(whole)
+    assert cut_to(log, Mark(), 10_000) == [(log.name, len(whole))]
+
+
+def test_a_log_in_several_files_is_cut_wherever_it_was_put_aside_meanwhile(folder: Path) -> None:
+    log = places.audit_log(folder / "home")
+    lines = log.read_bytes().splitlines(keepends=True)
+    before = mark_in(log)
+    full = full_name(log, len(lines))
+    log.rename(full)
+    log.touch()
+    sizes = [full.stat().st_size, 0]
+    assert cut_to(log, before, 0) == [(full.name, sizes[0]), (log.name, 0)]
+    assert cut_to(log, mark_in(log), 0) == [(full.name, sizes[0]), (log.name, 0)]
+    assert cut_to(log, Mark(), 10_000) == [(full.name, sizes[0]), (log.name, 0)]
+    assert cut_to(log, Mark(), 1) == [(log.name, 0)]
+
+
+def test_a_log_in_several_files_is_backed_up_and_goes_on_when_it_is_restored(folder: Path) -> None:
+    log = places.audit_log(folder / "home")
+    AuditLog.open(log, 0, file_bytes=1).close()
+    live_in(folder / "home")
+    (full,) = full_files(log)
+    back_up(order(folder), CLOCK)
+    restore(source(folder), folder / "again", CLOCK)
+    again = places.audit_log(folder / "again")
+    assert (again.with_name(full.path.name).read_bytes(), again.read_bytes()) == (
+        full.path.read_bytes(),
+        log.read_bytes(),
+    )
+    live_in(folder / "again")
+    assert verify_records(folder / "again").intact

@@ -20,6 +20,7 @@ import pytest
 
 from earnest.app import places
 from earnest.app.home_check import verify_records
+from earnest.audit.files import full_files
 from earnest.effects.ground.storage.former import standing_of
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.ground.storage.schema import BOOKS
@@ -178,3 +179,27 @@ def test_a_migration_or_its_way_back_cut_off_anywhere_leaves_the_books_as_before
     assert state_of(home).facts == facts, told
     assert verify_records(home).intact, told
     assert standing_of(home / "former" / f"books-{REVISION}.sqlite3") == (REVISION, len(facts)), told
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_audit_log_cut_off_while_a_file_is_put_aside_or_removed_is_whole(
+    seed: int, tmp_path: Path, play: Story, prepared: Path
+) -> None:
+    told = cut("turn", play, prepared, tmp_path, seed)
+    home = tmp_path / "cut" / "home"
+    assert verify_records(home).intact, told
+    begun = state_of(prepared / "home").files["audit/audit.jsonl"]
+    assert play("turn", tmp_path / "cut")["code"] == 0, told
+    assert verify_records(home).intact, told
+    assert begun != state_of(home).files["audit/audit.jsonl"], told
+    assert len(full_files(places.audit_log(home))) > 3, told
+
+    (tmp_path / "shed").mkdir()
+    told = cut("shed", play, tmp_path / "cut", tmp_path / "shed", seed)
+    home = tmp_path / "shed" / "cut" / "home"
+    assert verify_records(home).intact, told
+    assert play("shed", tmp_path / "shed" / "cut")["code"] == 0, told
+    assert full_files(places.audit_log(home)) == [], told
+    assert verify_records(home).intact, told

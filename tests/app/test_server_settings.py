@@ -26,12 +26,12 @@ home_per_minute = 7
 reads_per_minute = 8
 writes_per_minute = 9
 registrations_per_hour = 1
+exports_per_hour = 2
 """
     settings = read(tmp_path, text)
     assert settings.proxies == ("10.0.0.0/8", "::1")
     quotas = quotas_of(settings)
-    counts = [quota.count for quota in (quotas.home, quotas.read, quotas.write, quotas.register)]
-    assert counts == [7, 8, 9, 1]
+    assert [quota.count for quota in quotas.all()] == [7, 8, 9, 1, 2]
     assert url_of(settings, 80) == "https://earnest.example.org"
     assert url_of(ServerSettings(host="::1"), 80) == "http://[::1]:80"
 

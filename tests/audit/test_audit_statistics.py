@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from earnest.audit import statistics as rules
 from earnest.audit.event import GENESIS, LogEvent, Note, Scalar, encode_line
-from earnest.audit.log import AuditLog, read_lines
+from earnest.audit.log import AuditLog
+from earnest.audit.reading import read_lines
 from earnest.audit.report import AuditReport, AuditSettings, GapTrend, Trend, Trigger, report_of, trend_of
 from earnest.audit.snapshot import SNAPSHOT_NAME, Snapshot, keep_snapshot, read_report, take_snapshot
 from earnest.audit.statistics import SPENT, Finding, Statistics, fold, has_forgotten, has_seen, knows_cause

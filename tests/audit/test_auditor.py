@@ -15,7 +15,7 @@ from earnest.audit import tap
 from earnest.audit.boundary import ROOT_KINDS, Violation, violation_of
 from earnest.audit.event import LogEvent, Note
 from earnest.audit.fields import FIELDS, select_fields
-from earnest.audit.log import read_lines, verify_log
+from earnest.audit.reading import read_lines, verify_log
 from earnest.audit.report import AuditSettings, Trigger, report_json, report_lines
 from earnest.audit.snapshot import SNAPSHOT_NAME, read_report, take_snapshot
 from earnest.effects.ground.bus.api import Envelope

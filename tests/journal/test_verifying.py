@@ -133,6 +133,7 @@ def test_an_untouched_journal_is_intact_and_says_how_much_is_unsealed(path: Path
         last_seal=report.last_seal,
         heads_from_elsewhere=3,
         unsealed=2,
+        redacted=0,
         findings=(),
         findings_left_out=0,
     )

@@ -2,13 +2,14 @@
 
 import contextlib
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from earnest.app import places
-from earnest.audit.cutting import bytes_up_to
+from earnest.audit.cutting import mark_in, parts_up_to
 from earnest.effects.ground.backup.contents import Contents
 from earnest.effects.ground.backup.manifest import Manifest, SavedFile, SavedFolder, SavedLink, manifest_bytes, named
 from earnest.effects.ground.backup.walking import Found, walk
@@ -26,7 +27,7 @@ MANIFESTS: Final = "manifests"
 CONTENTS: Final = "contents"
 BOOKS: Final = "books.sqlite3"
 RUNS: Final = "runs/"
-AUDIT_LOG: Final = "audit/audit.jsonl"
+AUDIT_LOG: Final = re.compile(r"audit/audit(\.[0-9]+)?\.jsonl")
 SECRET: Final = ("secrets", "agents", "settings.toml", "mcp.json")
 """What opens something: it goes with the keys, never with the rest."""
 NOT_TAKEN: Final = (
@@ -41,6 +42,7 @@ NOT_TAKEN: Final = (
     "self-test.json",  # of this machine
     "verified.json",
     "artifacts/arriving",
+    "runs/open.json",  # found anew
     "audit/audit_stats.json",  # counted anew from the log
 )
 SHARE: Final = 30
@@ -145,11 +147,12 @@ class _Taking:
         """Everything, in order."""
         created_ms = self._clock.now_ms()
         log = places.audit_log(self._home)
-        certain_bytes = log.stat().st_size if log.is_file() else 0
+        certain = mark_in(log)
         books = self._books()
         for found in walk(self._home, lambda path: self._is_wanted(path, books.unfinished)):
-            size_bytes = bytes_up_to(log, certain_bytes, books.last_seq) if found.path == AUDIT_LOG else None
-            self._take(found, size_bytes)
+            self._take(found)
+        for part in parts_up_to(log, certain, books.last_seq):
+            self._keep(part.file, f"{log.parent.name}/{part.name}", part.size_bytes)
         for run in sorted(books.unfinished):
             self._take_run(run, books.last_seq)
         going = self._going
@@ -186,17 +189,16 @@ class _Taking:
                 left.unlink()
 
     def _is_wanted(self, path: str, unfinished: frozenset[str]) -> bool:
-        if path in NOT_TAKEN or path.startswith("audit/audit_stats.json."):
+        if path in NOT_TAKEN or path.startswith("audit/audit_stats.json.") or AUDIT_LOG.fullmatch(path):
             return False
         if self._keys is None and path in SECRET:
             self._going.left_out.append(f"{path}: secret, and no folder was named for the keys")
             return False
         return not (path.startswith(RUNS) and path.removeprefix(RUNS) in unfinished)
 
-    def _take(self, found: Found, size_bytes: int | None = None) -> None:
+    def _take(self, found: Found) -> None:
         """Take one along. What went meanwhile is passed over: nothing that the copied books need goes."""
         going, place = self._going, self._home / found.path
-        is_secret = found.path.split("/")[0] in SECRET
         try:
             if found.is_folder:
                 going.folders.append(SavedFolder(path=found.path, mode=found.mode & 0o777))
@@ -205,9 +207,7 @@ class _Taking:
             elif found.is_file:
                 descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
                 with os.fdopen(descriptor, "rb") as file:
-                    store = self._keys if is_secret and self._keys else self._contents
-                    saved = store.take(file, found.path, size_bytes, self._moved)
-                going.files.append(replace(saved, secret=is_secret))
+                    self._keep(file, found.path)
             else:
                 going.left_out.append(f"{found.path}: neither a file, a folder nor a link")
         except FileNotFoundError:
@@ -216,6 +216,12 @@ class _Taking:
             going.left_out.append(f"{found.path}: {error.strerror}")
         except UnicodeEncodeError:
             going.left_out.append(f"{found.path!r}: its name is no text")
+
+    def _keep(self, file: IO[bytes], path: str, size_bytes: int | None = None) -> None:
+        file.seek(0)
+        is_secret = path.split("/", maxsplit=1)[0] in SECRET
+        store = self._keys if is_secret and self._keys else self._contents
+        self._going.files.append(replace(store.take(file, path, size_bytes, self._moved), secret=is_secret))
 
     def _take_run(self, run: str, last_seq: int) -> None:
         """The files of a run without an end, if nothing happened to them since the books were copied."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.app.settings import CONSTANTS, PER_RUN
-from earnest.audit.log import read_lines
+from earnest.audit.reading import read_lines
 from earnest.audit.rounds import LoggedRound, LoggedRun, logged_runs
 from earnest.engine.gradient.calibration import (
     Proposal,

@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from earnest.app import places
-from earnest.app.home_check import DEEP, look
+from earnest.app.home_check import DEEP, Check, look, newer_audit_faults
 from earnest.app.judges import JudgeSettings
 from earnest.app.mcp import described
 from earnest.app.model_settings import ModelSettings
@@ -48,13 +48,14 @@ async def examine(
 ) -> tuple[Finding, ...]:
     """Look at everything; the sandbox is really attacked. Only `online` is every model asked for a word.
 
-    `deep` reads all that lies in the data directory, else only the audit log.
+    `deep` reads all that lies in the data directory, else only what is newer in the audit log than `journal verify`.
     """
     if only_sandbox:
         with contextlib.suppress(OSError):  # told with the result
             settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         return (await _sandbox(settings),)
-    kept = [await _read(name, settings) for name in DEEP if deep or name == AUDIT]  # before anything opens the books
+    reading = DEEP if deep else {AUDIT: newer_audit_faults}
+    kept = [await _read(name, check, settings) for name, check in reading.items()]  # before anything opens the books
     versions = ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
     return (
         Finding(name="python", well=True, detail=f"{platform.python_version()} on {platform.platform()}"),
@@ -72,8 +73,8 @@ async def examine(
     )
 
 
-async def _read(name: str, settings: Settings) -> Finding:
-    well, detail = await look(DEEP[name], settings.home)
+async def _read(name: str, check: Check, settings: Settings) -> Finding:
+    well, detail = await look(check, settings.home)
     return Finding(name=name, well=well, detail=detail)
 
 
@@ -156,7 +157,7 @@ def _books(settings: Settings) -> Finding:
     try:
         books = ReadPool.open_reader(path)
         try:
-            faults = books.read_sync(lambda reader: reader.faults())
+            faults = books.read_sync(lambda reader: reader.faults(whole=False))
         finally:
             books.close()
     except EarnestError as error:

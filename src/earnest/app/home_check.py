@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from earnest.app import places
 from earnest.app.secrets_file import check_key_store
@@ -22,6 +22,8 @@ from earnest.market.service import ARTIFACTS
 from earnest.runtime.memory_books import memory_faults, rebuild_memory
 from earnest.runtime.recompute import recompute
 
+Check: TypeAlias = Callable[[Path], Awaitable[tuple[str, ...]]]
+"""Reads something below a data directory; what is wrong with it."""
 TOLD_MAX: Final = 3
 """Faults of one kind that are told; the rest are counted."""
 
@@ -75,6 +77,12 @@ async def audit_faults(home: Path) -> tuple[str, ...]:
     return check_audit_log(places.audit_log(home), places.books(home)).findings
 
 
+async def newer_audit_faults(home: Path) -> tuple[str, ...]:
+    """As `audit_faults`, of what came after the last verification of the records."""
+    before = read_verified(places.verified(home))
+    return check_audit_log(places.audit_log(home), places.books(home), before.log if before else None).findings
+
+
 async def row_faults(home: Path) -> tuple[str, ...]:
     """Rows that are not what the facts say."""
     with _books(home) as books:
@@ -108,7 +116,7 @@ async def key_faults(home: Path) -> tuple[str, ...]:
     return ()
 
 
-DEEP: Final[dict[str, Callable[[Path], Awaitable[tuple[str, ...]]]]] = {
+DEEP: Final[dict[str, Check]] = {
     "journal": journal_faults,
     "rows": row_faults,
     "audit log": audit_faults,
@@ -120,7 +128,7 @@ DEEP: Final[dict[str, Callable[[Path], Awaitable[tuple[str, ...]]]]] = {
 _NOT_YET: Final = frozenset({"no_database", "audit_log_missing", "memory_missing", "key_store_missing"})
 
 
-async def look(check: Callable[[Path], Awaitable[tuple[str, ...]]], home: Path) -> tuple[bool, str]:
+async def look(check: Check, home: Path) -> tuple[bool, str]:
     """Whether all is well, and what is to be said. Damage may make reading end in any way: each is a fault."""
     try:
         faults = await check(home)

@@ -30,6 +30,8 @@ LIMITS: Final = {
     "runs_days": (1, 36_500),
     "stages_days": (1, 36_500),
     "verdicts_days": (1, 36_500),
+    "audit_file_mb": (1, 1_024),
+    "audit_days": (1, 36_500),
 }
 
 

@@ -28,6 +28,7 @@ from earnest.effects.ground.locks import FileLock, alone
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.hands.sandbox.api import SELF_TEST_VALID_MS, Sandbox
 from earnest.effects.hands.tools.toolbox import Toolbox
+from earnest.effects.outside.artifacts.store import MEBIBYTE
 from earnest.engine.codec import encode
 from earnest.engine.engine import Engine
 from earnest.engine.ports import Clarifier
@@ -259,7 +260,7 @@ def open_auditor(settings: Settings, bus: Bus, clock: Clock, on_report: Callable
     senders = {**SENDERS, **TREE_HEAD_SENDERS}
     return Auditor(
         bus=bus,
-        log=AuditLog.open(log_path, clock.now_ms()),
+        log=AuditLog.open(log_path, clock.now_ms(), settings.audit_file_mb * MEBIBYTE),
         clock=clock,
         encode=_encode,
         senders={kind.__name__: frozenset(map(str, roles)) for kind, roles in senders.items()},

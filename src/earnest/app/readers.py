@@ -9,6 +9,7 @@ from earnest.app import places
 from earnest.app.settings import Settings, read_settings
 from earnest.app.toolboxes import toolbox_for
 from earnest.app.verifiers import bare_verifier
+from earnest.audit.files import has_log
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.foundation.errors import Refused
@@ -43,7 +44,7 @@ def reading_memory(settings: Settings) -> Iterator[MemoryReader]:
 def audit_log(settings: Settings) -> Path:
     """Where the auditor's log is. Raises `Refused("audit_log_missing")` before the first run."""
     path = places.audit_log(settings.home)
-    if not path.is_file():
+    if not has_log(path):
         raise Refused("audit_log_missing", f"there is no audit log at {path} yet")
     return path
 

@@ -17,6 +17,7 @@ BOUNDS: Final = {
     "reads_per_minute": (1, 1_000_000),
     "writes_per_minute": (1, 1_000_000),
     "registrations_per_hour": (1, 1_000_000),
+    "exports_per_hour": (1, 1_000_000),
 }
 
 Fault = Callable[[str, str], None]
@@ -39,6 +40,7 @@ class ServerSettings:
     reads_per_minute: int = 600
     writes_per_minute: int = 60
     registrations_per_hour: int = 10
+    exports_per_hour: int = 6
 
 
 def read_server(given: object, fault: Fault) -> ServerSettings:

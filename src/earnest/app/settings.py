@@ -48,6 +48,10 @@ class Settings(JudgingSettings):
     """For how long its checkpoints are; 1 to 36500."""
     verdicts_days: int = 365
     """For how long verdicts are kept for a replay; 1 to 36500."""
+    audit_file_mb: int = 64
+    """At how many MiB a file of the audit log is full, and the next one is begun; 1 to 1024."""
+    audit_days: int = 3650
+    """For how long full files of the audit log are kept; 1 to 36500."""
     models: ModelSettings = field(default_factory=ModelSettings)
     """The models that work; table `[models]` of the file, or `EARNEST_BASE_URL` and the like."""
     web: WebSettings = field(default_factory=WebSettings)

@@ -40,7 +40,7 @@ class Note(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogPosition:
-    """The end of a whole line: how many bytes and lines lead to it, and the last line's hash."""
+    """The end of a whole line: how many bytes of its file and how many lines lead to it, and its hash."""
 
     offset_bytes: int = 0
     lines: int = 0

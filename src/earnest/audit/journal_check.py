@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from earnest.audit.event import GENESIS, LINE_BYTES_MAX, LogPosition, decode_line
-from earnest.audit.log import has_position, heads_in, read_lines
+from earnest.audit.files import has_log
+from earnest.audit.reading import CheckedLine, has_position, heads_in, read_lines, unfinished
+from earnest.audit.removal import REMOVED, removed_by
 from earnest.audit.snapshot import SNAPSHOT_NAME, altered_snapshot, kept_end, kept_statistics
 from earnest.audit.verified import Verified
 from earnest.effects.ground.storage.driver import DATABASE_ERROR
@@ -45,6 +47,8 @@ class Known(NamedTuple):
     lines: int
     head: str
     by: str
+    removed: bool = False
+    """By whom it was removed, with all lines before it."""
 
 
 def check_journal(books: Path, audit_log: Path, since: Verified | None = None) -> JournalReport:
@@ -81,27 +85,26 @@ def check_audit_log(log: Path, books: Path, since: LogPosition | None = None) ->
     Raises `Refused("audit_log_missing")` where nothing knows of any.
     """
     since = since or LogPosition()
-    known = sorted(one for one in _known(log, books) if one.lines >= since.lines)
-    if not log.is_file():
+    known = sorted(_known(log, books))
+    if not has_log(log):
         if not known:
             raise Refused("audit_log_missing", f"there is no audit log at {log}")
         last = known[-1]
         return AuditCheck(end=LogPosition(), vouched=0, torn_bytes=0, findings=(f"{log} is gone: {last.by}",))
-    findings = list(_found_before(log, since))
+    findings = list(_found_before(log, since, known))
     since = since if has_position(log, since) else LogPosition()
-    end, vouched, waiting = since, since.lines, (one for one in known if one.lines > since.lines)
-    one = next(waiting, None)
+    end, vouched, waiting = since, since.lines, _by_line(known)
     for line in read_lines(log, since):
+        found = [] if end.lines else list(_found_removed(log, line, known))
         end = line.end
-        if line.fault and len(findings) < FINDINGS_MAX:
-            findings.append(f"{log} line {line.lines}: {line.fault}")
-        while one is not None and one.lines == end.lines:
+        found += [f"{log} line {line.lines}: {line.fault}"] if line.fault else []
+        for one in waiting.get(end.lines, ()):
             if one.head == end.head:
                 vouched = one.lines
-            elif len(findings) < FINDINGS_MAX:
-                findings.append(f"{log} line {one.lines} is not the one that was there: {one.by}")
-            one = next(waiting, None)
-    if one is not None or (known and not end.lines):
+            else:
+                found.append(f"{log} line {one.lines} is not the one that was there: {one.by}")
+        findings += found[: FINDINGS_MAX - len(findings)]
+    if known and (known[-1].lines > end.lines or not end.lines):
         findings.append(f"{log} ends with line {end.lines}, lines after it were cut off: {known[-1].by}")
     torn_bytes, fault = _torn(log, end)
     findings += [fault] if fault else []
@@ -110,15 +113,29 @@ def check_audit_log(log: Path, books: Path, since: LogPosition | None = None) ->
     return AuditCheck(end=end, vouched=vouched, torn_bytes=torn_bytes, findings=tuple(findings[:FINDINGS_MAX]))
 
 
-def _found_before(log: Path, since: LogPosition) -> Iterator[str]:
+def _by_line(known: list[Known]) -> dict[int, list[Known]]:
+    found: dict[int, list[Known]] = {}
+    for one in known:
+        found.setdefault(one.lines, []).append(one)
+    return found
+
+
+def _found_before(log: Path, since: LogPosition, known: list[Known]) -> Iterator[str]:
     if broken := kept_statistics(log).broken:
         yield f"{log} was found broken when it was read before: {broken}"
-    if not has_position(log, since):
+    is_removed = any(one.removed and one.lines >= since.lines for one in known)
+    if not has_position(log, since) and not is_removed:
         yield f"{log} line {since.lines}, which was verified before, is gone or changed"
 
 
+def _found_removed(log: Path, first: CheckedLine, known: list[Known]) -> Iterator[str]:
+    before = first.lines - 1
+    if before and not any(one.removed and (one.lines, one.head) == (before, first.prev) for one in known):
+        yield f"{log} begins with line {first.lines}, and no fact says that those before it were removed"
+
+
 def _heads(audit_log: Path, after: LogPosition) -> Iterator[tuple[int, str]]:
-    return heads_in(audit_log, after) if audit_log.is_file() else iter(())
+    return heads_in(audit_log, after) if has_log(audit_log) else iter(())
 
 
 def _known(log: Path, books: Path) -> Iterator[Known]:
@@ -144,14 +161,14 @@ def _witnesses(reader: Reader) -> list[Known]:
         witness = witness_in(fact.body) or Witness(lines=0, head=GENESIS)
         what = f"had {witness.lines} lines" if witness.lines else "was told of a head of the journal"
         found.append(Known(witness.lines, witness.head, f"fact {fact.seq} holds that it {what}"))
+    removals = ((fact.seq, removed_by(fact.body)) for fact in reader.facts(kind=REMOVED) if fact.is_intact)
+    found += [Known(*end, f"fact {seq} holds that it was removed", removed=True) for seq, end in removals if end]
     return found
 
 
 def _torn(log: Path, end: LogPosition) -> tuple[int, str]:
     """How much of an unfinished line there is after the last, and what is wrong with it, if something is."""
-    with log.open("rb") as file:
-        file.seek(end.offset_bytes)
-        rest = file.read(LINE_BYTES_MAX)
+    rest = unfinished(log, end)
     if len(rest) >= LINE_BYTES_MAX:
         return len(rest), f"{log} line {end.lines + 1} is longer than any line"
     try:

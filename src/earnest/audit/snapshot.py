@@ -10,7 +10,7 @@ from typing import Final, Literal
 from pydantic import TypeAdapter
 
 from earnest.audit.event import LogPosition
-from earnest.audit.log import has_position, read_lines
+from earnest.audit.reading import has_position, read_lines
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
 from earnest.audit.statistics import Statistics, fold
 
@@ -100,7 +100,9 @@ def altered_snapshot(log_path: Path) -> bool:
     kept, anew = _load(log_path), Statistics()
     if not kept.end.lines:
         return bool(path.stat().st_size)
-    for line in read_lines(log_path):
+    for number, line in enumerate(read_lines(log_path), start=1):
+        if number == 1 and line.lines > number:
+            return False  # lines that it counts were removed
         if line.lines > kept.end.lines:
             break
         if line.event is not None:

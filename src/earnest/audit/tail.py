@@ -2,9 +2,10 @@
 
 import os
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from earnest.audit.event import decode_line
+from earnest.audit.files import opened
 from earnest.foundation.instants import rfc3339
 
 BLOCK_BYTES: Final = 64 * 1024
@@ -12,15 +13,25 @@ BLOCK_BYTES: Final = 64 * 1024
 
 def newest_lines(path: Path, number: int) -> list[bytes]:
     """The last `number` whole lines, oldest first; fewer if there are fewer. None of them is checked."""
-    with path.open("rb") as file:
-        end, ends = file.seek(0, os.SEEK_END), 0
-        blocks: list[bytes] = []
-        while end and ends <= number:
-            start = max(0, end - BLOCK_BYTES)
-            file.seek(start)
-            blocks.append(file.read(end - start))
-            ends += blocks[-1].count(b"\n")
-            end = start
+    with opened(path) as log:
+        lines = _newest(log.written, number) if log.written else []
+        for full in reversed(log.full):
+            if len(lines) >= number:
+                break
+            with full.path.open("rb") as file:
+                lines = _newest(file, number - len(lines)) + lines
+    return lines
+
+
+def _newest(file: IO[bytes], number: int) -> list[bytes]:
+    end, ends = file.seek(0, os.SEEK_END), 0
+    blocks: list[bytes] = []
+    while end and ends <= number:
+        start = max(0, end - BLOCK_BYTES)
+        file.seek(start)
+        blocks.append(file.read(end - start))
+        ends += blocks[-1].count(b"\n")
+        end = start
     text = b"".join(reversed(blocks))
     whole = text[: text.rfind(b"\n") + 1].splitlines()
     return whole[-number:]

@@ -6,6 +6,7 @@ from earnest.client.payloads_agents import (
     Account,
     Agent,
     Event,
+    Export,
     Key,
     KeyGiven,
     KeyIssued,
@@ -35,6 +36,11 @@ def get_me() -> Ask[Me]:
 def get_my_status() -> Ask[MyStatus]:
     """How far my account has come, and what it needs next."""
     return get("/agents/me/status")
+
+
+def get_export() -> Ask[Export]:
+    """All that the platform holds of my account, but for the bytes of artifacts: `download` those."""
+    return get("/agents/me/export")
 
 
 def list_keys() -> Ask[Page[Key]]:

@@ -10,6 +10,7 @@ class Endpoints:
     register = Endpoint(agents.register)
     get_me = Endpoint(agents.get_me)
     get_my_status = Endpoint(agents.get_my_status)
+    get_export = Endpoint(agents.get_export)
     list_keys = Endpoint(agents.list_keys)
     add_key = Endpoint(agents.add_key)
     revoke_key = Endpoint(agents.revoke_key)

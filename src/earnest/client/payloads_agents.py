@@ -23,6 +23,16 @@ class Registered(TypedDict):
     claim_expires_at: str
 
 
+class Export(TypedDict):
+    """What the platform holds of an account: rows by table, and by table the columns that nobody is shown."""
+
+    format: str
+    account_id: str
+    exported_at: str
+    tables: dict[str, list[dict[str, str | int | None]]]
+    withheld: dict[str, list[str]]
+
+
 class Key(TypedDict):
     """A key, without the key."""
 

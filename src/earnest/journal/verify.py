@@ -1,6 +1,6 @@
 """Verification of the journal: whether it is what was recorded, and which facts are not."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -10,6 +10,7 @@ from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Broken
 from earnest.journal.heads import SEALED, Head, Seal, seal_in
 from earnest.journal.merkle import Frontier
+from earnest.journal.redaction import is_redacted, redactions_in
 
 FINDINGS_MAX: Final = 1_000
 NEAR: Final = 8
@@ -55,7 +56,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalReport:
-    """What a verification saw. `unsealed` facts follow the last head: only a later head can vouch for them."""
+    """What a verification saw. `unsealed` facts follow the last head: only a later head can vouch for them.
+
+    Of `redacted` facts texts were removed, as later facts say.
+    """
 
     facts: int
     last_seq: int
@@ -63,6 +67,7 @@ class JournalReport:
     last_seal: Seal | None
     heads_from_elsewhere: int
     unsealed: int
+    redacted: int
     findings: tuple[Finding, ...]
     findings_left_out: int
 
@@ -97,6 +102,7 @@ def verify_journal(
     try:
         for problem in reader.faults(whole=since is None):
             walk.find(What.DAMAGED, 0, 0, problem)
+        walk.redactions = redactions_in(reader)
         for fact in reader.facts(after_seq=_BEFORE_ALL if since is None else since.head.size):
             walk.visit(fact)
         walk.end()
@@ -115,6 +121,8 @@ class _Walk:
     """
 
     def __init__(self, heads_from_elsewhere: Iterable[Head], since: Seal | None) -> None:
+        self.redactions: Mapping[int, bytes] = {}
+        self._redacted = 0
         frontier = since.frontier() if since else Frontier()
         self.last_seq = frontier.size
         known = {head for head in heads_from_elsewhere if since is None or head.size >= frontier.size}
@@ -189,6 +197,7 @@ class _Walk:
             last_seal=self._last_seal,
             heads_from_elsewhere=self._elsewhere_count,
             unsealed=max(0, self.last_seq - self._last_head_seq),
+            redacted=self._redacted,
             findings=tuple(sorted(self._findings, key=lambda finding: finding.first_seq)),
             findings_left_out=self._left_out,
         )
@@ -197,6 +206,9 @@ class _Walk:
         """True if the content has its leaf, under its own number or the one that it was moved from."""
         if fact.is_intact:
             self._shift = 0
+            return True
+        if is_redacted(fact, self.redactions):
+            self._redacted += 1
             return True
         near = (self._shift, *(sign * distance for distance in range(1, NEAR + 1) for sign in (1, -1)))
         shift = next((shift for shift in near if shift and fact.leaf_as(fact.seq - shift) == fact.leaf), 0)

@@ -15,7 +15,7 @@ CAPABILITIES: Final = Book("capability", rows.CAPABILITIES)
 TRIALS: Final = Book("trial", rows.TRIALS)
 APPLICATIONS: Final = Book("application", rows.APPLICATIONS)
 SIGNALS: Final = Book("signal", rows.SIGNALS)
-ARTIFACTS: Final = Book("artifact", rows.ARTIFACTS)
+ARTIFACTS: Final = Book("artifact", rows.ARTIFACTS, can_end=True)
 PERIODS: Final = Book("period", rows.PERIODS)
 
 BOOKS: Final[tuple[Book[Any], ...]] = (

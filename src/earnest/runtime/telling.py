@@ -1,18 +1,24 @@
 """Runs that wait for somebody: without an end, or with one of which nobody was told."""
 
+import json
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 
+from earnest.effects.ground.durable import put_file
 from earnest.effects.ground.storage.reader import Reader
 from earnest.engine.codec import decode
 from earnest.engine.facts import FINISHED, STARTED
 from earnest.engine.messages import FinalResult
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import JsonObject, canonical_bytes
 from earnest.runtime.run_book import read_kept
 from earnest.runtime.run_lock import let_run_go
+
+OPEN_RUNS: Final = "open.json"
+KEPT_AFTER: Final = 1_000
+"""So many facts are read again rather than noted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +36,42 @@ def marker_of(run_folder: Path) -> Path:
 
 def waiting_runs(reader: Reader, order_digest: str, runs_folder: Path) -> Iterator[str]:
     """The runs of this order that have no end, or one of which nobody was told; the newest first."""
-    finished, digest = frozenset(reader.subjects(kind=FINISHED)), order_digest.encode()
-    for fact in reader.facts(kind=STARTED, newest_first=True):
-        run_id = fact.subject
-        is_ours = digest in fact.body_json and fact.body["digest"] == order_digest
-        if is_ours and (run_id not in finished or marker_of(runs_folder / run_id).exists()):
+    for run_id in reversed(_open_runs(reader, runs_folder)):
+        started = next(reader.facts(kind=STARTED, subject=run_id, limit=1))
+        if started.body["digest"] == order_digest:
             yield run_id
+
+
+def _open_runs(reader: Reader, runs_folder: Path) -> list[str]:
+    """All runs that wait, in the order of their start.
+
+    What was found before is kept beside the runs, up to a fact: only what came after it is read.
+    """
+    known, after_seq = _kept_open(reader, runs_folder / OPEN_RUNS)
+    begun = dict.fromkeys((*known, *reader.subjects(kind=STARTED, after_seq=after_seq)))
+    ended = frozenset((*reader.subjects(kind=FINISHED, after_seq=after_seq), *_ended(reader, known)))
+    found = [run_id for run_id in begun if run_id not in ended or marker_of(runs_folder / run_id).exists()]
+    newest = next(reader.facts(newest_first=True, limit=1), None)
+    if newest is not None and newest.seq - after_seq >= KEPT_AFTER:
+        kept = canonical_bytes({"seq": newest.seq, "leaf": newest.leaf.hex(), "open": [*found]})
+        with suppress(OSError):  # else the next one reads more
+            put_file(runs_folder / OPEN_RUNS, kept)
+    return found
+
+
+def _ended(reader: Reader, runs: list[str]) -> Iterator[str]:
+    return (run_id for run_id in runs if any(reader.facts(kind=FINISHED, subject=run_id, limit=1)))
+
+
+def _kept_open(reader: Reader, place: Path) -> tuple[list[str], int]:
+    """The runs that waited, and the fact up to which that was so; nothing where other facts stand there now."""
+    try:
+        kept = json.loads(place.read_bytes())
+        found, seq, leaf = [*map(str, kept["open"])], int(kept["seq"]), str(kept["leaf"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return [], 0
+    is_same = any(fact.leaf.hex() == leaf for fact in reader.facts(after_seq=seq - 1, limit=1) if fact.seq == seq)
+    return (found, seq) if is_same else ([], 0)
 
 
 def waits(reader: Reader, run_id: str, runs_folder: Path) -> bool:

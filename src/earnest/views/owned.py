@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.effects.ground.storage.reader import Reader
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import INTEGER_MAX, JsonObject, JsonValue
 from earnest.foundation.errors import Refused
+from earnest.foundation.instants import rfc3339
 
+FORMAT: Final = "earnest-export-v1"
+ROWS_MAX: Final = 100_000
+"""Of an export over HTTP, which lies in memory while it is sent."""
 _MINE: Final = "account_id = :account"
 _OF_ACCOUNT: Final = "substr({side}, 1, length(:account) + 1) = :account || ':'"
 _CLAIMS: Final = "SELECT id FROM claims WHERE seller = :account"
@@ -79,10 +83,32 @@ def account_called(reader: Reader, name: str) -> str:
     return str(found[0])
 
 
-def owned_rows(reader: Reader, account_id: str) -> Iterator[tuple[str, list[JsonObject]]]:
-    """Each table, in order, with the account's rows. Memory holds one table at a time."""
+def document_of(reader: Reader, account_id: str, now_ms: int, rows_max: int | None = None) -> JsonObject:
+    """All of it, in one value: `tables`, and by table the columns that are `withheld`.
+
+    Raises `Refused("limit_reached")` for more than `rows_max` rows.
+    """
+    tables: dict[str, JsonValue] = {}
+    count = 0
+    for table, rows in _owned_rows(reader, account_id, None if rows_max is None else rows_max + 1):
+        tables[table] = rows
+        count += len(rows)
+        if rows_max is not None and count > rows_max:
+            raise Refused("limit_reached", f"there are more than {rows_max} rows: the operator can export them all")
+    return {
+        "format": FORMAT,
+        "account_id": account_id,
+        "exported_at": rfc3339(now_ms),
+        "tables": tables,
+        "withheld": {table: sorted(owned.withheld) for table, owned in OWNED.items() if owned.withheld},
+    }
+
+
+def _owned_rows(reader: Reader, account_id: str, limit: int | None) -> Iterator[tuple[str, list[JsonValue]]]:
+    """Each table, in order, with the account's rows."""
+    given: dict[str, str | int] = {"account": account_id, "limit": INTEGER_MAX if limit is None else limit}
     for table, owned in OWNED.items():
-        found = reader.execute(f"SELECT * FROM {table} WHERE {owned.rows} ORDER BY 1", {"account": account_id})  # noqa: S608
+        found = reader.execute(f"SELECT * FROM {table} WHERE {owned.rows} ORDER BY 1 LIMIT :limit", given)  # noqa: S608
         names = [column[0] for column in found.description]
         yield (
             table,

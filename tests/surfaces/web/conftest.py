@@ -34,6 +34,7 @@ GENEROUS = Quotas(
     read=Quota(name="read", count=100_000, window_s=60),
     write=Quota(name="write", count=100_000, window_s=60),
     register=Quota(name="register", count=100_000, window_s=3_600),
+    export=Quota(name="export", count=100_000, window_s=3_600),
 )
 
 

@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "gc": "gc",
     "migrate": "migrate",
     "export": "export",
+    "forget": "forget",
     "init": "scaffold",
     "lint": "scaffold",
     "help": "helping",

@@ -41,6 +41,7 @@ EXAMPLES: Final[Mapping[str, Examples]] = {
     "restore": (("earnest restore /mnt/backups --verify-only", "read all of it, restore nothing"),),
     "gc": (("earnest gc --dry-run", "what would go"),),
     "migrate": (("earnest migrate", "a copy of the books is kept first"),),
+    "forget": (("earnest forget mara", "remove what mara wrote; what was owed and done stays"),),
     "export": (("earnest export mara mara-data", "what the platform holds of one account"),),
     "init": (("earnest init playbook", "in this folder"), ("earnest init spec slugs", "in the folder slugs")),
     "lint": (("earnest lint playbook.yaml", "each fault with its line"),),

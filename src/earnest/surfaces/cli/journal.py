@@ -48,6 +48,7 @@ def _form(report: "JournalReport") -> dict[str, object]:
         "heads": report.heads,
         "heads_from_elsewhere": report.heads_from_elsewhere,
         "unsealed": report.unsealed,
+        "redacted": report.redacted,
         "findings": [
             {"what": f.what, "first_seq": f.first_seq, "last_seq": f.last_seq, "detail": f.detail}
             for f in report.findings
@@ -65,6 +66,7 @@ def _lines(report: "JournalReport", *, intact: bool) -> list[str]:
     if report.findings_left_out:
         lines.append(f"and {report.findings_left_out} more")
     verdict = "intact" if intact else "NOT INTACT"
-    numbers = f"{report.facts} facts, {report.unsealed} of them not sealed yet"
+    redacted = f", of {report.redacted} personal data was removed" if report.redacted else ""
+    numbers = f"{report.facts} facts, {report.unsealed} of them not sealed yet{redacted}"
     heads = f"{report.heads} heads in the journal, {report.heads_from_elsewhere} kept by the auditor"
     return [*lines, f"{verdict}: {numbers}; {heads}"]

@@ -3,6 +3,7 @@
 from threading import Lock
 from typing import Any, Final
 
+from earnest.audit.files import has_log
 from earnest.audit.report import AuditSettings, report_json
 from earnest.audit.snapshot import read_report
 from earnest.audit.tail import newest_lines, summary
@@ -48,7 +49,7 @@ def show_audit(look: Look) -> tuple[str, dict[str, Any]]:
         "report": None,
         "lines": [],
     }
-    if look.sees_all and look.place is not None and look.place.audit_log.is_file():
+    if look.sees_all and look.place is not None and has_log(look.place.audit_log):
         log = look.place.audit_log
         given["report"] = report_json(read_report(log, now_ms=look.now_ms, settings=AuditSettings()))
         given["lines"] = [_line(line) for line in newest_lines(log, LINES_MAX)][::-1]

@@ -29,6 +29,7 @@ from earnest.surfaces.web.metrics import Metrics
 from earnest.surfaces.web.sessions import SESSION_COOKIE, is_loopback
 
 HOME: Final = f"{API}/agents/me/home"
+EXPORT: Final = f"{API}/agents/me/export"
 REGISTER: Final = f"{API}/agents/register"
 UNCOUNTED: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 """What machines of the operator's ask. It has no limit, and looks at no key."""
@@ -147,7 +148,7 @@ class Door:
     def _quota(self, call: Call) -> Quota:
         quotas = self._house.quotas
         if call.method in SAFE:
-            return quotas.home if call.path == HOME else quotas.read
+            return {HOME: quotas.home, EXPORT: quotas.export}.get(call.path, quotas.read)
         return quotas.register if call.path == REGISTER else quotas.write
 
     def _failed(self, call: Call, error: Exception) -> Response:

@@ -1,5 +1,6 @@
 """Accounts and keys over HTTP: one's own, one's owner, and the operator's decisions about them."""
 
+import asyncio
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter
@@ -9,6 +10,7 @@ from starlette.responses import Response
 from earnest.client.payloads import Page
 from earnest.client.payloads_agents import (
     Account,
+    Export,
     Key,
     KeyGiven,
     KeyIssued,
@@ -21,6 +23,7 @@ from earnest.client.payloads_agents import (
     Registered,
     Session,
 )
+from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Refused
 from earnest.identity.account import HANDLE
 from earnest.identity.caller import Scope
@@ -31,10 +34,13 @@ from earnest.surfaces.web.problems import problems
 from earnest.surfaces.web.requests import Reason, Strict
 from earnest.surfaces.web.sessions import logged_in, logged_out
 from earnest.views import accounts
+from earnest.views.owned import ROWS_MAX, document_of
 
 router: Final = APIRouter(tags=["agents"])
 operator_router: Final = APIRouter(tags=["operator"])
 DAY_S: Final = 86_400
+_EXPORTING: Final = asyncio.Semaphore(1)
+"""An export lies in memory while it is sent: one at a time."""
 Handle = Annotated[str, StringConstraints(pattern=f"^{HANDLE}$", max_length=32)]
 Label = Annotated[str, StringConstraints(max_length=100)]
 MAIL: Final = r"([!-?A-~]{1,64}@[!-?A-~]{1,180})?"
@@ -117,6 +123,18 @@ async def get_me(call: MyCall) -> Response:
 async def get_my_status(call: MyCall) -> Response:
     """How far my account has come, and what it needs next."""
     return rendered(accounts.my_status(call.me))
+
+
+@router.get("/agents/me/export", response_model=Export, responses=problems("limit_reached"))
+async def get_export(call: MyCall) -> Response:
+    """All that the platform holds of my account. The artifacts that it names are fetched one by one."""
+    call.me.need(Scope.REGISTERED, Scope.LIVE, Scope.OPERATOR, Scope.AUDITOR)
+    account_id, now_ms = call.me.id, call.market.desk.now_ms()
+    async with _EXPORTING:
+        found = await call.market.desk.database.read(
+            lambda reader: canonical_bytes(document_of(reader, account_id, now_ms, ROWS_MAX))
+        )
+    return Response(found, media_type="application/json")
 
 
 @router.get("/agents/me/keys", response_model=Page[Key])

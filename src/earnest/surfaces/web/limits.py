@@ -22,12 +22,17 @@ class Quota:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quotas:
-    """`home`, `read`, `write` are an account's over all its keys, without one an address's; `register` an address's."""
+    """`register` is an address's; the others are an account's over all its keys, without one an address's."""
 
     home: Quota = field(default_factory=lambda: Quota(name="home", count=120, window_s=60))
     read: Quota = field(default_factory=lambda: Quota(name="read", count=600, window_s=60))
     write: Quota = field(default_factory=lambda: Quota(name="write", count=60, window_s=60))
     register: Quota = field(default_factory=lambda: Quota(name="register", count=10, window_s=3_600))
+    export: Quota = field(default_factory=lambda: Quota(name="export", count=6, window_s=3_600))
+
+    def all(self) -> tuple[Quota, ...]:
+        """Every one."""
+        return self.home, self.read, self.write, self.register, self.export
 
 
 @dataclass(frozen=True, slots=True)

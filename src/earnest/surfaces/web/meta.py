@@ -43,8 +43,7 @@ def meta_router(quotas: Quotas) -> APIRouter:
     async def get_limits(call: AnyCall) -> Response:
         """The numbers that hold here."""
         shown: list[QuotaShown] = [
-            {"name": one.name, "count": one.count, "window_s": one.window_s}
-            for one in (quotas.home, quotas.read, quotas.write, quotas.register)
+            {"name": one.name, "count": one.count, "window_s": one.window_s} for one in quotas.all()
         ]
         body: Limits = {"quotas": shown, "body_bytes_max": BODY_BYTES_MAX, "terms": asdict(call.market.terms)}
         return rendered(body)

@@ -123,7 +123,7 @@ def _heartbeat_words(quotas: Quotas) -> dict[str, object]:
 def _skill_words(written: Mapping[str, Any], terms: Terms, quotas: Quotas) -> dict[str, object]:
     return {
         "version": VERSION,
-        "limits": "; ".join(_limit(quota) for quota in (quotas.home, quotas.read, quotas.write, quotas.register)),
+        "limits": "; ".join(map(_limit, quotas.all())),
         "claim_days": f"{terms.claim_link_s / DAY_S:g}",
         "trial_attempts": terms.trial_attempts_per_day,
         "trial_micro": terms.trial_aid_micro,

@@ -107,6 +107,7 @@ def quotas_of(settings: ServerSettings) -> Quotas:
         read=Quota(name="read", count=settings.reads_per_minute, window_s=60),
         write=Quota(name="write", count=settings.writes_per_minute, window_s=60),
         register=Quota(name="register", count=settings.registrations_per_hour, window_s=3_600),
+        export=Quota(name="export", count=settings.exports_per_hour, window_s=3_600),
     )
 
 

@@ -1,5 +1,7 @@
 """Does LMDB keep the promise of a key-value store, alone and beside other processes?"""
 
+import errno
+import os
 import subprocess
 import sys
 from functools import partial
@@ -9,7 +11,7 @@ import pytest
 
 from earnest.effects.ground.kv.api import KeyValue, Writing
 from earnest.effects.ground.kv.lmdb import LmdbKeyValue
-from earnest.foundation.errors import Broken, Refused
+from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.testing.kv_conformance import KeyValueConformance
 
 OTHER_PROCESS = """
@@ -170,3 +172,18 @@ def test_an_empty_file_holds_no_store_to_read(tmp_path: Path) -> None:
     with pytest.raises(Refused) as refusal:
         LmdbKeyValue(tmp_path, readonly=True)
     assert refusal.value.code == "memory_missing"
+
+
+def test_the_table_of_readers_has_its_blocks_so_that_a_full_disk_kills_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    LmdbKeyValue(tmp_path / "one").close()
+    table = (tmp_path / "one" / "lock.mdb").stat()
+    assert table.st_blocks * 512 >= table.st_size > 0
+
+    def full(*_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(Unavailable, match="No space left"):
+        LmdbKeyValue(tmp_path / "other")

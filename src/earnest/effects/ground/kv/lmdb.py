@@ -1,5 +1,6 @@
 """The key-value store of one machine: LMDB, which any number of processes read and write, in turns."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,9 @@ REMEDY: Final = "`earnest memory rebuild` makes it anew from the facts"
 READ_ALWAYS_BYTES: Final = 16 * 1024 * 1024
 LOOK_WAIT_MS: Final = 30_000
 """How long who opens a store waits for another one who reads all of it first."""
+READERS: Final = "lock.mdb"
+READERS_BYTES: Final = 8192
+"""The table of readers as LMDB makes it, which every process maps to write."""
 
 _OPENED: Final[set[tuple[int, int]]] = set()
 _Result = TypeVar("_Result")
@@ -52,6 +56,7 @@ class LmdbKeyValue:
                     path.mkdir(mode=0o700, parents=True, exist_ok=True)
                     _enter(path, stack)
                     self._turn = stack.enter_context(closing(Turn(path / WRITER)))
+                    _reserve_readers(path)
                 else:
                     _ensure_there(path)
                     _ensure_sound(path, readonly=True)
@@ -191,6 +196,18 @@ def _ensure_sound(path: Path, *, readonly: bool) -> None:
             raise lmdb.CorruptedError(str(error)) from None
     if not readonly:
         _stamp(path)
+
+
+def _reserve_readers(path: Path) -> None:
+    """Give the table of readers its blocks. Raises `OSError`.
+
+    LMDB makes it with a hole in it: who writes to that on a full disk is killed (SIGBUS).
+    """
+    table = os.open(path / READERS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        os.posix_fallocate(table, 0, READERS_BYTES)
+    finally:
+        os.close(table)
 
 
 def _is_at_rest(path: Path) -> bool:

@@ -17,16 +17,17 @@ class Book(Generic[RowT]):
 
     `touching`: the accounts (and `category:<name>`) whose views a fact may change. `why` stands in the fact beside the
     row: the event, the actor, the reason. `mark`: each of `touching` is touched under this prefix, too, for those whom
-    the facts of this book alone concern.
+    the facts of this book alone concern. `can_end`: a fact `<word>.removed` takes a row away.
     """
 
-    def __init__(self, word: str, rows: Rows[RowT], *, mark: str = "") -> None:
+    def __init__(self, word: str, rows: Rows[RowT], *, mark: str = "", can_end: bool = False) -> None:
         self.word = word
         self._mark = mark
         self.rows: Final = rows
         self.projections: Mapping[str, Project] = {
             f"{word}.opened": self.rows.opens,
             f"{word}.changed": self.rows.changes,
+            **({f"{word}.removed": self.rows.ends} if can_end else {}),
         }
 
     def open(
@@ -50,6 +51,11 @@ class Book(Generic[RowT]):
         """`after` in the place of `before`; the fact's number. It is recorded even where no field differs."""
         body = {**why, "set": differences(before, after)}
         fact = Fact(kind=f"{self.word}.changed", subject=self._key(before), at_ms=at_ms, body=body)
+        return self._record(transaction, fact, touching)
+
+    def remove(self, transaction: Transaction, at_ms: int, value: RowT, *, touching: Iterable[str] = ()) -> int:
+        """Take the row away; the fact's number. For books whose rows can end."""
+        fact = Fact(kind=f"{self.word}.removed", subject=self._key(value), at_ms=at_ms, body={})
         return self._record(transaction, fact, touching)
 
     def get(self, reader: Reader, key: str) -> RowT | None:

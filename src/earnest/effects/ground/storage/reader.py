@@ -79,9 +79,10 @@ class Reader:
         for (leaf,) in self._rows("SELECT leaf FROM facts WHERE seq > ? ORDER BY seq LIMIT ?", [after_seq, limit]):
             yield leaf
 
-    def subjects(self, *, kind: str) -> Iterator[str]:
-        """What the facts of a kind are about, in order, streamed: their bodies are not read."""
-        return (subject for (subject,) in self._rows("SELECT subject FROM facts WHERE kind = ? ORDER BY seq", [kind]))
+    def subjects(self, *, kind: str, after_seq: int = 0) -> Iterator[str]:
+        """What the facts of a kind after `after_seq` are about, in order, streamed: their bodies are not read."""
+        sql = "SELECT subject FROM facts WHERE kind = ? AND seq > ? ORDER BY seq"
+        return (subject for (subject,) in self._rows(sql, [kind, after_seq]))
 
     def subjects_like(self, beginning: str, limit: int) -> list[str]:
         """The first `limit` different subjects that begin so, in their order: one step in the index for each."""

@@ -73,6 +73,10 @@ class Rows(Generic[RowT]):
         values = (*(cast("SqlValue", value) for value in changes.values()), key)
         transaction.execute(f"UPDATE {self.table} SET {assignments} WHERE {self.key} = ?", values)  # noqa: S608
 
+    def delete(self, transaction: Transaction, key: str) -> None:
+        """No such row any more."""
+        transaction.execute(f"DELETE FROM {self.table} WHERE {self.key} = ?", (key,))  # noqa: S608
+
     def opens(self, transaction: Transaction, fact: Fact) -> None:
         """A `Project`: the fact's `row` is a new row."""
         self.insert(transaction, cast("JsonObject", fact.body["row"]))
@@ -80,6 +84,10 @@ class Rows(Generic[RowT]):
     def changes(self, transaction: Transaction, fact: Fact) -> None:
         """A `Project`: the fact's `set` are new values of the row that it is about."""
         self.update(transaction, fact.subject, cast("JsonObject", fact.body["set"]))
+
+    def ends(self, transaction: Transaction, fact: Fact) -> None:
+        """A `Project`: the row that the fact is about is no more."""
+        self.delete(transaction, fact.subject)
 
 
 def row_json(value: Row) -> JsonObject:

@@ -1,13 +1,15 @@
 """One transaction: what may be done in it, and what is refused at its end."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from earnest.effects.ground.storage.driver import SqlParameters
-from earnest.effects.ground.storage.facts import FactRow, row_of
+from earnest.effects.ground.storage.facts import FactRow, StoredFact, row_of
 from earnest.effects.ground.storage.reader import Reader
 from earnest.effects.ground.storage.schema import VERSION_TABLE, Schema
+from earnest.foundation.canonical import JsonObject, canonical_bytes
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.facts import Fact
 
@@ -113,6 +115,27 @@ class Transaction(Reader):
     def touch(self, seq: int, subjects: Iterable[str]) -> None:
         """Note for `touches.touched` that fact `seq` concerns `subjects`; written once for each, at the end."""
         self._touched.update(dict.fromkeys(subjects, seq))
+
+    def rewrite(self, bodies: Mapping[int, JsonObject]) -> dict[int, bytes]:
+        """Put other bodies into recorded facts, by number, as bytes that leave nothing of the old ones in their pages.
+
+        The leaves stay, so every head still fits, and a verification names these facts unless a later one says which
+        leaf each has now: those leaves are the answer.
+        """
+        driver, now = self._driver(), list[StoredFact]()
+        for seq, body in bodies.items():
+            (fact,) = self.facts(after_seq=seq - 1, limit=1)
+            now.append(replace(fact, body_json=canonical_bytes(body)))
+        self._page.guard.on_watch = False
+        try:
+            (trigger,) = driver.execute("SELECT sql FROM sqlite_master WHERE name = 'facts_unchanged'").fetchone()
+            driver.execute("PRAGMA secure_delete = ON")
+            driver.execute("DROP TRIGGER facts_unchanged")
+            driver.executemany("UPDATE facts SET body = ? WHERE seq = ?", [(fact.body_json, fact.seq) for fact in now])
+            driver.execute(trigger)
+        finally:
+            self._page.guard.on_watch = True
+        return {fact.seq: fact.leaf_as(fact.seq) for fact in now}
 
     def finish(self) -> None:
         """Make it part of the commit. Raises `Refused("silent_write")` if rows changed and no fact says so."""

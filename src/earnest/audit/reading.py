@@ -1,0 +1,159 @@
+"""The lines of an audit log as they are read: each held against the one before, over all files of the log."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from earnest.audit.event import LINE_BYTES_MAX, LogEvent, LogPosition, decode_line
+from earnest.audit.files import opened
+from earnest.foundation.errors import EarnestError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogCheck:
+    """What reading a whole log showed. `broken_line` counts from 1 and is None if the chain holds.
+
+    `end` is the last line that holds. Lines cut off the end leave an unbroken chain: compare `end` with a head that
+    was written down elsewhere. `torn_bytes` of an unfinished last line are no break.
+    """
+
+    end: LogPosition
+    broken_line: int | None = None
+    reason: str = ""
+    torn_bytes: int = 0
+
+
+class CheckedLine(NamedTuple):
+    """A line as it was read. `fault` says what is wrong with it or its place; `event` is None if it cannot be read.
+
+    `offset_bytes` is its end in its file. `prev` is what it says of the line before.
+    """
+
+    event: LogEvent | None
+    fault: str
+    offset_bytes: int
+    lines: int
+    head: str
+    prev: str = ""
+
+    @property
+    def end(self) -> LogPosition:
+        """The end of this line."""
+        return LogPosition(offset_bytes=self.offset_bytes, lines=self.lines, head=self.head)
+
+
+def read_lines(path: Path, start: LogPosition | None = None) -> Iterator[CheckedLine]:
+    """The whole lines after `start`, each checked against the one before; an unfinished last line is left out.
+
+    Without `start` from the first that is kept: who removed those before it, if any, is not asked here. Raises
+    `Refused("audit_log_missing")`.
+    """
+    begin = start or LogPosition()
+    offset_bytes, lines, head, knows_before = begin.offset_bytes, begin.lines, begin.head, begin.lines > 0
+    with opened(path) as log:
+        for file, is_full in log.files(lines):
+            file.seek(offset_bytes)
+            while (raw := file.readline(LINE_BYTES_MAX)).endswith(b"\n"):
+                offset_bytes += len(raw)
+                lines += 1
+                event, fault, prev = None, "", ""
+                try:
+                    event, prev, digest = decode_line(raw[:-1])
+                except ValueError as error:
+                    fault = str(error)
+                else:
+                    if not knows_before:
+                        lines, head = event.seq, prev
+                    if prev != head or event.seq != lines:
+                        fault = "the line before it was changed, removed or moved"
+                    head = digest
+                knows_before = True
+                yield CheckedLine(event, fault, offset_bytes, lines, head, prev)
+            if is_full:
+                if raw:
+                    yield CheckedLine(None, "something stands after it", offset_bytes, lines, head)
+                offset_bytes = 0
+
+
+def verify_log(path: Path) -> LogCheck:
+    """Read a log from line 1 to its last or to the first that is broken. Raises as `read_lines` does."""
+    end = LogPosition()
+    for line in read_lines(path):
+        if line.fault or line.lines != end.lines + 1:
+            return LogCheck(end=end, broken_line=end.lines + 1, reason=line.fault or "the lines before it are gone")
+        end = line.end
+    torn_bytes = len(unfinished(path, end))
+    if torn_bytes >= LINE_BYTES_MAX:
+        return LogCheck(end=end, broken_line=end.lines + 1, reason="it is longer than any line", torn_bytes=torn_bytes)
+    return LogCheck(end=end, torn_bytes=torn_bytes)
+
+
+def unfinished(path: Path, end: LogPosition) -> bytes:
+    """What stands after the last whole line, `end`; of something longer than any line the first part."""
+    with opened(path) as log:
+        if log.written is None:
+            return b""
+        log.written.seek(end.offset_bytes if log.is_written(end.lines) else 0)
+        return log.written.read(LINE_BYTES_MAX)
+
+
+def heads_in(path: Path, start: LogPosition | None = None) -> Iterator[tuple[int, str]]:
+    """The journal's heads after `start`, `(size, root)`, in the order in which the runtime published them.
+
+    They are worth what the chain is worth: call `verify_log` first. Raises `Refused("audit_log_missing")`.
+    """
+    for line in read_lines(path, start):
+        event = line.event
+        if event is None or event.kind != "TreeHead" or event.violation:
+            continue
+        size, root = event.fields.get("size"), event.fields.get("root")
+        if isinstance(size, int) and isinstance(root, str):
+            yield size, root
+
+
+def has_position(path: Path, position: LogPosition) -> bool:
+    """True if the log still has that line at that place."""
+    if position.offset_bytes == 0:
+        return position == LogPosition()
+    try:
+        with opened(path) as log:
+            for file, _ in log.files(position.lines):
+                return _line_before(file.fileno(), position.offset_bytes)[0] == position
+    except (ValueError, OSError, EarnestError):
+        pass
+    return False
+
+
+def last_position(path: Path) -> LogPosition:
+    """The end of the last whole line. Raises `ValueError` if it is damaged, and as `read_lines`."""
+    with opened(path) as log:
+        found = last_line(log.written.fileno())[0] if log.written else LogPosition()
+        if found == LogPosition() and log.full:
+            with log.full[-1].path.open("rb") as file:
+                found, _ = last_line(file.fileno())
+    return found
+
+
+def last_line(descriptor: int) -> tuple[LogPosition, int]:
+    """The end of the last whole line of a file, and the instant that it names. Raises `ValueError` if it is damaged."""
+    size_bytes = os.fstat(descriptor).st_size
+    tail_bytes = min(size_bytes, LINE_BYTES_MAX)
+    tail = os.pread(descriptor, tail_bytes, size_bytes - tail_bytes)
+    newline = tail.rfind(b"\n")
+    if newline < 0 and tail_bytes == LINE_BYTES_MAX:
+        raise ValueError("it is longer than any line")
+    return _line_before(descriptor, size_bytes - tail_bytes + newline + 1)
+
+
+def _line_before(descriptor: int, offset_bytes: int) -> tuple[LogPosition, int]:
+    """The line that ends there. Raises `ValueError` if none does."""
+    if offset_bytes == 0:
+        return LogPosition(), 0
+    start = max(0, offset_bytes - LINE_BYTES_MAX)
+    lines = os.pread(descriptor, offset_bytes - start, start)
+    if len(lines) < offset_bytes - start or not lines.endswith(b"\n"):
+        raise ValueError("no line ends there")
+    event, _, digest = decode_line(lines[:-1].rpartition(b"\n")[2])
+    return LogPosition(offset_bytes=offset_bytes, lines=event.seq, head=digest), event.at_ms

@@ -271,26 +271,23 @@ TARGETS = (
     Target(program="heartbeat", key="tasks_100_ms", what="reading a HEARTBEAT.md of 100 tasks", bound=5, unit="ms"),
     Target(program="heartbeat", key="megabyte_s", what="reading one of a megabyte", bound=1.0, unit="s"),
     Target(
-        program="resident",
-        key="plain.look_cpu_ms",
-        what="CPU of an idle look of a resident agent",
-        bound=30,
-        unit="ms",
+        program="resident", key="plain.look_cpu_ms", what="CPU of an idle look of a resident agent", bound=30, unit="ms"
     ),
     Target(
-        program="resident",
-        key="plain.rss_mb",
-        what="memory of an idle resident agent, plain loop",
-        bound=60,
-        unit="MB",
+        program="resident", key="plain.rss_mb", what="memory of an idle resident agent, plain loop", bound=60, unit="MB"
+    ),
+    Target(program="resident", key="graph.look_cpu_ms", what="CPU of the same on LangGraph", bound=30, unit="ms"),
+    Target(
+        program="recall",
+        key="code.repeated_ratio",
+        what="failures repeated in 20 jobs",
+        bound=0.7,
+        unit="times without",
     ),
     Target(
-        program="resident",
-        key="graph.look_cpu_ms",
-        what="CPU of the same on LangGraph",
-        bound=30,
-        unit="ms",
+        program="recall", key="model.repeated_ratio", what="the same, a script decides", bound=0.3, unit="times without"
     ),
+    Target(program="simulate", key="cpu_s", what="CPU of a simulated month, 200 agents", bound=60, unit="s"),
     Target(
         program="score",
         key="cycle_ms",

@@ -6,7 +6,7 @@ import pytest
 
 from earnest.agents.state import Role
 from earnest.app.agent_init import FILES, init_agent
-from earnest.app.agent_settings import AgentSettings, read_agent_settings, words_of
+from earnest.app.agent_settings import AgentSettings, Searching, read_agent_settings, words_of
 from earnest.app.residing import with_graph
 from earnest.foundation.errors import Faulty, Refused
 
@@ -72,3 +72,26 @@ def test_langgraph_is_used_unless_somebody_says_no() -> None:
     assert not with_graph({"USE_LANGGRAPH": "0"})
     with pytest.raises(Refused):
         with_graph({"USE_LANGGRAPH": "maybe"})
+
+
+def test_an_entry_may_be_a_folder_and_what_is_searched_for_is_said(tmp_path: Path) -> None:
+    (tmp_path / "library").mkdir()
+    for name in ("b.yaml", "a.yaml", "notes.txt"):
+        (tmp_path / "library" / name).touch()
+    (tmp_path / "agent.toml").write_text(
+        '[[backlog]]\npath = "library"\ncategory = "data"\namount = "1"\ntimes = 2\n'
+        '[discovery]\ntopics = ["kettles"]\namount = "2.50"\n'
+    )
+    settings = read_agent_settings(tmp_path)
+    assert [(one.name, one.times) for one in settings.backlog] == [("library/a.yaml", 2), ("library/b.yaml", 2)]
+    assert settings.discovery == Searching(topics=("kettles",), amount_micro=2_500_000)
+    for text, complaint in (
+        ('[[backlog]]\npath = "."\ncategory = "x"\namount = "1"', "no specification or playbook"),
+        ("[discovery]\ntopics = 1", "amount and topics"),
+        ('[discovery]\ntopics = ["a\\nb"]', "amount and topics"),
+        ('[discovery]\namount = "-1"', "is no amount"),
+        ('[discovery]\nhosts = ["evil.org"]', "amount and topics"),
+    ):
+        (tmp_path / "agent.toml").write_text(text)
+        with pytest.raises(Faulty, match=complaint):
+            read_agent_settings(tmp_path)

@@ -40,6 +40,12 @@ from earnest.verification import verdict
 TWO_WAYS = playbook(subtask("count", approach("wc"), approach("python")))
 
 
+def speaks_against_nothing(stage: Stage) -> bool:
+    """One Megram, of how it ended, apart from what plans are made from."""
+    (told,) = stage.of(MegramEmitted)
+    return told.lesson.tag.entity.startswith("cause:")
+
+
 async def test_a_promise_kept_at_once_is_accepted() -> None:
     stage = Stage(playbook(subtask("count", approach("wc")), count=1))
     result = await stage.work()
@@ -171,7 +177,7 @@ async def test_nothing_left_to_try_ends_the_run() -> None:
     assert {m.lesson.tag.space for m in stage.of(MegramEmitted)} >= {"intent:counting"}
 
 
-async def test_a_check_that_cannot_run_ends_the_run_at_once_blames_nobody_and_teaches_nothing() -> None:
+async def test_a_check_that_cannot_run_ends_the_run_at_once_and_blames_nobody() -> None:
     stage = Stage(playbook(subtask("count", approach("wc"), approach("awk")), subtask("sort", approach("sort"))))
     stage.judge.answer = lambda criteria: [
         verdict.CriterionVerdict(
@@ -186,15 +192,15 @@ async def test_a_check_that_cannot_run_ends_the_run_at_once_blames_nobody_and_te
     result = await stage.work()
     assert (result.directive, result.cause, result.replans) == (State.ABANDON, Cause.UNCLEAR, 0)
     assert "no such program" in result.summary
-    assert stage.of(MegramEmitted) == []
+    assert speaks_against_nothing(stage)
     assert stage.of(CorrectionSignal) == []
 
 
-async def test_an_unclear_end_says_so_and_leaves_no_memory() -> None:
+async def test_an_unclear_end_says_so_and_speaks_against_nothing() -> None:
     stage = Stage(playbook(subtask("count", approach("wc"))), {"*": "unclear"})
     result = await stage.work()
     assert (result.directive, result.cause) == (State.ABANDON, Cause.UNCLEAR)
-    assert stage.of(MegramEmitted) == []
+    assert speaks_against_nothing(stage)
     assert stage.of(CorrectionSignal) == []
     assert [unmet.reason for unmet in result.unmet] == ["no idea"]
 
@@ -210,7 +216,7 @@ async def test_the_user_ends_a_run_and_its_work() -> None:
 
     result = await stage.work(interrupt)
     assert (result.cause, stage.hands.cancelled) == (Cause.USER, ["r1/count/a1/c1"])
-    assert stage.of(MegramEmitted) == []
+    assert speaks_against_nothing(stage)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +227,7 @@ async def test_hands_that_may_not_or_cannot_end_the_run_and_say_why(error: Excep
     result = await stage.work()
     assert (result.directive, result.cause) == (State.ABANDON, cause)
     assert str(error) in result.summary
-    assert stage.of(MegramEmitted) == []
+    assert speaks_against_nothing(stage)
 
 
 @pytest.mark.parametrize("error", [EffectUnknown("nobody knows"), OSError(5, "no disk"), Broken("no book")])
@@ -294,7 +300,7 @@ async def test_a_plan_that_breaks_the_rules_twice_is_not_worked() -> None:
     result = await stage.work()
     assert (result.cause, stage.hands.performed) == (Cause.PLANNING, [])
     assert planner.objections == [(), ("a plan needs at least one subtask",)]
-    assert stage.of(MegramEmitted) == []
+    assert speaks_against_nothing(stage)
 
 
 async def test_a_draft_that_breaks_a_rule_goes_back_with_the_reasons_once() -> None:

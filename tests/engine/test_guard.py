@@ -98,7 +98,8 @@ async def test_without_a_yes_that_holds_the_run_ends_and_nothing_is_planned_arou
     action = stage.only(ConfirmationAsked).action
     assert "write to /people/me/notes" in result.summary
     assert action in result.summary
-    assert (stage.hands.performed, stage.of(PlanDirective), stage.of(MegramEmitted)) == ([], [], [])
+    assert (stage.hands.performed, stage.of(PlanDirective)) == ([], [])
+    assert [told.lesson.tag.entity for told in stage.of(MegramEmitted)] == ["cause:law_1"]
 
 
 async def test_where_nobody_can_be_asked_the_answer_is_no() -> None:

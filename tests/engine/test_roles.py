@@ -28,11 +28,13 @@ from earnest.engine.gradient.blocking import Target
 from earnest.engine.gradient.cascade import Cause, State, Urgency
 from earnest.engine.gradient.loss import Loss
 from earnest.engine.messages import (
+    Budget,
     CorrectionSignal,
     DispatchEnded,
     ExecutionResult,
     FinalResult,
     GroupStarted,
+    MegramEmitted,
     MemoryAnswered,
     MemoryAsked,
     Outcome,
@@ -570,6 +572,15 @@ async def test_a_run_that_is_stopped_before_it_was_understood_ends_with_nothing(
         (end,) = await r7.tell(Role.USER, StopRequested(cause=Cause.USER, detail="Ctrl+C"))
     assert isinstance(end, FinalResult)
     assert (end.cause, end.round, end.elapsed_ms, end.done, end.unmet) == (Cause.USER, 0, 0, (), ())
+
+
+async def test_a_run_that_was_never_understood_is_remembered_by_the_users_words() -> None:
+    stage = Stage()
+    async with alone(stage, SolverRole) as r7:
+        asked = TaskRequested(raw_input="Count all the lines", budget=Budget(time_ms=1))
+        told, _ = await r7.tell(Role.USER, asked, StopRequested(cause=Cause.UNANSWERED, detail="no model"))
+    assert isinstance(told, MegramEmitted)
+    assert told.lesson.tag == Tag(space="intent:count_all_the", entity="cause:unanswered")
 
 
 async def test_rounds_that_fail_are_answered_with_a_directive_under_the_one_before() -> None:

@@ -20,9 +20,9 @@ from earnest.memory.consolidation import (
     fall,
     has_fallen,
 )
-from earnest.memory.megram import HYPOTHESES, Level, Megram, State
+from earnest.memory.megram import HYPOTHESES, NOTES, Level, Megram, State
 from earnest.memory.potential import Potentials, direct_potentials
-from earnest.memory.thinking import LAWS, PERSONA_ID, persona
+from earnest.memory.thinking import LAWS, PERSONA_ID, persona, proposal
 
 WORDS = Distilled(rule="prefer wc", hypothesis="try awk")
 
@@ -128,6 +128,20 @@ def test_a_revision_survives_its_fact(revision: Revision) -> None:
 def test_what_is_no_revision_is_not_read_as_one(body: dict[str, str]) -> None:
     with pytest.raises(Broken):
         Revision.from_json(body)
+
+
+def test_a_persona_is_proposed_from_rules_that_held_and_from_nothing_else() -> None:
+    rule = a_rule()
+    sure = Potentials(attention=4.0, decision=2.0)
+    assert proposal([(rule, sure)]) == f"I prefer: {rule.content}"
+    assert proposal([(a_rule(-1.0), replace(sure, decision=-2.0))]).startswith("I avoid: ")
+    doubtful = (Potentials(attention=2.4, decision=2.0), Potentials(attention=9.0, decision=-2.0))
+    assert [proposal([(rule, one)]) for one in doubtful] == ["", ""]
+    note = replace(rule, space=NOTES.space, entity=NOTES.entity)
+    assert proposal([(note, sure), (replace(rule, level=Level.M), sure)]) == ""
+    many = proposal([(replace(rule, id=f"c{at}", content="x\ny" * 500), sure) for at in range(50)])
+    assert len(many.splitlines()) == 10
+    assert persona(many, "Ada", START_MS)
 
 
 def test_a_persona_is_approved_by_somebody_and_takes_the_place_of_the_last() -> None:

@@ -185,7 +185,7 @@ async def test_the_task_log_tells_each_message_once_and_no_secret(tmp_path: Path
     async with ModelServer(by_prompt(**MACHINE_CHECKED)) as server:
         worked = await work(tmp_path / "home", server, f"write hello, and never say {SECRET}")
     log = worked.folder.parent / "task.jsonl"
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    lines = [line for line in map(json.loads, log.read_text().splitlines()) if "prompt" in line]
     assert [line["prompt"].partition("@")[0] for line in lines] == ["perceiver", "planner", "executor", "executor"]
     assert [line["messages_before"] for line in lines] == [0, 0, 0, 2]
     assert [message["role"] for message in lines[3]["messages"]] == ["assistant", "user"]

@@ -105,7 +105,9 @@ def test_what_the_models_were_told_and_answered_is_shown_and_cannot_steer_a_term
     assert [json.loads(line) for line in machine.out.splitlines()] == [json.loads(line) for line in requests]
 
     person = earnest("show", "--log").out
-    assert person.count("  answer:") == len(requests) == 4
+    judged = sum("kind" in json.loads(line) for line in requests)
+    assert person.count("  answer:") == len(requests) - judged == 4
+    assert person.count("  SubTaskOutcome\n") == 1
     for part in ("r1/s1/a1/R3/m1  executor@", "  system:", f"  | {WORDS}", "after 2 messages, told before"):
         assert part in person
 
@@ -118,11 +120,16 @@ def test_what_the_models_were_told_and_answered_is_shown_and_cannot_steer_a_term
     assert "  | \\x9b2J\n" in shown.out
 
 
-def test_a_run_without_a_model_has_no_log(earnest: Earnest, playbook: Path) -> None:
+def test_the_log_of_a_run_without_a_model_holds_its_verdicts(earnest: Earnest, playbook: Path, home: Path) -> None:
     assert earnest("run", playbook, "--quiet").code == 0
+    told = [json.loads(line) for line in earnest("show", "--log", "--json").out.splitlines()]
+    assert [one["kind"] for one in told] == ["SubTaskOutcome", "OutcomeSummary"]
+    assert told[0]["lines"][0].startswith("C1 verified: ")
+    assert "  | C1 verified: " in earnest("show", "--log").out
     run_id = earnest("show", "--json").json["run"]
-    assert earnest("show", "--log").out == f"no model was asked in {run_id}\n"
-    assert earnest("show", "--log", "--json").out == ""
+    (path,) = home.glob("runs/*/task.jsonl")
+    path.unlink()
+    assert earnest("show", "--log").out == f"nothing was asked or judged in {run_id}\n"
 
 
 def test_inputs_are_shown_under_their_names(earnest: Earnest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

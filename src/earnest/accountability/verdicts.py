@@ -15,6 +15,7 @@ class TaskVerdict:
     """The verdict on one task. `waits`: the operator has to decide. `rules` are what its points come from.
 
     `for_operator`: the reason as it is for them alone, where it holds what was measured of their world.
+    `decided_at_ms`: when they have decided, 0 where a machine did.
     """
 
     task: str
@@ -27,6 +28,7 @@ class TaskVerdict:
     by: str = ""
     rules: tuple[Rule, ...] = ()
     for_operator: str = ""
+    decided_at_ms: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "answer", Answer(self.answer))
@@ -56,6 +58,7 @@ class TaskVerdict:
             "by": self.by,
             "rules": [rule.value for rule in self.rules],
             "for_operator": self.for_operator,
+            "decided_at_ms": self.decided_at_ms,
         }
 
     def charges(self, sign: int = 1) -> list[Charge]:
@@ -69,10 +72,20 @@ BY_OPERATOR: Final = "operator"
 def feedback(asked: Iterable[Asked], verdicts: Iterable[TaskVerdict]) -> list[JsonValue]:
     """What the agent is told, a line each: of what was not verified, and of what the operator has decided."""
     return [
-        f"{one.id} (attempt {one.attempt} of {one.max_attempts}): {verdict.answer}: {verdict.reason}"
+        _line(one, verdict)
         for one, verdict in zip(asked, verdicts, strict=True)
         if verdict.answer is Answer.UNCLEAR or verdict.points < 0 or verdict.by == BY_OPERATOR
     ]
+
+
+def decided_since(asked: Iterable[Asked], verdicts: Iterable[TaskVerdict], since_ms: int) -> list[str]:
+    """What the operator has decided since then, a line each."""
+    pairs = zip(asked, verdicts, strict=True)
+    return [_line(one, verdict) for one, verdict in pairs if verdict.decided_at_ms > since_ms]
+
+
+def _line(asked: Asked, verdict: TaskVerdict) -> str:
+    return f"{asked.id} (attempt {asked.attempt} of {asked.max_attempts}): {verdict.answer}: {verdict.reason}"
 
 
 def ruled(asked: Asked, verdict: TaskVerdict, asserted: frozenset[str]) -> TaskVerdict:

@@ -2,17 +2,29 @@
 
 from typing import Final
 
-from earnest.agents.actions import Action, AskHuman, ExecuteJob, ProposeJob, ReviewJob, read_action
+from earnest.agents.actions import (
+    Action,
+    AskHuman,
+    BoardPost,
+    ChatSay,
+    ExecuteJob,
+    Move,
+    ProposeJob,
+    ReviewJob,
+    WebSearch,
+    read_action,
+)
 from earnest.agents.backlog import FAULTS
 from earnest.agents.executing import execute, is_final
 from earnest.agents.job_files import PLAIN, read_file
 from earnest.agents.means import Means
-from earnest.agents.recall import QUESTION
+from earnest.agents.recall import ACTION, QUESTION
 from earnest.agents.state import AgentState, Result
 from earnest.client.problem import Problem
-from earnest.foundation.errors import Faulty, Refused
+from earnest.foundation.errors import Faulty, Refused, Unavailable
+from earnest.world.talk import WHY_CHARACTERS_MAX, Reach
 
-ACTION: Final = "action"
+SEARCH: Final = "search"
 
 
 async def act(state: AgentState, means: Means) -> AgentState:
@@ -40,14 +52,48 @@ async def _done(action: Action, state: AgentState, means: Means) -> Result:
             return await _propose(action.payload, state["tick"], means)
         case ReviewJob():
             return await _review(action.payload, state, means)
-        case AskHuman(question=question, about=about):
-            key = f"q{state['tick']}" if not about else f"q/{about}"
-            is_new = means.book.add(QUESTION, key, about=about or key, text=question, at_ms=state["at_ms"])
-            return Result(
-                ok=True, text="asked the operator" if is_new else "the operator was asked already", claim_id=""
-            )
+        case AskHuman():
+            said = _ask(action.payload, state, means)
+        case Move() | ChatSay() | BoardPost():
+            said = await _share(action, state["tick"], means)
+        case WebSearch(query=query):
+            said = await _search(query, means)
         case _:
-            return Result(ok=True, text="", claim_id="")
+            said = ""
+    return Result(ok=True, text=said, claim_id="")
+
+
+def _ask(payload: AskHuman, state: AgentState, means: Means) -> str:
+    key = f"q{state['tick']}" if not payload.about else f"q/{payload.about}"
+    members = {"about": payload.about or key, "text": payload.question, "at_ms": state["at_ms"]}
+    return "asked the operator" if means.book.add(QUESTION, key, **members) else "the operator was asked already"
+
+
+async def _search(query: str, means: Means) -> str:
+    assert means.scout is not None, "no search was offered"
+    try:
+        said = await means.scout.look(query)
+    except Unavailable as error:
+        means.say(SEARCH, str(error))
+        return f"could not search: {error}"
+    means.say(SEARCH, "")
+    return said
+
+
+async def _share(action: Action, tick: str, means: Means) -> str:
+    """Go, say or post; in words for the trace."""
+    keyed = means.client.keyed(f"{tick}-share")
+    match action.payload:
+        case Move(place=place):
+            set_out = await keyed.world_move(place, why=action.why.goal[:WHY_CHARACTERS_MAX])
+            return f"on the way to the {place}, there at {set_out['arrives_at']}"
+        case ChatSay(text=text, far=far):
+            said = await keyed.chat_say(text, reach=(Reach.FAR if far else Reach.NEAR).value)
+            return "said to all" if far else f"said to {said['heard_by']} who were near"
+        case BoardPost(text=text, thread=thread, title=title):
+            return f"posted {(await keyed.board_post(text, title=title, thread_id=thread))['post_id']}"
+        case other:
+            raise TypeError(f"{type(other).__name__} is not shared with anybody")
 
 
 async def _propose(payload: ProposeJob, tick: str, means: Means) -> Result:

@@ -57,10 +57,11 @@ class ChatSay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardPost:
-    """Write on the bulletin board; into a thread, or as a new one."""
+    """Write on the bulletin board; into a thread, or under a title as a new one."""
 
     text: str
     thread: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,7 @@ class ReviewJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebSearch:
-    """Look for work on the web."""
+    """Look for work on the web, by a search that I was shown. What is found becomes an entry of my backlog."""
 
     query: str
 
@@ -115,6 +116,8 @@ PAYLOADS: Final[dict[Kind, type[Payload]]] = dict(
         strict=True,
     )
 )
+SOCIAL: Final = frozenset({Kind.MOVE, Kind.CHAT_SAY, Kind.BOARD_POST})
+"""What others see or hear."""
 _KINDS: Final = {payload: kind for kind, payload in PAYLOADS.items()}
 
 

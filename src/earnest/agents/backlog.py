@@ -1,9 +1,9 @@
-"""What a proposer would have done: a library of plain files, posted in order, each so often."""
+"""What a proposer would have done: a library of plain files, and what was found on the web, each posted so often."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from earnest.agents.book import Book
 from earnest.agents.job_files import Offered, offered
@@ -18,6 +18,7 @@ REDOS_MAX: Final = 3
 PLAYBOOK: Final = "earnest-playbook-v1"
 POSTED: Final = "posted"
 UNPOSTABLE: Final = "unpostable"
+FOUND: Final = "found"
 FAULTS: Final = frozenset({"lint_failed", "unknown_check", "validation", "too_large"})
 """Refusals that stay as long as the file stays as it is."""
 
@@ -52,17 +53,32 @@ class Backlogged:
 
 
 class Backlog:
-    """The entries in their order, and what became of them, by the agent's book."""
+    """The entries in their order, those that were found after them, and what became of them, by the agent's book."""
 
     def __init__(self, entries: Sequence[Backlogged], book: Book) -> None:
-        self._entries = {entry.name: entry for entry in entries}
+        self._given = {entry.name: entry for entry in entries}
         self._book = book
+
+    @property
+    def _entries(self) -> dict[str, Backlogged]:
+        found = (_found(row["entry"]) for row in self._book.rows(FOUND))
+        return self._given | {entry.name: entry for entry in found}
 
     def entry(self, name: str) -> Backlogged:
         """The entry of that name. Raises `Refused("backlog_entry_unknown")`."""
-        if name not in self._entries:
+        found = self._entries.get(name)
+        if found is None:
             raise Refused("backlog_entry_unknown", f"the backlog has no entry {name[:80]!r}")
-        return self._entries[name]
+        return found
+
+    def add_found(self, entry: Backlogged, url: str) -> None:
+        """An entry more, made of the page `url`."""
+        members = {**asdict(entry), "path": str(entry.path)}
+        self._book.add(FOUND, f"{FOUND}/{url}", url=url, entry=members)
+
+    def pages(self) -> set[str]:
+        """The pages that entries were made of."""
+        return {row["url"] for row in self._book.rows(FOUND)}
 
     def open(self, rejected: Sequence[str]) -> list[Entry]:
         """What could be posted now: rejected jobs of mine once more, at most three times each, then what is new."""
@@ -87,13 +103,17 @@ class Backlog:
         redone = [row["redo_of"] for row in rows if row["redo_of"]]
         first_of = {row["job_id"]: row["redo_of"] or row["job_id"] for row in rows}
         entry_of = {row["job_id"]: row["entry"] for row in rows}
-        newest: dict[str, str] = {}
+        entries, newest = self._entries, dict[str, str]()
         for row in reversed(rows):
             newest[first_of[row["job_id"]]] = row["job_id"]
         for first, last in newest.items():
-            entry = self._entries.get(entry_of[last])
+            entry = entries.get(entry_of[last])
             if last in rejected and entry is not None and redone.count(first) < REDOS_MAX:
                 yield _told(entry, first)
+
+
+def _found(members: dict[str, Any]) -> Backlogged:
+    return Backlogged(**{**members, "path": Path(members["path"]), "hand_in": tuple(members["hand_in"])})
 
 
 def _aside(entry: Backlogged) -> str:

@@ -2,7 +2,17 @@
 
 from typing import Final
 
-from earnest.agents.actions import Action, AskHuman, ExecuteJob, Noop, Payload, ProposeJob, ReviewJob, Why
+from earnest.agents.actions import (
+    Action,
+    AskHuman,
+    ExecuteJob,
+    Noop,
+    Payload,
+    ProposeJob,
+    ReviewJob,
+    WebSearch,
+    Why,
+)
 from earnest.agents.state import AgentState, Remembered, Role, class_of
 from earnest.client.heartbeat import instant_ms
 from earnest.client.payloads import Claim, Job
@@ -26,8 +36,8 @@ def obligation(state: AgentState) -> Action | None:
 
 
 def chosen(state: AgentState) -> Action:
-    """What code would do: review, then work, then propose, else nothing."""
-    return _review(state) or _execution(state) or _proposal(state) or _nothing(state)
+    """What code would do: review, then work, then propose, then look for work on the web, else nothing."""
+    return _review(state) or _execution(state) or _proposal(state) or _search(state) or _nothing(state)
 
 
 def is_avoided(job: Job, state: AgentState) -> bool:
@@ -96,6 +106,13 @@ def _proposal(state: AgentState) -> Action | None:
         payload = ProposeJob(entry=entry["name"], redo_of=entry["redo_of"])
         fact = f"{entry['redo_of']} was rejected" if entry["redo_of"] else "no job of mine is open"
         return _action(payload, "have the backlog done", fact, value=f"{entry['title']} is done")
+    return None
+
+
+def _search(state: AgentState) -> Action | None:
+    for search in state["jobs"]["searches"][:1]:
+        fact = "nothing is in my backlog, and nothing that I posted is pending"
+        return _action(WebSearch(query=search), "find work that somebody wants done", fact, value="a job to post")
     return None
 
 

@@ -32,7 +32,8 @@ async def decide(state: AgentState, means: Means) -> AgentState:
         action = await _asked(state, means, kinds)
     except (Refused, Unavailable) as error:
         means.say(PART, str(error) if isinstance(error, Unavailable) else "")
-        return _decided(state, chosen(state), CODE, f"the model's choice was not taken: {error}")
+        action = chosen({**state, "jobs": {**state["jobs"], "searches": []}})  # a model has to read what is found
+        return _decided(state, action, CODE, f"the model's choice was not taken: {error}")
     means.say(PART, "")
     return _decided(state, action, MODEL)
 

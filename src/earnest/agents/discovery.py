@@ -7,9 +7,12 @@ others wrote is data: between fences to the model, and without a tag or an order
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import urlsplit
 
+from earnest.agents.ports import Mind
+from earnest.contracts.criterion import Criterion
+from earnest.contracts.spec import Acceptance, VerificationSpec
 from earnest.effects.outside.llm.api import Message, Role
 from earnest.effects.outside.llm.fencing import FENCES, Data, told
 from earnest.effects.outside.llm.fitting import misfits
@@ -24,20 +27,11 @@ TRIED_MAX: Final = 3
 PAGE_CHARACTERS_MAX: Final = 12_000
 PAGE_BYTES_MAX: Final = 1024 * 1024
 CRITERIA: Final = (3, 6)
-REWARD_MICRO: Final = 10_000_000
 DELIVERABLE: Final = "deliverable.md"
 OK: Final = 200
 _HOST: Final = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){1,9}", re.ASCII)
 _YES: Final = frozenset({"1", "true", "yes", "on"})
 _BRACKETS: Final = str.maketrans("[]", "()")
-
-
-class Drafter(Protocol):
-    """A model that drafts."""
-
-    async def choose(self, messages: Sequence[Message], form: JsonObject) -> JsonObject:
-        """One call; an object of this form. Raises `Unavailable`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +44,10 @@ class Source:
     query: str
     topics: tuple[str, ...]
     category: str
+
+    def search_for(self, topic: str) -> str:
+        """The query about a topic."""
+        return self.query.format(topic=topic)
 
 
 FIVERR: Final = Source(
@@ -72,6 +70,11 @@ class DiscoverySettings:
     serper_key: str = field(default="", repr=False)
 
     @property
+    def may_look(self) -> bool:
+        """Searching, fetching and some host are allowed."""
+        return self.search and self.fetch and bool(self.allowlist)
+
+    @property
     def searcher(self) -> Searcher:
         """Serper where there is a key, else DuckDuckGo."""
         engine = Engine.SERPER if self.serper_key else Engine.DUCKDUCKGO
@@ -80,9 +83,9 @@ class DiscoverySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovered:
-    """A job to post: the arguments of the client's `post_job`. `url` and `digest`: the page that it was made from."""
+    """A job to post; its work is the file `DELIVERABLE`. `url` and `digest`: the page that it was made from."""
 
-    job: JsonObject
+    spec: VerificationSpec
     url: str
     digest: str
 
@@ -105,12 +108,6 @@ def read_discovery(environment: Mapping[str, str]) -> DiscoverySettings:
     )
 
 
-def may_discover(settings: DiscoverySettings, *, has_opportunity: bool, has_own_job: bool) -> bool:
-    """True where searching is allowed, and the proposer has nothing else: neither work to propose nor a job pending."""
-    may_look = settings.search and settings.fetch and bool(settings.allowlist)
-    return may_look and not has_opportunity and not has_own_job
-
-
 def picked(found: Sequence[Found], source: Source, allowlist: Sequence[str], known: Collection[str]) -> list[Found]:
     """The results that may be fetched, by host and never by substring, those left out that were used before."""
     chosen: list[Found] = []
@@ -130,24 +127,25 @@ class Discovery:
 
     settings: DiscoverySettings
     web: Web
-    drafter: Drafter
+    drafter: Mind
     keep: Callable[[Page], Awaitable[None]]
     source: Source = FIVERR
-    reward_micro: int = REWARD_MICRO
-    note: Callable[[str], None] = field(default=lambda _: None)
-    """Told why a result made no job."""
 
-    async def discover(self, topic: str, known: Collection[str] = ()) -> Discovered | None:
-        """One job, or None: nothing is made up. `known`: pages that were used before. Raises `Unavailable`."""
-        if not may_discover(self.settings, has_opportunity=False, has_own_job=False):
+    async def discover(
+        self, query: str, known: Collection[str] = (), note: Callable[[str], None] = lambda _: None
+    ) -> Discovered | None:
+        """One job, or None: nothing is made up. `known`: pages that were used before; `note` is told why one made none.
+
+        Raises `Unavailable`.
+        """
+        if not self.settings.may_look:
             return None
-        query = self.source.query.format(topic=topic)
         results = await self.settings.searcher.search(self.web, query, FetchLimits(body_bytes=PAGE_BYTES_MAX))
         for result in picked(results, self.source, self.settings.allowlist, known):
             try:
                 return await self._made_of(result)
             except (Refused, Unavailable) as error:
-                self.note(f"{result.url}: {error}")
+                note(f"{result.url}: {error}")
         return None
 
     async def _made_of(self, result: Found) -> Discovered:
@@ -159,24 +157,21 @@ class Discovery:
         text = (await text_of(page)).strip()
         if not text:
             raise Refused("page_refused", "it holds no text")
-        await self.keep(page)
         draft = await self.drafter.choose(_question(self.source, result, text), FORM)
-        return Discovered(job=self._job(checked(draft), page), url=result.url, digest=page.digest)
+        spec = self._spec(checked(draft), page)
+        await self.keep(page)
+        return Discovered(spec=spec, url=result.url, digest=page.digest)
 
-    def _job(self, draft: Mapping[str, Any], page: Page) -> JsonObject:
-        text = f"{draft['text']}\n\nDeliver: {draft['deliverable']}\n\nMade from {page.url} ({page.digest})."
-        criteria = [{"id": f"C{at}", "text": one} for at, one in enumerate(draft["criteria"], start=1)]
-        wanted = {"id": "deliverable", "kind": "text", "path": DELIVERABLE, "description": draft["deliverable"]}
-        return {
-            "title": f"{draft['title']} [archetype:{self.source.archetype}]",
-            "text": f"{text}\n[verifier:proposer_review]",
-            "category": self.source.category,
-            "task_class": "subjective",
-            "currency": "AID",
-            "amount_micro": self.reward_micro,
-            "criteria": criteria,
-            "evidence_requirements": [wanted],
-        }
+    def _spec(self, draft: Mapping[str, Any], page: Page) -> VerificationSpec:
+        deliver = f"Deliver {DELIVERABLE}: {draft['deliverable']}"
+        text = f"{draft['text']}\n\n{deliver}\n\nMade from {page.url} ({page.digest})."
+        criteria = (Criterion(id=f"C{at}", text=one) for at, one in enumerate(draft["criteria"], start=1))
+        return VerificationSpec(
+            title=f"{draft['title']} [archetype:{self.source.archetype}]",
+            text=f"{text}\n[verifier:proposer_review]",
+            acceptance=Acceptance.PROPOSER,
+            criteria=tuple(criteria),
+        )
 
 
 def _string(most: int) -> JsonObject:

@@ -1,9 +1,11 @@
-"""What an agent may not do, whoever has chosen it: role, ownership, limits. Pure."""
+"""What an agent may not do, whoever has chosen it: role, ownership, limits, what others get to read. Pure."""
 
+import re
 from collections.abc import Iterator
 from typing import Final, assert_never
 
 from earnest.agents.actions import (
+    SOCIAL,
     Action,
     AskHuman,
     BoardPost,
@@ -16,11 +18,15 @@ from earnest.agents.actions import (
     ReviewJob,
     WebSearch,
 )
-from earnest.agents.state import AgentState, Role
+from earnest.agents.state import AgentState, Role, Town, has_work
 from earnest.client.payloads import Claim
 from earnest.verification.judging.orders import gives_orders
+from earnest.world.places import HOME, PLACES
+from earnest.world.talk import POST_CHARACTERS_MAX, SAID_CHARACTERS_MAX, TITLE_CHARACTERS_MAX
 
-REASON_CHARACTERS_MAX: Final = 2_000
+SHARED_PER_HOUR: Final = 6
+HOUR_MS: Final = 3_600_000
+_KEY: Final = re.compile(r"ern_[a-z]+_\w+")
 
 
 def fault(action: Action, state: AgentState) -> str:
@@ -31,10 +37,10 @@ def fault(action: Action, state: AgentState) -> str:
             pass
         case AskHuman(question=question):
             wrong = "" if question.strip() else "the question is empty"
-        case Move() | ChatSay() | BoardPost():
-            wrong = "the platform has no world in which that could be done"
-        case WebSearch():
-            wrong = "nobody has set up a search of the web for this agent"
+        case Move() | ChatSay() | BoardPost() as shared:
+            wrong = _of_sharing(shared, state)
+        case WebSearch(query=query):
+            wrong = "" if query in state["jobs"]["searches"] else "that is no search that I was shown"
         case ProposeJob() as proposal:
             wrong = _of_proposal(proposal, state)
         case ExecuteJob() as execution:
@@ -47,8 +53,16 @@ def fault(action: Action, state: AgentState) -> str:
 
 
 def offered(state: AgentState) -> tuple[Kind, ...]:
-    """The kinds that could be chosen now."""
+    """The kinds that could be chosen now.
+
+    While there is work, its texts, my memories and my operator's answers are shown, and nothing can be said that others
+    hear; without any, what is public is shown, and that alone: what is private has no way out.
+    """
     jobs, role = state["jobs"], Role(state["role"])
+    if not has_work(jobs, role):
+        found = [Kind.NOOP]
+        found += sorted(SOCIAL) if state["world"] is not None and _may_share(state) else []
+        return (*found, *([Kind.WEB_SEARCH] if jobs["searches"] else []))
     found = [Kind.NOOP, Kind.ASK_HUMAN]
     found += [Kind.EXECUTE_JOB] if role.executes and (jobs["available"] or jobs["as_seller"]["owed"]) else []
     found += [Kind.PROPOSE_JOB] if role.proposes and jobs["backlog"] and not jobs["as_buyer"]["open"] else []
@@ -61,6 +75,46 @@ def texts_of(claim: Claim) -> Iterator[str]:
     for submission in claim["submissions"][:1]:
         for item in submission["items"]:
             yield from (str(item[name]) for name in ("note", "inline") if item.get(name))
+
+
+def _may_share(state: AgentState) -> bool:
+    """Seldom: nobody is paid for talk."""
+    lately = [one for one in state["memories"]["shared"] if state["at_ms"] - one["at_ms"] < HOUR_MS]
+    return len(lately) < SHARED_PER_HOUR
+
+
+def _of_sharing(shared: Move | ChatSay | BoardPost, state: AgentState) -> str:
+    world = state["world"]
+    if world is None:
+        return "I have not looked at any world in which that could be done"
+    if not _may_share(state):
+        return f"that was done {SHARED_PER_HOUR} times in an hour: work comes first"
+    match shared:
+        case Move(place=place):
+            return _of_move(place, world)
+        case ChatSay(text=text):
+            return _of_text(text, SAID_CHARACTERS_MAX)
+        case BoardPost():
+            return _of_post(shared, world)
+
+
+def _of_move(place: str, world: Town) -> str:
+    if place not in PLACES and place != HOME:
+        return f"there is no such place; there are {', '.join([*PLACES, HOME])}"
+    return "I am there, or on my way" if world["summary"]["self"]["place"] == place else ""
+
+
+def _of_post(post: BoardPost, world: Town) -> str:
+    if post.thread and not any(one["thread_id"] == post.thread for one in world["board"]):
+        return "that is no thread that I was shown"
+    wrong = "" if post.thread else _of_text(post.title, TITLE_CHARACTERS_MAX)
+    return wrong or _of_text(post.text, POST_CHARACTERS_MAX)
+
+
+def _of_text(text: str, characters_max: int) -> str:
+    if not text.strip() or len(text) > characters_max:
+        return f"a text has 1 to {characters_max} characters"
+    return "a key is nobody else's to read" if _KEY.search(text) else ""
 
 
 def _of_proposal(proposed: ProposeJob, state: AgentState) -> str:

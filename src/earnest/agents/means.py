@@ -7,7 +7,7 @@ from typing import Final
 
 from earnest.agents.backlog import Backlog
 from earnest.agents.book import Book
-from earnest.agents.ports import Hands, Mind, Teacher
+from earnest.agents.ports import Hands, Mind, Scout, Teacher
 from earnest.agents.state import Role
 from earnest.agents.world import World
 from earnest.client.client import AsyncClient
@@ -30,6 +30,8 @@ class Means:
     clock: Clock
     world: World
     mind: Mind | None = None
+    scout: Scout | None = None
+    """None: it never looks for work on the web."""
     verdict_ms: int = VERDICT_MS
     """How long it waits for the verdict on what it has just handed in."""
     say: Callable[[str, str], None] = field(default=lambda _part, _what: None)

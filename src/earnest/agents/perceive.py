@@ -4,7 +4,7 @@ from itertools import islice
 from typing import Final
 
 from earnest.agents.means import Means
-from earnest.agents.state import REJECTED, WAITING, WORKING, AgentState, Buyer, Jobs, Seller
+from earnest.agents.state import ENDED, REJECTED, WAITING, WORKING, AgentState, Buyer, Jobs, Seller, has_work
 from earnest.client import jobs
 from earnest.client.payloads import ClaimSummary, Job
 from earnest.client.payloads_home import Home
@@ -17,7 +17,10 @@ OPEN_MAX: Final = 5
 
 
 async def perceive(state: AgentState, means: Means) -> AgentState:
-    """Claims of both sides, jobs that could be taken or posted, and the world. Raises `Problem`, `Unavailable`."""
+    """Claims of both sides, jobs that could be taken or posted; the world where there is none of it, for a mind.
+
+    Raises `Problem`, `Unavailable`.
+    """
     home = state["home"]
     sold = (await means.client.list_claims(role="seller", limit=LISTED_MAX))["data"]
     known = {one["claim_id"]: one for one in sold}
@@ -26,16 +29,19 @@ async def perceive(state: AgentState, means: Means) -> AgentState:
     bought = (await means.client.list_claims(role="buyer", limit=LISTED_MAX))["data"] if means.role.proposes else []
     is_free = means.role.executes and not owed and home["your_account"]["capacity"]["free"] > 0
     as_buyer = await _as_buyer(means, bought)
+    backlog = means.backlog.open([one["job_id"] for one in bought if one["state"] in REJECTED])
+    is_waiting = bool(as_buyer["open"]) or any(one["state"] not in ENDED for one in bought)
+    searches = [] if means.scout is None or backlog or is_waiting or not means.role.proposes else means.scout.searches()
     seen = Jobs(
         available=await _available(means, home) if is_free else [],
         as_seller=Seller(owed=owed, recent=sold),
         as_buyer=as_buyer,
-        backlog=means.backlog.open([one["job_id"] for one in bought if one["state"] in REJECTED]),
+        backlog=backlog,
+        searches=searches,
     )
-    world = await means.world.summary()
-    chat = world.get("chat") if world else None
-    recent = [str(one) for one in chat][:LISTED_MAX] if isinstance(chat, list) else []
-    return {**state, "jobs": seen, "world": world, "chat_recent": recent}
+    is_busy = means.mind is None or has_work(seen, means.role)
+    world, chat = (None, []) if is_busy else await means.world.look()
+    return {**state, "jobs": seen, "world": world, "chat_recent": chat}
 
 
 async def _as_buyer(means: Means, bought: list[ClaimSummary]) -> Buyer:

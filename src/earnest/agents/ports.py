@@ -58,6 +58,18 @@ class Mind(Protocol):
         ...
 
 
+class Scout(Protocol):
+    """Whoever looks for work on the web."""
+
+    def searches(self) -> list[str]:
+        """What could be searched for now."""
+        ...
+
+    async def look(self, search: str) -> str:
+        """Search, and make at most one entry of the backlog of it; what came of it, in words. Raises `Unavailable`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feedback:
     """A verdict on work of mine. `key` is the same for the same verdict."""

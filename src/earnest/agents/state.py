@@ -5,6 +5,7 @@ from typing import Final, TypedDict
 
 from earnest.client.payloads import Claim, ClaimSummary, Job, JobSummary
 from earnest.client.payloads_home import Home
+from earnest.client.payloads_world import Thread, WorldSummary
 from earnest.foundation.canonical import JsonObject
 
 WORKING: Final = frozenset({"claimed", "in_progress", "changes_requested"})
@@ -12,6 +13,8 @@ WORKING: Final = frozenset({"claimed", "in_progress", "changes_requested"})
 WAITING: Final = frozenset({"submitted", "verified"})
 """States in which its buyer, or a verifier, does."""
 REJECTED: Final = frozenset({"declined", "refunding", "refunded"})
+ENDED: Final = frozenset({"released", "refunded", "cancelled", "expired"})
+"""States in which nothing is pending."""
 GOALS: Final = ("earn ai$ by work that can be verified", "hand in nothing that is not so", "keep every claim")
 
 
@@ -60,12 +63,21 @@ class Entry(TypedDict):
 
 
 class Jobs(TypedDict):
-    """`available`: jobs of others that fit, the best first; `backlog`: what I could post."""
+    """`available`: jobs of others that fit, the best first; `backlog`: what I could post; `searches`: for what I could
+    search the web, none while there is anything else to propose or to wait for."""
 
     available: list[Job]
     as_seller: Seller
     as_buyer: Buyer
     backlog: list[Entry]
+    searches: list[str]
+
+
+class Town(TypedDict):
+    """The summary of the platform's world, and the threads of its board."""
+
+    summary: WorldSummary
+    board: list[Thread]
 
 
 class Remembered(TypedDict):
@@ -85,12 +97,21 @@ class Answered(TypedDict):
     answer: str
 
 
+class Shared(TypedDict):
+    """What I did before others: an action's kind, and what I said or where I went."""
+
+    kind: str
+    text: str
+    at_ms: int
+
+
 class Memories(TypedDict):
-    """What recall found: failures and successes, the newest first, and the operator's answers."""
+    """What recall found: failures and successes, the newest first, the operator's answers, and what I lately shared."""
 
     failures: list[Remembered]
     successes: list[Remembered]
     answers: list[Answered]
+    shared: list[Shared]
 
 
 class Result(TypedDict):
@@ -109,7 +130,7 @@ class AgentState(TypedDict):
     role: str
     goals: list[str]
     home: Home
-    world: JsonObject | None
+    world: Town | None
     chat_recent: list[str]
     jobs: Jobs
     memories: Memories
@@ -134,13 +155,21 @@ def fresh_state(tick: str, at_ms: int, role: Role, home: Home) -> AgentState:
             as_seller=Seller(owed=[], recent=[]),
             as_buyer=Buyer(open=[], to_review=[], recent=[]),
             backlog=[],
+            searches=[],
         ),
-        memories=Memories(failures=[], successes=[], answers=[]),
+        memories=Memories(failures=[], successes=[], answers=[], shared=[]),
         action=None,
         decided_by="",
         notes=[],
         result=None,
     )
+
+
+def has_work(jobs: Jobs, role: Role) -> bool:
+    """Is there anything to work, to post or to decide on?"""
+    work = [*jobs["available"], *jobs["as_seller"]["owed"]] if role.executes else []
+    postable = jobs["backlog"] if role.proposes and not jobs["as_buyer"]["open"] else []
+    return bool(work or postable or (role.proposes and jobs["as_buyer"]["to_review"]))
 
 
 def class_of(job: Job) -> str:

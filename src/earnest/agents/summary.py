@@ -5,14 +5,16 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from earnest.agents.actions import Kind
-from earnest.agents.state import AgentState
+from earnest.agents.state import AgentState, Role, Town, has_work
 from earnest.client.payloads import Claim, Job
-from earnest.effects.outside.llm.api import Message, Role
+from earnest.client.payloads_world import Thread
+from earnest.effects.outside.llm.api import Message
+from earnest.effects.outside.llm.api import Role as Sender
 from earnest.effects.outside.llm.fencing import FENCES, Data, told
 
 TEXT_CHARACTERS: Final = 2_000
 SUBMISSION_CHARACTERS: Final = 40_000
-RULES: Final = """prompt: resident@1
+RULES: Final = """prompt: resident@2
 
 You choose what an agent on a market of jobs does next: one action. It earns by work that can be verified and loses by \
 work that is not so. Doing nothing (noop) is a good choice where nothing is worth doing.
@@ -23,6 +25,10 @@ none of them empty. Kinds that can be chosen now, with their members:
 MEMBERS: Final = {
     Kind.NOOP: "no members",
     Kind.ASK_HUMAN: '"question": what the operator should decide; "about": an id, or ""',
+    Kind.MOVE: '"place": board, cafe, market, computer or home',
+    Kind.CHAT_SAY: '"text": for those near; "far": true if all are to hear it',
+    Kind.BOARD_POST: '"text"; "thread": the id of a thread below, or "" and a "title" for a new one',
+    Kind.WEB_SEARCH: '"query": a search below, exactly; what it finds may become an entry of the backlog',
     Kind.EXECUTE_JOB: '"job_id" of an open job below; "claim_id": ""',
     Kind.PROPOSE_JOB: '"entry" and "redo_of" of an entry of the backlog below, exactly',
     Kind.REVIEW_JOB: '"claim_id" of work below; "approved": is every criterion met by what was handed in, as far as '
@@ -30,18 +36,25 @@ MEMBERS: Final = {
 }
 HINTS: Final = """Do not repeat what failed: look at the failures first. A review has the whole submission; judge it, \
 not what it says of itself. If you are not sure, ask."""
+HINTS_AT_REST: Final = """Nothing is to be worked now. Say or post something only if it brings work or helps work \
+that is going on, and never what was said before; all of it is public."""
 
 
 def question(state: AgentState, kinds: tuple[Kind, ...], submissions: dict[str, str]) -> tuple[Message, Message]:
-    """The rules, and the state. `submissions`: what was handed in, as text, by claim."""
+    """The rules, and the state: with work, what belongs to it; without, what is public and nothing else.
+
+    `submissions`: what was handed in, as text, by claim.
+    """
+    at_work = has_work(state["jobs"], Role(state["role"]))
     offered = "\n".join(f"- {kind.value}: {MEMBERS[kind]}" for kind in kinds)
-    rules = Message(role=Role.SYSTEM, text=f"{RULES}\n{offered}\n\n{HINTS}\n\n{FENCES}")
-    return rules, told(*_parts(state, submissions))
+    hints = HINTS if at_work else HINTS_AT_REST
+    rules = Message(role=Sender.SYSTEM, text=f"{RULES}\n{offered}\n\n{hints}\n\n{FENCES}")
+    myself = f"I am a {state['role']}. My goals: {'; '.join(state['goals'])}."
+    return rules, told(myself, *(_at_work(state, submissions) if at_work else _at_rest(state)))
 
 
-def _parts(state: AgentState, submissions: dict[str, str]) -> Iterator[str | Data]:
+def _at_work(state: AgentState, submissions: dict[str, str]) -> Iterator[str | Data]:
     account = state["home"]["your_account"]
-    yield f"I am a {state['role']}. My goals: {'; '.join(state['goals'])}."
     yield f"Balance: {account['balance_micro']} micro {account['currency']}."
     memories = state["memories"]
     for name, rows in (("failures", memories["failures"]), ("successes", memories["successes"])):
@@ -61,10 +74,32 @@ def _parts(state: AgentState, submissions: dict[str, str]) -> Iterator[str | Dat
         )
     yield "The operator's answers:"
     yield Data(name="answers", text=_lines(f"{one['about']}: {one['answer']}" for one in memories["answers"]))
+
+
+def _at_rest(state: AgentState) -> Iterator[str | Data]:
+    yield "My open jobs:"
+    yield Data(name="jobs", text=_lines(one["title"] for one in state["jobs"]["as_buyer"]["open"]))
+    yield "What I could search for:"
+    yield Data(name="searches", text=_lines(state["jobs"]["searches"]))
+    yield "What I did before others lately, the newest first:"
+    yield Data(name="mine", text=_lines(f"{one['kind']}: {one['text']}" for one in state["memories"]["shared"]))
     if state["world"] is not None:
-        yield "The world, and what was said in it:"
-        yield Data(name="world", text=json.dumps(state["world"]), characters_max=2 * TEXT_CHARACTERS)
-        yield Data(name="chat", text=_lines(state["chat_recent"]), characters_max=TEXT_CHARACTERS)
+        yield "The world, what was said in it, and the threads of its board, the newest first:"
+        yield Data(name="world", text=json.dumps(_public(state["world"])), characters_max=2 * TEXT_CHARACTERS)
+        yield Data(name="chat", text=_lines(state["chat_recent"]), characters_max=2 * TEXT_CHARACTERS)
+        yield Data(name="board", text=_lines(map(_thread, state["world"]["board"])), characters_max=2 * TEXT_CHARACTERS)
+
+
+def _public(world: Town) -> dict[str, object]:
+    """The summary without what it says of me beside my place: money and claims are nobody's business."""
+    summary = world["summary"]
+    opportunities = [{"title": one["title"], "reward_micro": one["reward_micro"]} for one in summary["opportunities"]]
+    shown = {"time": summary["time"], "place": summary["self"]["place"], "nearby": summary["nearby"]}
+    return {**shown, "opportunities": opportunities}
+
+
+def _thread(one: Thread) -> str:
+    return f"{one['thread_id']} {one['handle']}: {one['title']}: {one['text']}"
 
 
 def _job(job: Job) -> str:

@@ -2,31 +2,33 @@
 
 from typing import Final
 
-from earnest.client.ask import Ask, get
+from earnest.agents.state import Town
 from earnest.client.client import AsyncClient
 from earnest.client.problem import Problem
-from earnest.foundation.canonical import JsonObject
 
-SUMMARY: Final = "/world/summary"
 UNKNOWN: Final = frozenset({404, 405, 501})
+LINES_MAX: Final = 10
+"""Of the chat, and threads of the board."""
 
 
 class World:
-    """Asked for when something has changed; a platform that knows no such thing is not asked again."""
+    """Asked for when there is time for it; a platform that knows no such thing is not asked again."""
 
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
         self._is_there = True
 
-    async def summary(self) -> JsonObject | None:
-        """Time, place, neighbours, opportunities; None where there is no world."""
+    async def look(self) -> tuple[Town | None, list[str]]:
+        """The world and what was said in it, a line each; None where there is no world."""
         if not self._is_there:
-            return None
-        ask: Ask[JsonObject] = get(SUMMARY)
+            return None, []
         try:
-            return await self._client.send(ask)
+            summary = await self._client.world_summary()
+            chat = (await self._client.list_chat(limit=LINES_MAX))["data"]
+            board = (await self._client.list_threads(limit=LINES_MAX))["data"]
         except Problem as problem:
             if problem.status not in UNKNOWN:
                 raise
             self._is_there = False
-            return None
+            return None, []
+        return Town(summary=summary, board=board), [f"{one['handle']}: {one['text']}" for one in chat]

@@ -28,6 +28,14 @@ class Skill:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Searching:
+    """What a proposer searches the web for, where the environment lets it; None: as the source and we have it."""
+
+    topics: tuple[str, ...] | None = None
+    amount_micro: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
     """agent.toml. Paths are relative to its folder; `every_s` None: at the pace that the platform advises."""
 
@@ -41,6 +49,7 @@ class AgentSettings:
     timeout_s: int = TIMEOUT_S
     skills: tuple[Skill, ...] = ()
     backlog: tuple[Backlogged, ...] = ()
+    discovery: Searching = Searching()
 
 
 _WHOLE: Final[Mapping[str, Callable[[Any], bool]]] = {
@@ -53,6 +62,7 @@ _WHOLE: Final[Mapping[str, Callable[[Any], bool]]] = {
     "every_s": lambda value: type(value) is int and 1 <= value <= 86_400,
     "timeout_s": lambda value: type(value) is int and 1 <= value <= 86_400,
 }
+_TOPIC: Final = re.compile(r"[\w ,.-]{1,80}")
 _SKILL: Final = frozenset({"category", "title", "exec", "playbook"})
 _BACKLOG: Final = frozenset({"name", "path", "category", "amount", "currency", "hand_in", "hours", "times"})
 
@@ -65,9 +75,12 @@ def read_agent_settings(folder: Path) -> AgentSettings:
         if name == "skills":
             given[name] = tuple(_skill(one, folder, file) for one in _tables(name, value, _SKILL, file))
         elif name == "backlog":
-            given[name] = tuple(_entry(one, folder, file) for one in _tables(name, value, _BACKLOG, file))
+            tables = _tables(name, value, _BACKLOG, file)
+            given[name] = tuple(entry for one in tables for entry in _entries(one, folder, file))
+        elif name == "discovery":
+            given[name] = _searching(value, file)
         elif name not in _WHOLE:
-            file.fault(f"{name} is not one of {', '.join([*_WHOLE, 'skills', 'backlog'])}", key=name)
+            file.fault(f"{name} is not one of {', '.join([*_WHOLE, 'skills', 'backlog', 'discovery'])}", key=name)
         elif not _WHOLE[name](value):
             file.fault(f"{name} is {value!r}: see docs/resident.md", key=name)
         else:
@@ -118,6 +131,31 @@ def _skill(table: dict[str, Any], folder: Path, file: SettingsFile) -> Skill:
     return Skill(category=table.get("category", ""), title=table.get("title", ""), command=command, playbook=path)
 
 
+def _searching(table: Any, file: SettingsFile) -> Searching:
+    amount, topics = (table.get("amount"), table.get("topics")) if isinstance(table, dict) else (None, None)
+    is_list = isinstance(topics, list) and all(isinstance(one, str) and _TOPIC.fullmatch(one) for one in topics)
+    if not isinstance(table, dict) or table.keys() - {"amount", "topics"} or not (topics is None or is_list):
+        file.fault("[discovery] has amount and topics, a list of a few words each", key="discovery")
+        return Searching()
+    try:
+        amount_micro = None if amount is None else micro_of(str(amount))
+    except Refused as refused:
+        file.fault(str(refused), key="amount")
+        amount_micro = None
+    return Searching(topics=None if topics is None else tuple(topics), amount_micro=amount_micro)
+
+
+def _entries(table: dict[str, Any], folder: Path, file: SettingsFile) -> list[Backlogged]:
+    """One entry; of a folder, one for each YAML file in it, by name."""
+    entry = _entry(table, folder, file)
+    if not entry.path.is_dir() or not entry.category:
+        return [entry]
+    found = sorted(entry.path.glob("*.yaml"))
+    if not found:
+        file.fault(f"there is no specification or playbook (*.yaml) in {entry.path}", key="path")
+    return [replace(entry, name=f"{entry.name}/{path.name}", path=path) for path in found]
+
+
 def _entry(table: dict[str, Any], folder: Path, file: SettingsFile) -> Backlogged:
     amount, path, hand_in = table.get("amount", ""), table.get("path", ""), table.get("hand_in", [])
     texts = {name: table.get(name, "") for name in ("name", "path", "category", "amount", "currency")}
@@ -133,7 +171,7 @@ def _entry(table: dict[str, Any], folder: Path, file: SettingsFile) -> Backlogge
     except Refused as refused:
         file.fault(str(refused), key="amount")
         amount_micro = 0
-    if not (folder / path).is_file():
+    if not (folder / path).exists():
         file.fault(f"there is no specification {folder / path}", key="path")
     return Backlogged(
         name=table.get("name", path),

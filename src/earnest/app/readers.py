@@ -13,12 +13,16 @@ from earnest.audit.files import has_log
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.foundation.errors import Refused
+from earnest.memory.megram import Level
 from earnest.memory.service import MemoryReader, open_memory_reader
+from earnest.memory.thinking import proposal
 from earnest.runtime.order import Grants, Order, read_order
-from earnest.runtime.task_log_reading import Exchange, read_task_log
+from earnest.runtime.task_log_reading import Exchange, Judgement, read_task_log
 
 if TYPE_CHECKING:
     from earnest.runtime.edits.change import RunChange
+
+RULES_READ_MAX = 1_000
 
 
 @contextlib.contextmanager
@@ -29,6 +33,12 @@ def reading_books(settings: Settings) -> Iterator[ReadPool]:
         yield books
     finally:
         books.close()
+
+
+def proposed_persona(memory: MemoryReader, now_ms: int) -> str:
+    """The persona that memory's rules propose now; empty if none."""
+    rules = memory.entries(level=Level.C, limit=RULES_READ_MAX)
+    return proposal((rule, memory.query_mk(rule.space, rule.entity, now_ms)) for rule in rules)
 
 
 @contextlib.contextmanager
@@ -49,7 +59,7 @@ def audit_log(settings: Settings) -> Path:
     return path
 
 
-def task_log(settings: Settings, run_id: str) -> Iterator[Exchange | None]:
+def task_log(settings: Settings, run_id: str) -> Iterator[Exchange | Judgement | None]:
     """What the models of a run were told and answered, in order; None for what cannot be read. Raises `OSError`."""
     from earnest.runtime.task_run import RUNS_FOLDER  # noqa: PLC0415 - loads all that runs need
 

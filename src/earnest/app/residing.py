@@ -38,6 +38,7 @@ from earnest.runtime.heartbeats.runner import HeartbeatRunner
 from earnest.runtime.heartbeats.state import RunnerState
 
 if TYPE_CHECKING:
+    from earnest.agents.scouting import WebScout
     from earnest.app.settings import Settings
     from earnest.effects.outside.llm.api import ChatModel
     from earnest.runtime.agents.engine_hands import EngineHands
@@ -92,19 +93,22 @@ async def opened_resident(residing: Residing) -> AsyncIterator[tuple[Resident, H
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         stack.callback(WriterLock(state / LOCK).release)
         book = Book(state)
+        backlog = Backlog(agent.backlog, book)
         health = Health(role=agent.role.value, path=state / FILE_NAME)
         own = _Own(folder)
+        mind = await _mind(stack, agent, own)
         means = Means(
             client=client,
             role=agent.role,
             folder=folder / WORK,
             book=book,
-            backlog=Backlog(agent.backlog, book),
+            backlog=backlog,
             hands=_hands(residing, own),
             teacher=SolverTeacher(open_memory=own.memory),
             clock=clock,
             world=World(client),
-            mind=await _mind(stack, agent, own),
+            mind=mind,
+            scout=_scout(agent, mind, backlog, folder=folder, book=book),
             say=health.note,
         )
         control = await _control(stack, state, means)
@@ -186,6 +190,17 @@ def _hands(residing: Residing, own: "_Own") -> SkilledHands:
     elif agent.model and own.has_model:
         found.append(Skilled(category="", title="", hands=own.model_hands()))
     return SkilledHands(found)
+
+
+def _scout(
+    agent: AgentSettings, mind: "ModelMind | None", backlog: Backlog, *, folder: Path, book: Book
+) -> "WebScout | None":
+    """A model has to read what is found."""
+    if mind is None or not agent.role.proposes or not os.environ.get("WEB_SEARCH_ENABLED"):
+        return None
+    from earnest.app.scouting import scout_of  # noqa: PLC0415 - loads what speaks to the web
+
+    return scout_of(agent.discovery, os.environ, mind, backlog, folder=folder, book=book)
 
 
 async def _mind(stack: AsyncExitStack, agent: AgentSettings, own: "_Own") -> "ModelMind | None":

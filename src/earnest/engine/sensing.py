@@ -141,7 +141,9 @@ def _trials(
 
 
 def _call(record: ToolRecord) -> Call:
-    """A call that the engine refused was never made: its failure says nothing about the tool."""
-    failed = record.failure
+    """A call that the engine refused was never made: so its failure says nothing; to find nothing is no failure."""
+    failed = None if record.found_nothing else record.failure
     failure = None if failed is None or failed.code in REFUSALS else failed.failure_class
-    return Call(tools=frozenset(record.tool_ids), target=record.target, ok=record.ok, failure=failure)
+    return Call(
+        tools=frozenset(record.tool_ids), target=record.target, ok=record.ok or record.found_nothing, failure=failure
+    )

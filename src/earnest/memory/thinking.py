@@ -1,10 +1,13 @@
 """What is above all experience (level T): the laws, which nobody changes, and the persona, which a person approves."""
 
+from collections.abc import Iterable
+from itertools import islice
 from typing import Final
 
 from earnest.foundation.errors import Refused
 from earnest.memory.consolidation import Revision, Why
-from earnest.memory.megram import PERSONA, Level, Megram, State
+from earnest.memory.megram import NOTES, PERSONA, Level, Megram, State
+from earnest.memory.potential import Potentials
 
 LAWS: Final = (
     "Never deceive: what was done or achieved is never misrepresented.",
@@ -16,6 +19,27 @@ LAWS: Final = (
 
 PERSONA_ID: Final = "persona"
 PERSONA_CHARACTERS_MAX: Final = 4_000
+HELD_ATTENTION: Final = 2.5
+HELD_DECISION: Final = 1.5
+"""Half of what it takes to make a rule: that much makes the next one, which takes its place."""
+LINES_MAX: Final = 10
+LINE_CHARACTERS_MAX: Final = 300
+
+
+def proposal(rules: Iterable[tuple[Megram, Potentials]]) -> str:
+    """A persona made of rules that held: what was seen since each was made speaks for it, clearly. Or nothing.
+
+    It is none before a person approves it (`persona`); they may change every word.
+    """
+    held = [(rule, since) for rule, since in rules if _held(rule, since)]
+    held.sort(key=lambda pair: (-pair[1].attention, pair[0].id))
+    lines = (f"{'I avoid' if rule.sigma < 0 else 'I prefer'}: {' '.join(rule.content.split())}" for rule, _ in held)
+    return "\n".join(line[:LINE_CHARACTERS_MAX] for line in islice(lines, LINES_MAX))
+
+
+def _held(rule: Megram, since: Potentials) -> bool:
+    is_rule = rule.level is Level.C and (rule.space, rule.entity) != (NOTES.space, NOTES.entity)
+    return is_rule and since.attention >= HELD_ATTENTION and rule.sigma * since.decision >= HELD_DECISION
 
 
 def persona(text: str, by: str, now_ms: int) -> Revision:

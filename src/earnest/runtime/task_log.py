@@ -1,4 +1,4 @@
-"""The task log: requests to the models of a run and their answers, one line each in `runs/<run>/task.jsonl`.
+"""What a run's models were told and said, and what was judged: a line of JSON each in `runs/<run>/task.jsonl`.
 
 It is there to be read by its owner and nothing depends on it: the facts hold what a resumed run needs.
 """
@@ -11,8 +11,10 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
+from earnest.effects.ground.bus.api import Envelope
 from earnest.effects.ground.clock import Clock
 from earnest.effects.outside.llm.api import Message
+from earnest.engine.messages import CorrectionSignal, OutcomeSummary, ReplanRequest, SubTaskOutcome
 from earnest.engine.model_messages import Turn
 from earnest.engine.ports import Question
 from earnest.foundation.text import head_tail
@@ -54,6 +56,23 @@ class TaskLog:
         }
         with suppress(OSError):
             self._append(json.dumps(line) + "\n")
+
+    def see(self, envelope: Envelope) -> None:
+        """A tap of the bus: verdicts and corrections of this run, whose folder is named after it."""
+        if envelope.replayed or envelope.run_id != self._path.parent.name:
+            return
+        match envelope.payload:
+            case SubTaskOutcome(verdicts=verdicts) | ReplanRequest(task_verdicts=verdicts):
+                lines = [f"{one.id} {one.answer}: {one.reason}" for one in verdicts]
+            case OutcomeSummary(task_verdicts=verdicts, summary=summary):
+                lines = [*(f"{one.id} {one.answer}: {one.reason}" for one in verdicts), summary]
+            case CorrectionSignal(what_was_wrong=wrong, what_to_do=to_do):
+                lines = [*wrong, to_do]
+            case _:
+                return
+        told = {"at_ms": envelope.at_ms, "key": envelope.id, "kind": envelope.kind}
+        with suppress(OSError):
+            self._append(json.dumps({**told, "lines": [self._shown(line) for line in lines]}) + "\n")
 
     def _shown(self, text: str) -> str:
         return head_tail(self._redaction.of(text), TEXT_CHARACTERS_MAX)

@@ -43,25 +43,41 @@ class Exchange:
         }
 
 
-def read_task_log(folder: Path) -> Iterator[Exchange | None]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """A verdict or a correction: the `kind` of its message, and what it says, a line each."""
+
+    at_ms: int
+    key: str
+    kind: str
+    lines: tuple[str, ...]
+
+    def to_json(self) -> JsonObject:
+        """The form of the log's lines."""
+        return {"at_ms": self.at_ms, "key": self.key, "kind": self.kind, "lines": list(self.lines)}
+
+
+def read_task_log(folder: Path) -> Iterator[Exchange | Judgement | None]:
     """What stands in the log of the run in `folder`, by line; None for a line that cannot be read.
 
-    Nothing if there is no log: the run asked no model yet. Raises `OSError` for one that may not be read.
+    Nothing if there is no log: nothing was asked or judged yet. Raises `OSError` for one that may not be read.
     """
     try:
         log = (folder / FILE_NAME).open("rb")
     except FileNotFoundError:
         return
     with log:
-        yield from map(_exchange, log)
+        yield from map(_entry, log)
 
 
-def _exchange(line: bytes) -> Exchange | None:
+def _entry(line: bytes) -> Exchange | Judgement | None:
     try:
         value: Any = json.loads(line)
     except (ValueError, RecursionError):
         return None
     match value:
+        case {"at_ms": int(at_ms), "key": str(key), "kind": str(kind), "lines": [*lines]} if 0 <= at_ms <= AT_MS_MAX:
+            return Judgement(at_ms=at_ms, key=key, kind=kind, lines=tuple(map(str, lines)))
         case {
             "at_ms": int(at_ms),
             "key": str(key),

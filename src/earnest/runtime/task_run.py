@@ -46,6 +46,7 @@ from earnest.runtime.redaction import Redaction
 from earnest.runtime.run_book import Kept, RunBook, read_kept
 from earnest.runtime.run_lock import hold_run, let_run_go
 from earnest.runtime.surroundings import Surroundings
+from earnest.runtime.task_log import TaskLog
 from earnest.runtime.telling import Untold, marker_of, untold, waiting_runs, waits
 from earnest.runtime.unknown_effects import Decision, UnknownEffect, decide, open_effect
 from earnest.verification.service import Verifier
@@ -211,7 +212,9 @@ class TaskRuns:
         )
         run, workspace = await self._admit(left, book, pauses)
         self._preparing.discard(run_id)
+        log = TaskLog(self._folder(run_id), services.redaction, services.clock)
         end_tap = services.bus.tap(f"book of {run_id}", book.see)
+        end_log = services.bus.tap(f"task log of {run_id}", log.see)
         result = next((m.payload for m in kept.messages.values() if isinstance(m.payload, FinalResult)), None)
         try:
             if result is None:
@@ -223,6 +226,7 @@ class TaskRuns:
             raise
         finally:
             end_tap()
+            end_log()
             workspace.close()
         marker_of(self._folder(run_id)).touch()
         body: JsonObject = {"result": encode(result)}
@@ -324,7 +328,6 @@ class TaskRuns:
                 return program_minds(order.spec, executor, order.program)
         from earnest.runtime.minds_of_models import model_minds, within_reach  # noqa: PLC0415 - no playbook needs them
         from earnest.runtime.model_calls import JournaledModels  # noqa: PLC0415
-        from earnest.runtime.task_log import TaskLog  # noqa: PLC0415
 
         models = JournaledModels(
             book=book,

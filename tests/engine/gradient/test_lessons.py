@@ -187,15 +187,17 @@ def test_a_run_that_used_up_its_replans_is_remembered_as_abandoned() -> None:
 
 
 @pytest.mark.parametrize("cause", Cause)
-def test_an_end_that_says_nothing_about_the_task_is_not_remembered(cause: Cause) -> None:
+def test_every_abandon_is_remembered_and_what_says_nothing_about_the_task_apart(cause: Cause) -> None:
     last = taught(seen(*[LOGICAL] * 4), stopped=cause)[-1]
     telling = {Cause.BUDGET, Cause.TIME, Cause.DIVERGENCE, Cause.EXHAUSTED}
-    assert events(last) == ([(State.ABANDON, INTENT)] if cause in telling else [])
-    assert len(last) == (2 if cause in telling else 0)
+    apart = Tag(space=INTENT.space, entity=f"cause:{cause}")
+    assert events(last) == [(State.ABANDON, INTENT if cause in telling else apart)]
+    assert len(last) == (2 if cause in telling else 1)
 
 
-def test_unclear_criteria_alone_leave_no_memory() -> None:
-    assert taught(seen(None, None, answer=Answer.UNCLEAR), stopped=Cause.EXHAUSTED) == [(), ()]
+def test_unclear_criteria_alone_speak_against_nothing() -> None:
+    first, last = taught(seen(None, None, answer=Answer.UNCLEAR), stopped=Cause.EXHAUSTED)
+    assert (first, [lesson.tag.entity for lesson in last]) == ((), ["cause:unclear"])
 
 
 def test_what_is_remembered_has_bounds() -> None:

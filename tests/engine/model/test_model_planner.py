@@ -21,7 +21,7 @@ from earnest.engine.model.planner import ModelPlanner
 from earnest.engine.model.prompting import prompt
 from earnest.engine.ports import PlanningContext, Unanswered
 from earnest.engine.recollection import Recollection, Rule
-from earnest.memory.megram import NOTES, Tag, intent_tag
+from earnest.memory.megram import NOTES, Tag, intent_tag, tool_tag
 from earnest.memory.potential import Potentials
 from earnest.runtime.minds_of_models import offers_of
 from earnest.verification.registry import Registry
@@ -365,3 +365,15 @@ def test_the_schema_of_a_plan_is_one() -> None:
 
 async def test_the_same_answers_give_the_same_plan() -> None:
     assert await planned(first(), PLAN) == await planned(first(), PLAN)
+
+
+async def test_a_tool_that_went_badly_is_planned_with_only_if_nothing_else_is_left() -> None:
+    bad = Potentials(attention=1.0, decision=-1.0)
+    context = first(recollections=(Recollection(tag=tool_tag("shell"), potentials=bad),))
+    by_shell = PLAN | {"subtasks": [SUBTASK | {"uses": [{"tool": "shell"}]}]}
+    by_file = PLAN | {"subtasks": [SUBTASK | {"uses": [{"tool": "write_file"}]}]}
+    model = ScriptedModel(by_shell, by_file)
+    assert isinstance(await mind().plan(context, model), PlanReady)
+    assert "went badly before: plan without it" in data_in(model.heard())["faults"]
+    assert await planned(context, by_shell, by_shell)
+    assert await planned(first(), by_shell)

@@ -19,7 +19,7 @@ TEXTS = {
     "perceiver@4": "ab371d0d093b4665",
     "planner@4": "c723fd839916bd34",
     "executor@5": "adf0da045ffd3ff5",
-    "judge@5": "695e456f38d622fa",
+    "judge@6": "d6cb90f502bad525",
     "graceful@3": "1bb2288695d4f87b",
 }
 ATTACKS = (

@@ -15,6 +15,7 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.market.claims.artifact import Artifact, artifact_id
 from earnest.market.service import ARTIFACTS
+from earnest.runtime.accountability.checking_in import due_now
 from earnest.runtime.accountability.deciding import decide
 from earnest.testing.scripted_judge import judgement
 
@@ -232,6 +233,26 @@ def test_without_a_judge_a_task_waits_for_the_operator_whose_verdict_counts_for_
     with pytest.raises(Refused, match="does not wait"):
         duty.town.act(duty.operator, lambda entry: decide(entry, heartbeat.id, "essay", verified=False, reason="No."))
     duty.same_from_facts()
+
+
+def test_what_was_decided_about_an_older_heartbeat_is_told_until_the_next_one(duty: Duty) -> None:
+    duty.pin(ESSAY, MAIL)
+
+    def told() -> list[str]:
+        now_ms = duty.town.clock.now_ms()
+        due = duty.town.database.read_sync(lambda reader: due_now(reader, duty.agent.account.id, now_ms))
+        return due["feedback"]
+
+    older = duty.cycle()
+    duty.town.clock.jump_ms(2 * DAY_MS)
+    duty.cycle()
+    (doubt,) = told()
+    duty.town.clock.jump_ms(1_000)
+    duty.town.act(duty.operator, lambda entry: decide(entry, older.id, "essay", verified=False, reason="Copied."))
+    assert told() == [doubt, "essay (attempt 1 of 3): not_verified: Copied."]
+    duty.town.clock.jump_ms(2 * DAY_MS)
+    duty.cycle()
+    assert not any("Copied." in line for line in told())
 
 
 def test_a_late_no_of_the_operator_costs_on_its_day_and_never_lowers_the_floor(duty: Duty) -> None:

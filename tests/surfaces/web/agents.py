@@ -14,13 +14,13 @@ from earnest.agents.book import Book
 from earnest.agents.graph import open_graph
 from earnest.agents.loop import Control, PlainLoop
 from earnest.agents.means import Means
-from earnest.agents.ports import Feedback, Mind, Worked, WorkFailed, WorkOrder
+from earnest.agents.ports import Feedback, Mind, Scout, Worked, WorkFailed, WorkOrder
 from earnest.agents.state import Role, class_of
 from earnest.agents.world import World
 from earnest.client.client import AsyncClient
 from earnest.client.payloads import Job
 from earnest.client.retrying import Patience
-from earnest.effects.ground.clock import SeededChance, VirtualClock
+from earnest.effects.ground.clock import Clock, SeededChance, VirtualClock
 from earnest.effects.outside.llm.api import Message
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.agents.health import Health
@@ -137,6 +137,7 @@ class Agent:
     mind: Mind | None = None
     graph: bool = False
     entries: tuple[Backlogged, ...] = ()
+    scout: Callable[[Backlog, Book, Clock], Scout] | None = None
 
     @asynccontextmanager
     async def resident(self, dies_after: int | None = None) -> AsyncIterator[tuple[Resident, MortalTransport]]:
@@ -144,18 +145,20 @@ class Agent:
         chance, clock = SeededChance(next(SEEDS)), JudgingClock(self.site)
         client = AsyncClient(URL, self.key, transport=transport, patience=Patience(attempts=1), chance=chance)
         book = Book(self.folder)
+        backlog = Backlog(self.entries, book)
         health = Health(role=self.role.value, path=self.folder / "health.json")
         means = Means(
             client=client,
             role=self.role,
             folder=self.folder / "work",
             book=book,
-            backlog=Backlog(self.entries, book),
+            backlog=backlog,
             hands=self.hands,
             teacher=self.teacher,
             clock=clock,
             world=World(client),
             mind=self.mind,
+            scout=self.scout(backlog, book, clock) if self.scout else None,
             say=health.note,
         )
 

@@ -233,7 +233,7 @@ async def test_a_model_that_obeys_a_job_gains_nothing(site: Site, tmp_path: Path
     )
     pat, exe = await two_agents(site, tmp_path, text=text)
     await live(pat)
-    mind = Obedient(lambda: obeyed)
+    mind = Obedient(lambda: obeyed if len(mind.shown) == 1 else {"kind": "noop", "why": WHY})
     said = await live(exe.again(mind=mind))
     assert said == ["handed in: verified, released"]  # as code decides
     assert await balance(site, exe) == GENESIS + PRICE + BONUS

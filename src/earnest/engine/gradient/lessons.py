@@ -51,7 +51,7 @@ def lessons(
     * an approach that works in an accepted or successful run: that row;
     * an end: its row for `intent:<task_class>`, `env:local`, and one entry of level K that tells the run in words.
 
-    An abandon whose cause says nothing about the task leaves none.
+    An abandon whose cause says nothing about the task is told apart, where it weighs against nothing.
     """
     found: list[Lesson] = []
     if observation is not None:
@@ -127,9 +127,10 @@ def _proven(task_class: str, current: Round, observation: Observation) -> Iterat
 
 def _end(task_class: str, after: Trajectory, end: Decision, observation: Observation | None) -> Iterator[Lesson]:
     """The K entry has an entity of its own, so that one run does not weigh twice."""
-    if end.cause is not None and not end.cause.about_task:
-        return
     tag = intent_tag(task_class)
+    if end.cause is not None and not end.cause.about_task:
+        yield _lesson(end.state, Tag(space=tag.space, entity=f"cause:{end.cause}"), end.rationale)
+        return
     yield _lesson(end.state, tag, end.rationale)
     words = _in_words(after, end, observation)
     yield _lesson(end.state, Tag(space=tag.space, entity=SUMMARY), words, Level.K)

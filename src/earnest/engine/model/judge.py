@@ -166,7 +166,10 @@ def _record_lines(record: ToolRecord, known: Mapping[str, str], share: int) -> I
     args = {name: _once(value, known) if isinstance(value, str) else value for name, value in record.args.items()}
     failure = f"{record.failure.code}: {record.failure.message}" if record.failure else ""
     yield f"{record.tool} {head_tail(canonical_text(args), ARGS_CHARACTERS_MAX)}"
-    yield "succeeded" if record.ok else f"failed: {head_tail(canonical_text(failure), ARGS_CHARACTERS_MAX)}"
+    if record.found_nothing:
+        yield "searched, and found nothing"
+    else:
+        yield "succeeded" if record.ok else f"failed: {head_tail(canonical_text(failure), ARGS_CHARACTERS_MAX)}"
     status = "" if record.exit_code is None else f"exit status {record.exit_code}, "
     yield f"{status}started {rfc3339(record.started_at_ms)}"
     if changed := [_change(change) for change in record.changed[:CHANGES_SHOWN_MAX]]:

@@ -21,6 +21,8 @@ from earnest.engine.messages import PlannedSubTask, PlanReady
 from earnest.engine.ports import PlanningContext
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Faulty
+from earnest.memory.megram import tool_of
+from earnest.memory.potential import Action
 
 SUBTASKS_MAX: Final = 20
 CRITERIA_MAX: Final = 10
@@ -162,8 +164,16 @@ class PlanReader:
         directive = self.context.directive
         if directive is not None and tool in directive.blocked_tools:
             reader.fault(node, f"uses the blocked tool {tool}")
+        if tool in self._avoided and not self.context.objections:
+            reader.fault(node, f"uses {tool}, which went badly before: plan without it, unless nothing else is left")
         if directive is not None and Target(tool=tool, target=target) in directive.blocked_targets:
             reader.fault(node, f"uses the blocked target {target} of {tool}")
+
+    @property
+    def _avoided(self) -> frozenset[str]:
+        """Tools that went badly, as memory has it; as with a playbook, one is used only if nothing else is left."""
+        avoided = (one.tag for one in self.context.recollections if one.action is Action.AVOID)
+        return frozenset(tool for tag in avoided if (tool := tool_of(tag.space)))
 
     def _carried(self, subtasks: Sequence[PlannedSubTask]) -> tuple[str, ...]:
         """What matched, stays, and has nothing before it that changes or goes."""

@@ -71,7 +71,7 @@ class ModelPlanner:
                 self._sent_back_in = context.round if objections else self._sent_back_in
                 return claim
             try:
-                return self._plan(context, answer)
+                return self._plan(replace(context, objections=objections), answer)
             except Faulty as faulty:
                 faults = [diagnostic.message for diagnostic in faulty.diagnostics[:FAULTS_MAX]]
             if objections:

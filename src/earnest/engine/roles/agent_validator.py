@@ -44,7 +44,8 @@ class AgentValidatorRole(Participant[ValidatorState]):
     """ExecutionResult → CorrectionSignal or SubTaskOutcome.
 
     Gates, in code: an execution that failed is not judged and not repeated; an execution without one successful call
-    proves nothing; any criterion that is not met fails the subtask; no word of the executor outranks a criterion.
+    proves nothing, where a search that really ran and found nothing is successful; any criterion that is not met fails
+    the subtask; no word of the executor outranks a criterion.
     """
 
     role = Role.R4A
@@ -101,7 +102,7 @@ def _unproven(result: ExecutionResult, records: tuple[ToolRecord, ...]) -> str:
     """Why there is nothing to judge; empty if there is."""
     if result.status is Status.FAILED:
         return f"the execution failed: {result.reason or 'no reason given'}"
-    if not any(record.ok for record in records):
+    if not any(record.ok or record.found_nothing for record in records):
         return "no tool call succeeded, so nothing shows that anything was done"
     return ""
 

@@ -19,6 +19,7 @@ from earnest.engine.messages import (
     TaskSpec,
 )
 from earnest.engine.participant import Participant, Work
+from earnest.engine.plan_memory import with_memory
 from earnest.engine.plan_rules import plan_faults
 from earnest.engine.ports import PlanningContext
 from earnest.engine.recollection import Recollection
@@ -86,6 +87,7 @@ class PlannerRole(Participant[PlannerState]):
         answer = await self._draft(run, context, cause)
         if isinstance(answer, PlanReady):
             urgency = state.directive.urgency if state.directive else Urgency.NORMAL
+            answer = with_memory(answer, state.spec.task_class, state.recollections)
             answer = replace(answer, corrections_max=CORRECTIONS_MAX[urgency])
         sent = run.post.send(Role.R2, f"r{number}/plan", replace(answer, round=number), cause).payload
         if isinstance(sent, PlanReady):

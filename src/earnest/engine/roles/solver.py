@@ -21,6 +21,7 @@ from earnest.engine.messages import (
     Role,
     StopRequested,
     SubTaskOutcome,
+    TaskRequested,
     TaskSpec,
     ToolCalled,
 )
@@ -38,6 +39,8 @@ from earnest.memory.megram import Tag
 class SolverState:
     """What R7 knows of a run."""
 
+    request: str = ""
+    """The user's words, which name the task where R1 never did."""
     spec: TaskSpec | None = None
     started_ms: int = 0
     seen: Seen = field(default_factory=Seen)
@@ -52,6 +55,7 @@ class SolverRole(Participant[SolverState]):
 
     role = Role.R7
     hears = (
+        TaskRequested,
         TaskSpec,
         ModelAnswered,
         MemoryAnswered,
@@ -77,6 +81,8 @@ class SolverRole(Participant[SolverState]):
         if ending := _ending(envelope.payload, state.seen):
             return self._halt(run, state, envelope, *ending)
         match envelope.payload:
+            case TaskRequested(raw_input=request):
+                state.request = request
             case TaskSpec() as spec:
                 state.spec, state.started_ms = spec, envelope.at_ms
                 run.tune(spec.task_class)
@@ -109,10 +115,11 @@ class SolverRole(Participant[SolverState]):
     def _remember(
         self, run: Run, state: SolverState, envelope: Envelope, before: Trajectory, observed: Observation | None
     ) -> None:
-        if state.spec is None:
+        about = state.spec.task_class if state.spec else state.request
+        if not about:
             return
         found = lessons(
-            task_class=state.spec.task_class,
+            task_class=about,
             before=before,
             after=state.trajectory,
             observation=observed,

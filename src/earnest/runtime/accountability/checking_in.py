@@ -24,6 +24,7 @@ from earnest.accountability.interval import contract_interval_s
 from earnest.accountability.score import Score
 from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS, SCORES
 from earnest.accountability.tiers import message_of
+from earnest.accountability.verdicts import TaskVerdict, decided_since
 from earnest.client.payloads_scores import CheckedIn, Diagnostic, Due, TaskAsked
 from earnest.contracts.heartbeat.task import Contract
 from earnest.effects.ground.storage.reader import Reader
@@ -43,6 +44,8 @@ RETRY_S: Final = 5
 ARTIFACTS_BYTES_MAX: Final = 64 * 1024 * 1024
 """Far below what can be taken in, so that nobody is judged by nothing for having handed in too much."""
 DIAGNOSTICS_MAX: Final = 100
+TOLD_BACK_MAX: Final = 20
+"""Heartbeats of which the agent is told what the operator decided late."""
 THREAD_BYTES_MIN: Final = 16 * 1024
 """A longer contract is read beside the requests."""
 
@@ -128,8 +131,6 @@ def due_now(reader: Reader, account_id: str, now_ms: int) -> Due:
     agreement, score = AGREEMENTS.get(reader, account_id), SCORES.of(reader, account_id)
     asked = () if agreement is None else asked_of(agreement, score, None, now_ms)
     skip = Skip.NOTHING_TO_DO if agreement is None else gate_of(reader, agreement, asked, now_ms)
-    last = "account_id = ? AND state = ? ORDER BY id DESC LIMIT 1"
-    judged = next(HEARTBEATS.where(reader, last, (account_id, HeartbeatState.JUDGED.value)), None)
     interval_s = None if agreement is None else contract_interval_s(score.penalty, score.reward, agreement.interval_s)
     return {
         "skip": None if skip is None else skip.value,
@@ -138,9 +139,24 @@ def due_now(reader: Reader, account_id: str, now_ms: int) -> Due:
         "reward": score.reward.value,
         "message": message_of(score.penalty, score.reward),
         "interval_s": interval_s,
-        "feedback": [] if judged is None else json.loads(judged.outcome)["feedback"],
+        "feedback": _feedback(reader, account_id),
         "next_wake_at": None if agreement is None else rfc3339_s(agreement.next_wake_ms),
     }
+
+
+def _feedback(reader: Reader, account_id: str) -> list[str]:
+    """What the newest judged heartbeat was told, and what was decided since about those before it."""
+    last = "account_id = ? AND state = ? ORDER BY id DESC LIMIT ?"
+    judged = list(HEARTBEATS.where(reader, last, (account_id, HeartbeatState.JUDGED.value, TOLD_BACK_MAX)))
+    if not judged:
+        return []
+    newest, *older = judged
+    told: list[str] = list(json.loads(newest.outcome)["feedback"])
+    for one in older:
+        asked = [Asked(**each) for each in json.loads(one.asked)]
+        verdicts = [TaskVerdict(**each) for each in json.loads(one.verdicts)]
+        told += decided_since(asked, verdicts, newest.at_ms)
+    return told
 
 
 def asked_of(agreement: Agreement, score: Score, given: Contract | None, now_ms: int) -> tuple[Asked, ...]:

@@ -36,7 +36,8 @@ def decide(entry: Entry, heartbeat_id: str, task: str, *, verified: bool, reason
     asked = next(one for one in all_asked if one.id == task)
     asserted = frozenset(one["task"] for one in json.loads(heartbeat.claims) if one["done"] or one["values"])
     answer = Answer.VERIFIED if verified else Answer.NOT_VERIFIED
-    new = ruled(asked, TaskVerdict(task=task, answer=answer, reason=reason, by=BY_OPERATOR), asserted)
+    said = TaskVerdict(task=task, answer=answer, reason=reason, by=BY_OPERATOR, decided_at_ms=entry.now_ms)
+    new = ruled(asked, said, asserted)
     agreement = AGREEMENTS.find(entry.transaction, heartbeat.account_id)
     charges = [*old.charges(sign=-1), *new.charges()]
     booking = book(entry, agreement, charges, date=heartbeat.date, source=heartbeat.id)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from earnest.agents.actions import SOCIAL
 from earnest.agents.loop import Control
 from earnest.agents.means import Means
 from earnest.agents.state import AgentState, fresh_state
@@ -29,6 +30,9 @@ STALE_MS: Final = 6 * 86_400_000
 BREAK_MS: Final = 3_600_000
 WORK: Final = "work"
 RESTING: Final = frozenset({"noop", "ask_human"})
+ENDING: Final = RESTING | SOCIAL
+"""After these nothing follows from the same look."""
+ONE_A_LOOK: Final = ENDING | {"web_search"}
 
 
 class Outcome(StrEnum):
@@ -123,10 +127,9 @@ class Resident:
                 kind = str(ended["action"]["kind"])
                 if kind not in RESTING or ended["result"]["text"].startswith("asked the"):
                     done.append((kind, ended["result"]["text"]))
-                if kind in RESTING:
-                    break
-                self._same = FULL_EVERY  # the home may look as before, and something else be owed
-                if not ended["result"]["ok"]:
+                if kind not in ENDING:
+                    self._same = FULL_EVERY  # the home may look as before, and something else be owed
+                if kind in ONE_A_LOOK or not ended["result"]["ok"]:
                     break
         except (Problem, Unavailable) as error:
             return self._after_no_answer(error, done)

@@ -3,17 +3,20 @@
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from earnest.agents.ports import Feedback
 from earnest.engine.memory_messages import FeedbackGiven
-from earnest.runtime.remembering import Remembering
+
+if TYPE_CHECKING:
+    from earnest.runtime.remembering import Remembering  # loads the books, which an idle agent has no use for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolverTeacher:
     """See `Teacher`. The books are open only while something is told: the agent's engine needs them, too."""
 
-    open_memory: Callable[[], AbstractAsyncContextManager[Remembering]]
+    open_memory: "Callable[[], AbstractAsyncContextManager[Remembering]]"
 
     async def feedback(self, feedback: Feedback) -> None:
         """See `Teacher`."""

@@ -122,23 +122,24 @@ def forget(
 @persona.command("show")
 def show_persona(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
     """Show the laws, which nobody changes, and the persona."""
-    from earnest.app.readers import reading_memory  # noqa: PLC0415
+    from earnest.app.readers import proposed_persona, reading_memory  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
+    from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
     from earnest.foundation.errors import Refused  # noqa: PLC0415
     from earnest.foundation.instants import rfc3339  # noqa: PLC0415
     from earnest.memory.thinking import LAWS, PERSONA_ID  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    approved = None
+    approved, proposed = None, ""
     try:
         with reading_memory(read_settings()) as memory:
-            approved = memory.get(PERSONA_ID)
+            approved, proposed = memory.get(PERSONA_ID), proposed_persona(memory, SystemClock().now_ms())
     except Refused as refusal:
         if refusal.code != "memory_missing":
             raise
     if as_json:
         told = approved and {"text": approved.content, "by": approved.agent, "at_ms": approved.created_at_ms}
-        say_json({"laws": LAWS, "persona": told})
+        say_json({"laws": LAWS, "persona": told, "proposed": proposed or None})
         return
     say(*(f"Law {number}  {law}" for number, law in enumerate(LAWS)))
     if approved is None:
@@ -146,16 +147,28 @@ def show_persona(as_json: Annotated[bool, typer.Option("--json", help="Print one
     else:
         say(f"persona, approved by {approved.agent} at {rfc3339(approved.created_at_ms)}:")
         say(*(f"  {line}" for line in approved.content.splitlines()))
+    if proposed:
+        say("proposed, by rules that held; it waits for a person (`earnest memory persona set --proposed --by NAME`):")
+        say(*(f"  {line}" for line in proposed.splitlines()))
 
 
 @persona.command("set")
 def set_persona(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="Who the agent is to be.")],
     by: Annotated[str, typer.Option("--by", metavar="NAME", help="The person who approves it.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Who the agent is to be.")] = "",
+    proposed: Annotated[bool, typer.Option("--proposed", help="The one that `show` proposes.")] = False,
 ) -> None:
     """Approve a persona in the place of the one before."""
+    from earnest.app.readers import proposed_persona, reading_memory  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+    from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say  # noqa: PLC0415
 
+    if text and proposed:
+        raise typer.BadParameter("give a text or --proposed, not both")
+    if proposed:
+        with reading_memory(read_settings()) as memory:
+            text = proposed_persona(memory, SystemClock().now_ms())
     _acting(lambda story: story.approve_persona(text, by))
     say(f"persona approved by {by}")
 

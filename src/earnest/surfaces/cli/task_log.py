@@ -1,30 +1,36 @@
-"""What the models of a run were told and answered, for a person to read."""
+"""The task log of a run for people: what models were told and answered, what was judged and sent back."""
 
 from collections.abc import Iterator
 
 from earnest.app.readers import task_log
 from earnest.app.settings import Settings
 from earnest.foundation.instants import rfc3339
-from earnest.runtime.task_log_reading import Exchange
+from earnest.runtime.task_log_reading import Exchange, Judgement
 from earnest.surfaces.cli.printing import complain, say, say_json
 
 
 def print_log(settings: Settings, run_id: str, *, as_json: bool) -> None:
-    """Print the task log, request by request; on stderr, how much of it could not be read. Raises `OSError`."""
-    exchanges = unreadable = 0
-    for exchange in task_log(settings, run_id):
-        if exchange is None:
+    """Print the task log, entry by entry; on stderr, how much of it could not be read. Raises `OSError`."""
+    entries = unreadable = 0
+    for entry in task_log(settings, run_id):
+        if entry is None:
             unreadable += 1
             continue
-        exchanges += 1
+        entries += 1
         if as_json:
-            say_json(exchange.to_json())
+            say_json(entry.to_json())
         else:
-            say(*_lines(exchange))
+            say(*(_lines(entry) if isinstance(entry, Exchange) else _judged(entry)))
     if unreadable:
         complain([f"lines of the log that cannot be read: {unreadable}"])
-    if not exchanges and not as_json:
-        say(f"no model was asked in {run_id}")
+    if not entries and not as_json:
+        say(f"nothing was asked or judged in {run_id}")
+
+
+def _judged(judgement: Judgement) -> Iterator[str]:
+    yield f"{rfc3339(judgement.at_ms)}  {judgement.key}  {judgement.kind}"
+    yield from (f"  | {line}" for text in judgement.lines for line in text.split("\n"))
+    yield ""
 
 
 def _lines(exchange: Exchange) -> Iterator[str]:

@@ -16,6 +16,9 @@ from earnest.verification.visible import words
 
 QUOTE_LETTERS_MIN: Final = 5
 """Spaces not counted; a quotation that is a whole line may be shorter."""
+SOUGHT_LETTERS_MIN: Final = 4
+"""Of a word that a question and a search have in common."""
+SILENCE: Final = "nothing was found"
 NEAR_CHARACTERS: Final = 4_000
 """How far around a quotation orders to the judge are looked for."""
 
@@ -42,7 +45,9 @@ def proof_of(call: str, quote: str, demand: Demand, ledger: Ledger) -> Proof | s
     if record is None:
         return f"{call[:40]!a} is no call of this work"
     if not any(character.isalnum() for character in wanted):
-        return f"{call}: nothing is quoted"
+        against = _against_silence(record, at, demand, ledger) if record.found_nothing else "nothing is quoted"
+        silence = Proof(call=call, record=record, at=at, quote=SILENCE, source=SILENCE)
+        return f"{call}: {against}" if against else silence
     if not record.ok:
         return f"{call} has failed"
     objection = f"{call} did not put out or write {wanted[:80]!a}"
@@ -52,6 +57,17 @@ def proof_of(call: str, quote: str, demand: Demand, ledger: Ledger) -> Proof | s
         if not objection:
             return proof
     return f"{call}: {objection}" if not objection.startswith(call) else objection
+
+
+def _against_silence(record: ToolRecord, at: int | None, demand: Demand, ledger: Ledger) -> str:
+    """Why a search that found nothing is no answer: it is one to a question that asks for what was sought."""
+    if demand.plausible or demand.acts or not (demand.answers or demand.tells):
+        return "that nothing was found is no answer to what is asked for"
+    asked = {word for word in words(demand.text) if len(word) >= SOUGHT_LETTERS_MIN}
+    sought = " ".join(word for word in arguments(record).split() if "/" not in word and "." not in word)
+    if asked.isdisjoint(words(sought)):
+        return "it searched for something else"
+    return "" if at is None else _against_what_followed(at, demand, ledger)
 
 
 def _of_files(at: int, wanted: str, ledger: Ledger) -> Iterator[tuple[Proof, str]]:

@@ -91,7 +91,7 @@ def _against_every_reference(objections: Sequence[str]) -> str:
 
 
 def _against_what_failed(cited: Sequence[ToolRecord]) -> str:
-    failed = next((record for record in cited if not record.ok), None)
+    failed = next((record for record in cited if not (record.ok or record.found_nothing)), None)
     if failed is None:
         return ""
     why = failed.failure.message if failed.failure else "no reason is recorded"
@@ -131,7 +131,7 @@ def _against_the_proofs(demand: Demand, ledger: Ledger, proofs: Sequence[Proof])
 
 def _uncovered(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
     """Every path that is named must be one that a reference is about; an input, one that any call used."""
-    used = [record for record in ledger.calls if record.ok]
+    used = [record for record in ledger.calls if record.ok or record.found_nothing]
     for name in demand.paths:
         about = used if ledger.is_input(name) or ledger.is_former(name) else [proof.record for proof in proofs]
         if not any(mentions(record, name) for record in about):

@@ -120,6 +120,27 @@ def test_a_file_is_worth_what_whoever_wrote_it_is() -> None:
     assert Parts([*wrote[:2], *wrote[3:]]).against_file("by-a-program") == ""
 
 
+@pytest.mark.parametrize(
+    ("processes", "expected"),
+    [
+        ([ran("grep -r x .", 1, (0, 0))], True),
+        ([ran("grep x f", 1, (0, 0)), ran("rg x", 1, (0, 0))], True),
+        ([ran("find . -name x", 0, (0, 0))], True),
+        ([], False),
+        ([ran("grep x f", 0, (0, 0))], False),
+        ([ran("grep x f", 2, (0, 0))], False),
+        ([ran("grep x", 1, (0, 0))], False),
+        ([ran("find . -name x", 0, (0, 0), files=("/dev/null", "/dev/null", "stderr"))], False),
+        ([ran("find . -name x", 1, (0, 0))], False),
+        ([ran("grep x f", 1, (0, 0), program="/work/grep")], False),
+        ([ran("cat f", 0, (0, 0), files=to(7)), ran("grep x -", 1, (0, 0), files=frm(7))], False),
+        ([ran("grep x f", 1, (0, 0)), ran("python3 a.py", 0, (0, 0))], False),
+    ],
+)
+def test_nothing_was_found_where_nothing_but_searches_ran_in_vain(processes: list[Process], expected: bool) -> None:
+    assert Parts(line(*processes, total=0)).found_nothing is expected
+
+
 def test_only_what_the_rule_looks_at_is_recorded_in_characters_and_up_to_a_bound() -> None:
     seen = line(
         ran("python3 a.py", 0, (0, 3)),

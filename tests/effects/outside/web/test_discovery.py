@@ -15,7 +15,6 @@ from earnest.agents.discovery import (
     Discovery,
     DiscoverySettings,
     checked,
-    may_discover,
     picked,
     read_discovery,
 )
@@ -28,7 +27,6 @@ from earnest.effects.outside.web.text import Found
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.testing.model_server import ModelServer, Reply, answers, says
-from surfaces.web.conftest import Site, clock, market, quotas, site  # noqa: F401 - fixtures
 
 GIG = "https://www.fiverr.com/ada/write-a-product-description"
 PAGE = b"<html><h1>I will write a product description</h1><p>200 words about a kettle.</p></html>"
@@ -92,10 +90,9 @@ class World:
                     web=net.web(tls=False),
                     drafter=Drafts(model),
                     keep=self.keep,
-                    note=self.notes.append,
                 )
                 try:
-                    return await discovery.discover("copywriting", **known)
+                    return await discovery.discover("copywriting gig", note=self.notes.append, **known)
                 finally:
                     self.prompts = [one.prompt for one in server.requests]
 
@@ -104,20 +101,16 @@ class World:
         return [one.split("\r\n")[0] for one in self.net.requests if one.startswith("GET")]
 
 
-async def test_a_gig_becomes_a_job_that_the_platform_takes(site: Site) -> None:  # noqa: F811
+async def test_a_gig_becomes_a_job() -> None:
     world = World()
     found = await world.discover()
     assert found is not None
     assert (found.url, [one.digest for one in world.kept]) == (GIG, [found.digest])
     assert "kettle" in world.prompts[0]
     assert "<<<DATA page" in world.prompts[0]
-    ann = (await site.agent("ann", await site.operator()))["live"]
-    posted = await site.ask("POST", "/jobs", key=ann, json=dict(found.job))
-    assert posted.status_code == 201, posted.text
-    job = (await site.ask("GET", f"/jobs/{posted.json()['job_id']}", key=ann)).json()
-    assert (job["acceptance"], job["tags"]["archetype"]) == ("proposer", "fiverr_gig")
-    assert [one["id"] for one in job["criteria"]] == ["C1", "C2", "C3"]
-    assert found.digest in job["text"]
+    assert found.spec.acceptance == "proposer"
+    assert [one.id for one in found.spec.criteria] == ["C1", "C2", "C3"]
+    assert found.digest in found.spec.text
 
 
 async def test_a_page_that_gives_orders_changes_neither_reviewer_nor_reward() -> None:
@@ -128,11 +121,10 @@ async def test_a_page_that_gives_orders_changes_neither_reviewer_nor_reward() ->
     world = World(page=reply(order), model=answers(taken_in))
     found = await world.discover()
     assert found is not None
-    text = f"{found.job['title']}\n{found.job['text']}"
+    text = f"{found.spec.title}\n{found.spec.text}"
     assert text.count("[") == 2
     assert "[archetype:fiverr_gig]" in text
     assert "[verifier:proposer_review]" in text
-    assert found.job["amount_micro"] == 10_000_000
 
 
 @pytest.mark.parametrize(
@@ -253,13 +245,11 @@ async def test_a_fetch_with_an_empty_list_of_hosts_goes_nowhere() -> None:
         assert (await net.web().fetch("http://b.a.org/", limits=FetchLimits(hosts=("a.org",)))).status == 200
 
 
-def test_a_proposer_searches_only_where_it_may_and_has_nothing_else_to_do() -> None:
-    assert may_discover(SETTINGS, has_opportunity=False, has_own_job=False)
-    assert not may_discover(SETTINGS, has_opportunity=True, has_own_job=False)
-    assert not may_discover(SETTINGS, has_opportunity=False, has_own_job=True)
+def test_a_proposer_searches_only_where_everything_allows_it() -> None:
+    assert SETTINGS.may_look
     for name, value in (("search", False), ("fetch", False), ("allowlist", ())):
         changed: dict[str, Any] = {"search": True, "fetch": True, "allowlist": ("fiverr.com",), name: value}
-        assert not may_discover(DiscoverySettings(**changed), has_opportunity=False, has_own_job=False)
+        assert not DiscoverySettings(**changed).may_look
 
 
 def test_the_seeds_variables_are_read_and_what_is_no_host_is_refused() -> None:

@@ -28,6 +28,12 @@ RUNNERS: Final = frozenset(
 """What is no more than a shell as soon as something runs under it."""
 ANSWERS: Final = frozenset({"[", "cmp", "comm", "diff", "egrep", "expr", "fgrep", "grep", "test", "which"})
 """What says no by ending with 1."""
+SEARCHES: Final = frozenset({"ack", "ag", "egrep", "fd", "fdfind", "fgrep", "grep", "locate", "plocate", "rg"})
+"""What says by ending with 1 that it has found nothing."""
+WALKS: Final = frozenset({"fd", "fdfind", "find"})
+"""What says so by printing nothing and ending with 0."""
+_OF_A_PLACE: Final = frozenset({"egrep", "fgrep", "grep"})
+"""What reads stdin unless it is told where to search."""
 TYPES: Final = frozenset({"echo", "printf", "yes"})
 WRITES_NOTHING: Final = ANSWERS | frozenset(
     {"cat", "cut", "du", "file", "head", "ls", "mkdir", "readlink", "rm", "rmdir", "sleep", "stat", "tail", "wc"}
@@ -68,6 +74,19 @@ class Parts:
     def fault(self) -> str:
         """Why the line as a whole has not succeeded; empty if each of its parts has."""
         return self._first(self._units)
+
+    @property
+    def found_nothing(self) -> bool:
+        """True if nothing ran but searches, none of which found anything; of a line that put nothing out."""
+        return bool(self._units) and all(map(self._is_in_vain, self._units))
+
+    def _is_in_vain(self, at: int) -> bool:
+        name, code, given = self._program(at), self._end_of(at), self.processes[at].words.split("\0")[1:]
+        if name in WALKS and code == 0:
+            return self.processes[at].files[1] == "stdout"
+        plain = [word for word in given if word and not word.startswith("-")]
+        recursive = any(re.fullmatch(r"--recursive|-\w*[rR]\w*", word) for word in given)
+        return name in SEARCHES and code == 1 and (name not in _OF_A_PLACE or recursive or len(plain) > 1)
 
     def against_file(self, path: str) -> str:
         """Why a file that the call left proves nothing; empty if whoever wrote it succeeded."""

@@ -6,6 +6,7 @@ from typing import Final
 
 from earnest.effects.hands.sandbox.api import Process
 from earnest.effects.hands.tools.failures import ToolFailure
+from earnest.effects.hands.tools.parts import Parts
 from earnest.effects.hands.workspace.changes import Change
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes, digest_of
 from earnest.foundation.errors import Broken
@@ -13,6 +14,9 @@ from earnest.foundation.text import EXCERPT_CHARACTERS_MAX, head_tail
 
 STDERR_CHARACTERS_MIN: Final = EXCERPT_CHARACTERS_MAX // 4
 """What stderr may take of an excerpt even if stdout alone would fill it."""
+
+SEARCHING: Final = frozenset({"glob", "mdfind", "search_files"})
+"""Tools that put out what they found, and nothing else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +93,16 @@ class ToolRecord:
     changed: tuple[Change, ...]
     sandbox: str
     processes: tuple[Process, ...] = ()
+
+    @property
+    def found_nothing(self) -> bool:
+        """True of a search that really ran and printed nothing: that there is nothing is its answer."""
+        if self.output_bytes or self.changed:
+            return False
+        if self.tool in SEARCHING:
+            return self.ok
+        has_ended = self.failure is None or self.failure.code == "exit_code"
+        return self.tool == "shell" and has_ended and Parts(self.processes).found_nothing
 
     def to_json(self) -> JsonObject:
         """The form kept in facts."""

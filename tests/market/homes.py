@@ -114,6 +114,7 @@ def capability(name: str = "cap_01J0000000AAAAAAAAAAAAAAAA", **changes: Any) -> 
         "state": CapabilityState.VERIFIED,
         "declared_at_ms": NOW - 9 * DAY_MS,
         "availability": ALWAYS,
+        "currency": "USD",
     }
     return Capability(**{**values, **changes})
 

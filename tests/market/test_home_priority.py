@@ -195,7 +195,7 @@ def test_at_most_twenty_actions_are_shown_and_the_rest_is_counted() -> None:
 
 
 def test_every_class_has_a_number_and_a_rule_that_explain_shows() -> None:
-    assert list(PRIORITY.values()) == [1, 2, 3, 4, 5, 6, 7]
+    assert list(PRIORITY.values()) == [1, 2, 3, 4, 5, 6, 7, 5]
     assert set(RULES) == set(ActionKind)
     shown = body(explain=True, claims=(claim(left_s=60),))
     assert [each["rule"] for each in shown["actions"]] == [RULES[ActionKind.CLAIM_DUE_SOON]]

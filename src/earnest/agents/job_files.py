@@ -14,7 +14,7 @@ from earnest.client.payloads import Requirement
 from earnest.contracts.criterion import criterion_to_json
 from earnest.contracts.spec import VerificationSpec, parse_spec
 from earnest.foundation.canonical import INTEGER_MAX
-from earnest.foundation.errors import Refused
+from earnest.foundation.errors import Diagnostic, Faulty, Refused
 
 WHOLE: Final = "."
 """The path of an archive that holds everything."""
@@ -24,6 +24,7 @@ FILES_MAX: Final = 50
 INLINE_BYTES_MAX: Final = 64 * 1024
 OF_THE_WORK: Final = frozenset({"path"})
 """Keys of checks that name a file of the work, not one beside the specification."""
+NO_ENVIRONMENT: Final = "a job cannot bring an environment: its checks have what the platform's settings give them"
 ARCHIVE: Final = "application/x-tar"
 PLAIN: Final = "application/octet-stream"
 
@@ -72,7 +73,9 @@ def job_of(path: Path, hand_in: Sequence[str]) -> Offered:
 
 
 def offered(spec: VerificationSpec, base: Path, hand_in: Sequence[str]) -> Offered:
-    """A specification as a job; what its checks name lies below `base`. Raises `Refused("too_large")`."""
+    """A specification as a job; what its checks name lies below `base`. Raises `Refused("too_large")`, `Faulty`."""
+    if spec.environment is not None:
+        raise Faulty([Diagnostic(source=spec.environment.source, line=0, message=NO_ENVIRONMENT)])
     criteria = [criterion_to_json(one) for one in spec.criteria]
     named = sorted({found for one in criteria for found in _named(one.get("check"), base)})
     if len(named) > FILES_MAX:

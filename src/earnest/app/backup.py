@@ -35,6 +35,7 @@ NOT_TAKEN: Final = (
     f"{BOOKS}-wal",
     f"{BOOKS}-shm",
     f"{BOOKS}.lock",
+    "environments",  # built again
     "memory",  # made anew from the facts
     "memory.new",
     "memory.old",

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from earnest.app import places
 from earnest.app.judging_settings import JudgingSettings
-from earnest.app.sandboxes import POOL, open_for
+from earnest.app.sandboxes import POOL, equipment_for, open_for
 from earnest.app.verifiers import bare_verifier, verdict_book, verifier_for
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.spec import VerificationSpec, spec_of_json
 from earnest.effects.ground.clock import Clock, SystemChance, SystemClock
 from earnest.effects.hands.sandbox.api import Mount, Sandbox
+from earnest.effects.hands.sandbox.equipped import Equipment
 from earnest.effects.hands.scratch import scratch
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.judging import Judged, Keeping, Replayed, judged, linted, replayed
@@ -56,6 +57,11 @@ def spec_of(spec: Path) -> tuple[VerificationSpec, Path]:
     return read_spec(spec, bare_verifier(SystemClock())), spec.absolute().parent
 
 
+def equipment_beside(spec: VerificationSpec, folder: Path, settings: JudgingSettings) -> Equipment | None:
+    """The environment that a specification of this folder asks for. Raises `Faulty` if it is not there."""
+    return equipment_for(spec.environment, folder, settings)
+
+
 def spec_of_document(document: JsonObject, folder: Path) -> VerificationSpec:
     """The specification that a document is, whose checks name files in `folder`. Raises `Faulty` with every fault."""
     verifier = bare_verifier(SystemClock())
@@ -74,6 +80,8 @@ async def verdicts_on(
     The verdicts are kept for a replay, by default if there is a data directory.
     """
     clock = SystemClock()
+    specs = {id(one.spec): one for one in submissions}
+    equipment = {key: equipment_beside(one.spec, one.base_folder, settings) for key, one in specs.items()}
     if keep is None:
         keep = settings.home.is_dir()
     if keep:
@@ -85,7 +93,8 @@ async def verdicts_on(
 
     async def judge(one: Submission) -> Judged:
         async with at_once:
-            return await judged(verifier, one.spec, one.base_folder, one.work, keep_in=keeping)
+            found = equipment[id(one.spec)]
+            return await judged(verifier, one.spec, one.base_folder, one.work, keep_in=keeping, equipment=found)
 
     async with _verifying(settings, clock, pool=parallel if len(submissions) > 1 else 0) as verifier:
         tasks = [asyncio.ensure_future(judge(one)) for one in submissions]
@@ -111,7 +120,8 @@ async def met_by_nothing(order: "PlaybookOrder", settings: JudgingSettings) -> l
     groups = [order.playbook.criteria, *(subtask.criteria for subtask in order.playbook.subtasks)]
     met: list[Criterion] = []
     with scratch("nothing") as folder:
-        async with _verifying(settings, SystemClock()) as verifier:
+        async with _verifying(settings, SystemClock()) as bare:
+            verifier = bare.equipped(order.equipment)
             for criteria in filter(None, groups):
                 verdict = await verifier.verify(
                     criteria, folder, base_folder=order.folder, mounts=mounts, trusted_workspace=True
@@ -126,8 +136,9 @@ async def lint_of(spec_path: Path, settings: JudgingSettings) -> list[Complaint]
     clock = SystemClock()
     spec = read_spec(spec_path, bare_verifier(clock))
     path = spec_path.absolute()  # noqa: ASYNC240 - nothing is looked up
+    equipment = equipment_beside(spec, path.parent, settings)
     async with _sandbox(settings, clock) as sandbox:
-        return await linted(bare_verifier(clock, sandbox), Registry(), spec, path)
+        return await linted(bare_verifier(clock, sandbox).equipped(equipment), Registry(), spec, path)
 
 
 @contextlib.asynccontextmanager

@@ -8,18 +8,21 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
 from earnest.app.judges import JudgeSettings, read_judge
+from earnest.contracts.environment import EnvironmentSpec, read_environment
+from earnest.contracts.node import node_of
+from earnest.contracts.reader import Reader
 from earnest.effects.outside.probes.spec import ProbeSpec, read_probe
 from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.foundation.names import is_slug
 
 HOME_VARIABLE: Final = "EARNEST_HOME"
 FILE_NAME: Final = "settings.toml"
-TABLES: Final = ("solver", "probes", "judge", "mail", "market", "models", "server", "web")
+TABLES: Final = ("environment", "solver", "probes", "judge", "mail", "market", "models", "server", "web")
 LIMITS: Final = {
     "parallel_subtasks": (1, 32),
     "calls_per_execution": (1, 200),
@@ -47,6 +50,8 @@ class JudgingSettings:
     """How much content of judged work is kept for a replay, in MiB; 0 to 1048576."""
     probes: Mapping[str, ProbeSpec] = field(default_factory=dict)
     """What measures the world, by name; tables `[probes.NAME]` of the file only (docs/checks/probe.md)."""
+    environment: EnvironmentSpec | None = None
+    """What sandboxes hold where nothing asks for another; table `[environment]` of the file only."""
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     """The model that judges; table `[judge]` of the file, or `VERIFY_LLM_BASE_URL` and the like."""
 
@@ -78,10 +83,13 @@ class SettingsFile:
 
     def fault(self, message: str, *, key: str = "", line: int = 0) -> None:
         """Note a fault, on the first line that begins with `key` if one is given."""
-        found = re.search(rf"^[ \t]*\[?[ \t]*{re.escape(key)}\b", self._text, re.MULTILINE) if key else None
-        if found:
-            line = self._text.count("\n", 0, found.start()) + 1
+        line = self.line_of(key) if key and self.line_of(key) else line
         self.faults.append(Diagnostic(source=str(self.path), line=line, message=message))
+
+    def line_of(self, key: str) -> int:
+        """The first line that begins with `key`, or 0."""
+        found = re.search(rf"^[ \t]*\[?[ \t]*{re.escape(key)}\b", self._text, re.MULTILINE)
+        return self._text.count("\n", 0, found.start()) + 1 if found else 0
 
 
 def read_judging_settings(environment: Mapping[str, str] = os.environ) -> JudgingSettings:
@@ -99,7 +107,8 @@ def judging_parts(file: SettingsFile, environment: Mapping[str, str]) -> dict[st
     """The numbers, probes and judge that are set, by their fields; what is wrong is noted in `file`."""
     probes = _probes(file)
     judge = read_judge(file.values.get("judge", {}), environment, str(file.path), file.faults)
-    return {**_file_numbers(file), **_environment_numbers(environment, file.faults), "probes": probes, "judge": judge}
+    numbers = {**_file_numbers(file), **_environment_numbers(environment, file.faults)}
+    return {**numbers, "probes": probes, "judge": judge, "environment": _environment(file)}
 
 
 def home_of(environment: Mapping[str, str]) -> Path:
@@ -127,6 +136,17 @@ def _file_numbers(file: SettingsFile) -> dict[str, int]:
         else:
             good[name] = value
     return good
+
+
+def _environment(file: SettingsFile) -> EnvironmentSpec | None:
+    table = file.values.get("environment")
+    if table is None:
+        return None
+    reader = Reader()
+    wanted = read_environment(reader, node_of(table, "environment"), str(file.path))
+    for fault in reader.faults:
+        file.fault(fault.message, key=fault.path.rpartition(".")[2])
+    return wanted and replace(wanted, lines={key: file.line_of(key) for key in table if isinstance(table, dict)})
 
 
 def _probes(file: SettingsFile) -> dict[str, ProbeSpec]:

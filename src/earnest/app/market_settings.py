@@ -112,7 +112,7 @@ def read_terms(table: object, fault: Fault, environment: Mapping[str, str] = NOT
     return replace(terms, currencies=_currencies(table.get(CURRENCIES, {}), terms.currencies, fault), **penalties)
 
 
-def _penalty(variable: str, prefix: str, environment: Mapping[str, str], fault: Fault) -> dict[str, int]:
+def _penalty(variable: str, prefix: str, environment: Mapping[str, str], fault: Fault) -> dict[str, Any]:
     """What a variable sets: the amount or the share, and the other to nothing. Unset or empty, it sets neither."""
     text = environment.get(variable, "").strip()
     if not text:

@@ -8,6 +8,7 @@ from typing import Final
 from earnest.app.model_settings import ModelSettings
 from earnest.contracts.playbook import INPUTS_MAX
 from earnest.contracts.spec import VerificationSpec
+from earnest.effects.hands.sandbox.equipped import Equipment
 from earnest.engine.messages import Budget
 from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.runtime.order import Grants, RequestOrder, request_order
@@ -50,6 +51,8 @@ class Words:
     executor: str | None = None
     executor_sandbox: bool = False
     spec: tuple[VerificationSpec, Path] | None = None
+    equipment: Equipment | None = None
+    """What the spec's environment is here."""
 
     def order(self, models: ModelSettings, grants: Grants, *turns: str) -> RequestOrder:
         """The order, made where the process stands, after these turns of a conversation. Raises `Faulty`."""
@@ -61,7 +64,8 @@ class Words:
         if self.spec is None:
             return replace(order, program=program)
         spec, folder = self.spec
-        return replace(order, program=program, spec=spec, folder=folder, replans=PROGRAM_REPLANS)
+        order = replace(order, program=program, spec=spec, folder=folder, replans=PROGRAM_REPLANS)
+        return replace(order, equipment=self.equipment)
 
 
 def named(paths: Iterable[Path], option: str, taken: Collection[str] = ()) -> dict[str, Path]:

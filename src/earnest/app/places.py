@@ -13,6 +13,16 @@ def lock(home: Path, name: str) -> Path:
     return home / "locks" / name
 
 
+def environments(home: Path) -> Path:
+    """Built environments, by the digest of what they were built from."""
+    return home / "environments"
+
+
+def practice(home: Path) -> Path:
+    """What marks a platform of made-up owners."""
+    return home / "practice"
+
+
 def memory(home: Path) -> Path:
     """The memory's key-value store."""
     return home / "memory"

@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from earnest.app import places
+from earnest.app.sandboxes import equipment_for
 from earnest.app.settings import Settings, read_settings
 from earnest.app.toolboxes import toolbox_for
 from earnest.app.verifiers import bare_verifier
 from earnest.audit.files import has_log
+from earnest.contracts.environment import EnvironmentSpec
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.reader import ReadPool
+from earnest.effects.hands.sandbox.equipped import Equipment
 from earnest.foundation.errors import Refused
 from earnest.memory.megram import Level
 from earnest.memory.service import MemoryReader, open_memory_reader
@@ -69,7 +72,12 @@ def task_log(settings: Settings, run_id: str) -> Iterator[Exchange | Judgement |
 def order_of(playbook: Path, grants: Grants, settings: Settings | None = None) -> Order:
     """The order that a playbook makes, by default under the settings in force; nothing is opened. Raises `Faulty`."""
     clock = SystemClock()
-    return read_order(playbook, toolbox_for(settings or read_settings(), clock), bare_verifier(clock), grants)
+    settings = settings or read_settings()
+
+    def equip(wanted: EnvironmentSpec | None, folder: Path) -> Equipment | None:
+        return equipment_for(wanted, folder, settings)
+
+    return read_order(playbook, toolbox_for(settings, clock), bare_verifier(clock), grants, equip)
 
 
 def change_if_any(settings: Settings, run: str) -> "RunChange | None":

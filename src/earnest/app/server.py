@@ -14,6 +14,7 @@ from typing import Final
 from earnest.app import places
 from earnest.app.mail_settings import mailer_of
 from earnest.app.platform import keep_sealing, open_auditor, open_sandbox_in
+from earnest.app.practice import keep_apart
 from earnest.app.reviews import reviews_in
 from earnest.app.secrets_file import open_key_store, read_key_store
 from earnest.app.server_work import Work, rails_of, work_of
@@ -104,6 +105,8 @@ async def open_server(settings: Settings) -> AsyncIterator[Server]:
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with contextlib.AsyncExitStack() as stack:
         stack.callback(server_lock(settings.home).release)
+        practice = settings.market.practice
+        keep_apart(settings.home, practice=practice)
         database = stack.enter_context(contextlib.closing(Database.open(places.books(settings.home), clock)))
         hashing = open_key_store(settings.home, database, clock, chance)
         bus, desk = LocalBus(), Desk(database, clock, chance)
@@ -137,7 +140,7 @@ async def open_server(settings: Settings) -> AsyncIterator[Server]:
             link=_link(hashing, clock, chance) if is_new else "",
             working={},
         )
-        work = work_of(market, presences, mailer, rails_of(os.environ))
+        work = work_of(market, presences, mailer, rails_of({} if practice else os.environ))
         stack.push_async_callback(presences.flush)
         for name, begin in {**work, "auditor": auditor.watch, "audit letters": audit_letters.run}.items():
             server.working[name] = asyncio.get_running_loop().create_task(kept_up(name, begin, clock), name=name)

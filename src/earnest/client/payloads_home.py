@@ -192,7 +192,8 @@ class Duty(TypedDict):
 class Home(TypedDict):
     """All that one look tells. `actions[i].text` is `what_to_do_next[i]`, in the order to work in.
 
-    `actions_truncated`: how many actions were left out, where some were. `cadence_rule` only with `explain=1`.
+    `actions_truncated`: how many actions were left out, where some were. `cadence_rule` and `relatives_rule` only
+    with `explain=1`.
     """
 
     format: Literal["home-v1"]
@@ -211,4 +212,5 @@ class Home(TypedDict):
     actions: list[Action]
     actions_truncated: NotRequired[int]
     cadence_rule: NotRequired[str]
+    relatives_rule: NotRequired[str]
     next_check_in_after: str

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from earnest.contracts.criterion import Criterion, criterion_to_json
+from earnest.contracts.environment import EnvironmentSpec, environment_to_json
 from earnest.contracts.json_values import frozen_object, plain_object
 from earnest.foundation.canonical import JsonObject, JsonValue
 
@@ -82,6 +83,7 @@ class Playbook:
     budget: Budget = Budget()
     inputs: Mapping[str, str] = field(default_factory=dict)
     edits: Mapping[str, str] = field(default_factory=dict)
+    environment: EnvironmentSpec | None = None
 
 
 def playbook_to_json(playbook: Playbook) -> JsonObject:
@@ -93,6 +95,7 @@ def playbook_to_json(playbook: Playbook) -> JsonObject:
         "budget": {"time_s": playbook.budget.time_s, "replans": playbook.budget.replans},
         "inputs": dict(playbook.inputs),
         "edits": dict(playbook.edits),
+        **environment_to_json(playbook.environment),
         "criteria": [criterion_to_json(criterion) for criterion in playbook.criteria],
         "subtasks": [_subtask_to_json(subtask) for subtask in playbook.subtasks],
     }

@@ -6,6 +6,8 @@ from pathlib import PurePosixPath
 from typing import TypeAlias
 
 from earnest.contracts.criterion import CRITERIA_MAX, CheckFaults, Criterion, Mode, no_check_faults, read_criteria
+from earnest.contracts.environment import read_environment
+from earnest.contracts.kinds import refuse_other_kind
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.ordering import cycle, levels
 from earnest.contracts.playbook import (
@@ -51,7 +53,9 @@ def parse_playbook(
     and with a check.
     """
     parser = _Parser(tools=tools, tool_faults=tool_faults, check_faults=check_faults)
-    playbook = parser.playbook(read_yaml(text, source))
+    root = read_yaml(text, source)
+    refuse_other_kind(root, source, FORMAT)
+    playbook = parser.playbook(root, source)
     if parser.reader.faults:
         raise Faulty(parser.reader.diagnostics(source))
     return playbook
@@ -60,7 +64,7 @@ def parse_playbook(
 def playbook_from_json(form: JsonObject) -> Playbook:
     """A playbook kept as data. Raises `Faulty` as `parse_playbook` does, without lines."""
     parser = _Parser(tools=None, tool_faults=lambda _tool, _args: (), check_faults=no_check_faults)
-    playbook = parser.playbook(node_of(form))
+    playbook = parser.playbook(node_of(form), "playbook")
     if parser.reader.faults:
         raise Faulty(parser.reader.diagnostics("playbook"))
     return playbook
@@ -75,13 +79,13 @@ class _Parser:
         self._tool_faults = tool_faults
         self._check_faults = check_faults
 
-    def playbook(self, root: Node) -> Playbook:
+    def playbook(self, root: Node, source: str) -> Playbook:
         """The whole."""
         read = self.reader
         entries = read.mapping(
             root,
             required=("format", "intent", "task_class", "subtasks"),
-            optional=("budget", "inputs", "edits", "criteria"),
+            optional=("budget", "environment", "inputs", "edits", "criteria"),
         )
         read.choice(entries.get("format"), [FORMAT], default=FORMAT)
         return Playbook(
@@ -90,6 +94,7 @@ class _Parser:
             budget=self._budget(entries.get("budget")),
             inputs=(inputs := self._places(entries.get("inputs"), "input")),
             edits=self._places(entries.get("edits"), "edit", taken=inputs),
+            environment=read_environment(read, entries.get("environment"), source),
             criteria=self._criteria(entries.get("criteria"), at_least=0),
             subtasks=self._subtasks(entries.get("subtasks")),
         )

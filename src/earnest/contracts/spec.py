@@ -13,6 +13,8 @@ from earnest.contracts.criterion import (
     no_check_faults,
     read_criteria,
 )
+from earnest.contracts.environment import EnvironmentSpec, environment_to_json, read_environment
+from earnest.contracts.kinds import refuse_other_kind
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import Reader
 from earnest.contracts.yaml_source import read_yaml
@@ -41,11 +43,14 @@ class VerificationSpec:
     text: str
     criteria: tuple[Criterion, ...]
     acceptance: Acceptance = Acceptance.MACHINE
+    environment: EnvironmentSpec | None = None
 
 
 def parse_spec(text: str | bytes, source: str, *, check_faults: CheckFaults = no_check_faults) -> VerificationSpec:
     """The spec that `text` is. Raises `Faulty` with every fault and its line."""
-    return _read(read_yaml(text, source), source, check_faults)
+    root = read_yaml(text, source)
+    refuse_other_kind(root, source, FORMAT)
+    return _read(root, source, check_faults)
 
 
 def spec_of_json(value: JsonObject, source: str, *, check_faults: CheckFaults = no_check_faults) -> VerificationSpec:
@@ -60,20 +65,23 @@ def spec_to_json(spec: VerificationSpec) -> JsonObject:
         "title": spec.title,
         "text": spec.text,
         "acceptance": spec.acceptance.value,
+        **environment_to_json(spec.environment),
         "criteria": [criterion_to_json(criterion) for criterion in spec.criteria],
     }
 
 
 def _read(root: Node, source: str, check_faults: CheckFaults) -> VerificationSpec:
     reader = Reader()
-    spec = _spec(reader, root, check_faults)
+    spec = _spec(reader, root, source, check_faults)
     if reader.faults:
         raise Faulty(reader.diagnostics(source))
     return spec
 
 
-def _spec(reader: Reader, root: Node, check_faults: CheckFaults) -> VerificationSpec:
-    entries = reader.mapping(root, required=("format", "title", "text", "criteria"), optional=("acceptance",))
+def _spec(reader: Reader, root: Node, source: str, check_faults: CheckFaults) -> VerificationSpec:
+    entries = reader.mapping(
+        root, required=("format", "title", "text", "criteria"), optional=("acceptance", "environment")
+    )
     reader.choice(entries.get("format"), [FORMAT], default=FORMAT)
     acceptance = reader.choice(entries.get("acceptance"), Acceptance, default=Acceptance.MACHINE)
     items = reader.items(entries.get("criteria"), at_least=1, at_most=CRITERIA_MAX)
@@ -88,5 +96,6 @@ def _spec(reader: Reader, root: Node, check_faults: CheckFaults) -> Verification
         title=reader.text(entries.get("title"), at_most=TITLE_CHARACTERS_MAX),
         text=reader.text(entries.get("text"), at_most=TEXT_CHARACTERS_MAX),
         acceptance=acceptance,
+        environment=read_environment(reader, entries.get("environment"), source),
         criteria=criteria,
     )

@@ -21,6 +21,7 @@ VALUES_MAX: Final = 500_000
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INTEGER: Final = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})", re.ASCII)
 _DECIMAL: Final = re.compile(r"[+-]?[0-9]{0,40}\.[0-9]{0,40}([eE][+-]?[0-9]{1,3})?", re.ASCII)
+COLON: Final = "mapping values are not allowed in this context"
 _TAB: Final = re.compile(r"\btab\b|'\\t'")
 _RESOLVERS: Final = yaml.SafeLoader.yaml_implicit_resolvers
 
@@ -34,6 +35,8 @@ def read_yaml(text: str | bytes, source: str) -> Node:
     except yaml.MarkedYAMLError as fault:
         mark = fault.problem_mark or fault.context_mark
         problem = fault.problem or fault.context or "not YAML"
+        if problem == COLON:
+            problem = f"{problem}: a text that holds a colon and a blank stands in quotes"
         if _TAB.search(problem):
             problem = "a tab: indent with spaces, for YAML takes no tabs there"
         raise Faulty([Diagnostic(source=source, line=mark.line + 1 if mark else 0, message=problem)]) from None

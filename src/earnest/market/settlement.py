@@ -12,11 +12,9 @@ from earnest.ledger.transfer import Chain, ended, moved, reserved
 from earnest.market.capabilities.capability import Trial
 from earnest.market.claims.claim import Claim, weight_of
 from earnest.market.jobs.job import Job
-from earnest.market.terms import Terms
+from earnest.market.terms import OWN, Terms
 
 BPS: Final = 10_000
-OWN: Final = "AID"
-"""What the platform gives and takes of its own: ai$, from and to a treasury that is filled once."""
 
 
 def fee_micro(amount_micro: int, fee_bps: int) -> int:

@@ -7,7 +7,9 @@ from typing import Final
 HOUR_S: Final = 3_600
 DAY_S: Final = 86_400
 MICRO: Final = 1_000_000
-CURRENCIES: Final = ("USD", "AID")
+OWN: Final = "AID"
+"""What the platform gives and takes of its own: ai$, from and to a treasury that is filled once."""
+CURRENCIES: Final = ("USD", OWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,8 @@ class Terms:
     """Seconds end in `_s`, money in `_micro`."""
 
     currencies: Mapping[str, CurrencyTerms] = field(default_factory=lambda: {"USD": USD, "AID": AID})
+    practice: bool = False
+    """Each agent gets a made-up owner of its own: no setting, but how the platform is served."""
     treasury_aid_micro: int = 10_000_000 * MICRO
     genesis_aid_micro: int = 100 * MICRO
     approved_aid_micro: int = MICRO

@@ -11,6 +11,7 @@ from typing import Final
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.spec import VerificationSpec
 from earnest.effects.ground.clock import Clock
+from earnest.effects.hands.sandbox.equipped import Equipment
 from earnest.effects.hands.scratch import scratch
 from earnest.effects.hands.workspace.snapshot import Snapshot, take_snapshot
 from earnest.foundation.errors import Refused
@@ -60,7 +61,13 @@ class Replayed:
 
 
 async def judged(
-    verifier: Verifier, spec: VerificationSpec, spec_folder: Path, submission: Path, *, keep_in: Keeping | None
+    verifier: Verifier,
+    spec: VerificationSpec,
+    spec_folder: Path,
+    submission: Path,
+    *,
+    keep_in: Keeping | None,
+    equipment: Equipment | None = None,
 ) -> Judged:
     """Judge a submission, and keep the verdict. What the checks name beside the spec is read once, before."""
     criteria = reviewed_criteria(spec)
@@ -76,13 +83,19 @@ async def judged(
             at_ms = keep_in.clock.now_ms()
             try:
                 kept = keep_in.book.keep(
-                    at_ms=at_ms, criteria=criteria, promise=promise, verdict=verdict, snapshot=snapshot, beside=beside
+                    at_ms=at_ms,
+                    criteria=criteria,
+                    promise=promise,
+                    verdict=verdict,
+                    snapshot=snapshot,
+                    beside=beside,
+                    equipment=equipment,
                 )
                 ids.append(kept)
             except OSError as error:
                 problems.append(str(error))
 
-        verdict = await verifier.verify(
+        verdict = await verifier.equipped(equipment).verify(
             criteria,
             submission,
             base_folder=beside.folder,
@@ -116,7 +129,9 @@ async def _again(verifier: Verifier, registry: Registry, book: VerdictBook, kept
     with scratch("replay") as folder:
         work, beside = book.restore(kept, folder)
         subject = Subject(snapshot=work, base_folder=beside.folder, promise=kept.promise)
-        verdict = await verifier.judge(kept.criteria, subject)
+        if kept.equipment is not None:
+            kept.equipment.check()
+        verdict = await verifier.equipped(kept.equipment).judge(kept.criteria, subject)
     checks = [_check(registry, criterion) for criterion in kept.criteria]
     same_place = kept.sandbox == verdict.sandbox
     comparisons = tuple(compared(kept.criteria, checks, kept.answers, verdict.criteria, same_place=same_place))

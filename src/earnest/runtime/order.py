@@ -1,14 +1,16 @@
 """What a user orders: a playbook or a task in words, what it may read, spend, and touch beyond its workspace."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias, cast
 
+from earnest.contracts.environment import EnvironmentSpec
 from earnest.contracts.playbook import Playbook, playbook_to_json
 from earnest.contracts.playbook_reading import parse_playbook, playbook_from_json
 from earnest.contracts.spec import VerificationSpec, spec_of_json, spec_to_json
 from earnest.contracts.yaml_source import read_yaml
+from earnest.effects.hands.sandbox.equipped import Equipment
 from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.engine.codec import decode, encode
 from earnest.engine.messages import Budget, TaskRequested
@@ -74,6 +76,8 @@ class PlaybookOrder:
     inputs: Mapping[str, Path]
     grants: Grants
     edits: Mapping[str, Path] = field(default_factory=dict)
+    equipment: Equipment | None = None
+    """What its environment was when it was ordered."""
 
     @property
     def request(self) -> TaskRequested:
@@ -99,7 +103,7 @@ class PlaybookOrder:
             "folder": str(self.folder),
             "inputs": _texts(self.inputs),
         }
-        return digest_of({**about, "edits": _texts(self.edits)})
+        return digest_of({**about, **_equipped(self.equipment), "edits": _texts(self.edits)})
 
     def to_json(self) -> JsonObject:
         """The body of `run.started`: all that a later process needs to go on."""
@@ -110,6 +114,7 @@ class PlaybookOrder:
             "inputs": _texts(self.inputs),
             "edits": _texts(self.edits),
             "grants": self.grants.to_json(),
+            **_equipped(self.equipment),
             "digest": self.digest,
         }
 
@@ -129,6 +134,8 @@ class RequestOrder:
     spec: VerificationSpec | None = None
     inputs: Mapping[str, Path] = field(default_factory=dict)
     edits: Mapping[str, Path] = field(default_factory=dict)
+    equipment: Equipment | None = None
+    """What the environment of its spec was when it was ordered."""
     after: str = ""
     """The run whose files the workspace begins with; empty: it begins empty."""
 
@@ -149,7 +156,8 @@ class RequestOrder:
 
     def _worked_by(self) -> JsonObject:
         program = self.program.to_json() if self.program else None
-        return {"program": program, "spec": spec_to_json(self.spec) if self.spec else None}
+        spec = spec_to_json(self.spec) if self.spec else None
+        return {"program": program, "spec": spec, **_equipped(self.equipment)}
 
     def to_json(self) -> JsonObject:
         """The body of `run.started`, as for a playbook."""
@@ -168,6 +176,8 @@ class RequestOrder:
 
 
 Order: TypeAlias = PlaybookOrder | RequestOrder
+Equip: TypeAlias = Callable[[EnvironmentSpec | None, Path], Equipment | None]
+"""What the environment of a file in a folder comes to here. Raises `Faulty` for one that is not there."""
 
 
 def order_from_json(body: JsonObject) -> Order:
@@ -187,6 +197,7 @@ def order_from_json(body: JsonObject) -> Order:
                 inputs=_paths(inputs),
                 edits=_paths(body.get("edits", {})),
                 grants=Grants.from_json(grants),
+                equipment=Equipment.from_json(body.get("equipment")),
             )
         case {
             "request": dict(request),
@@ -204,9 +215,14 @@ def order_from_json(body: JsonObject) -> Order:
                 replans=replans,
                 program=ProgramOrder.from_json(body.get("program")),
                 spec=spec_of_json(spec, "spec") if isinstance(spec := body.get("spec"), Mapping) else None,
+                equipment=Equipment.from_json(body.get("equipment")),
                 after=str(body.get("after", "")),
             )
     raise Broken("a run's start cannot be read")
+
+
+def _equipped(equipment: Equipment | None) -> JsonObject:
+    return {"equipment": equipment.to_json()} if equipment else {}
 
 
 def _texts(places: Mapping[str, Path]) -> dict[str, JsonValue]:
@@ -235,7 +251,7 @@ def request_order(raw_input: str, budget: Budget, folder: Path, grants: Grants, 
     return RequestOrder(request=request, folder=folder.absolute(), grants=grants)
 
 
-def read_order(path: Path, toolbox: Toolbox, verifier: Verifier, grants: Grants) -> PlaybookOrder:
+def read_order(path: Path, toolbox: Toolbox, verifier: Verifier, grants: Grants, equip: Equip) -> PlaybookOrder:
     """The order that a playbook file makes. Raises `Faulty` with every fault, each with file and line."""
     source, folder = str(path), path.absolute().parent
     text = text_of(path)
@@ -256,4 +272,13 @@ def read_order(path: Path, toolbox: Toolbox, verifier: Verifier, grants: Grants)
             Diagnostic(source=source, line=lines.get(at, 0), message=f"no such file or folder: {place}")
             for at, place in missing
         )
-    return PlaybookOrder(playbook=playbook, source=source, folder=folder, inputs=inputs, grants=grants, edits=edits)
+    equipment = equip(playbook.environment, folder)
+    return PlaybookOrder(
+        playbook=playbook,
+        source=source,
+        folder=folder,
+        inputs=inputs,
+        grants=grants,
+        edits=edits,
+        equipment=equipment,
+    )

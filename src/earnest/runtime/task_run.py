@@ -15,6 +15,7 @@ from earnest.effects.ground.storage.reader import Reader
 from earnest.effects.hands.edits.taking import EDIT_LIMITS
 from earnest.effects.hands.outside_file import Outside
 from earnest.effects.hands.sandbox.api import Mount, Sandbox
+from earnest.effects.hands.sandbox.equipped import equipped
 from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.codec import encode
@@ -192,6 +193,8 @@ class TaskRuns:
             raise Waits(run_id, told) from error
 
     async def _go_on(self, run_id: str, left: Unfinished) -> FinalResult:
+        if left.order.equipment is not None:
+            left.order.equipment.check()
         if not left.kept.messages:
             return await self._work(run_id, left, (), 0)
         pause = Pause(from_ms=left.last_ms, to_ms=max(left.last_ms, self._services.clock.now_ms()))
@@ -266,7 +269,7 @@ class TaskRuns:
             book=book,
             toolbox=services.toolbox,
             workspace=workspace,
-            sandbox=services.sandbox,
+            sandbox=equipped(services.sandbox, order.equipment),
             inputs=mounts,
             grants=order.grants,
             program=order.program if isinstance(order, RequestOrder) else None,
@@ -307,7 +310,7 @@ class TaskRuns:
         services = self._services
         return WorkspaceJudge(
             book=book,
-            verifier=services.verifier,
+            verifier=services.verifier.equipped(order.equipment),
             workspace=workspace,
             base_folder=order.folder,
             inputs=mounts,

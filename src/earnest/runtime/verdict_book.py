@@ -18,6 +18,7 @@ from typing import Any, Final
 from earnest.contracts.criterion import CheckSpec, Criterion, criterion_to_json, no_check_faults, read_criteria
 from earnest.contracts.node import node_of
 from earnest.contracts.reader import Reader
+from earnest.effects.hands.sandbox.equipped import Equipment
 from earnest.effects.hands.workspace.kept import KeptFiles, entries_from_json, entries_to_json
 from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
@@ -44,6 +45,7 @@ class KeptVerdict:
     snapshot: str
     files: tuple[SnapshotEntry, ...]
     beside: tuple[SnapshotEntry, ...]
+    equipment: Equipment | None = None
 
 
 class VerdictBook:
@@ -62,6 +64,7 @@ class VerdictBook:
         verdict: Verdict,
         snapshot: Snapshot,
         beside: Snapshot,
+        equipment: Equipment | None = None,
     ) -> str:
         """Keep it; gives its id. Raises `OSError` where nothing can be written."""
         content = KeptFiles(self._folder / _CONTENT, self._size_bytes_max)
@@ -71,6 +74,7 @@ class VerdictBook:
             **_record(at_ms, criteria, promise, verdict),
             "files": entries_to_json(snapshot.entries),
             "beside": entries_to_json(beside.entries),
+            **({"equipment": equipment.to_json()} if equipment else {}),
         }
         identity = verdict_id(record)
         _write(self._folder / f"{identity}.json", record)
@@ -205,6 +209,7 @@ def _kept(identity: str, record: dict[str, Any]) -> KeptVerdict:
         snapshot=record["snapshot"],
         files=entries_from_json(record["files"]),
         beside=entries_from_json(record["beside"]),
+        equipment=Equipment.from_json(record.get("equipment")),
     )
 
 

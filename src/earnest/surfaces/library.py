@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
-from earnest.app.judging import spec_of, spec_of_document, verdicts_on
+from earnest.app.judging import equipment_beside, spec_of, spec_of_document, verdicts_on
 from earnest.app.judging_settings import HOME_VARIABLE, read_judging_settings
 from earnest.contracts.spec import FORMAT, VerificationSpec, spec_to_json
 from earnest.foundation.canonical import JsonObject
@@ -205,6 +205,7 @@ async def run_async(
         executor=executor,
         executor_sandbox=executor_sandbox,
         spec=(held_to.spec, held_to.folder) if held_to else None,
+        equipment=equipment_beside(held_to.spec, held_to.folder, settings) if held_to else None,
     )
     if isinstance(task, str):
         order: Order = words.order(settings.models, grants)

@@ -13,6 +13,7 @@ from earnest.effects.ground.clock import Clock
 from earnest.effects.hands.edits.taking import EDIT_LIMITS
 from earnest.effects.hands.outside_file import Outside
 from earnest.effects.hands.sandbox.api import SELF_TEST_VALID_MS, Mount, Sandbox, SelfTest
+from earnest.effects.hands.sandbox.equipped import Equipment, equipped
 from earnest.effects.hands.scratch import scratch_beside
 from earnest.effects.hands.tools.record import ToolRecord
 from earnest.effects.hands.workspace.archive import take_submission
@@ -109,6 +110,14 @@ class Verifier:
         """The same, with the same slots, for specs that may name no probe: there is none for them."""
         other = copy.copy(self)
         vars(other)["_probes"] = None
+        return other
+
+    def equipped(self, equipment: Equipment | None) -> "Verifier":
+        """The same, with the same slots, whose checks find this environment in their sandboxes."""
+        if equipment is None or self._sandbox is None:
+            return self
+        other = copy.copy(self)
+        vars(other)["_sandbox"] = equipped(self._sandbox, equipment)
         return other
 
     async def verify(

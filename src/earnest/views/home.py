@@ -69,6 +69,8 @@ def read_home(
     )
     begun = "account_id = ? AND started_at_ms > ? ORDER BY started_at_ms LIMIT ?"
     presence = PRESENCES.get(reader, account_id)
+    jobs = _jobs(reader, account, capabilities) if with_jobs else ()
+    strange = tuple(job for job, is_related in jobs if not is_related)
     return HomeInput(
         account=account,
         purse=_purse(reader, account_id),
@@ -81,7 +83,8 @@ def read_home(
         disputes=_disputes(reader, account_id),
         capabilities=capabilities,
         trials=tuple(TRIALS.where(reader, begun, (account_id, now_ms - DAY_MS, SHOWN_MAX))),
-        jobs=_jobs(reader, account, capabilities) if with_jobs else (),
+        jobs=strange,
+        related_jobs=len(jobs) - len(strange),
         payout=_payout(reader, account_id),
         duty=read_duty(reader, account_id, now_ms),
     )
@@ -150,8 +153,8 @@ def _disputes(reader: Reader, account_id: str) -> tuple[Dispute, ...]:
     return tuple(sorted((*mine, *named), key=lambda dispute: (dispute.opened_at_ms, dispute.id))[:SHOWN_MAX])
 
 
-def _jobs(reader: Reader, account: Account, capabilities: Iterable[Capability]) -> tuple[Job, ...]:
-    """Open jobs of the right kinds and prices. Who is only registered works for nothing."""
+def _jobs(reader: Reader, account: Account, capabilities: Iterable[Capability]) -> tuple[tuple[Job, bool], ...]:
+    """Jobs of others, of the right kinds and prices, and whether these are related. Who only registered works free."""
     floors: dict[tuple[str, str, str], int] = {}
     for able in capabilities:
         if able.state is not CapabilityState.REVOKED:
@@ -172,9 +175,9 @@ def _jobs(reader: Reader, account: Account, capabilities: Iterable[Capability]) 
     of_these = f"SELECT job_id FROM applications WHERE id IN ({_marks(applied)})"  # noqa: S608
     done = {job_id for (job_id,) in reader.execute(of_these, applied)}
     return tuple(
-        job
+        (job, are_related(account, owners[job.creator]))
         for job in found.values()
-        if job.id not in done and job.creator in owners and not are_related(account, owners[job.creator])
+        if job.id not in done and job.creator in owners and job.creator != account.id
     )
 
 

@@ -22,8 +22,8 @@ from earnest.ledger.transfer import LedgerAccount
 from earnest.market.claims.claim import TERMINAL, WORKING, Claim
 from earnest.market.jobs.job import Job, JobState
 from earnest.market.rows import CLAIMS, JOBS
-from earnest.market.settlement import OWN, fail_penalty_micro, proposer_penalty_micro
-from earnest.market.terms import Terms
+from earnest.market.settlement import fail_penalty_micro, proposer_penalty_micro
+from earnest.market.terms import OWN, Terms
 from earnest.views.world import town_time
 from earnest.world.places import distance
 from earnest.world.resident import Resident, newcomer, position

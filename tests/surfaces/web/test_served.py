@@ -8,6 +8,7 @@ import yaml
 
 from earnest.client.heartbeat import HeartbeatState
 from earnest.market.homes.priority import ActionKind
+from earnest.runtime.market.judging import Judging
 from earnest.surfaces.web.schema import document
 from earnest.surfaces.web.served import EXAMPLE_JOB, WORDS
 
@@ -92,3 +93,51 @@ async def test_programs_find_everything_from_one_address(site: Site) -> None:
     assert places["heartbeat"]["format"] == "pact0-heartbeat-v1"
     for address in (places["skill"], places["heartbeat"]["url"], places["openapi"]):
         assert (await site.client.get(address)).status_code == 200
+
+
+def _shown_requests(text: str) -> list[tuple[str, str, Any]]:
+    """Method, path and body of each `http` block, in order."""
+    blocks = re.findall(r"^ *```http\n(.*?)^ *```", text, re.M | re.S)
+    found = []
+    for block in blocks:
+        line, _, body = block.strip().partition("\n")
+        method, path = line.split()
+        found.append((method, path, json.loads(body) if body.strip() else None))
+    return found
+
+
+async def test_who_knows_nothing_but_the_skill_is_paid_after_eight_requests(site: Site) -> None:
+    operator = await site.operator()
+    buyer = await site.agent("buyer", operator)
+    skill = (await site.client.get("/skill.md")).text
+    posted = await site.ask("POST", "/jobs", key=buyer["live"], json=EXAMPLE_JOB)
+    assert posted.status_code == 201, posted.text
+    register, live, declare, home, look, claim, hand_in, verdict, *_ = _shown_requests(skill)
+
+    async def send(request: tuple[str, str, Any], key: str = "", **said: Any) -> Any:
+        method, path, body = request
+        text = re.sub(r"<([^>]+)>", lambda found: said[found[1]], json.dumps([path.format(**said), body]))
+        path, body = json.loads(text)
+        answer = await site.ask(method, path, key=key, **({} if body is None else {"json": body}))
+        assert answer.status_code in {200, 201, 202}, f"{method} {path}: {answer.text}"
+        return answer.json()
+
+    me = await send(register, **{"3 to 32 of a-z, 0-9 and _": "mara"})
+    owned = {"secret": me["claim_url"].rpartition("/")[2], "mail": "mara@example.org"}
+    assert (await site.ask("POST", "/operator/agents", key=operator, json=owned)).status_code == 200
+    key = (await send(live, me["key"]))["key"]
+    capability_id = me["id"].replace("act_", "cap_")
+    (first,) = (await send(home, key))["actions"]
+    assert first["kind"] == "declare"
+    method, path, body = first["next_call"]["method"], first["next_call"]["path"], first["next_call"]["body_example"]
+    assert (method, path, body) == (declare[0], declare[1].format(capability_id=capability_id), declare[2])
+    await send(declare, key, capability_id=capability_id)
+    (found,) = (await send(home, key))["matching_jobs"]
+    job = await send(look, key, job_id=found["job_id"])
+    claim_id = (await send(claim, key, job_id=job["job_id"]))["claim_id"]
+    assert hand_in[2]["items"][0]["inline"] == "<what you made>"
+    hand_in[2]["items"][0]["inline"] = ["red", "green", "blue"]
+    await send(hand_in, key, claim_id=claim_id, id=job["evidence_requirements"][0]["id"])
+    await Judging(site.market).drain()
+    assert (await send(verdict, key, claim_id=claim_id))["state"] == "released"
+    assert (await send(("GET", "/api/v1/wallet", None), key))["balances"]

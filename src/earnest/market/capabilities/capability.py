@@ -7,6 +7,7 @@ from enum import StrEnum
 from earnest.client.payloads import Capability as CapabilityShown
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
+from earnest.market.terms import OWN
 
 
 class CapabilityState(StrEnum):
@@ -35,7 +36,7 @@ class Capability:
     declared_at_ms: int
     availability: str
     floor_micro: int = 0
-    currency: str = "USD"
+    currency: str = OWN
     model_fingerprint: str = ""
     revision: int = 1
     verified_at_ms: int | None = None

@@ -60,8 +60,8 @@ class HomeInput:
 
     `claims`: as seller, not ended; `requirements`: what their jobs ask for as evidence (JSON), by job. `to_judge`: as
     buyer. `trials`: of the last 24 hours. `jobs`: open ones in the categories of capabilities, neither mine nor a
-    related party's. `seen_at_ms`: the last look before this one. `busy_at_ms`: the newest claim or posted job.
-    `duty` None: the agent has shown no contract.
+    related party's, of which there are `related_jobs` more. `seen_at_ms`: the last look before this one. `busy_at_ms`:
+    the newest claim or posted job. `duty` None: the agent has shown no contract.
     """
 
     account: Account
@@ -76,6 +76,7 @@ class HomeInput:
     capabilities: tuple[Capability, ...] = ()
     trials: tuple[Trial, ...] = ()
     jobs: tuple[Job, ...] = ()
+    related_jobs: int = 0
     payout: Payout | None = None
     duty: Duty | None = None
 

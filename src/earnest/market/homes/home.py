@@ -12,7 +12,7 @@ from earnest.accountability.interval import interval_s
 from earnest.client import payloads_home as answers
 from earnest.foundation.canonical import JsonObject, digest_of
 from earnest.foundation.instants import rfc3339_s
-from earnest.identity.account import Status
+from earnest.identity.account import Kind, Status
 from earnest.market.claims.claim import WORKING
 from earnest.market.homes.cadence import INACTIVE_S, Pace, answer_within_s, next_check_ms, pace
 from earnest.market.homes.given import HomeInput, Outlook
@@ -25,6 +25,7 @@ from earnest.market.homes.priority import (
     SECOND_MS,
     Action,
     claim_action,
+    declare_action,
     dispute_action,
     due_soon_at_ms,
     ends_at_ms,
@@ -37,6 +38,10 @@ from earnest.market.jobs.capacity import capacity, has_hours
 from earnest.market.jobs.matching import matches, test_offers
 from earnest.market.terms import Terms
 
+RELATIVES: Final = (
+    "Agents of one owner are not offered each other's jobs. What they do for each other all the same counts for no"
+    " trust and no gifts, their reviews of each other weigh 0, and none decides a case of another against a stranger."
+)
 TAG: Final = "h1-"
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
@@ -83,6 +88,7 @@ def build(read: HomeInput, now_ms: int, terms: Terms, *, explain: bool = False) 
     body["next_check_in_after"] = rfc3339_s(next_ms)
     if explain:
         body["cadence_rule"] = seen.pace.rule
+        body["relatives_rule"] = RELATIVES
     return Home(
         body=body,
         pace=seen.pace,
@@ -99,6 +105,8 @@ def outlook(read: HomeInput, now_ms: int, terms: Terms) -> Outlook:
     tests = test_offers(read.capabilities, read.trials, now_ms, terms)
     matching = matches(read.jobs, read.capabilities, read.claims, now_ms, terms)
     actions = list(_obligations(read, now_ms))
+    if _has_begun_nothing(read):
+        actions.append(declare_action(read.account))
     if room.free and read.account.status is not Status.SUSPENDED:
         actions += [test_job_action(test.capability, test.job_id, test.running) for test in tests]
         actions += [new_job_action(match.job, match.score, now_ms) for match in matching]
@@ -120,6 +128,12 @@ def market_pace(read: HomeInput, now_ms: int, terms: Terms) -> tuple[int, int | 
     boundary_ms = min((at for at in _boundaries(market, terms) if at > now_ms), default=None)
     boundary_s = None if boundary_ms is None else (boundary_ms - now_ms) // SECOND_MS
     return outlook(market, now_ms, terms).pace.base_s, boundary_s
+
+
+def _has_begun_nothing(read: HomeInput) -> bool:
+    account = read.account
+    is_new = account.kind is Kind.AGENT and account.status in {Status.REGISTERED, Status.IDENTITY_VERIFIED}
+    return is_new and not read.capabilities and read.busy_at_ms is None
 
 
 def _pace(read: HomeInput, market: Pace) -> Pace:

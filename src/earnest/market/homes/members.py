@@ -38,6 +38,10 @@ NEXT_ACTION: Final[Mapping[ClaimState, NextAction]] = {
 BEGUN: Final = frozenset({ClaimState.CLAIMED, ClaimState.IN_PROGRESS})
 ON_ITS_WAY: Final = frozenset({PayoutState.REQUESTED, PayoutState.APPROVED, PayoutState.SENT})
 FAILED: Final = frozenset({PayoutState.FAILED, PayoutState.RETURNED})
+RELATED: Final = (
+    "{} open jobs of the kinds that it does come from its own owner, and are not offered: agents of one owner prove"
+    " nothing to each other. Where one person tries a market alone, `earnest serve --practice` gives each an owner."
+)
 SILENCE_RELEASES: Final = "clock:review_ended"
 
 
@@ -57,7 +61,11 @@ def whole(
         "active_disputes": [_dispute(dispute, read.account.id) for dispute in read.disputes],
         "work_to_judge": [_judged(claim) for claim in read.to_judge],
         "wallet_attention": attention,
-        "human_attention": [*_human_attention(read, attention, now_ms), *_duty_attention(read.duty)],
+        "human_attention": [
+            *_human_attention(read, attention, now_ms),
+            *_related_attention(read.related_jobs),
+            *_duty_attention(read.duty),
+        ],
         "accountability": None if read.duty is None else _duty(read.duty),
         "what_to_do_next": [action["text"] for action in actions],
         "actions": actions,
@@ -251,6 +259,11 @@ def _human_attention(read: HomeInput, wallet: shown.WalletAttention, now_ms: int
         ):
             add("dispute_overdue", f"Dispute {dispute.id} waits for an answer.", dispute.respond_by_ms)
     return found
+
+
+def _related_attention(jobs: int) -> Iterator[shown.HumanAttention]:
+    if jobs:
+        yield {"code": "related_jobs", "text": RELATED.format(jobs), "since": None}
 
 
 def _duty(duty: Duty) -> shown.Duty:

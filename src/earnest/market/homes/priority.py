@@ -11,12 +11,15 @@ from typing import Final, get_args
 from earnest.client.payloads_home import Priority
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.instants import rfc3339_s
+from earnest.identity.account import Account
+from earnest.identity.caller import Scope
 from earnest.market.capabilities.capability import Capability, Trial
 from earnest.market.claims.claim import WORKING, Claim, ClaimState
 from earnest.market.disputes.dispute import CLOSED, STATEMENTS_MAX, Dispute, DisputeState
 from earnest.market.homes.cadence import total_s
 from earnest.market.homes.health import is_awaited, unread
 from earnest.market.jobs.job import Job
+from earnest.market.terms import OWN
 
 ACTIONS_MAX: Final = 20
 SECOND_MS: Final = 1_000
@@ -25,7 +28,7 @@ HEARTBEAT: Final = "hb"
 
 
 class ActionKind(StrEnum):
-    """The classes, most urgent first."""
+    """The classes, most urgent first; and what somebody new begins with, which is of class 5."""
 
     CLAIM_OVERDUE = "claim_overdue"
     CLAIM_DUE_SOON = "claim_due_soon"
@@ -34,9 +37,11 @@ class ActionKind(StrEnum):
     TEST_JOB = "test_job"
     NEW_JOB = "new_job"
     REVIEW_OPEN = "review_open"
+    DECLARE = "declare"
 
 
-PRIORITY: Final[Mapping[ActionKind, Priority]] = dict(zip(ActionKind, get_args(Priority), strict=True))
+PRIORITY: Final[Mapping[ActionKind, Priority]] = dict(zip(ActionKind, (*get_args(Priority), 5), strict=True))
+"""Who is to declare has declared nothing, and so no test job: within class 5 these never meet."""
 PRESSING: Final = 4
 """The last class that keeps an agent from a slow pace."""
 
@@ -45,6 +50,7 @@ RULES: Final = {
     ActionKind.CLAIM_DUE_SOON: "rem > 0 and 4 * rem < total",
     ActionKind.REVIEW_HELD: "review window open, counterparty submitted, I did not",
     ActionKind.DISPUTE: "I am a party, not final, and awaiting me or unread > 0",
+    ActionKind.DECLARE: "an agent, not yet paid out, that has declared no capability and taken or posted no job",
     ActionKind.TEST_JOB: "my capability is declared or lapsed, attempts left, capacity free",
     ActionKind.NEW_JOB: "open, category and class match, price >= my floor, fits my hours, capacity free, not related",
     ActionKind.REVIEW_OPEN: "review window open, neither side submitted",
@@ -173,6 +179,23 @@ def dispute_action(dispute: Dispute, me: str) -> Action | None:
         next_call=call,
         rank=0 if awaits_me else 1,
         needs_human=awaits_me and not can_answer,
+    )
+
+
+def declare_action(account: Account) -> Action:
+    """Class 5, of an agent that has declared nothing. Its own id makes the capability's."""
+    capability_id = f"cap_{account.id.removeprefix('act_')}"
+    return Action(
+        kind=ActionKind.DECLARE,
+        subject_id=capability_id,
+        text="Declare what you can do: jobs and test jobs are offered by it. The body is sent with a category of yours;"
+        f" GET {API}/meta/generators names those that have test jobs.",
+        next_call=NextCall(
+            method="PUT",
+            path=f"{API}/agents/me/capabilities/{capability_id}",
+            body_example={"category": "data-transformation", "currency": OWN, "floor_micro": 0},
+            scope=Scope.REGISTERED,
+        ),
     )
 
 

@@ -11,8 +11,7 @@ from earnest.foundation.errors import Faulty, Refused
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.market.jobs.job import TaskClass
 from earnest.market.jobs.tags import Tags, read_tags, tagged, with_checks
-from earnest.market.settlement import OWN
-from earnest.market.terms import Terms
+from earnest.market.terms import OWN, Terms
 from earnest.verification.paths import path_fault
 
 WHOLE: Final = "."

@@ -51,6 +51,16 @@ class _Found:
     pace: Pace | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """What was asked for and answered, the paths of the artifacts that would be handed in, and what would not."""
+
+    work: Work
+    said: Said
+    artifacts: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
 class HeartbeatRunner:
     """Runs one agent's cycles, one at a time. `program` is whoever does the work."""
 
@@ -121,9 +131,34 @@ class HeartbeatRunner:
         return self._after_answer(found)
 
     async def _cycle(self) -> _Found:
-        now_ms = self._clock.now_ms()
         if self._state.kept.turn is not None:
             return await self._hand_in()
+        key = self._chance.new_id(self._clock.now_ms())
+        work = await self._asked(key)
+        if isinstance(work, _Found):
+            return work
+        try:
+            said = await self._program.work(work)
+        finally:
+            self._stamp = self._contract.stamp()  # what the program writes there is nothing new to it
+        self._begin(key, work, said)
+        return await self._hand_in()
+
+    async def rehearse(self) -> Rehearsal | str:
+        """A cycle of which nothing is handed in or kept; why there is none, if nothing is asked for now.
+
+        Raises `ProgramFailed`, `Problem`, `Unavailable`.
+        """
+        work = await self._asked(self._chance.new_id(self._clock.now_ms()))
+        if isinstance(work, _Found):
+            return work.reason
+        said = await self._program.work(work)
+        left = artifacts_left(work.folder)
+        return Rehearsal(work=work, said=said, artifacts=tuple(path for path, _ in left.artifacts), notes=left.notes)
+
+    async def _asked(self, key: str) -> Work | _Found:
+        """What the platform asks for now, or why that is nothing."""
+        now_ms = self._clock.now_ms()
         if opens_ms(now_ms, self._active.hours, self._active.zone) > now_ms:
             return _Found(outcome=Outcome.SKIPPED, reason=Skip.OUTSIDE_ACTIVE_HOURS)
         shown = self._contract.read()
@@ -138,8 +173,7 @@ class HeartbeatRunner:
             return _Found(outcome=Outcome.SKIPPED, reason=due["skip"], pace=pace)
         if not tasks:
             return _Found(outcome=Outcome.SKIPPED, reason=Skip.NOTHING_TO_DO, pace=pace)
-        key = self._chance.new_id(now_ms)
-        work = Work(
+        return Work(
             tasks=tasks,
             message=due["message"],
             score=await self._platform.score(),
@@ -149,12 +183,6 @@ class HeartbeatRunner:
             contract=shown.text if shown else None,
             folder=self._state.fresh_folder(key),
         )
-        try:
-            said = await self._program.work(work)
-        finally:
-            self._stamp = self._contract.stamp()  # what the program writes there is nothing new to it
-        self._begin(key, work, said)
-        return await self._hand_in()
 
     def _begin(self, key: str, work: Work, said: Said) -> None:
         """Write down what is handed in, and under which key, before anything of it is sent."""

@@ -13,7 +13,7 @@ from earnest.ledger.payout import Deposit, deposited_chain
 from earnest.ledger.service import DEPOSITS
 from earnest.ledger.transfer import Chain
 from earnest.market import settlement
-from earnest.market.terms import Terms
+from earnest.market.terms import OWN, Terms
 from earnest.runtime.desk import Entry
 
 DEPOSITS_WAITING_MAX: Final = 20
@@ -43,7 +43,7 @@ def grant_genesis(entry: Entry, terms: Terms, account_id: str) -> int:
 def give(entry: Entry, chain: Chain) -> int:
     """Post a gift of the treasury; how much was given: nothing where it holds less."""
     needed = settlement.treasury_needs_micro(chain)
-    if needed > ledger.balance(entry.transaction, treasury(settlement.OWN)).free_micro:
+    if needed > ledger.balance(entry.transaction, treasury(OWN)).free_micro:
         return 0
     ledger.post(entry.transaction, chain)
     return needed

@@ -22,7 +22,7 @@ from earnest.market.jobs.job import Job, JobState, check_redo, need_turn, publis
 from earnest.market.jobs.offer import Offer, check_files, check_price, check_requirements, spec_of
 from earnest.market.jobs.tags import Tags
 from earnest.market.service import ARTIFACTS, JOBS, category
-from earnest.market.terms import Terms
+from earnest.market.terms import OWN, Terms
 from earnest.runtime.desk import Act, Entry
 from earnest.runtime.judging import linted
 from earnest.runtime.market.market import Market
@@ -131,7 +131,7 @@ def _post(entry: Entry, terms: Terms, vetted: _Vetted) -> JobPosted:
         first = JOBS.find(entry.transaction, offer.redo_of)
         again = JOBS.where(entry.transaction, "redo_of = ? LIMIT ?", (first.id, terms.redos_max))
         check_redo(first, me.id, len(list(again)), terms)
-    if offer.currency == settlement.OWN and me.account.kind is Kind.AGENT:
+    if offer.currency == OWN and me.account.kind is Kind.AGENT:
         need_turn(_open_jobs(entry, terms), terms)
     criteria = [criterion_to_json(one) for one in spec.criteria]
     job = publish(
@@ -177,7 +177,7 @@ def _open_jobs(entry: Entry, terms: Terms) -> int:
     period = current_period(entry.transaction)
     mine = "creator = ? AND state = ? AND currency = ? AND created_at_ms >= ? LIMIT ?"
     since_ms = 0 if period is None else period.opened_at_ms
-    parameters = (entry.me.id, JobState.OPEN.value, settlement.OWN, since_ms, terms.open_jobs_aid)
+    parameters = (entry.me.id, JobState.OPEN.value, OWN, since_ms, terms.open_jobs_aid)
     return len(list(JOBS.where(entry.transaction, mine, parameters)))
 
 

@@ -18,6 +18,8 @@ from earnest.runtime.market.keys import give_key
 from earnest.runtime.market.money import grant_genesis
 
 CLAIM: Final = "claim"
+OWNER: Final = "{}@practice.invalid"
+"""Where nobody is written to: whose agent somebody is in practice."""
 
 
 def register(
@@ -81,11 +83,13 @@ def agent_to_claim(reader: Reader, hashing: KeyedHash, secret: str, now_ms: int)
 def confirm_ownership(entry: Entry, terms: Terms, hashing: KeyedHash, *, secret: str, mail: str = "") -> Owned:
     """An operator answers for an agent from now on; its link is used up, and it gets its first ai$.
 
-    `mail`: where the owner hears of it; empty: the operator's own. Raises `Refused`: `scope_forbidden`, `not_found`,
+    `mail`: where the owner hears of it; empty: the operator's own. In practice each agent has an owner of its own,
+    whatever is given. Raises `Refused`: `scope_forbidden`, `not_found`,
     `link_expired`, `account_state`.
     """
     entry.me.need(Scope.OPERATOR)
     link, account = agent_to_claim(entry.transaction, hashing, secret, entry.now_ms)
+    mail = OWNER.format(account.handle) if terms.practice else mail
     mine = owned(account, entry.me.account, mail)
     used = replace(link, used_at_ms=entry.now_ms, used_by=entry.me.id)
     touching = (account.id, entry.me.id)

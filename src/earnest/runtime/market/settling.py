@@ -17,7 +17,7 @@ from earnest.market.jobs.job import settled as job_settled
 from earnest.market.reviews.reputation import PPM
 from earnest.market.reviews.standing import standing
 from earnest.market.service import CAPABILITIES, CLAIMS, JOBS, SIGNALS, category
-from earnest.market.terms import Terms
+from earnest.market.terms import OWN, Terms
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.capabilities import look_after_work
 from earnest.runtime.market.money import give
@@ -28,7 +28,7 @@ _MONEY_GOES: Final = TERMINAL | {ClaimState.RELEASING, ClaimState.REFUNDING, Cla
 
 def need_may_move(me: Caller, currency: str, amount_micro: int) -> None:
     """A key that only registers moves ai$ and no other money. Raises `Refused("scope_forbidden")`."""
-    if amount_micro and currency != settlement.OWN:
+    if amount_micro and currency != OWN:
         me.need(*(scope for scope in Scope if scope is not Scope.REGISTERED))
 
 

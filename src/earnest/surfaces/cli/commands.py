@@ -40,7 +40,19 @@ COMMANDS: Final = {
     "help": "helping",
 }
 """Each command's file; the function bears its name."""
-GROUPS: Final = ("agent", "audit", "memory", "review", "journal", "keys", "heartbeat", "jobs", "periods", "world")
+GROUPS: Final = (
+    "agent",
+    "audit",
+    "environment",
+    "memory",
+    "review",
+    "journal",
+    "keys",
+    "heartbeat",
+    "jobs",
+    "periods",
+    "world",
+)
 
 
 def app_of(chosen: str = "") -> typer.Typer:

@@ -30,7 +30,10 @@ EXAMPLES: Final[Mapping[str, Examples]] = {
     ),
     "replay": (("earnest replay 4f1c", "judge again; the beginning of the verdict's id is enough"),),
     "dream": (("earnest dream --now", "without waiting for the cooldown"),),
-    "serve": (("earnest serve --port 8080", "a platform on this machine"),),
+    "serve": (
+        ("earnest serve --port 8080", "a platform on this machine"),
+        ("earnest serve --practice --home practice", "try a market alone: no agent is another's relative"),
+    ),
     "simulate": (("earnest simulate --days 30 --seed 7", "a month of a market"),),
     "recompute": (("earnest recompute", "compare every table with the facts"),),
     "doctor": (
@@ -45,6 +48,11 @@ EXAMPLES: Final[Mapping[str, Examples]] = {
     "export": (("earnest export mara mara-data", "what the platform holds of one account"),),
     "init": (("earnest init playbook", "in this folder"), ("earnest init spec slugs", "in the folder slugs")),
     "lint": (("earnest lint playbook.yaml", "each fault with its line"),),
+    "environment build": (
+        ("earnest environment build spec.yaml", "what spec.yaml asks for; its commands find it from then on"),
+    ),
+    "environment list": (("earnest environment list", "with the packages of each"),),
+    "environment remove": (("earnest environment remove 4f1c", "the beginning of its id is enough"),),
     "score": (("earnest score --plot", "today's points, and the days before as a picture"),),
     "dashboard": (("earnest dashboard", "runs, memory and audit of this machine in a browser"),),
     "wallet": (("earnest wallet --as mara --entries 10", "with the last ten entries"),),

@@ -32,6 +32,9 @@ def run(
     ] = "",
     zone: Annotated[str, typer.Option(metavar="ZONE", help="Whose clocks these hours are by (IANA).")] = "UTC",
     once: Annotated[bool, typer.Option("--once", help="One cycle, then end.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="One cycle, of which nothing is handed in: show what would be.")
+    ] = False,
     pass_key: Annotated[bool, typer.Option("--pass-key", help="Give the program EARNEST_URL and EARNEST_KEY.")] = False,
     as_: As = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each cycle.")] = False,
@@ -45,7 +48,10 @@ def run(
     from earnest.surfaces.cli.in_the_name_of import credentials_of, data_directory  # noqa: PLC0415
 
     running = Running(command=command, file=file, timeout_s=timeout, hours=active_hours, zone=zone, passes_key=pass_key)
-    code = asyncio.run(_run(data_directory(), credentials_of(as_), running, once=once, as_json=as_json))
+    if dry_run:
+        code = asyncio.run(_rehearse(data_directory(), credentials_of(as_), running, as_json=as_json))
+    else:
+        code = asyncio.run(_run(data_directory(), credentials_of(as_), running, once=once, as_json=as_json))
     raise typer.Exit(code)
 
 
@@ -81,6 +87,32 @@ async def _run(home: Path, credentials: "Credentials", running: "Running", *, on
     except asyncio.CancelledError:
         complain(["stopped"])
     return ExitCode.STOPPED
+
+
+async def _rehearse(home: Path, credentials: "Credentials", running: "Running", *, as_json: bool) -> int:
+    from earnest.app.heartbeating import opened_runner  # noqa: PLC0415
+    from earnest.effects.ground.process import ProgramFailed  # noqa: PLC0415
+    from earnest.surfaces.cli.endings import ExitCode  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import complain, say, say_json  # noqa: PLC0415
+
+    async with opened_runner(home, credentials, running) as runner:
+        try:
+            found = await runner.rehearse()
+        except ProgramFailed as failed:
+            complain([f"the program failed: {failed}"])
+            return ExitCode.ABANDON
+    if isinstance(found, str):
+        say_json({"skipped": found}) if as_json else say(f"nothing would be done: {found}")
+        return ExitCode.ACCEPT
+    said, tasks = found.said, [task["id"] for task in found.work.tasks]
+    if as_json:
+        about = {"reply": said.reply, "records": list(said.records), "claims": list(said.claims)}
+        say_json({"tasks": tasks, **about, "artifacts": list(found.artifacts), "notes": list(found.notes)})
+    else:
+        say(f"asked for     {', '.join(tasks)}", f"reply         {said.reply}")
+        say(*(f"claim         {claim}" for claim in said.claims), *(f"artifact      {one}" for one in found.artifacts))
+        say(*found.notes, "nothing was handed in")
+    return ExitCode.ACCEPT
 
 
 async def _once(runner: "HeartbeatRunner", *, as_json: bool) -> int:

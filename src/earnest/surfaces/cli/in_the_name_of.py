@@ -29,7 +29,11 @@ def credentials_of(handle: str, environment: Mapping[str, str] = os.environ) -> 
     home = data_directory(environment)
     known = [handle] if handle else known_handles(home)
     if len(known) != 1:
-        there = f"there are {', '.join(known)}: say --as HANDLE" if known else f"no agent has credentials in {home}"
+        there = (
+            f"there are {', '.join(known)}: say --as HANDLE"
+            if known
+            else f"no agent has credentials in {home}: `earnest keys register` makes them"
+        )
         raise Refused("no_credentials", f"set {KEY_VARIABLE} to a key; {there}")
     credentials = load_credentials(home, known[0])
     _check_url(credentials, url)

@@ -6,9 +6,12 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.text import printable
+
+QUIET_NS: Final = 10 * 10**9
 
 
 class NobodyListens(Exception):
@@ -41,9 +44,21 @@ def complain(lines: Iterable[str]) -> None:
 
 
 def tell(line: str) -> None:
-    """Print how far long work has come on stderr, if somebody looks; each line replaces the last."""
+    """Print how far long work has come on stderr: each line replaces the last; for no terminal, one in ten seconds."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{printable(line)}", end="", file=sys.stderr, flush=True)  # noqa: T201
+    elif line and _is_time():
+        complain([line])
+
+
+def _is_time(last_ns: list[int] = []) -> bool:  # noqa: B006 - kept from call to call
+    """True once `QUIET_NS` have passed since the first call, or since it was true."""
+    now_ns = SystemClock().ticks_ns()
+    last_ns[:] = last_ns or [now_ns]
+    if now_ns - last_ns[0] < QUIET_NS:
+        return False
+    last_ns[:] = [now_ns]
+    return True
 
 
 def prepare() -> None:

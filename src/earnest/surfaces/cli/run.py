@@ -68,6 +68,10 @@ PlanOnly = Annotated[bool, typer.Option("--plan-only", help="Make a plan, print 
 Save = Annotated[
     Path | None, typer.Option(metavar="PLAYBOOK", help="Save the accepted run as a playbook that needs no model.")
 ]
+Output = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Copy what was delivered there; made, or empty until now.")
+]
+Watch = Annotated[bool, typer.Option("--watch", help="Work the playbook anew whenever it or an input changes.")]
 MaxTokens = Annotated[int | None, typer.Option(min=0, help="Tokens that models may take.")]
 MaxCalls = Annotated[int | None, typer.Option(min=0, help="Calls of models.")]
 MaxCost = Annotated[int | None, typer.Option(metavar="AMOUNT", parser=_micro, help="Cost, as 0.50.")]
@@ -91,6 +95,8 @@ def run(  # noqa: PLR0917 - typer calls it by name
     spec: Spec = None,
     plan_only: PlanOnly = False,
     save: Save = None,
+    output: Output = None,
+    watch: Watch = False,
     max_tokens: MaxTokens = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
@@ -128,11 +134,29 @@ def run(  # noqa: PLR0917 - typer calls it by name
         grants=Grants(write=writable, network=allow_network, approved=tuple(yes or ())),
         plan_only=plan_only,
     )
-    work(request, save, as_json=as_json, apply=apply)
+    if watch:
+        _watch(request, as_json=as_json, output=output)
+    work(request, save, as_json=as_json, apply=apply, output=output)
 
 
-def work(request: "Request", save: Path | None, *, as_json: bool, apply: bool = False) -> None:
-    """Work it, print what came of it, save it if that is wanted, and end with its exit code."""
+def _watch(request: "Request", *, as_json: bool, output: Path | None) -> None:
+    if not isinstance(request.task, Path):
+        raise typer.BadParameter("--watch is for a playbook")
+    from earnest.surfaces.cli.repeating import repeat  # noqa: PLC0415
+
+    repeat(request.task, lambda: work(request, None, as_json=as_json, output=output, anew=True))
+
+
+def work(
+    request: "Request",
+    save: Path | None,
+    *,
+    as_json: bool,
+    apply: bool = False,
+    output: Path | None = None,
+    anew: bool = False,
+) -> None:
+    """Work it, print what came of it, save and copy it if that is wanted, and end with its exit code."""
     import asyncio  # noqa: PLC0415
 
     from earnest.app.orders import Words  # noqa: PLC0415
@@ -148,6 +172,8 @@ def work(request: "Request", save: Path | None, *, as_json: bool, apply: bool = 
 
     if save is not None:
         _check_target(save, request.task)
+    if output is not None:
+        _check_output(output, anew=anew)
     try:
         worked = asyncio.run(task.work(request, tell))
     except Waits as waits:
@@ -162,6 +188,7 @@ def work(request: "Request", save: Path | None, *, as_json: bool, apply: bool = 
 
         assert isinstance(request.task, Words)
         complain(save_run(worked, request.task.inputs, save))
+    _deliver(worked, output)
     try:
         if not code and not as_json and not request.plan_only:
             from earnest.surfaces.cli.edits import offer  # noqa: PLC0415
@@ -181,13 +208,31 @@ def _check_target(playbook: Path, task: "Path | Words | None") -> None:
         raise typer.BadParameter(f"{playbook} {'is there already' if playbook.exists() else 'has no folder to be in'}")
 
 
+def _check_output(folder: Path, *, anew: bool) -> None:
+    """What lies there would be mixed up with what is delivered; a playbook that is watched writes over its own."""
+    if folder.exists() and not (folder.is_dir() and (anew or not any(folder.iterdir()))):
+        raise typer.BadParameter(f"--output {folder} is there already: name a folder that is not, or an empty one")
+
+
+def _deliver(worked: "Worked", folder: Path | None) -> None:
+    import shutil  # noqa: PLC0415
+
+    if folder is not None and worked.result.directive != "abandon":
+        shutil.copytree(worked.workspace, folder, symlinks=True, dirs_exist_ok=True)
+
+
 def _with_files(words: "Words", shown: Sequence[Path], edit: Sequence[Path], spec: Path | None) -> "Words":
-    from earnest.app.judging import spec_of  # noqa: PLC0415
+    from earnest.app.judging import equipment_beside, spec_of  # noqa: PLC0415
+    from earnest.app.judging_settings import read_judging_settings  # noqa: PLC0415
     from earnest.app.orders import named  # noqa: PLC0415
 
     inputs = named(shown, "--input")
     edits = named(edit, "--edit", taken=inputs)
-    return replace(words, inputs=inputs, edits=edits, spec=spec_of(spec) if spec else None)
+    words = replace(words, inputs=inputs, edits=edits)
+    if spec is None:
+        return words
+    found = spec_of(spec)
+    return replace(words, spec=found, equipment=equipment_beside(*found, read_judging_settings()))
 
 
 def _is_playbook(text: str) -> bool:

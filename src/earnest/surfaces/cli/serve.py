@@ -2,15 +2,21 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from earnest.app.settings import Settings
 
 
 def serve(
     host: Annotated[str | None, typer.Option(help="Where to listen.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65_535, help="On which port; 0: any free one.")] = None,
     home: Annotated[Path | None, typer.Option(help="The data directory.")] = None,
+    practice: Annotated[
+        bool, typer.Option("--practice", help="Give each agent an owner of its own, made up; no real money.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object once it listens.")] = False,
 ) -> None:
     """Serve the platform until SIGINT or SIGTERM comes; SIGHUP takes the settings anew.
@@ -22,9 +28,9 @@ def serve(
     import socket  # noqa: PLC0415
     from dataclasses import replace  # noqa: PLC0415
 
+    from earnest.app.practice import practising  # noqa: PLC0415
     from earnest.app.server import open_server  # noqa: PLC0415
     from earnest.app.server_settings import wrong_with  # noqa: PLC0415
-    from earnest.app.settings import Settings  # noqa: PLC0415
     from earnest.foundation.errors import EarnestError, Refused  # noqa: PLC0415
     from earnest.surfaces.cli.keys import settings_of  # noqa: PLC0415
     from earnest.surfaces.cli.printing import complain  # noqa: PLC0415
@@ -35,8 +41,8 @@ def serve(
         raise Refused("validation", f"--{wrong}")  # an empty one would listen to the whole world
     given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
 
-    def read() -> Settings:
-        settings = settings_of(home)
+    def read() -> "Settings":
+        settings = practising(settings_of(home)) if practice else settings_of(home)
         return replace(settings, server=replace(settings.server, **given))  # type: ignore[arg-type]
 
     def can_reload() -> bool:
@@ -47,13 +53,13 @@ def serve(
             return False
         return True
 
-    async def run(settings: Settings, listener: socket.socket, *, is_first: bool) -> bool:
+    async def run(settings: "Settings", listener: socket.socket, *, is_first: bool) -> bool:
         url = url_of(settings.server, listener.getsockname()[1])
         async with open_server(settings) as server:
 
             def begun() -> None:
                 if is_first:
-                    _tell(url, settings.home, f"{url}/setup/{server.link}" if server.link else None, as_json=as_json)
+                    _tell(url, settings, f"{url}/setup/{server.link}" if server.link else None, as_json=as_json)
 
             return await answer(server, listener, url, begun, can_reload)
 
@@ -65,14 +71,16 @@ def serve(
         signal.signal(number, signal.SIG_IGN)
 
 
-def _tell(url: str, home: Path, setup_url: str | None, *, as_json: bool) -> None:
+def _tell(url: str, settings: "Settings", setup_url: str | None, *, as_json: bool) -> None:
     """Say where the platform is, and by which link it gets an operator."""
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     if as_json:
-        say_json({"url": url, "home": str(home), "setup_url": setup_url})
+        say_json({"url": url, "home": str(settings.home), "setup_url": setup_url})
     else:
-        say(f"earnest serves {home} at {url}")
+        say(f"earnest serves {settings.home} at {url}")
+        if settings.market.practice:
+            say("This is practice: the owners of its agents are made up, and no real money moves.")
         if setup_url is not None:
             say("", "Open this once, within 24 hours, to become its operator:", setup_url, "")
             say("Agents register by themselves, and practise on test jobs that are paid in ai$:", f"{url}/skill.md")

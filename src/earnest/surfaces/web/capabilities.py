@@ -11,7 +11,7 @@ from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.market.capabilities.availability import DAYS, HOURS_MAX, read_availability
 from earnest.market.capabilities.capability import CapabilityForm
 from earnest.market.jobs.categories import CHARACTERS_MAX
-from earnest.market.terms import Terms
+from earnest.market.terms import OWN, Terms
 from earnest.runtime.market.capabilities import put_capability, remove_capability, revoke_capability
 from earnest.surfaces.web.calls import MyCall
 from earnest.surfaces.web.problems import problems
@@ -52,7 +52,7 @@ class PutCapability(Strict):
     task_class: Literal["objective", "subjective"] = "objective"
     availability: AvailabilitySent = AvailabilitySent()
     floor_micro: Annotated[int, Field(ge=0, le=AMOUNT_MICRO_MAX)] = 0
-    currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")] = "USD"
+    currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")] = OWN
     model_fingerprint: Annotated[str, StringConstraints(max_length=200, pattern=r"^[\x21-\x7e]*$")] = ""
 
     def value(self, terms: Terms) -> CapabilityForm:

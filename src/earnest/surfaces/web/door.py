@@ -192,6 +192,8 @@ class _Passing:
         now_s = call.market.desk.now_ms() // 1000
         raw.append((b"date", self._door.date(now_s)))
         raw.append((b"request-id", call.request_id.encode()))
+        if call.market.terms.practice:
+            raw.append((b"earnest-practice", b"1"))
         if "x-content-type-options" not in headers:
             raw.append((b"x-content-type-options", b"nosniff"))
         if self._share is not None:

@@ -24,7 +24,7 @@ from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.market.capabilities.trial import is_trial_id
 from earnest.market.jobs.job import JobState, TaskClass
 from earnest.market.jobs.offer import ITEM_BYTES_MAX, REQUIREMENTS_MAX, Offer, Requirement
-from earnest.market.terms import DAY_S
+from earnest.market.terms import DAY_S, OWN
 from earnest.runtime.market.claiming import apply_for, claim_job
 from earnest.runtime.market.deciding import decide_job
 from earnest.runtime.market.posting import prepare_posting, withdraw_job
@@ -104,7 +104,7 @@ class PostJob(Strict):
     text: Annotated[str, StringConstraints(min_length=1, max_length=TEXT_CHARACTERS_MAX)]
     category: Slug
     task_class: Annotated[TaskClass, Field(strict=False)] = TaskClass.OBJECTIVE
-    currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
+    currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")] = OWN
     amount_micro: Annotated[int, Field(ge=0, le=AMOUNT_MICRO_MAX)]
     acceptance: Annotated[Acceptance | None, Field(strict=False)] = None
     criteria: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=CRITERIA_MAX)]

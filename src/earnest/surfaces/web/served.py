@@ -20,11 +20,12 @@ from earnest.surfaces.web.limits import Quota, Quotas
 from earnest.surfaces.web.schema import METHODS, document
 
 HEARTBEAT_FORMAT: Final = "pact0-heartbeat-v1"
+PRACTICE: Final = "**This is practice: the owners of the agents here are made up, and no real money moves.**\n\n"
 MARKDOWN: Final = "text/markdown; charset=utf-8"
 EXAMPLE_JOB: Final[JsonObject] = {
     "title": "Three colours",
     "text": "Hand in colours.json: a list of three names of colours.",
-    "category": "data-cleaning",
+    "category": "data-transformation",
     "currency": "AID",
     "amount_micro": 2_000_000,
     "criteria": [
@@ -52,6 +53,7 @@ WORDS: Final[Mapping[ActionKind, str]] = {
     ActionKind.CLAIM_DUE_SOON: "less than a quarter of a claim's time is left: submit, or ask for more time",
     ActionKind.REVIEW_HELD: "the other side has sent its review: yours publishes both",
     ActionKind.DISPUTE: "a dispute waits for you, or holds messages that you have not read",
+    ActionKind.DECLARE: "you have declared no capability yet: jobs and test jobs are offered by what you declare",
     ActionKind.TEST_JOB: "a test job would verify a capability that you have declared",
     ActionKind.NEW_JOB: "a job matches what you do, pays what you ask, and you have room for it",
     ActionKind.REVIEW_OPEN: "an ended claim can be reviewed, and neither side has",
@@ -76,7 +78,7 @@ def served_router(app: FastAPI, *, url: str, terms: Terms, quotas: Quotas) -> AP
     @router.get("/skill.json")
     async def skill_json(call: AnyCall) -> Response:  # noqa: ARG001
         """Where everything is, for programs."""
-        return rendered(_places(url))
+        return rendered({**_places(url), "practice": terms.practice})
 
     @router.get("/heartbeat.md")
     async def heartbeat(call: AnyCall) -> Response:  # noqa: ARG001
@@ -123,11 +125,13 @@ def _heartbeat_words(quotas: Quotas) -> dict[str, object]:
 def _skill_words(written: Mapping[str, Any], terms: Terms, quotas: Quotas) -> dict[str, object]:
     return {
         "version": VERSION,
+        "practice": PRACTICE if terms.practice else "",
         "limits": "; ".join(map(_limit, quotas.all())),
         "claim_days": f"{terms.claim_link_s / DAY_S:g}",
         "trial_attempts": terms.trial_attempts_per_day,
         "trial_micro": terms.trial_aid_micro,
         "grace_hours": f"{terms.grace_s / HOUR_S:g}",
+        "example_category": EXAMPLE_JOB["category"],
         "example": json.dumps(EXAMPLE_JOB, indent=2),
         "fees": " ".join(_fee(currency, terms) for currency in terms.currencies),
         "endpoints": "\n".join(_endpoints(written)),

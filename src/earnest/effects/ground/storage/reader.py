@@ -159,7 +159,10 @@ class ReadPool:
         Raises `Refused`: `no_database`, `not_our_database`, `database_too_new`, `database_too_old`.
         """
         if not path.is_file():
-            raise Refused("no_database", f"there is no database at {path}")
+            raise Refused(
+                "no_database",
+                f"there is no database at {path} yet: the first `earnest run` or `earnest serve` makes it",
+            )
         with contextlib.closing(connect_reader(path)) as driver:
             check_readable(driver, schema)
         return ReadPool(path, schema)

@@ -8,6 +8,8 @@ from typing import Protocol
 
 MIB = 1024 * 1024
 WORK_DIR = "/work"
+ENVIRONMENT_DIR = "/opt/earnest"
+"""Where a built environment is shown; its scripts name this place."""
 SELF_TEST_VALID_MS = 300_000
 """How long a self-test is believed."""
 

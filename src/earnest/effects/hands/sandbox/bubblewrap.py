@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from earnest.effects.hands.sandbox.api import MIB, WORK_DIR, Layers, Mount
+from earnest.effects.hands.sandbox.api import ENVIRONMENT_DIR, MIB, WORK_DIR, Layers, Mount
 from earnest.effects.hands.sandbox.host import Host
 from earnest.foundation.errors import Refused
 
@@ -85,7 +85,8 @@ class Shape:
 def mount_target(mount: Mount) -> str:
     """The absolute place of a mount inside. Raises `Refused("sandbox_mount")` for a place that is not theirs."""
     target = PurePosixPath(WORK_DIR) / mount.target
-    taken = any(target.is_relative_to(place) for place in RESERVED)
+    reserved = RESERVED if mount.is_ours else (*RESERVED, PurePosixPath(ENVIRONMENT_DIR))
+    taken = any(target.is_relative_to(place) for place in reserved)
     if taken or ".." in target.parts or len(target.parts) < 2 or "\0" in mount.target:
         raise Refused("sandbox_mount", f"nothing can be shown at {mount.target!r}")
     return str(target)

@@ -506,6 +506,7 @@ def run_program(program: object, argv: list[bytes], environment: dict[str, str])
     """Its exit code. An exception ends it with 1 and a trace on stderr, like that of any program."""
     os.environ.clear()
     os.environ.update(environment)
+    sys.path += filter(None, environment.get("PYTHONPATH", "").split(":"))
     try:
         return int(program([os.fsdecode(argument) for argument in argv]))  # type: ignore[operator]
     except BaseException:

@@ -1,0 +1,60 @@
+"""`earnest environment`: the packages that playbooks, specifications and settings ask for."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Packages for sandboxes: build, list, remove.", no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command()
+def build(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="A playbook or specification; without it, the settings.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Fetch the packages that a file asks for, by uv or pip, and keep them for its sandboxes.
+
+    This is the only command that fetches packages. They are wheels: none of their code runs while they are built.
+    """
+    from earnest.app.building import built  # noqa: PLC0415
+    from earnest.app.judging_settings import read_judging_settings  # noqa: PLC0415
+    from earnest.effects.hands.environments.recipe import Recipe  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import complain, say, say_json  # noqa: PLC0415
+
+    def announce(recipe: Recipe, program: str) -> None:
+        complain([f"{program} fetches {', '.join(line.partition(' --hash')[0] for line in recipe.lines)}"])
+
+    found, was_there = built(file, read_judging_settings(), announce)
+    if as_json:
+        say_json({"id": found.id, "digest": found.digest, "packages": list(found.packages), "was_there": was_there})
+    else:
+        say(f"{'built already' if was_there else 'built'}: {found.id[:12]}  {' '.join(found.packages)}")
+
+
+@app.command("list")
+def list_(as_json: Json = False) -> None:
+    """List what was built, with the packages of each."""
+    from earnest.app.judging_settings import read_judging_settings  # noqa: PLC0415
+    from earnest.app.sandboxes import environments  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    found = list(environments(read_judging_settings()).all())
+    if as_json:
+        say_json([{"id": one.id, "digest": one.digest, "packages": list(one.packages)} for one in found])
+    else:
+        say(*(f"{one.id[:12]}  {' '.join(one.packages)}" for one in found))
+
+
+@app.command()
+def remove(identity: Annotated[str, typer.Argument(metavar="ID", help="Its id, or how that begins.")]) -> None:
+    """Remove an environment. Runs and verdicts that need it say so, and how to build it again."""
+    from earnest.app.judging_settings import read_judging_settings  # noqa: PLC0415
+    from earnest.app.sandboxes import environments  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
+
+    say(f"removed {environments(read_judging_settings()).remove(identity).id[:12]}")

@@ -1,0 +1,137 @@
+"""What beginners do: each mistake ends with what it was, where, and what to do, in at most three lines."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from .conftest import PLAYBOOK, Earnest
+
+SPEC: Final = """\
+format: earnest-spec-v1
+title: A file
+text: Hand in a.txt.
+criteria:
+  - text: a.txt is there
+    check: {kind: files, required: [a.txt]}
+"""
+PACKAGES: Final = SPEC.replace("criteria:", "environment: {requirements: r.txt}\ncriteria:")
+NO_KEY: Final = "no agent has credentials in"
+VERIFY: Final = "verify s.yaml work"
+
+IN_PLAYBOOKS: Final = [
+    ("intent: Write a file", "intent: Write: a file", "p.yaml:2: ", "stands in quotes"),
+    ("    intent: Write a.txt", "\tintent: Write a.txt", "p.yaml:6: ", "indent with spaces"),
+    ("intent: Write a file", "intent: 5", "p.yaml:2: ", "put it in quotes"),
+    ("intent: Write a file", "intent: &x Write a file", "p.yaml:2: ", "write the value out"),
+    ("task_class: write_a_file", "task_class: Write a file", "p.yaml:3: ", "1 to 64 of a-z, 0-9 and _"),
+    ("task_class: write_a_file\n", "", "p.yaml:1: ", "the key 'task_class' is missing"),
+    ("format: earnest-playbook-v1\n", "", "p.yaml:1: ", "the key 'format' is missing"),
+    ("subtasks:", "steps:", "p.yaml:4: ", "unknown key 'steps'; known keys: "),
+    ("id: write", "id: Write It", "p.yaml:5: ", "1 to 64 of a-z, 0-9 and _"),
+    ("tool: write_file", "tool: bash", "p.yaml:12: ", "known tools: "),
+    ("content: done", "text: done", "p.yaml:12: ", "content must be a text"),
+    ("required: [a.txt]", "required: a.txt", "p.yaml:9: ", "must be a list"),
+    ("required: [a.txt]", "required: [/etc/a.txt]", "p.yaml:9: ", "must be a relative path"),
+    ("required: [a.txt]", "required: [../a.txt]", "p.yaml:9: ", "must be a relative path"),
+    ("kind: files", "kind: file", "p.yaml:9: ", "known kinds: "),
+    ("kind: files, required: [a.txt]", "kind: command", "p.yaml:9: ", "the key 'command' is missing"),
+    ("[a.txt]", "[{path: a.txt, regex: '['}]", "p.yaml:9: ", "is no regular expression"),
+    ("subtasks:", "budget: {time: 5}\nsubtasks:", "p.yaml:4: ", "did you mean 'time_s'?"),
+    ("subtasks:", "budget: {time_s: 5m}\nsubtasks:", "p.yaml:4: ", "must be an integer, not text"),
+    ("subtasks:", "inputs: [data]\nsubtasks:", "p.yaml:4: ", "must be a mapping"),
+    ("subtasks:", "inputs: {data: nowhere}\nsubtasks:", "p.yaml:4: ", "no such file or folder"),
+    ("subtasks:", "environment: {requirements: r.txt}\nsubtasks:", "p.yaml:4: ", "r.txt: No such file"),
+    ("subtasks:", "environment: r.txt\nsubtasks:", "p.yaml:4: ", "must be a mapping with the keys requirements"),
+    ("subtasks:", "intent: again\nsubtasks:", "p.yaml:4: ", "already on line 2"),
+]
+IN_SPECS: Final = [
+    ("title: A file\n", "", "s.yaml:1: ", "the key 'title' is missing"),
+    ("criteria:", "criterion:", "s.yaml:4: ", "did you mean 'criteria'?"),
+    ("    check: {kind: files, required: [a.txt]}\n", "", "s.yaml:5: ", "each criterion needs a check"),
+    ("files, required: [a.txt]", "unit_tests, module: a, tests: [t.py]", "s.yaml:6: ", "no file 't.py' beside"),
+    ("files, required: [a.txt]", "json_schema, path: a, schema: s.json", "s.yaml:6: ", "no file 's.json' beside"),
+    ("[a.txt]", "[a.txt], limits: {wall_s: 5}", "s.yaml:6: ", "remove the limits"),
+    ("files, required: [a.txt]", "command, command: ls, limits: {wall: 5}", "s.yaml:6: ", "did you mean 'wall_s'?"),
+    ("files, required: [a.txt]", "command, command: ls, exit: 0", "s.yaml:6: ", "did you mean 'exit_code'?"),
+    ("a.txt is there", "a.txt is there\n    required: maybe", "s.yaml:6: ", "must be true or false"),
+    ("criteria:", "acceptance: me\ncriteria:", "s.yaml:4: ", "must be one of machine, buyer"),
+    ("required: [a.txt]", "required: []", "s.yaml:6: ", "must have 1 to 100 items"),
+]
+IN_OTHER_FILES: Final = [
+    ({"p.yaml": ""}, "run p.yaml", "p.yaml: the file is empty"),
+    ({"p.yaml": "just words"}, "run p.yaml", "must be a mapping with the keys"),
+    ({"p.yaml": SPEC}, "run p.yaml", "p.yaml:1: this is a specification, by which `earnest verify` judges"),
+    ({"s.yaml": PLAYBOOK}, VERIFY, "s.yaml:1: this is a playbook, which `earnest run` works"),
+    ({"s.yaml": PACKAGES}, "environment build s.yaml", "s.yaml:4: environment.requirements: "),
+    ({"s.yaml": PACKAGES, "r.txt": "-r x\n"}, "environment build s.yaml", "r.txt:1: the option -r is not taken"),
+    ({"s.yaml": PACKAGES, "r.txt": "pytest=8\n"}, "environment build s.yaml", "no requirement such as `pytest>=8`"),
+    ({"s.yaml": PACKAGES, "r.txt": "pytest\n"}, VERIFY, "`earnest environment build s.yaml` fetches"),
+    ({"home/settings.toml": "sandbox_slot = 5\n"}, VERIFY, "did you mean 'sandbox_slots'?"),
+    ({"home/settings.toml": "sandbox_slots = 0\n"}, VERIFY, "must be a whole number from 1 to 64"),
+    ({"home/settings.toml": "[judge]\nmodel = 'x'\n"}, VERIFY, "model is given without base_url"),
+    ({"home/settings.toml": "x = [\n"}, VERIFY, "settings.toml: not TOML"),
+    ({"playbook.yaml": "x"}, "init playbook", "playbook.yaml is there already"),
+]
+IN_WORDS: Final = [
+    ("run nowhere.yaml", "nowhere.yaml: No such file"),
+    ("run work/", "work: Is a directory"),
+    ("run", "give either a TASK or --resume RUN"),
+    ("run --speed p.yaml", "No such option: --speed"),
+    ("rnu p.yaml", "Did you mean 'run'?"),
+    ("run tidy --max-cost 5€", "is no amount from 0 to"),
+    ("run --input work p.yaml", "are for a task in words"),
+    ("run --save x.yaml p.yaml", "a playbook is one already"),
+    ("run --output work p.yaml", "name a folder that is not, or an empty one"),
+    ("run --watch tidy", "--watch is for a playbook"),
+    ("verify s.yaml", "give SPEC and SUBMISSION"),
+    ("verify work s.yaml", "work: Is a directory"),
+    ("verify s.yaml nowhere", "nowhere: no such folder or archive"),
+    ("environment build", "asks for no packages"),
+    ("environment remove 4f", "see `earnest environment list`"),
+    ("replay 4f", "no verdict is kept under '4f'"),
+    ("show", "the first `earnest run` or `earnest serve` makes it"),
+    ("wallet", NO_KEY),
+    ("jobs list", "`earnest keys register` makes them"),
+    ("heartbeat run --exec true", NO_KEY),
+    ("heartbeat show", "HEARTBEAT.md: No such file"),
+    ("init plan", "'playbook', 'spec', 'heartbeat'"),
+    ("help dance", "earnest has no command 'dance'"),
+    ("memory query pytest", "such as intent:python_inventory"),
+    ("serve --port 99999", "less than or equal to 65535"),
+    ("restore nowhere", "holds no backup that was finished"),
+]
+MISTAKES: Final = [
+    *(({"p.yaml": PLAYBOOK.replace(old, new, 1)}, "run p.yaml", *said) for old, new, *said in IN_PLAYBOOKS),
+    *(({"s.yaml": SPEC.replace(old, new, 1)}, VERIFY, *said) for old, new, *said in IN_SPECS),
+    *IN_OTHER_FILES,
+    *(({}, *one) for one in IN_WORDS),
+]
+
+
+def test_there_are_sixty_and_each_changes_something() -> None:
+    assert len(MISTAKES) >= 60
+    for old, _, *_ in IN_PLAYBOOKS:
+        assert old in PLAYBOOK
+    for old, _, *_ in IN_SPECS:
+        assert old in SPEC
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: f"{mistake[1]}: {mistake[-1]}")
+def test_a_mistake_is_told_in_three_lines_with_what_to_do(
+    mistake: tuple[dict[str, str], str, str], earnest: Earnest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, command, *words = mistake
+    monkeypatch.chdir(tmp_path)
+    given = {"p.yaml": PLAYBOOK, "s.yaml": SPEC, "work/a.txt": "a", **files}
+    for name, text in given.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    told = earnest(*command.split())
+    assert told.code == 3
+    assert told.out == ""
+    lines = told.err.splitlines()
+    assert 1 <= len(lines) <= 3, told.err
+    assert all(line.startswith("earnest: ") for line in lines)
+    for word in words:
+        assert word in told.err, told.err

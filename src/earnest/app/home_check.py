@@ -13,6 +13,7 @@ from earnest.app.settings import Settings
 from earnest.audit.event import LogPosition
 from earnest.audit.journal_check import AuditCheck, check_audit_log, check_journal
 from earnest.audit.verified import Verified, note_verified, read_verified
+from earnest.client.payloads_runs import JournalChecked
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.reader import ReadPool
@@ -59,6 +60,26 @@ def verify_records(home: Path, *, continued: bool = False) -> Records:
     if found.intact and journal.last_seal is not None:
         note_verified(place, Verified(seal=journal.last_seal, log=beside.end))
     return found
+
+
+def records_json(records: Records) -> JournalChecked:
+    """What was seen, as JSON."""
+    report = records.journal
+    return {
+        "intact": records.intact,
+        "facts": report.facts,
+        "heads": report.heads,
+        "heads_from_elsewhere": report.heads_from_elsewhere,
+        "unsealed": report.unsealed,
+        "redacted": report.redacted,
+        "findings": [
+            {"what": f.what.value, "first_seq": f.first_seq, "last_seq": f.last_seq, "detail": f.detail}
+            for f in report.findings
+        ],
+        "findings_left_out": report.findings_left_out,
+        "verified_before": records.verified_before,
+        "audit_log": list(records.audit_log),
+    }
 
 
 async def journal_faults(home: Path) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Final
 
 from earnest.app import places
 from earnest.app.mail_settings import mailer_of
+from earnest.app.own_runs import own_runs_in
 from earnest.app.platform import keep_sealing, open_auditor, open_sandbox_in
 from earnest.app.practice import keep_apart
 from earnest.app.reviews import reviews_in
@@ -40,6 +41,7 @@ from earnest.runtime.market.money import open_treasury
 from earnest.runtime.market.operating import the_operator
 from earnest.runtime.market.periods import open_first_period
 from earnest.runtime.market.presence import Presences
+from earnest.runtime.own_runs import OwnRuns
 from earnest.verification.registry import Registry
 
 DISK_BYTES_MIN: Final = 64 * MEBIBYTE
@@ -63,6 +65,7 @@ class Server:
     sandbox: Sandbox
     presences: Presences
     mailer: Mailer | None
+    own: OwnRuns
     link: str
     working: dict[str, asyncio.Task[None]]
 
@@ -137,6 +140,7 @@ async def open_server(settings: Settings) -> AsyncIterator[Server]:
             sandbox=sandbox,
             presences=presences,
             mailer=mailer,
+            own=await own_runs_in(settings, database, clock),
             link=_link(hashing, clock, chance) if is_new else "",
             working={},
         )

@@ -1,6 +1,6 @@
 """The methods that both clients have, one for each endpoint."""
 
-from earnest.client import agents, claims, jobs, money, periods, scores, world
+from earnest.client import agents, claims, jobs, money, periods, runs, scores, world
 from earnest.client.endpoint import Endpoint
 
 
@@ -119,3 +119,10 @@ class Endpoints:
     board_post = Endpoint(world.board_post)
     list_threads = Endpoint(world.list_threads)
     get_thread = Endpoint(world.get_thread)
+
+    apply_run = Endpoint(runs.apply_run)
+    undo_run = Endpoint(runs.undo_run)
+    decide_effect = Endpoint(runs.decide_effect)
+    decide_review = Endpoint(runs.decide_review)
+    replay_claim = Endpoint(runs.replay_claim)
+    check_journal = Endpoint(runs.check_journal)

@@ -4,7 +4,8 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from typing import Any, Final, cast
+from threading import Lock
+from typing import Any, Final, NamedTuple, cast
 
 from earnest.client.payloads_periods import AgentMetrics, PeriodMetrics
 from earnest.client.payloads_periods import Period as PeriodShown
@@ -26,13 +27,14 @@ from earnest.market.periods.metrics import (
     Moved,
     Paused,
     Tally,
+    Tallying,
     metrics_of,
-    tallies,
 )
 from earnest.market.periods.period import CURRENT, Period, period_json
 from earnest.market.rows import CLAIMS, PERIODS
 from earnest.verification.verdict import Answer
 
+PERIODS_KEPT_MAX: Final = 20
 _KINDS: Final = ("claim.opened", "claim.changed", "ledger.posted", "resident.changed")
 _SAID_YES: Final = frozenset({"verifier_pass_final", "human_pass", "accept", "undecline", "ruled_seller"})
 """Steps to a release that say that the work is good; a clock's say nothing, and the last verdict counts."""
@@ -57,8 +59,53 @@ def list_periods(reader: Reader, before: str, limit: int) -> list[PeriodShown]:
 
 def show_metrics(reader: Reader, asked: str, now_ms: int, *, only: str = "") -> PeriodMetrics:
     """Who did what in a period, by id, name or `current`. `only`: of this account alone. Raises `not_found`."""
-    period = _find(reader, asked)
-    counted = tallies(_Reading(reader).events(period), _at_work(reader, period))
+    return PeriodCounts().show(reader, asked, now_ms, only=only).metrics
+
+
+class Counted(NamedTuple):
+    """Metrics as far as they are counted: of `facts` the first `counted`."""
+
+    metrics: PeriodMetrics
+    counted: int
+    facts: int
+
+
+class PeriodCounts:
+    """What this process has counted of the periods of one platform: nobody who asks again reads a fact twice."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: dict[str, tuple[Tallying, int]] = {}
+
+    def show(self, reader: Reader, asked: str, now_ms: int, *, only: str = "", facts_max: int | None = None) -> Counted:
+        """As `show_metrics`; at most `facts_max` facts more are read for it."""
+        period = _find(reader, asked)
+        with self._lock:
+            kept = self._kept.pop(period.id) if period.id in self._kept else None
+            tallying, seq = kept or (Tallying(_at_work(reader, period)), period.first_fact - 1)
+            seq = _count_on(reader, period, tallying, seq, facts_max)
+            self._kept[period.id] = tallying, seq
+            if len(self._kept) > PERIODS_KEPT_MAX:
+                del self._kept[next(iter(self._kept))]
+            metrics = _metrics(reader, period, tallying.by_agent, now_ms, only)
+        last = period.last_fact or next((one.seq for one in reader.facts(newest_first=True, limit=1)), 0)
+        before = period.first_fact - 1
+        return Counted(metrics, min(seq, last) - before, last - before)
+
+
+def _count_on(reader: Reader, period: Period, tallying: Tallying, seq: int, facts_max: int | None) -> int:
+    """Count what came after a fact, and give the last that was looked at."""
+    events = _Reading(reader)
+    for fact in reader.facts(after_seq=seq, limit=facts_max):
+        if period.last_fact is not None and fact.seq > period.last_fact:
+            break
+        seq = fact.seq
+        for event in events.of(fact) if fact.kind in _KINDS else ():
+            tallying.count(event)
+    return seq
+
+
+def _metrics(reader: Reader, period: Period, counted: Mapping[str, Tally], now_ms: int, only: str) -> PeriodMetrics:
     span_ms = (period.ended_at_ms or max(now_ms, period.opened_at_ms)) - period.opened_at_ms
     accounts = (ACCOUNTS.get(reader, each) for each in sorted(counted) if only in {"", each})
     agents = [one for one in accounts if one is not None and one.kind is Kind.AGENT]
@@ -146,15 +193,8 @@ class _Reading:
         self._claims: dict[str, Claim] = {}
         self._creators: dict[str, tuple[str, int]] = {}
 
-    def events(self, period: Period) -> Iterator[Event]:
-        """In the order of the facts."""
-        last = period.last_fact
-        for fact in self._reader.facts(kind=_KINDS, after_seq=period.first_fact - 1):
-            if last is not None and fact.seq > last:
-                return
-            yield from self._of(fact)
-
-    def _of(self, fact: StoredFact) -> Iterable[Event]:
+    def of(self, fact: StoredFact) -> Iterable[Event]:
+        """The events of one fact."""
         body = cast("Mapping[str, Any]", fact.body)
         match fact.kind:
             case "claim.opened":

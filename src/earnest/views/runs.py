@@ -1,5 +1,6 @@
 """The runs, and what happened in one, from the facts alone, beside whoever writes them."""
 
+from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
@@ -22,6 +23,7 @@ from earnest.engine.messages import (
 from earnest.foundation.errors import Broken, Refused
 
 RUNS_SHOWN_MAX: Final = 1_000
+MESSAGES_SHOWN_MAX: Final = 200
 
 RoundMessage: TypeAlias = (
     PlanReady | ToolCalled | CorrectionSignal | SubTaskOutcome | ReplanRequest | OutcomeSummary | PlanDirective
@@ -49,7 +51,7 @@ class RoundView:
 
 @dataclass(slots=True, kw_only=True)
 class RunView:
-    """One run in full. `unknown_effects` are intents of which no outcome was recorded."""
+    """One run in full. `unknown_effects` are intents of which no outcome was recorded; `messages` the newest."""
 
     line: RunLine
     rounds: list[RoundView] = field(default_factory=list)
@@ -57,6 +59,7 @@ class RunView:
     resumed: int = 0
     facts: int = 0
     unknown_effects: list[str] = field(default_factory=list)
+    messages: deque[Envelope] = field(default_factory=lambda: deque(maxlen=MESSAGES_SHOWN_MAX))
 
 
 def list_runs(reader: Reader, limit: int = 50) -> tuple[RunLine, ...]:
@@ -101,6 +104,7 @@ def show_run(reader: Reader, run_id: str) -> RunView:
 
 
 def _see(view: RunView, envelope: Envelope) -> None:
+    view.messages.append(envelope)
     match envelope.payload:
         case PlanReady(round=number) as plan:
             view.rounds.append(RoundView(number=number, messages=[plan]))

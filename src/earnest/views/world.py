@@ -11,8 +11,8 @@ from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.world.almanac import hour_at
-from earnest.world.places import PLACES, SIDE
-from earnest.world.resident import Resident, has_arrived, position
+from earnest.world.places import PLACES, SIDE, Cell
+from earnest.world.resident import Resident, has_arrived, position, way_left
 from earnest.world.rows import POSTS, REMARKS, RESIDENTS
 from earnest.world.talk import Post, Reach, Remark
 
@@ -32,6 +32,14 @@ class LiveEvent(NamedTuple):
     data: dict[str, Any]
 
 
+class Walker(NamedTuple):
+    """Somebody on the map. `way`: as `way_left` gives it; `place`: what their destination is called."""
+
+    handle: str
+    way: tuple[Cell, ...]
+    place: str
+
+
 def town_time(reader: Reader, now_ms: int, pace: int) -> TownTime:
     """The hour of the town, whose first day began with the platform."""
     first = reader.execute("SELECT at_ms FROM facts WHERE seq = 1").fetchone()
@@ -48,6 +56,12 @@ def show_town(reader: Reader, now_ms: int, pace: int) -> Town:
         "places": [{"name": name, "x": cell.x, "y": cell.y} for name, cell in PLACES.items()],
         "residents": [_resident(reader, one, now_ms) for one in found],
     }
+
+
+def walkers(reader: Reader, now_ms: int, limit: int = RESIDENTS_SHOWN_MAX) -> list[Walker]:
+    """Who set out last, with the way that is left to them."""
+    found = RESIDENTS.where(reader, "set_out_ms >= 0 ORDER BY set_out_ms DESC, id LIMIT ?", (limit,))
+    return [Walker(handle_of(reader, one.id), way_left(one, now_ms), one.place) for one in found]
 
 
 def list_remarks(reader: Reader, viewer: str, before: str, limit: int, *, hears_all: bool) -> list[RemarkShown]:

@@ -40,6 +40,14 @@ def has_arrived(resident: Resident, now_ms: int) -> bool:
     return position(resident, now_ms) == Cell(resident.to_x, resident.to_y)
 
 
+def way_left(resident: Resident, now_ms: int) -> tuple[Cell, ...]:
+    """The rest of the way: where they are, where diagonal steps end, where they go; one cell for who is there."""
+    here, end = position(resident, now_ms), Cell(resident.to_x, resident.to_y)
+    diagonal = min(abs(end.x - here.x), abs(end.y - here.y))
+    corner = Cell(_towards(here.x, end.x, diagonal), _towards(here.y, end.y, diagonal))
+    return tuple(dict.fromkeys((here, corner, end)))
+
+
 def arrives_at_ms(resident: Resident) -> int:
     """When they are there."""
     way = distance(Cell(resident.from_x, resident.from_y), Cell(resident.to_x, resident.to_y))

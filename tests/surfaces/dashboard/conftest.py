@@ -84,14 +84,18 @@ async def town(served: Listening) -> Town:
 
 @pytest.fixture
 def opened(browser: Browser, served: Listening) -> Opened:
-    """A page of a visitor: `key` signs in. Whatever it complains of, or asks of others, fails the test at its end."""
+    """A page of a visitor: `key` signs in, by default on the town's platform. Whatever it complains of, or asks of
+    others, fails the test at its end.
+    """
 
     @contextlib.asynccontextmanager
-    async def open_page(key: str = "", *, allowed: tuple[str, ...] = (), **options: Any) -> AsyncIterator[Page]:
-        context = await browser.new_context(base_url=served.url, **options)
+    async def open_page(
+        key: str = "", *, url: str = served.url, allowed: tuple[str, ...] = (), **options: Any
+    ) -> AsyncIterator[Page]:
+        context = await browser.new_context(base_url=url, **options)
         context.set_default_timeout(WAIT_MS)
         wrong: list[str] = []
-        _listen(context, served.url, wrong)
+        _listen(context, url, wrong)
         page = await context.new_page()
         if key:
             await sign_in(page, key)

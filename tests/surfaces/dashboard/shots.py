@@ -32,6 +32,9 @@ async def take(folder: Path) -> None:
                 "agent": "/agents/maya_r",
                 "ledger": "/ledger",
                 "audit": "/audit",
+                "world": "/world",
+                "thread": f"/world/board/{town.thread}",
+                "metrics": "/periods",
                 "new": "/jobs/new",
                 "public": "/",
             }

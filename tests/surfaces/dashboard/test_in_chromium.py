@@ -223,3 +223,69 @@ async def test_a_refusal_is_told_where_it_happened(opened: Opened, town: Town) -
         await page.get_by_role("button", name="Ask for it").click()
         await expect(page.locator("form output")).to_have_class("bad")
         await expect(page.locator("form output")).not_to_be_empty()
+
+
+async def test_a_verdict_is_replayed_where_it_is_shown(opened: Opened, town: Town) -> None:
+    for who in (town.operator, town.agents["maya_r"]["live"]):
+        async with opened(who, bypass_csp=True) as page:
+            await page.goto(f"/claims/{town.verified}")
+            await page.get_by_role("button", name="Replay").click()
+            said = page.locator("form.call output", has_text="Revision 1")
+            await expect(said).to_contain_text("agrees — C1")
+            await expect(said).to_have_class("good")
+            assert await serious(page) == []
+
+
+async def test_the_town_lives_for_an_agent_who_is_not_concerned(opened: Opened, served: Listening, town: Town) -> None:
+    async def did(path: str, **what: str) -> None:
+        await ok(await served.ask("POST", f"/world/{path}", key=town.agents["maya_r"]["live"], json=what))
+
+    async with opened(town.agents["zed"]["live"], reduced_motion="reduce") as page:
+        await page.goto("/world")
+        await page.wait_for_timeout(300)
+        await did("move", place="board")
+        walks = page.locator("#residents li", has_text="maya_r")
+        await expect(walks).to_contain_text("on the way to board", timeout=LIVE_MS)
+        await expect(page.locator("svg.town .walks animateTransform")).not_to_have_count(0)
+        await did("chat", text=f"Heard by all {MARKUP}", reach="far")
+        await expect(page.locator("#chat")).to_contain_text(f"Heard by all {MARKUP}", timeout=LIVE_MS)
+        await did("board", title=f"News {WORLD}", text="Read them.")
+        await expect(page.locator("#threads").get_by_role("link", name=f"News {WORLD}")).to_be_visible(timeout=LIVE_MS)
+        assert await page.evaluate("window.pwned") is None
+
+
+async def test_an_owner_speaks_posts_and_sets_out_for_their_agent(opened: Opened, town: Town) -> None:
+    async with opened(town.agents["noor"]["live"]) as page:
+        await page.goto("/world")
+        await page.get_by_label("Say", exact=True).fill("Good morning to you all.")
+        await page.get_by_role("button", name="To all").click()
+        await expect(page.locator("#chat")).to_contain_text("Good morning to you all.")
+        await expect(page.get_by_label("Say", exact=True)).to_have_value("")
+        await page.get_by_text("Go somewhere").click()
+        await page.get_by_label("Where to").select_option("computer")
+        await page.get_by_role("button", name="Set out").click()
+        await expect(page.locator("#residents li", has_text="noor")).to_contain_text("to computer")
+        await page.goto(f"/world/board/{town.thread}")
+        await page.get_by_label("Answer").fill(f"Who else? {MARKUP}")
+        await page.get_by_role("button", name="Post it").click()
+        await expect(page.locator("#posts")).to_contain_text(f"Who else? {MARKUP}")
+    async with opened(town.operator) as page:
+        await page.goto("/world")
+        await expect(page.locator("#chat")).to_contain_text("Good morning to you all.")
+        await expect(page.locator("main form")).to_have_count(0)
+
+
+async def test_metrics_are_read_by_period_and_the_operator_begins_another(opened: Opened, town: Town) -> None:
+    async with opened(town.operator) as page:
+        await page.goto("/periods")
+        row = page.get_by_role("row", name="@maya_r")
+        await expect(row).to_contain_text("50 %")
+        await expect(page.locator("figure.chart")).to_have_count(5)
+        await page.get_by_label("Name").fill("second")
+        await page.get_by_role("button", name="Begin it").click()
+        await expect(page.locator("#metrics")).to_contain_text("No agent has done anything")
+        await page.reload()
+        await page.get_by_role("navigation", name="Periods").get_by_role("link", name="first").click()
+        await expect(row).to_contain_text("50 %")
+        await page.go_back()
+        await expect(page.locator("#metrics")).to_contain_text("No agent has done anything")

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.slow
 served_once = pytest.mark.asyncio(loop_scope="session")
 VENDORED = (Path(files.__file__).parent / "vendored", Path(__file__).parent / "vendored")
 FIRST_LOAD_BYTES_MAX = 150_000
+TOWN = ("/world", "/periods")
 FOR_ALL_SEEING = {"/runs", "/memory", "/runs/{run_id}"}
 
 
@@ -35,6 +36,8 @@ def addresses(town: Town) -> dict[str, str]:
         "dispute_id": town.dispute,
         "handle": "maya_r",
         "run_id": "run_none",
+        "thread_id": town.thread,
+        "period": "first",
         "chart": "score",
         "subject": "maya_r",
         "form": "csv",
@@ -77,6 +80,9 @@ async def test_an_agent_has_every_page_about_itself(served: Listening, town: Tow
             f"/agents/{who}",
             "/ledger",
             "/agents/zed",
+            "/world",
+            f"/world/board/{town.thread}",
+            "/periods",
         ):
             answer = await client.get(address)
             assert answer.status_code == 200, (address, answer.text[:2_000])
@@ -89,7 +95,8 @@ async def test_an_agent_has_every_page_about_itself(served: Listening, town: Tow
 async def test_an_auditor_is_given_no_form_and_is_refused(served: Listening, town: Town) -> None:
     async with client_of(served, town.auditor) as client:
         for address in addresses(town).values():
-            assert "data-call" not in (await client.get(address)).text
+            found = re.findall('data-call="([^"]*)"', (await client.get(address)).text)
+            assert all(one.startswith("GET ") for one in found), (address, found)
         said = {"approved": True, "reason": "x"}
         path = f"/api/v1/jobs/{town.open_job}/review"
         assert (await client.post(path, json=said, headers={"Origin": served.url})).status_code == 403
@@ -179,6 +186,27 @@ async def test_charts_are_there_as_pictures_and_tables(served: Listening, town: 
         assert picture.headers["content-type"] == "image/svg+xml"
         assert picture.text.startswith("<svg")
         assert (await client.get("/charts/score/maya_r.pdf")).status_code == 404
+        failures = (await client.get("/charts/failure-rate/first.csv")).text.splitlines()
+        assert failures == [",rejected by machines", "'@maya_r,0.5"]
+    async with client_of(served, town.agents["zed"]["live"]) as client:
+        assert "maya_r" not in (await client.get("/charts/failure-rate/first.csv")).text
+
+
+@served_once
+async def test_an_owner_sees_their_own_metrics_and_hears_what_their_agent_heard(served: Listening, town: Town) -> None:
+    said = "Who sums up faster than I do?"
+    async with client_of(served, town.agents["zed"]["live"]) as zed, client_of(served, town.operator) as operator:
+        everybody = (await operator.get("/periods/first")).text
+        assert all(f"@{handle}</a></td>" in everybody for handle in ("maya_r", "zed"))
+        mine = (await zed.get("/periods/first")).text
+        assert "@zed</a></td>" in mine
+        assert "@maya_r</a>" not in mine
+        assert (await zed.get("/periods/none")).status_code == 404
+        assert said in (await zed.get("/world")).text
+    async with client_of(served, town.agents["bruno"]["live"]) as bruno:
+        heard = (await bruno.get("/world")).text
+        assert said not in heard
+        assert "Nobody that I know of." in heard
 
 
 @served_once
@@ -187,7 +215,7 @@ async def test_an_empty_platform_has_every_page(tmp_path: Path) -> None:
         async with listening(market, GENEROUS) as site:
             operator = await site.operator()
             async with client_of(site, operator) as client:
-                for address in ("/", "/jobs", "/agents", "/runs", "/ledger", "/audit", "/memory", "/jobs/new"):
+                for address in ("/", "/jobs", "/agents", "/runs", "/ledger", "/audit", "/memory", "/jobs/new", *TOWN):
                     assert (await client.get(address)).status_code == 200, address
 
 

@@ -10,6 +10,7 @@ from earnest.identity.service import ACCOUNTS
 from earnest.runtime.accountability.judging import HeartbeatJudging
 from earnest.runtime.desk import Entry
 from earnest.runtime.market.judging import Judging
+from earnest.runtime.market.periods import open_first_period
 from surfaces.web.conftest import Site
 from surfaces.web.jobs import fund, job_body
 
@@ -51,6 +52,7 @@ class Town:
     disputed: str
     dispute: str
     open_job: str
+    thread: str
 
 
 async def ok(answer: httpx2.Response) -> Any:
@@ -60,14 +62,15 @@ async def ok(answer: httpx2.Response) -> Any:
 
 async def fill(site: Site) -> Town:
     """All of it, through the API."""
+    await site.market.desk.tick(open_first_period)
     operator = await site.operator()
     aud = await ok(await site.ask("POST", "/operator/keys", key=operator, json={"scope": "aud", "handle": "arthur"}))
     agents = {handle: await _agent(site, handle, operator) for handle in ("maya_r", "noor", "zed", "bruno")}
     await fund(site, operator, agents["noor"]["live"], 500_000_000)
     texts = {"title": f"Add up {WORLD}", "text": f"Write answer.json with the sum. {MARKUP}"}
-    verified = await _worked(site, agents, 42, title=f"Sum {MARKUP}"[:100])
-    disputed = await _worked(site, agents, 41, **texts, acceptance="buyer")
-    waiting = await _worked(
+    verified = await worked(site, agents, 42, title=f"Sum {MARKUP}"[:100])
+    disputed = await worked(site, agents, 41, **texts, acceptance="buyer")
+    waiting = await worked(
         site, agents, 42, "bruno", title=f"Judge me {MARKUP}", acceptance="human", criteria=_by_a_person()
     )
     plea = {"reason": f"It is 42 where I come from. {WORLD} {MARKUP}", "criteria": ["C1"]}
@@ -84,6 +87,7 @@ async def fill(site: Site) -> Town:
         await site.clock.advance_ms(DAY_MS)
     await _beat(site, agents["zed"], CONTRACT, SECRET)
     await _beat(site, agents["maya_r"], EASIER, f"I called her. {MARKUP} {WORLD}")
+    thread = await _lived(site, agents)
     return Town(
         operator=operator,
         auditor=aud["key"],
@@ -93,7 +97,25 @@ async def fill(site: Site) -> Town:
         disputed=disputed,
         dispute=case["dispute_id"],
         open_job=opened["job_id"],
+        thread=thread,
     )
+
+
+async def _lived(site: Site, agents: dict[str, dict[str, Any]]) -> str:
+    """Agents who went somewhere, talked, and posted; the thread."""
+
+    async def did(handle: str, path: str, **what: Any) -> Any:
+        return await ok(await site.ask("POST", f"/world/{path}", key=agents[handle]["live"], json=what))
+
+    for handle in ("maya_r", "noor", "zed"):
+        await did(handle, "move", place="cafe", why=MARKUP)
+    await site.clock.advance_ms(60_000)
+    await did("bruno", "move", place="market")
+    await did("maya_r", "chat", text=f"Who sums up faster than I do? {WORLD} {MARKUP}")
+    await did("noor", "chat", text="Nobody that I know of.", reach="far")
+    thread = await did("noor", "board", title=f"Wanted: sums {WORLD} {MARKUP}"[:120], text=f"Good pay. {MARKUP}")
+    await did("maya_r", "board", thread_id=thread["thread_id"], text=f"I can. {WORLD}")
+    return str(thread["thread_id"])
 
 
 def _by_a_person() -> list[dict[str, Any]]:
@@ -114,7 +136,7 @@ async def _agent(site: Site, handle: str, operator: str) -> dict[str, Any]:
     return agent
 
 
-async def _worked(
+async def worked(
     site: Site, agents: dict[str, dict[str, Any]], found: int, seller: str = "maya_r", **changes: Any
 ) -> str:
     """A job of noor's that `seller` has done."""

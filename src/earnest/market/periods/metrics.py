@@ -116,13 +116,24 @@ class Metrics:
     thrash_index: float
 
 
+class Tallying:
+    """Counts events in the order of their facts. `at_work`: which claim an agent works on as the period begins."""
+
+    def __init__(self, at_work: Mapping[str, str]) -> None:
+        self.by_agent: dict[str, Tally] = {}
+        self._desk = _Desk(working=dict(at_work))
+
+    def count(self, event: Event) -> None:
+        """One more event."""
+        _count(self.by_agent.setdefault(event.agent, Tally()), event, self._desk)
+
+
 def tallies(events: Iterable[Event], at_work: Mapping[str, str]) -> dict[str, Tally]:
-    """By agent. `events` in the order of their facts; `at_work`: which claim an agent works on as the period begins."""
-    found: dict[str, Tally] = {}
-    desk = _Desk(working=dict(at_work))
+    """By agent, of all events at once."""
+    tallying = Tallying(at_work)
     for event in events:
-        _count(found.setdefault(event.agent, Tally()), event, desk)
-    return found
+        tallying.count(event)
+    return tallying.by_agent
 
 
 def metrics_of(tally: Tally, span_ms: int) -> Metrics:

@@ -121,7 +121,7 @@ async def _verdict(market: Market, what: _Judged) -> Mapping[str, Any]:
         return {**_unclear(f"the poster's fault: {refused}"), BY_POSTER: True}
     promise = Promise(title=job.title, text=job.text, origin=what.submission.claim_id)
     try:
-        verdict = await verifier.verify(criteria, partial(_lay_out_all, market, job, what.submission), promise=promise)
+        verdict = await verifier.verify(criteria, partial(lay_out_all, market, job, what.submission), promise=promise)
     except (Broken, Unavailable) as error:
         return _unclear(f"it cannot be laid out: {error}")
     return _for_people(criteria, verdict, waits=len(criteria) < len(_criteria(job.criteria)))
@@ -152,7 +152,7 @@ def _why(verdict: Mapping[str, Any]) -> str:
     return "; ".join([*filter(None, [verdict.get("reason", "")]), *reasons])[:REASON_CHARACTERS_MAX]
 
 
-def _lay_out_all(market: Market, job: Job, submission: Submission, folder: Path) -> tuple[Path, Path | None]:
+def lay_out_all(market: Market, job: Job, submission: Submission, folder: Path) -> tuple[Path, Path | None]:
     """The work and, in `base`, what its checks name. What we lack of it is a fault of ours: `Broken`."""
     files = _files_of(job)
     base = folder / "base"

@@ -26,35 +26,18 @@ def verify(
 
     Exit codes: 0 intact, 1 not intact, 3 there is no journal or it cannot be read.
     """
-    from earnest.app.home_check import verify_records  # noqa: PLC0415
+    from earnest.app.home_check import records_json, verify_records  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     found = verify_records(read_settings().home, continued=continued)
     if as_json:
-        form = {**_form(found.journal), "intact": found.intact, "verified_before": found.verified_before}
-        say_json({**form, "audit_log": list(found.audit_log)})
+        say_json(records_json(found))
     else:
         say(*(f"{'audit log':<12}  {fault}" for fault in found.audit_log), *_lines(found.journal, intact=found.intact))
         if found.verified_before:
             say(f"the first {found.verified_before} facts were found intact before and not read again")
     raise typer.Exit(0 if found.intact else 1)
-
-
-def _form(report: "JournalReport") -> dict[str, object]:
-    return {
-        "intact": report.intact,
-        "facts": report.facts,
-        "heads": report.heads,
-        "heads_from_elsewhere": report.heads_from_elsewhere,
-        "unsealed": report.unsealed,
-        "redacted": report.redacted,
-        "findings": [
-            {"what": f.what, "first_seq": f.first_seq, "last_seq": f.last_seq, "detail": f.detail}
-            for f in report.findings
-        ],
-        "findings_left_out": report.findings_left_out,
-    }
 
 
 def _lines(report: "JournalReport", *, intact: bool) -> list[str]:

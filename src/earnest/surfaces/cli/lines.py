@@ -18,6 +18,7 @@ from earnest.engine.messages import (
     PlanningFailed,
     PlanReady,
     ReplanRequest,
+    Role,
     RunResumed,
     Status,
     StopRequested,
@@ -38,6 +39,14 @@ ENDINGS: Final = {
     State.ACCEPT: "ACCEPTED",
     State.SUCCESS: "DELIVERED, with unmet criteria",
     State.ABANDON: "ABANDONED",
+}
+NAMES: Final[dict[str, str]] = {
+    Role.R1: "R1 perceiver",
+    Role.R2: "R2 planner",
+    Role.R3: "R3 executor",
+    Role.R4A: "R4a validator",
+    Role.R4B: "R4b validator",
+    Role.R7: "R7 solver",
 }
 LINE_CHARACTERS_MAX: Final = 300
 _ACTION: Final = re.compile(r"\(this action alone: (sha256:[0-9a-f]{64})\)")

@@ -11,12 +11,12 @@ from rich.text import Text
 
 from earnest.effects.ground.bus.api import Bus, Envelope, Subscription
 from earnest.effects.ground.clock import Clock
-from earnest.engine.messages import CorrectionSignal, ExecutionResult, Role, SubTask, SubTaskOutcome
+from earnest.engine.messages import CorrectionSignal, ExecutionResult, SubTask, SubTaskOutcome
 from earnest.engine.model_messages import ModelAnswered, ModelAsked
 from earnest.foundation.instants import duration_text
 from earnest.foundation.text import printable
 from earnest.surfaces.cli.asking import Terminal
-from earnest.surfaces.cli.lines import Teller
+from earnest.surfaces.cli.lines import NAMES, Teller
 from earnest.surfaces.cli.printing import abandon_stdout, short
 
 QUEUE_MAX: Final = 10_000
@@ -24,15 +24,6 @@ REFRESH_MS: Final = 100
 TARGET_CHARACTERS_MAX: Final = 70
 STATUS_CHARACTERS_MAX: Final = 60
 WIDTH_MIN: Final = 60
-
-NAMES: Final[dict[str, str]] = {
-    Role.R1: "R1 perceiver",
-    Role.R2: "R2 planner",
-    Role.R3: "R3 executor",
-    Role.R4A: "R4a validator",
-    Role.R4B: "R4b validator",
-    Role.R7: "R7 solver",
-}
 
 
 @contextlib.asynccontextmanager

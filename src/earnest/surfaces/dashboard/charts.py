@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from earnest.foundation.errors import Refused
 from earnest.surfaces.charts import Chart, Series
 from earnest.surfaces.dashboard.look import Look
+from earnest.surfaces.dashboard.periods import METRICS, metric_chart
 from earnest.surfaces.loss import loss_chart
 from earnest.views.agents_public import find_agent
 from earnest.views.overview import score_days, verdicts_by_hour
@@ -44,6 +45,8 @@ def chart_named(look: Look, name: str, subject: str) -> Chart:
         if not look.sees_all and account.id != look.my_id:
             raise Refused("not_found", f"there is no chart of {subject[:80]!r}, or you may not know of it")
         return score_chart(look, account.id, account.handle)
+    if name in METRICS:
+        return metric_chart(look, name, subject)
     look.need_all()
     if name == "verdicts" and subject == "all":
         return verdict_chart(look)

@@ -14,6 +14,7 @@ from earnest.identity.caller import Caller, Scope
 from earnest.market.terms import Terms
 from earnest.memory.megram import Level, Megram
 from earnest.memory.potential import Potentials
+from earnest.views.metrics import PeriodCounts
 
 
 class Visitor(StrEnum):
@@ -68,6 +69,7 @@ class Look:
     has_login: bool = False
     path: str = "/"
     params: Mapping[str, str] = field(default_factory=dict)
+    counts: PeriodCounts = field(default_factory=PeriodCounts)
     query: Mapping[str, str] = field(default_factory=dict)
 
     @property

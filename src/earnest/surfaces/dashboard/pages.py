@@ -1,7 +1,7 @@
 """Every page by its address, and how a request becomes one."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
@@ -10,10 +10,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from earnest.effects.ground.storage.reader import Reader
 from earnest.foundation.errors import Refused
-from earnest.surfaces.dashboard import agents, books, exports, jobs, runs, today
+from earnest.surfaces.dashboard import agents, books, exports, jobs, periods, runs, today, town
 from earnest.surfaces.dashboard.look import Look, Visitor
 from earnest.surfaces.dashboard.rendering import HEADERS, rendered_page
 from earnest.surfaces.web.problems import STATUS
+from earnest.views.metrics import PeriodCounts
 
 Looking: TypeAlias = Callable[[Request, Reader], Look]
 Reading: TypeAlias = Callable[[Callable[[Reader], Response]], Awaitable[Response]]
@@ -33,6 +34,10 @@ PAGES: Final[dict[str, Callable[[Look], Shown]]] = {
     "/agents/{handle}": agents.show_agent_page,
     "/runs": runs.show_runs,
     "/runs/{run_id}": runs.show_run_page,
+    "/world": town.show_world,
+    "/world/board/{thread_id}": town.show_thread,
+    "/periods": periods.show_periods,
+    "/periods/{period}": periods.show_periods,
     "/ledger": books.show_ledger,
     "/audit": books.show_audit,
     "/memory": books.show_memory,
@@ -48,14 +53,14 @@ class Site:
 
     look: Looking
     read: Callable[[Request], Reading]
-    extra: dict[str, str] = field(default_factory=dict)
+    counts: PeriodCounts = field(default_factory=PeriodCounts)
 
     def page(self, show: Callable[[Look], Shown]) -> Callable[[Request], Awaitable[Response]]:
         """What answers the requests for a page."""
 
         async def answer(request: Request) -> Response:
             def rendered(reader: Reader) -> Response:
-                look = self.look(request, reader)
+                look = self._look(request, reader)
                 try:
                     template, given = show(look)
                     return HTMLResponse(rendered_page(template, look, **given), 200, HEADERS)
@@ -70,9 +75,12 @@ class Site:
         """What answers the requests for a file that is made from the books."""
 
         async def answer(request: Request) -> Response:
-            return await self.read(request)(lambda reader: show(self.look(request, reader)))
+            return await self.read(request)(lambda reader: show(self._look(request, reader)))
 
         return answer
+
+    def _look(self, request: Request, reader: Reader) -> Look:
+        return replace(self.look(request, reader), counts=self.counts)
 
 
 def refusal(look: Look, refused: Refused) -> Response:

@@ -2,14 +2,20 @@
 
 from typing import Any, Final
 
+from earnest.engine.gradient.cascade import State
 from earnest.engine.messages import CorrectionSignal, PlanDirective, PlanReady, SubTaskOutcome, ToolCalled
 from earnest.foundation.errors import EarnestError, Refused
+from earnest.runtime.unknown_effects import Decision, open_effect
+from earnest.surfaces.cli.lines import NAMES, Teller
 from earnest.surfaces.dashboard.look import Look
 from earnest.surfaces.loss import loss_chart
-from earnest.views.runs import RoundView, RunView, list_runs, show_run
+from earnest.views.runs import RoundView, RunLine, RunView, list_runs, show_run
 
 RUNS_MAX: Final = 200
 DIFF_LINES_MAX: Final = 5_000
+LINE_CHARACTERS_MAX: Final = 300
+LOOKED_AT_MAX: Final = 20
+KNOWN_MAX: Final = 1_000
 
 
 def show_runs(look: Look) -> tuple[str, dict[str, Any]]:
@@ -27,8 +33,51 @@ def show_run_page(look: Look) -> tuple[str, dict[str, Any]]:
         "view": view,
         "rounds": [_round(one) for one in view.rounds],
         "chart": loss_chart(view),
+        "messages": _messages(view),
+        "asked": open_effect(look.reader, view.line.run_id),
+        "decisions": list(Decision),
         **_change(look, view),
     }
+
+
+def changes_to_apply(look: Look) -> list[RunLine]:
+    """Runs among the newest whose change was accepted, is not nothing, and was neither applied nor taken back."""
+    if look.place is None:
+        return []
+    from earnest.runtime.edits.change import APPLYING  # noqa: PLC0415 - loads all that runs need
+    from earnest.runtime.edits.taking import TAKEN  # noqa: PLC0415
+
+    def has(kind: str, run_id: str) -> bool:
+        return next(look.reader.facts(kind=kind, subject=run_id, limit=1), None) is not None
+
+    return [
+        one
+        for one in list_runs(look.reader, LOOKED_AT_MAX)
+        if one.result is not None
+        and one.result.directive is State.ACCEPT
+        and has(TAKEN, one.run_id)
+        and not has(APPLYING, one.run_id)
+        and _has_changed(look, one.run_id)
+    ]
+
+
+_CHANGED: Final[dict[tuple[str, str], bool]] = {}
+"""What is known of runs that have ended: their workspaces are read once."""
+
+
+def _has_changed(look: Look, run_id: str) -> bool:
+    from earnest.runtime.edits.change import read_change  # noqa: PLC0415
+
+    assert look.place is not None
+    key = (str(look.place.runs), run_id)
+    if key not in _CHANGED:
+        try:
+            _CHANGED[key] = not read_change(look.reader, run_id, look.place.runs).is_empty
+        except (EarnestError, OSError):
+            return False
+        if len(_CHANGED) > KNOWN_MAX:
+            del _CHANGED[next(iter(_CHANGED))]
+    return _CHANGED[key]
 
 
 def _round(one: RoundView) -> dict[str, Any]:
@@ -65,6 +114,21 @@ def _round(one: RoundView) -> dict[str, Any]:
         "directive": next((message for message in said if isinstance(message, PlanDirective)), None),
         "verdicts": [verdict for message in said for verdict in getattr(message, "task_verdicts", ())],
     }
+
+
+def _messages(view: RunView) -> list[dict[str, Any]]:
+    """What roles said on the bus, the newest first, as the live view of `earnest run` words it."""
+    teller = Teller(LINE_CHARACTERS_MAX)
+    told = [
+        {
+            "at_ms": one.at_ms,
+            "sender": NAMES.get(one.sender, str(one.sender)),
+            "kind": one.kind,
+            "lines": [text for text, _ in teller.lines_of(one.payload)],
+        }
+        for one in view.messages
+    ]
+    return told[::-1]
 
 
 def _change(look: Look, view: RunView) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """The dashboard of a served platform: its pages, the live stream and the login, over the calls of the API."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from fastapi import APIRouter
@@ -18,6 +20,8 @@ from earnest.surfaces.dashboard.look import Look, Place
 from earnest.surfaces.dashboard.pages import EXPORTS, PAGES, Reading, Site
 from earnest.surfaces.web.calls import Call, MyCall, called, rendered
 from earnest.surfaces.web.jobs import PostJob
+from earnest.surfaces.web.world import hears_all
+from earnest.views.world import live_events
 
 LOOK_MS: Final = 500
 """How often a stream looks whether something has changed."""
@@ -94,17 +98,34 @@ def _live(is_stopping: Callable[[], bool]) -> Callable[[Request], Awaitable[Resp
 
 
 async def _changes(request: Request, call: Call, is_stopping: Callable[[], bool]) -> AsyncIterator[bytes]:
-    last = _state(call)
+    last, in_town = _state(call), _Town(call) if request.query_params.get("town") else None
     yield b"retry: 1000\n\n"
     for _ in range(STREAM_LOOKS_MAX):
         if is_stopping() or await request.is_disconnected():
             return
         await _WIRE.sleep_ms(LOOK_MS)
         state = _state(call)
-        if state != last:
+        if state != last or (in_town is not None and in_town.has_news()):
             last = state
             yield b"event: changed\ndata: \n\n"
             await _WIRE.sleep_ms(QUIET_MS - LOOK_MS)
+
+
+@dataclass(slots=True)
+class _Town:
+    """What a caller may know of the town, which is no news about the caller itself."""
+
+    call: Call
+    seq: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.seq = self.call.market.desk.database.last_seq
+
+    def has_news(self) -> bool:
+        """True if somebody moved, posted, or said something that the caller hears, since this was last asked."""
+        read = partial(live_events, after_seq=self.seq, viewer=self.call.me.id, hears_all=hears_all(self.call))
+        found, self.seq = self.call.market.desk.database.read_sync(read)
+        return bool(found)
 
 
 def _state(call: Call) -> int:

@@ -3,8 +3,10 @@
 from typing import Any
 
 from earnest.foundation.errors import Refused
+from earnest.runtime.unknown_effects import open_effect
 from earnest.surfaces.dashboard.charts import score_chart, verdict_chart
 from earnest.surfaces.dashboard.look import Look, Visitor
+from earnest.surfaces.dashboard.runs import changes_to_apply
 from earnest.views import overview
 from earnest.views.agents_public import show_agent
 from earnest.views.claims import waiting_claims
@@ -46,6 +48,9 @@ def _waiting(look: Look) -> dict[str, Any]:
     """What a person must decide, by its sort; empty sorts are there too."""
     reader = look.reader
     money = show_queue(reader, SHOWN_MAX)
+    unfinished = [one for one in list_runs(reader, UNFINISHED_MAX) if one.result is None]
+    effects = [asked for one in unfinished if (asked := open_effect(reader, one.run_id))]
+    asked_of = {one.run_id for one in effects}
     return {
         "claims": waiting_claims(reader, "", SHOWN_MAX),
         "heartbeats": overview.heartbeats_to_decide(reader),
@@ -54,7 +59,9 @@ def _waiting(look: Look) -> dict[str, Any]:
         "deposits": money["deposits"],
         "payouts": money["payouts"],
         "reviews": list_reviews(reader, limit=SHOWN_MAX),
-        "runs": [one for one in list_runs(reader, UNFINISHED_MAX) if one.result is None],
+        "effects": effects,
+        "changes": changes_to_apply(look),
+        "runs": [one for one in unfinished if one.run_id not in asked_of],
     }
 
 

@@ -14,6 +14,7 @@ from earnest.identity.secret import KeyedHash
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.presence import Presences
+from earnest.runtime.own_runs import OwnRuns
 from earnest.surfaces.dashboard.look import Place
 from earnest.surfaces.dashboard.served import dashboard_router
 from earnest.surfaces.mcp.door import mount
@@ -30,6 +31,7 @@ from earnest.surfaces.web import (
     pages,
     periods,
     reviews,
+    runs,
     score,
     trials,
     wallet,
@@ -64,6 +66,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     heartbeats.operator_router,
     periods.router,
     world.router,
+    runs.router,
 )
 """What stands under `/api/v1`. Of two routes that fit a path the first takes it; what is asked most stands first."""
 ROOT_ROUTERS: Final[tuple[APIRouter, ...]] = (jobs.root_router,)
@@ -81,11 +84,13 @@ def create_app(
     presences: Presences | None = None,
     place: Place | None = None,
     mailer: Mailer | None = None,
+    own: OwnRuns | None = None,
 ) -> FastAPI:
     """The application. `url` is the address by which the world reaches it, without a slash at its end.
 
     Whoever gives `presences` flushes them, and ends what streams by `app.state.streams`. `place`: where runs,
-    memory and the auditor's log lie, for the pages about them; `mailer`: what takes owners' links to them.
+    memory and the auditor's log lie, for the pages about them; `mailer`: what takes owners' links to them; `own`: what
+    is decided about the runs of the same data directory.
     """
     quotas, metrics = quotas or Quotas(), Metrics(gauges)
     home = HomePage(market, presences or Presences(market.desk))
@@ -96,6 +101,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.streams = streams = Streams()
+    app.state.own = own
     documents = schema_router(app)
     app.router.routes.extend(_api_routes())
     for router in (home_router(home), meta.meta_router(quotas), live_router(streams), documents):

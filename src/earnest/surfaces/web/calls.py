@@ -43,6 +43,7 @@ KEY_OPTIONAL: Final = frozenset(
         "/agents/register",
         "/api/score/feedback",
         "/artifacts",
+        "/claims/{claim_id}/replay",
         "/jobs/{job_id}/review",
         "/operator/login",
         "/operator/logout",

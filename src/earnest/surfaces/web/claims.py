@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field, StringConstraints
 
 from earnest.client.payloads import Claim, ClaimMoved, ClaimSummary, ExtensionAsked, Page, Submitted, TrialGraded
+from earnest.client.payloads_runs import Replay
 from earnest.contracts.criterion import CRITERIA_MAX
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
@@ -17,9 +18,10 @@ from earnest.market.terms import DAY_S, Terms
 from earnest.runtime.desk import Entry
 from earnest.runtime.market import claiming, deciding
 from earnest.runtime.market.artifacts import bringing
+from earnest.runtime.market.replaying import replay
 from earnest.runtime.market.submitting import Item, prepare_submission
 from earnest.runtime.market.trials import answer_trial
-from earnest.surfaces.web.calls import MyCall
+from earnest.surfaces.web.calls import MyCall, rendered
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
 from earnest.surfaces.web.problems import problems
 from earnest.surfaces.web.requests import Id, Instant, Reason, Sha256, Strict
@@ -96,6 +98,15 @@ class AnswerExtension(Strict):
     granted: bool
 
 
+class AskReplay(Strict):
+    """By default the newest revision that has a verdict."""
+
+    revision: Annotated[int | None, Field(ge=1)] = None
+
+
+_NEWEST: Final = AskReplay()
+
+
 class Judge(Strict):
     """Why, and which criteria are meant."""
 
@@ -132,6 +143,16 @@ async def get_claim(claim_id: str, call: MyCall) -> Response:
     return call.read(
         lambda reader: show_claim(reader, claim_id, call.me.id, sees_all=call.me.sees_all, sees_measured=sees_measured)
     )
+
+
+@router.post(
+    "/claims/{claim_id}/replay",
+    response_model=Replay,
+    responses=problems("not_found", "not_a_party", "not_judged", "evidence_gone", "verifier_unavailable"),
+)
+async def post_replay(claim_id: str, call: MyCall, sent: AskReplay = _NEWEST) -> Response:
+    """Judge again what was handed in, and compare it with the verdict that stands. Nothing is recorded."""
+    return rendered(await replay(call.market, call.me, claim_id, sent.revision))
 
 
 @router.post(

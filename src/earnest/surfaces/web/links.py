@@ -22,13 +22,17 @@ SOURCES: Final[Mapping[str, Mapping[str, str]]] = {
     "key_id": {"post_agents_me_keys": "/key_id"},
     "payout_id": {"get_operator_money": "/payouts/0/payout_id", "post_payouts": "/payout_id"},
     "period": {"get_periods": "/data/0/period_id", "post_periods": "/period_id"},
+    "question_id": {},
     "review_id": {"get_agents_handle_reviews": "/data/0/review_id", "post_claims_claim_id_reviews": "/review_id"},
+    "run_id": {},
     "session_id": {"get_operator_sessions": "/data/0/session_id"},
     "sha256": {"post_artifacts": "/sha256"},
     "thread_id": {"get_world_board": "/data/0/thread_id", "post_world_board": "/thread_id"},
     "trial_id": {"get_agents_me_trials": "/data/0/id", "post_agents_me_trials": "/id"},
 }
-"""For each parameter of a path: the operations whose answers have it, and where, as a JSON Pointer."""
+"""For each parameter of a path: the operations whose answers have it, and where, as a JSON Pointer. Runs and their
+questions are begun and found on the machine itself.
+"""
 
 
 def add_links(paths: Mapping[str, Mapping[str, Any]]) -> None:

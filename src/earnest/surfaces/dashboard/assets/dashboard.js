@@ -25,6 +25,9 @@ function bodyOf(form, submitter) {
     if (field.type === "checkbox" && field.dataset.type !== "bool") {
       body[field.name] = body[field.name] || [];
       if (field.checked) body[field.name].push(field.value);
+    } else if (field.dataset.many !== undefined) {
+      body[field.name] = body[field.name] || [];
+      body[field.name].push(valueOf(field));
     } else if (field.value !== "") body[field.name] = valueOf(field);
   }
   return body;
@@ -36,6 +39,21 @@ function say(form, lines, tone) {
   output.replaceChildren(...lines.flatMap((line, index) => (index ? [document.createElement("br"), line] : [line])));
 }
 
+// What an answer says that is itself what was asked for.
+const TOLD = {
+  replay(found) {
+    const lines = found.criteria.map((one) => `${one.agreement.replaceAll("_", " ")} — ${one.id}: ${one.detail}`);
+    const differs = found.criteria.some((one) => one.agreement === "disagrees");
+    return [[found.same_work ? `Revision ${found.revision}, the same work:` : `Revision ${found.revision}; what lies there is not what was judged:`, ...lines], differs || !found.same_work ? "bad" : "good"];
+  },
+  journal(found) {
+    const findings = found.findings.map((one) => `${one.what.replaceAll("_", " ")}${one.last_seq ? `, facts ${one.first_seq} to ${one.last_seq}` : ""}: ${one.detail}`);
+    const left = found.findings_left_out ? [`and ${found.findings_left_out} more`] : [];
+    const before = found.verified_before ? [`The first ${found.verified_before} facts were found intact before and not read again.`] : [];
+    return [[found.intact ? "Intact." : "Not intact.", `${found.facts} facts, ${found.unsealed} of them not sealed yet; ${found.heads} heads in the journal, ${found.heads_from_elsewhere} kept by the auditor.`, ...findings, ...left, ...found.audit_log, ...before], found.intact ? "good" : "bad"];
+  },
+};
+
 function mark(form, errors) {
   for (const field of form.elements) if (field.name) field.removeAttribute("aria-invalid");
   for (const one of errors || []) {
@@ -44,6 +62,7 @@ function mark(form, errors) {
   }
 }
 
+const SENT = new WeakMap(); // beside the forms: a field may have any name
 async function ask(form, submitter) {
   const [method, address] = form.dataset.call.split(" ");
   let body;
@@ -54,19 +73,23 @@ async function ask(form, submitter) {
   }
   // The same words sent again after a lost answer are the same request.
   const text = JSON.stringify(body);
-  if (form.sent !== text) [form.sent, form.key] = [text, crypto.randomUUID ? crypto.randomUUID() : String(Math.random()).slice(2)];
-  const headers = { "Idempotency-Key": form.key, "Content-Type": "application/json" };
+  if (!SENT.has(form) || SENT.get(form).text !== text) SENT.set(form, { text, key: crypto.randomUUID ? crypto.randomUUID() : String(Math.random()).slice(2) });
+  const headers = { "Idempotency-Key": SENT.get(form).key, "Content-Type": "application/json" };
   const buttons = [...form.querySelectorAll("button")];
   buttons.forEach((button) => { button.disabled = true; });
   try {
-    const answer = await fetch(address, { method, headers, body: text === "{}" ? undefined : text, credentials: "same-origin" });
+    const told = TOLD[form.dataset.told];
+    if (told) say(form, ["At work …"], "");
+    const answer = await fetch(method === "GET" ? `${address}?${new URLSearchParams(body)}` : address, { method, headers, body: method === "GET" || text === "{}" ? undefined : text, credentials: "same-origin" });
     const found = await answer.json().catch(() => ({}));
     mark(form, found.errors);
     if (!answer.ok) {
-      if (answer.status < 500) form.sent = null;
+      if (answer.status < 500) SENT.delete(form);
       return say(form, problems(found), "bad");
     }
-    form.sent = null;
+    SENT.delete(form);
+    if (told) return say(form, ...told(found));
+    form.reset();
     say(form, [form.dataset.done || "Done."], "good");
     if (form.dataset.next) location.assign(form.dataset.next.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(found[name])));
     else setTimeout(() => refresh(true), 300);
@@ -105,9 +128,10 @@ function isBusy(part) {
         : field.value !== field.defaultValue);
 }
 
-let reading = false, again = false;
-async function refresh(isMine) {
-  if (reading) { again = true; return; }
+const AGAIN_MS = 250; // until a page that is not whole yet is looked at again
+let reading = false, again = null; // `again`: whether somebody who acted waits for the next reading
+async function refresh(isMine = false) {
+  if (reading) { again = again || isMine; return; }
   reading = true;
   try {
     const answer = await fetch(location.href, { credentials: "same-origin" });
@@ -124,13 +148,20 @@ async function refresh(isMine) {
       part.classList.add("fresh");
       htmx.process(part);
       draw(part);
+      still(part);
     }
   } catch {
     // The stream says when the connection is back.
   } finally {
     reading = false;
-    if (again) { again = false; refresh(); }
+    if (document.querySelector("[data-again]")) setTimeout(refresh, AGAIN_MS);
+    if (again !== null) { const mine = again; again = null; refresh(mine); }
   }
+}
+
+// Whoever walks on the map is moved by the picture itself, but for people who want nothing to move.
+function still(root) {
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) root.querySelectorAll("svg.town").forEach((map) => map.pauseAnimations());
 }
 
 // Charts. What the server drew stands there until a script can do better.
@@ -147,7 +178,7 @@ function draw(root) {
     new uPlot({
       width: plot.clientWidth || 320, height: 190, cursor: { drag: { x: false, y: false } },
       scales: { x: { time: false, range: (_, low, high) => [low - 0.6, high + 0.6] }, y: { range: (_, low, high) => { const [a, b] = [Math.min(0, low), Math.max(0, high)]; const room = (b - a || 1) * 0.06; return [a && a - room, b + room]; } } },
-      axes: [{ ...axis, values: named, incrs: [1, 2, 5, 10], space: 12 + 7 * Math.max(...labels.map((label) => label.length)), grid: { show: false } }, { ...axis, size: 44 }],
+      axes: [{ ...axis, values: named, incrs: [1, 2, 5, 10], space: 12 + 7 * Math.max(...labels.map((label) => label.length)), grid: { show: false } }, { ...axis, size: 52 }],
       series: [{ value: (_, at) => (at == null ? "" : labels[at]), label: "at" }, ...series.map((one, place) => ({
         label: one.name, stroke: colours[place], width: 2, points: { show: labels.length < 3 || (!one.steps && !(bars && place === 0)), size: 6 }, dash: one.steps ? [5, 3] : undefined,
         ...(bars && place === 0 ? { paths: uPlot.paths.bars({ size: [0.7, 40] }), fill: colours[0] } : one.steps ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}),
@@ -171,6 +202,8 @@ document.addEventListener("input", (event) => {
 });
 document.addEventListener("DOMContentLoaded", () => {
   draw(document);
+  still(document);
+  if (document.querySelector("[data-again]")) setTimeout(refresh, AGAIN_MS);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw(document));
   const live = document.getElementById("live"), offline = document.getElementById("offline");
   if (!live) return;

@@ -1,0 +1,169 @@
+"""Runs of the platform's data directory over HTTP: their changes, their questions, and the journal of all."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import Field, StringConstraints
+
+from earnest.client.payloads_runs import EffectDecided, JournalChecked, ReviewDecided, RunChanged
+from earnest.foundation.canonical import Members
+from earnest.foundation.errors import Refused, Unavailable
+from earnest.foundation.instants import rfc3339
+from earnest.identity.caller import Scope
+from earnest.runtime import unknown_effects
+from earnest.runtime.desk import Act
+from earnest.runtime.edits.applying import Part
+from earnest.runtime.own_runs import OwnRuns
+from earnest.surfaces.web.calls import MyCall, called, rendered
+from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.requests import Strict
+from earnest.verification.reviews.review import REASON_CHARACTERS_MAX
+
+KEY_CHARACTERS_MAX = 500
+SCORES_MAX = 100
+router = APIRouter(tags=["runs"])
+_OF_CHANGE = ("not_found", "run_unknown", "no_edits", "files_gone", "edit_conflict", "maintenance")
+
+
+class Apply(Strict):
+    """`unverified`: also what no verdict accepted; `merge`: join texts that were changed meanwhile, as git does."""
+
+    unverified: bool = False
+    merge: bool = False
+
+
+_AS_ACCEPTED: Final = Apply()
+
+
+class DecideEffect(Strict):
+    """`key`: what was asked about, as it was told."""
+
+    key: Annotated[str, StringConstraints(min_length=1, max_length=KEY_CHARACTERS_MAX)]
+    decision: Literal["happened", "absent", "give-up"]
+
+
+class DecideReview(Strict):
+    """With a rubric `scores`, one for each line; without one `approve`."""
+
+    reason: Annotated[str, StringConstraints(min_length=1, max_length=REASON_CHARACTERS_MAX)]
+    approve: bool | None = None
+    scores: Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=SCORES_MAX, default_factory=list)]
+
+
+def own_of(request: Request) -> OwnRuns:
+    """For the operator. Raises `Refused`: `scope_forbidden`, `not_found` where the platform has no such directory."""
+    called(request.scope).me.need(Scope.OPERATOR)
+    return _own(request)
+
+
+def _own(request: Request) -> OwnRuns:
+    own: OwnRuns | None = request.app.state.own
+    if own is None:
+        raise Refused("not_found", "this platform has no data directory of runs")
+    return own
+
+
+Mine = Annotated[OwnRuns, Depends(own_of)]
+
+
+@router.post(
+    "/operator/runs/{run_id}/apply",
+    response_model=RunChanged,
+    responses=problems(*_OF_CHANGE, "run_unfinished", "edit_applied", "not_accepted", "edit_link"),
+)
+async def post_apply(run_id: str, call: MyCall, own: Mine, sent: Apply = _AS_ACCEPTED) -> Response:
+    """Put what a run changed in the place of the originals: all of it, or nothing."""
+
+    async def apply() -> Act:
+        return _changed(run_id, "applied", await own.edits.apply(run_id, unverified=sent.unverified, merge=sent.merge))
+
+    return await call.perform(prepare=_or_later(apply))
+
+
+@router.post("/operator/runs/{run_id}/undo", response_model=RunChanged, responses=problems(*_OF_CHANGE, "not_applied"))
+async def post_undo(run_id: str, call: MyCall, own: Mine) -> Response:
+    """Bring back what an applied change replaced, if nobody changed it since."""
+
+    async def undo() -> Act:
+        return _changed(run_id, "undone", await own.edits.undo(run_id))
+
+    return await call.perform(prepare=_or_later(undo))
+
+
+@router.post(
+    "/operator/runs/{run_id}/effect", response_model=EffectDecided, responses=problems("not_found", "effect_unasked")
+)
+async def post_effect(run_id: str, sent: DecideEffect, call: MyCall, own: Mine) -> Response:
+    """Say what became of an effect of which nobody knows whether it happened; `earnest resume` goes on with it."""
+
+    async def decide() -> Act:
+        decision, by = unknown_effects.Decision(sent.decision), call.me.account.handle
+        await unknown_effects.decide(own.edits.database, own.edits.clock, run_id, decision, by=by, key=sent.key)
+        return _answering({"run_id": run_id, "key": sent.key, "decision": sent.decision})
+
+    return await call.perform(prepare=decide)
+
+
+@router.post(
+    "/operator/reviews/{question_id}/decide",
+    response_model=ReviewDecided,
+    responses=problems("not_found", "review_unknown", "review_incomplete", "review_decided"),
+)
+async def post_decision(question_id: str, sent: DecideReview, call: MyCall, own: Mine) -> Response:
+    """Decide what waits for a person in a run or a verdict made by hand, once and for good."""
+
+    async def decide() -> Act:
+        found = await own.reviews.decide(
+            question_id, approve=sent.approve, scores=sent.scores, reason=sent.reason, by=call.me.account.handle
+        )
+        body: ReviewDecided = {
+            "review_id": found.review_id,
+            "approved": found.approved,
+            "scores": list(found.scores),
+            "reason": found.reason,
+            "by": found.by,
+            "at": rfc3339(found.at_ms),
+        }
+        return _answering(body)
+
+    return await call.perform(prepare=decide)
+
+
+@router.get(
+    "/operator/journal", response_model=JournalChecked, responses=problems("not_found", "no_database", "maintenance")
+)
+async def get_journal(
+    call: MyCall,
+    request: Request,
+    continued: Annotated[bool, Query(description="Only what came after what was last found intact.")] = False,
+) -> Response:
+    """Recompute the journal of facts, and hold it and the auditor's log against each other."""
+    call.me.need(Scope.OPERATOR, Scope.AUDITOR)
+    try:
+        return rendered(await _own(request).check_journal(continued=continued))
+    except Unavailable as error:
+        raise Refused("maintenance", str(error)) from error
+
+
+def _or_later(act: Callable[[], Awaitable[Act]]) -> Callable[[], Awaitable[Act]]:
+    async def prepare() -> Act:
+        try:
+            return await act()
+        except Unavailable as error:
+            raise Refused("maintenance", str(error)) from error
+
+    return prepare
+
+
+def _changed(run_id: str, standing: Literal["applied", "undone"], parts: Sequence[Part]) -> Act:
+    body: RunChanged = {
+        "run_id": run_id,
+        "standing": standing,
+        "replaced": [{"path": str(part.path), "count": len(part.steps)} for part in parts],
+    }
+    return _answering(body)
+
+
+def _answering(body: Members) -> Act:
+    return lambda _: body

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from books_file import reader_of
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.facts import leaf_hash
@@ -313,11 +314,11 @@ def test_a_table_without_its_rules_is_damage_and_is_still_read(path: Path, heads
 
 def test_a_file_that_cannot_be_read_on_is_damage(path: Path, heads: list[Head], database: Database) -> None:
     def read(reader: Reader) -> JournalReport:
-        reader._connection.set_authorizer(lambda action, table, *_: sqlite3.SQLITE_DENY if table == "facts" else 0)
+        reader_of(reader).set_authorizer(lambda action, table, *_: sqlite3.SQLITE_DENY if table == "facts" else 0)
         try:
             return verify_journal(reader)
         finally:
-            reader._connection.set_authorizer(None)
+            reader_of(reader).set_authorizer(None)
 
     report = database.read_sync(read)
     assert What.DAMAGED in [finding.what for finding in report.findings]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from books_file import file_of
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.foundation.canonical import JsonObject
@@ -60,7 +61,7 @@ def record(books: Database, kind: str, run: str, at_ms: int, body: JsonObject | 
 
 
 def lay(books: Database, run: str, at_ms: int, *kinds: str, after: str = "", untold: bool = False) -> Path:
-    folder = books._path.parent / "runs" / run
+    folder = file_of(books).parent / "runs" / run
     (folder / "workspace").mkdir(parents=True)
     (folder / "workspace" / "file").write_text("x" * 1_000)
     (folder / "stages" / "checkpoints").mkdir(parents=True)
@@ -74,7 +75,7 @@ def lay(books: Database, run: str, at_ms: int, *kinds: str, after: str = "", unt
 
 
 def sweep(books: Database, *, dry: bool = False) -> Sweep:
-    home = books._path.parent
+    home = file_of(books).parent
     return Sweep(home=home, retention=Retention(), verdicts=VerdictBook(home / "verdicts", 1_000_000), dry=dry)
 
 
@@ -86,11 +87,11 @@ def test_old_files_go_and_whatever_somebody_needs_stays(books: Database) -> None
     edited = lay(books, "run_edited", OLD_MS, "edit.taken", "run.finished")
     applied = lay(books, "run_applied", OLD_MS, "edit.taken", "run.finished", "edit.applying", "edit.applied")
     week = lay(books, "run_week", WEEK_MS, "run.finished")
-    foreign = books._path.parent / "runs" / "foreign"
+    foreign = file_of(books).parent / "runs" / "foreign"
     foreign.mkdir()
-    before = sorted(books._path.parent.rglob("*"))
+    before = sorted(file_of(books).parent.rglob("*"))
     planned = sweep(books, dry=True).run(books, CLOCK.now_ms())
-    assert sorted(books._path.parent.rglob("*")) == before
+    assert sorted(file_of(books).parent.rglob("*")) == before
     done = sweep(books).run(books, CLOCK.now_ms())
     assert done == planned
     assert (done.runs, done.stages) == (("run_applied", "run_old"), ("run_week",))
@@ -100,7 +101,7 @@ def test_old_files_go_and_whatever_somebody_needs_stays(books: Database) -> None
     assert [path.name for path in week.iterdir()] == ["workspace"]
     assert all((folder / "stages").exists() for folder in (needed, waits, untold, edited))
     assert foreign.exists()
-    assert list((books._path.parent / "trash").iterdir()) == []
+    assert list((file_of(books).parent / "trash").iterdir()) == []
     assert done.kept == {
         Fate.NEEDED: 1, Fate.WAITS: 1, Fate.UNTOLD: 1, Fate.UNAPPLIED: 1, Fate.STAGES: 1, Fate.UNKNOWN: 1,
     }  # fmt: skip
@@ -108,7 +109,7 @@ def test_old_files_go_and_whatever_somebody_needs_stays(books: Database) -> None
 
 
 def test_what_a_killed_sweep_left_is_removed_and_two_do_not_sweep_at_once(books: Database) -> None:
-    trash = books._path.parent / "trash"
+    trash = file_of(books).parent / "trash"
     (trash / "run_half-0" / "workspace").mkdir(parents=True)
     sweeping = sweep(books)
     with sweeping._trash(), pytest.raises(Unavailable, match="another process sweeps"):
@@ -125,7 +126,7 @@ def keep_verdict(folder: Path, name: str, at_ms: int, *digests: str) -> None:
 
 
 def test_old_verdicts_go_with_what_they_alone_need_but_not_those_that_show_distrust(books: Database) -> None:
-    folder = books._path.parent / "verdicts"
+    folder = file_of(books).parent / "verdicts"
     keep_verdict(folder, "old", CLOCK.now_ms() - 400 * DAY_MS, "alone", "shared")
     keep_verdict(folder, "shown", CLOCK.now_ms() - 400 * DAY_MS, "why")
     keep_verdict(folder, "new", CLOCK.now_ms(), "shared")

@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from typing import Final
 from urllib.parse import urlsplit
 
-from earnest.app import places
 from earnest.app.home_check import DEEP, Check, look, newer_audit_faults
 from earnest.app.judges import JudgeSettings
 from earnest.app.mcp import described
@@ -23,7 +22,7 @@ from earnest.effects.ground.storage.driver import SQLITE_VERSION
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.hands.sandbox.kept import fault
 from earnest.effects.outside.llm.api import CompletionLimits, Message, Role
-from earnest.foundation.errors import EarnestError
+from earnest.foundation.errors import EarnestError, Refused
 from earnest.runtime.layers import laying
 from earnest.verification.registry import Registry
 
@@ -74,7 +73,7 @@ async def examine(
 
 
 async def _read(name: str, check: Check, settings: Settings) -> Finding:
-    well, detail = await look(check, settings.home)
+    well, detail = await look(check, settings.home, settings.books)
     return Finding(name=name, well=well, detail=detail)
 
 
@@ -151,18 +150,16 @@ def _home(settings: Settings) -> Finding:
 
 
 def _books(settings: Settings) -> Finding:
-    path = places.books(settings.home)
-    if not path.exists():
-        return Finding(name="books", well=True, detail="not written yet")
     try:
-        books = ReadPool.open_reader(path)
+        books = ReadPool.open_reader(settings.books)
         try:
             faults = books.read_sync(lambda reader: reader.faults(whole=False))
         finally:
             books.close()
     except EarnestError as error:
-        return Finding(name="books", well=False, detail=str(error))
-    return Finding(name="books", well=not faults, detail="; ".join(faults) or str(path))
+        is_none = isinstance(error, Refused) and error.code == "no_database"
+        return Finding(name="books", well=is_none, detail="not written yet" if is_none else str(error))
+    return Finding(name="books", well=not faults, detail="; ".join(faults) or str(settings.books))
 
 
 def _version(name: str) -> str:

@@ -15,7 +15,7 @@ from earnest.runtime.task_run import RUNS_FOLDER
 async def open_edits(settings: Settings) -> AsyncIterator[Edits]:
     """Raises `Refused("data_directory_in_use")` beside who has the directory alone."""
     clock = SystemClock()
-    with contextlib.closing(Database.open(places.books(settings.home), clock)) as database:
+    with contextlib.closing(Database.open(settings.books, clock)) as database:
         yield await edits_in(settings, database, clock)
 
 

@@ -16,6 +16,7 @@ from earnest.audit.verified import Verified, note_verified, read_verified
 from earnest.client.payloads_runs import JournalChecked
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.foundation.errors import Refused
 from earnest.journal.verify import JournalReport
@@ -23,8 +24,8 @@ from earnest.market.service import ARTIFACTS
 from earnest.runtime.memory_books import memory_faults, rebuild_memory
 from earnest.runtime.recompute import recompute
 
-Check: TypeAlias = Callable[[Path], Awaitable[tuple[str, ...]]]
-"""Reads something below a data directory; what is wrong with it."""
+Check: TypeAlias = Callable[[Path, Books | None], Awaitable[tuple[str, ...]]]
+"""What is wrong with a part of a data directory, whose books may be elsewhere."""
 TOLD_MAX: Final = 3
 """Faults of one kind that are told; the rest are counted."""
 
@@ -43,12 +44,13 @@ class Records:
         return self.journal.intact and not self.audit_log
 
 
-def verify_records(home: Path, *, continued: bool = False) -> Records:
+def verify_records(home: Path, books: Books | None = None, *, continued: bool = False) -> Records:
     """Verify both; if they are intact, it is noted how far. `continued`: only what came after what was noted.
 
     Raises as `check_journal`.
     """
-    books, log, place = places.books(home), places.audit_log(home), places.verified(home)
+    books = books or places.books(home)
+    log, place = places.audit_log(home), places.verified(home)
     before = read_verified(place) if continued else None
     journal = check_journal(books, log, before)
     try:
@@ -82,9 +84,9 @@ def records_json(records: Records) -> JournalChecked:
     }
 
 
-async def journal_faults(home: Path) -> tuple[str, ...]:
+async def journal_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
     """Pages, leaves, heads, and the write-ahead log."""
-    report = check_journal(places.books(home), places.audit_log(home))
+    report = check_journal(books or places.books(home), places.audit_log(home))
     return tuple(
         f"{found.what}, facts {found.first_seq} to {found.last_seq}: {found.detail}"
         if found.last_seq
@@ -93,30 +95,30 @@ async def journal_faults(home: Path) -> tuple[str, ...]:
     )
 
 
-async def audit_faults(home: Path) -> tuple[str, ...]:
+async def audit_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
     """The chain, and what the journal knows of it."""
-    return check_audit_log(places.audit_log(home), places.books(home)).findings
+    return check_audit_log(places.audit_log(home), books or places.books(home)).findings
 
 
-async def newer_audit_faults(home: Path) -> tuple[str, ...]:
+async def newer_audit_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
     """As `audit_faults`, of what came after the last verification of the records."""
-    before = read_verified(places.verified(home))
-    return check_audit_log(places.audit_log(home), places.books(home), before.log if before else None).findings
+    before, books = read_verified(places.verified(home)), books or places.books(home)
+    return check_audit_log(places.audit_log(home), books, before.log if before else None).findings
 
 
-async def row_faults(home: Path) -> tuple[str, ...]:
+async def row_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
     """Rows that are not what the facts say."""
-    with _books(home) as books:
-        return books.read_sync(lambda reader: recompute(reader, SystemClock())).differences
+    with _open(home, books) as pool:
+        return pool.read_sync(lambda reader: recompute(reader, SystemClock())).differences
 
 
-async def recollection_faults(home: Path) -> tuple[str, ...]:
+async def recollection_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
     """Memory against the facts."""
-    with _books(home) as books:
-        return await memory_faults(places.memory(home), books, SystemClock().now_ms())
+    with _open(home, books) as pool:
+        return await memory_faults(places.memory(home), pool, SystemClock().now_ms())
 
 
-async def artifact_faults(home: Path) -> tuple[str, ...]:
+async def artifact_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
     """Kept contents by their digests, and those that the books know and nobody has."""
     folder, found, present = places.artifacts(home), list[str](), set[str]()
     for path in sorted(folder.glob("[0-9a-f][0-9a-f]/*")):
@@ -125,15 +127,15 @@ async def artifact_faults(home: Path) -> tuple[str, ...]:
         with path.open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != digest:
                 found.append(f"{path} is not what it was")
-    with _books(home) as books:
-        known = books.read_sync(lambda reader: {row.sha256 for row in ARTIFACTS.where(reader, "1 = 1")})
+    with _open(home, books) as pool:
+        known = pool.read_sync(lambda reader: {row.sha256 for row in ARTIFACTS.where(reader, "1 = 1")})
     return (*found, *(f"{sha256} is gone from {folder}" for sha256 in sorted(known - present)))
 
 
-async def key_faults(home: Path) -> tuple[str, ...]:
+async def key_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
     """The platform's secret, against its fingerprint in the facts. Raises `Refused("key_store_damaged")`."""
-    with _books(home) as books:
-        books.read_sync(lambda reader: check_key_store(home, reader))
+    with _open(home, books) as pool:
+        pool.read_sync(lambda reader: check_key_store(home, reader))
     return ()
 
 
@@ -149,10 +151,10 @@ DEEP: Final[dict[str, Check]] = {
 _NOT_YET: Final = frozenset({"no_database", "audit_log_missing", "memory_missing", "key_store_missing"})
 
 
-async def look(check: Check, home: Path) -> tuple[bool, str]:
+async def look(check: Check, home: Path, books: Books | None = None) -> tuple[bool, str]:
     """Whether all is well, and what is to be said. Damage may make reading end in any way: each is a fault."""
     try:
-        faults = await check(home)
+        faults = await check(home, books)
     except Refused as refusal:
         if refusal.code in _NOT_YET:
             return True, "not written yet"
@@ -168,17 +170,17 @@ async def rebuilt(settings: Settings) -> int:
 
     Raises `Refused`: `no_database`, `data_directory_in_use`.
     """
-    path = places.books(settings.home)
-    if not path.is_file() or not path.stat().st_size:
-        raise Refused("no_database", f"there is no database at {path}: memory is made of its facts")
-    with contextlib.closing(Database.open(path, SystemClock(), alone=True)) as database:
+    books = settings.books
+    if isinstance(books, Path) and (not books.is_file() or not books.stat().st_size):
+        raise Refused("no_database", f"there is no database at {books}: memory is made of its facts")
+    with contextlib.closing(Database.open(books, SystemClock(), alone=True)) as database:
         return await rebuild_memory(places.memory(settings.home), database)
 
 
 @contextlib.contextmanager
-def _books(home: Path) -> Iterator[ReadPool]:
-    books = ReadPool.open_reader(places.books(home))
+def _open(home: Path, books: Books | None) -> Iterator[ReadPool]:
+    pool = ReadPool.open_reader(books or places.books(home))
     try:
-        yield books
+        yield pool
     finally:
-        books.close()
+        pool.close()

@@ -4,10 +4,11 @@ Reads `{"home": …, "continued": …}` from its input, and prints what it saw, 
 """
 
 import json
+import os
 import sys
-from pathlib import Path
 
 from earnest.app.home_check import records_json, verify_records
+from earnest.app.judging_settings import HOME_VARIABLE, read_judging_settings
 from earnest.foundation.errors import Refused
 
 
@@ -15,7 +16,8 @@ def main() -> None:
     """One question, one answer."""
     asked = json.load(sys.stdin)
     try:
-        found: object = records_json(verify_records(Path(asked["home"]), continued=asked["continued"]))
+        settings = read_judging_settings({**os.environ, HOME_VARIABLE: asked["home"]})
+        found: object = records_json(verify_records(settings.home, settings.books, continued=asked["continued"]))
     except Refused as refused:
         found = {"code": refused.code, "detail": str(refused)}
     json.dump(found, sys.stdout)

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from earnest.app import places
 from earnest.app.judging_settings import JudgingSettings
 from earnest.app.sandboxes import POOL, equipment_for, open_for
 from earnest.app.verifiers import bare_verifier, verdict_book, verifier_for
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.spec import VerificationSpec, spec_of_json
 from earnest.effects.ground.clock import Clock, SystemChance, SystemClock
+from earnest.effects.ground.storage.place import Books
 from earnest.effects.hands.sandbox.api import Mount, Sandbox
 from earnest.effects.hands.sandbox.equipped import Equipment
 from earnest.effects.hands.scratch import scratch
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class _Reviews:
     """See `Reviews`. What reads and writes books is loaded when somebody has to be asked."""
 
-    def __init__(self, books: Path, clock: Clock) -> None:
+    def __init__(self, books: Books, clock: Clock) -> None:
         self._books = books
         self._clock = clock
 
@@ -145,7 +145,7 @@ async def lint_of(spec_path: Path, settings: JudgingSettings) -> list[Complaint]
 async def _verifying(settings: JudgingSettings, clock: Clock, *, pool: int = POOL) -> AsyncIterator[Verifier]:
     """A verifier with a sandbox of its own, which asks people in the books of whoever writes them."""
     async with _sandbox(settings, clock, pool) as sandbox:
-        reviews = _Reviews(places.books(settings.home), clock)
+        reviews = _Reviews(settings.books, clock)
         yield verifier_for(settings, sandbox, clock=clock, chance=SystemChance(), reviews=reviews)
 
 

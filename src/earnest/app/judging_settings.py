@@ -12,15 +12,20 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
+from earnest.app import places
 from earnest.app.judges import JudgeSettings, read_judge
 from earnest.contracts.environment import EnvironmentSpec, read_environment
 from earnest.contracts.node import node_of
 from earnest.contracts.reader import Reader
+from earnest.effects.ground.storage.place import Books, ServerBooks
 from earnest.effects.outside.probes.spec import ProbeSpec, read_probe
-from earnest.foundation.errors import Diagnostic, Faulty
+from earnest.foundation.errors import Diagnostic, Faulty, Refused
 from earnest.foundation.names import is_slug
 
 HOME_VARIABLE: Final = "EARNEST_HOME"
+DATABASE_VARIABLE: Final = "EARNEST_DATABASE"
+DATABASE: Final = "database"
+SCHEMES: Final = ("postgresql://", "postgres://")
 FILE_NAME: Final = "settings.toml"
 TABLES: Final = ("environment", "solver", "probes", "judge", "mail", "market", "models", "server", "web")
 LIMITS: Final = {
@@ -44,6 +49,8 @@ class JudgingSettings:
 
     home: Path
     """The data directory: books, memory, audit log, workspaces."""
+    database: str = ""
+    """The address of a server of PostgreSQL that has the books; empty: they are a file of the data directory."""
     sandbox_slots: int = 8
     """How many sandboxes run at once; 1 to 64."""
     verdicts_mb: int = 1024
@@ -54,6 +61,11 @@ class JudgingSettings:
     """What sandboxes hold where nothing asks for another; table `[environment]` of the file only."""
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     """The model that judges; table `[judge]` of the file, or `VERIFY_LLM_BASE_URL` and the like."""
+
+    @property
+    def books(self) -> Books:
+        """Where the books are."""
+        return ServerBooks(self.database, self.home) if self.database else places.books(self.home)
 
 
 class SettingsFile:
@@ -108,7 +120,13 @@ def judging_parts(file: SettingsFile, environment: Mapping[str, str]) -> dict[st
     probes = _probes(file)
     judge = read_judge(file.values.get("judge", {}), environment, str(file.path), file.faults)
     numbers = {**_file_numbers(file), **_environment_numbers(environment, file.faults)}
-    return {**numbers, "probes": probes, "judge": judge, "environment": _environment(file)}
+    return {
+        **numbers,
+        "database": _database(file, environment),
+        "probes": probes,
+        "judge": judge,
+        "environment": _environment(file),
+    }
 
 
 def home_of(environment: Mapping[str, str]) -> Path:
@@ -124,13 +142,36 @@ def home_of(environment: Mapping[str, str]) -> Path:
     return home
 
 
+def _database(file: SettingsFile, environment: Mapping[str, str]) -> str:
+    given = environment.get(DATABASE_VARIABLE) or file.values.get(DATABASE, "")
+    if isinstance(given, str) and (not given or given.startswith(SCHEMES)):
+        return given
+    file.fault(f"{DATABASE} must begin with {' or '.join(SCHEMES)}", key=DATABASE)  # not told: it may hold a password
+    return ""
+
+
+def books_of(home: Path, environment: Mapping[str, str]) -> Books:
+    """Where the books of a data directory are, for who needs no other setting."""
+    address = _database(SettingsFile(home / FILE_NAME), environment)
+    return ServerBooks(address, home) if address else places.books(home)
+
+
+def home_with_books(home: Path | None, environment: Mapping[str, str]) -> Path:
+    """The data directory, by default the one in force, whose books lie in it. Raises `Refused("books_on_server")`."""
+    place = home or home_of(environment)
+    books = books_of(place, environment)
+    if not isinstance(books, Path):
+        raise Refused("books_on_server", f"the books are on {books}: its own tools copy and keep them, as pg_dump does")
+    return place
+
+
 def _file_numbers(file: SettingsFile) -> dict[str, int]:
     good: dict[str, int] = {}
     for name, value in file.values.items():
-        if name in TABLES:
+        if name in TABLES or name == DATABASE:
             continue
         if name not in LIMITS:
-            file.fault(f"unknown setting {name!r}; {hint(name, (*LIMITS, *TABLES))}", key=name)
+            file.fault(f"unknown setting {name!r}; {hint(name, (DATABASE, *LIMITS, *TABLES))}", key=name)
         elif message := _number_fault(name, value):
             file.fault(message, key=name)
         else:

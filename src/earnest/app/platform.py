@@ -98,7 +98,7 @@ async def open_platform(
     clock, chance = SystemClock(), SystemChance()
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with contextlib.AsyncExitStack() as stack:
-        database = stack.enter_context(contextlib.closing(Database.open(places.books(settings.home), clock)))
+        database = stack.enter_context(contextlib.closing(Database.open(settings.books, clock)))
         bus = LocalBus()
         auditor = stack.enter_context(contextlib.closing(open_auditor(settings, bus, clock, on_report)))
         _trace(stack, bus)

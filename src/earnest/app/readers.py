@@ -31,7 +31,7 @@ RULES_READ_MAX = 1_000
 @contextlib.contextmanager
 def reading_books(settings: Settings) -> Iterator[ReadPool]:
     """The books, read-only. Raises `Refused("no_database")` before the first run."""
-    books = ReadPool.open_reader(places.books(settings.home))
+    books = ReadPool.open_reader(settings.books)
     try:
         yield books
     finally:

@@ -249,7 +249,6 @@ class _Own:
     @asynccontextmanager
     async def memory(self) -> "AsyncIterator[Remembering]":
         """What hands a word to the solver, without the rest of the engine."""
-        from earnest.app import places  # noqa: PLC0415
         from earnest.app.platform import open_auditor, open_memory_in  # noqa: PLC0415
         from earnest.effects.ground.bus.local import LocalBus  # noqa: PLC0415
         from earnest.effects.ground.storage.database import Database  # noqa: PLC0415
@@ -260,7 +259,7 @@ class _Own:
 
         settings, clock, chance = self.settings, SystemClock(), SystemChance()
         async with AsyncExitStack() as stack:
-            database = stack.enter_context(closing(Database.open(places.books(settings.home), clock)))
+            database = stack.enter_context(closing(Database.open(settings.books, clock)))
             bus = LocalBus()
             stack.enter_context(closing(open_auditor(settings, bus, clock, lambda _: None)))
             memory = await open_memory_in(stack, settings, database, clock)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.runtime.review_book import ReviewBook
 
@@ -15,12 +16,12 @@ def reviews_in(database: Database, clock: Clock) -> ReviewBook:
     return ReviewBook(clock=clock, reading=lambda: nullcontext(database), writing=lambda: nullcontext(database))
 
 
-def reviews_beside(books: Path, clock: Clock) -> ReviewBook:
+def reviews_beside(books: Books, clock: Clock) -> ReviewBook:
     """People are asked in books that are opened only when somebody must be asked: they may be another process's."""
 
     @contextmanager
     def reading() -> Iterator[ReadPool | None]:
-        if not books.is_file():
+        if isinstance(books, Path) and not books.is_file():
             yield None
             return
         with closing(ReadPool.open_reader(books)) as pool:

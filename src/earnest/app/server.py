@@ -110,7 +110,7 @@ async def open_server(settings: Settings) -> AsyncIterator[Server]:
         stack.callback(server_lock(settings.home).release)
         practice = settings.market.practice
         keep_apart(settings.home, practice=practice)
-        database = stack.enter_context(contextlib.closing(Database.open(places.books(settings.home), clock)))
+        database = stack.enter_context(contextlib.closing(Database.open(settings.books, clock)))
         hashing = open_key_store(settings.home, database, clock, chance)
         bus, desk = LocalBus(), Desk(database, clock, chance)
         audit_letters = AuditLetters(desk)

@@ -41,7 +41,7 @@ def sweep(settings: Settings, *, dry: bool, tell: Callable[[str], None] = lambda
 
 def remove_audit_files(settings: Settings, old: list[OldFile], clock: SystemClock) -> None:
     """Record that each goes, then remove it, so that what is left of the log is never taken for one that was cut."""
-    with contextlib.closing(Database.open(places.books(settings.home), clock)) as database:
+    with contextlib.closing(Database.open(settings.books, clock)) as database:
         for one in old:
             database.write_sync(partial(Transaction.record, fact=one.removal(clock.now_ms())))
             one.path.unlink(missing_ok=True)

@@ -12,12 +12,14 @@ from earnest.audit.removal import REMOVED, removed_by
 from earnest.audit.snapshot import SNAPSHOT_NAME, altered_snapshot, kept_end, kept_statistics
 from earnest.audit.verified import Verified
 from earnest.effects.ground.storage.driver import DATABASE_ERROR
+from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.reader import Reader, ReadPool
 from earnest.effects.ground.storage.wal import wal_faults
 from earnest.foundation.errors import EarnestError, Refused
 from earnest.journal.heads import SEALED, Head, Witness, witness_in
 from earnest.journal.verify import Finding, JournalReport, What, report_of, verify_journal
 
+UNREADABLE: Final[tuple[type[Exception], ...]] = (EarnestError, *DATABASE_ERROR)
 FINDINGS_MAX: Final = 100
 PASSING: Final = frozenset({"database_too_new", "database_too_old"})
 """Refusals that are about the program, not the file."""
@@ -51,7 +53,7 @@ class Known(NamedTuple):
     """By whom it was removed, with all lines before it."""
 
 
-def check_journal(books: Path, audit_log: Path, since: Verified | None = None) -> JournalReport:
+def check_journal(books: Books, audit_log: Path, since: Verified | None = None) -> JournalReport:
     """Recompute the journal, or what came after `since`, and hold it against every head that the auditor has seen.
 
     Books that are gone, empty or unreadable where a log knows of them are a finding. Raises `Refused`: `no_database`
@@ -60,7 +62,7 @@ def check_journal(books: Path, audit_log: Path, since: Verified | None = None) -
     is_told = since is not None and has_position(audit_log, since.log)
     after = since.log if since is not None and is_told else LogPosition()
     heads = [Head(size=size, root=bytes.fromhex(root)) for size, root in _heads(audit_log, after)]
-    faults = wal_faults(books)  # before anything opens them
+    faults = wal_faults(books) if isinstance(books, Path) else ()  # before anything opens them
     found = [Finding(what=What.DAMAGED, first_seq=0, last_seq=0, detail=fault) for fault in faults]
     try:
         pool = ReadPool.open_reader(books)
@@ -70,16 +72,16 @@ def check_journal(books: Path, audit_log: Path, since: Verified | None = None) -
             )
         finally:
             pool.close()
-    except (EarnestError, DATABASE_ERROR) as error:
+    except UNREADABLE as error:
         code = error.code if isinstance(error, Refused) else ""
-        is_empty = books.is_file() and books.stat().st_size == 0
+        is_empty = isinstance(books, Path) and books.is_file() and books.stat().st_size == 0
         if (code == "no_database" and not heads) or (code in PASSING and not is_empty):
             raise
         found.append(Finding(what=What.DAMAGED, first_seq=0, last_seq=0, detail=f"{books}: {error}"))
         return report_of(found, verify_journal(None, heads))
 
 
-def check_audit_log(log: Path, books: Path, since: LogPosition | None = None) -> AuditCheck:
+def check_audit_log(log: Path, books: Books, since: LogPosition | None = None) -> AuditCheck:
     """Read the whole log, or what came after `since`, and hold it against what journal and kept statistics know of it.
 
     Raises `Refused("audit_log_missing")` where nothing knows of any.
@@ -138,7 +140,7 @@ def _heads(audit_log: Path, after: LogPosition) -> Iterator[tuple[int, str]]:
     return heads_in(audit_log, after) if has_log(audit_log) else iter(())
 
 
-def _known(log: Path, books: Path) -> Iterator[Known]:
+def _known(log: Path, books: Books) -> Iterator[Known]:
     """The lines that the journal and the kept statistics know; books that cannot be read know none."""
     end = kept_end(log)
     if end is not None and end.lines:
@@ -149,7 +151,7 @@ def _known(log: Path, books: Path) -> Iterator[Known]:
             yield from pool.read_sync(_witnesses)
         finally:
             pool.close()
-    except (EarnestError, DATABASE_ERROR):
+    except UNREADABLE:
         return  # `earnest journal verify` says why
 
 

@@ -5,6 +5,7 @@ from dataclasses import fields
 
 import pytest
 
+from books_file import file_of
 from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Kind, Status
@@ -150,12 +151,12 @@ async def worked(town: Town) -> None:
 
 
 def texts(town: Town) -> str:
-    with sqlite3.connect(town.database._path) as books:
+    with sqlite3.connect(file_of(town.database)) as books:
         return "\n".join(books.iterdump())
 
 
 def test_every_text_of_an_accounts_rows_is_personal_or_known_not_to_be(town: Town) -> None:
-    with sqlite3.connect(town.database._path) as books:
+    with sqlite3.connect(file_of(town.database)) as books:
         for table in OWNED:
             columns = {row[1] for row in books.execute(f"PRAGMA table_info({table})") if row[2] == "TEXT"}
             named = {name for one in PERSONAL if one.book.rows.table == table for name in one.after}
@@ -192,7 +193,7 @@ async def test_a_fact_that_was_altered_past_the_platform_is_found_beside_those_t
     leaves = named.body["leaves"]
     assert isinstance(leaves, dict)
     redacted = min(map(int, leaves))
-    with sqlite3.connect(town.database._path) as books:
+    with sqlite3.connect(file_of(town.database)) as books:
         ((trigger,),) = books.execute("SELECT sql FROM sqlite_master WHERE name = 'facts_unchanged'").fetchall()
         books.execute("DROP TRIGGER facts_unchanged")
         other = "CAST(replace(CAST(body AS TEXT), 'act_ann', 'act_eve') AS BLOB)"

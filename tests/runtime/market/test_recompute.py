@@ -4,6 +4,7 @@ import sqlite3
 
 import pytest
 
+from books_file import file_of
 from earnest.effects.ground.clock import SystemClock
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.recompute import Recomputed, recompute
@@ -45,7 +46,7 @@ async def test_the_facts_alone_lead_to_every_row(town: Town) -> None:
 )
 async def test_a_number_that_no_fact_says_is_found(town: Town, damage: str, told: str) -> None:
     await worked(town)
-    path = town.database._path
+    path = file_of(town.database)
     with sqlite3.connect(path) as behind_our_back:
         assert behind_our_back.execute(damage).rowcount > 0
     assert any(told in line for line in recomputed(town).differences)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from books_file import file_of
 from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Broken, Refused
@@ -159,7 +160,7 @@ async def books_with(tmp_path: Path, rating: int, text: str, stage: str) -> str:
         await pass_time(town, 3 * DAY_S)
         look(town, claim_id)
         town.act(ann, lambda entry: {})
-        path = town.database._path
+        path = file_of(town.database)
         with sqlite3.connect(path) as reader:
             dumped = "\n".join(line for line in reader.iterdump() if "sealed_reviews" not in line)
             facts = reader.execute("SELECT seq, kind, subject, body FROM facts ORDER BY seq").fetchall()
@@ -193,7 +194,7 @@ async def test_the_facts_lead_to_every_row_before_and_after_publication(town: To
 async def test_a_sealed_review_that_was_altered_is_not_published(town: Town) -> None:
     ann, bob, claim_id = await released(town)
     review(town, bob, claim_id, rating=1)
-    with sqlite3.connect(town.database._path) as behind_our_back:
+    with sqlite3.connect(file_of(town.database)) as behind_our_back:
         behind_our_back.execute("UPDATE sealed_reviews SET content = replace(content, '\"rating\":1', '\"rating\":5')")
     with pytest.raises(Broken):
         review(town, ann, claim_id)

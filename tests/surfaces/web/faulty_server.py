@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from earnest.effects.ground.storage.sqlite import SqliteWriting
 from earnest.effects.ground.storage.writer import Writer
 from earnest.surfaces.cli.main import main
 
@@ -48,9 +49,10 @@ class Faulty:
         raise error
 
 
-def begin_faulty(self: Writer, driver: sqlite3.Connection, *rest: Any) -> None:
-    begin(self, driver, *rest)
-    self._driver = Faulty(driver)  # type: ignore[assignment]
+def begin_faulty(self: Writer, writing: SqliteWriting, *rest: Any) -> None:
+    faulty: Any = Faulty(writing.session)
+    writing.session, writing.commit, writing.rollback = faulty, faulty.commit, faulty.rollback
+    begin(self, writing, *rest)
 
 
 Writer.__init__ = begin_faulty  # type: ignore[method-assign, assignment]

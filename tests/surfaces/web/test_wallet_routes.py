@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from books_file import file_of
 from earnest.effects.outside.rails.manual import ManualRail
 from earnest.ledger import service as ledger
 from earnest.ledger.accounts import available, external
@@ -236,7 +237,7 @@ async def test_anybody_sees_the_fees_and_that_the_books_cover_what_users_have(pe
 async def test_money_that_never_came_in_is_found_within_a_minute(people: People) -> None:
     await people.deposit(10 * USD)
     assert (await people.get("/meta/solvency", ""))["solvent"] is True
-    with sqlite3.connect(people.site.market.desk.database._path) as behind_our_back:
+    with sqlite3.connect(file_of(people.site.market.desk.database)) as behind_our_back:
         behind_our_back.execute(
             "UPDATE ledger_accounts SET credits_posted = credits_posted + 1 WHERE id = ?",
             (available(people.ann["id"], "USD"),),

@@ -55,8 +55,8 @@ def verify(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     from earnest.audit.journal_check import check_audit_log  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    home = read_settings().home
-    found = check_audit_log(places.audit_log(home), places.books(home))
+    settings = read_settings()
+    found = check_audit_log(places.audit_log(settings.home), settings.books)
     if as_json:
         say_json(
             {

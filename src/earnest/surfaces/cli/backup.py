@@ -29,12 +29,12 @@ def backup(
     import os  # noqa: PLC0415
 
     from earnest.app.backup import BackupOrder, back_up  # noqa: PLC0415
-    from earnest.app.judging_settings import home_of  # noqa: PLC0415
+    from earnest.app.judging_settings import home_with_books  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
     from earnest.surfaces.cli.printing import complain, say, say_json, tell  # noqa: PLC0415
 
     os.nice(10)
-    order = BackupOrder(home=home or home_of(os.environ), target=path, keys=keys, share=share)
+    order = BackupOrder(home=home_with_books(home, os.environ), target=path, keys=keys, share=share)
     done = back_up(order, SystemClock(), tell)
     tell("")
     complain(f"left out: {one}" for one in done.manifest.left_out)

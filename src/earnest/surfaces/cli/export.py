@@ -69,14 +69,13 @@ def _mine(handle: str, path: Path) -> "Exported":
 def _from_books(account: str, path: Path, home: Path | None) -> "Exported":
     import os  # noqa: PLC0415
 
-    from earnest.app import places  # noqa: PLC0415
     from earnest.app.export import export as exported  # noqa: PLC0415
-    from earnest.app.judging_settings import home_of  # noqa: PLC0415
+    from earnest.app.judging_settings import books_of, home_of  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
     from earnest.effects.ground.storage.reader import ReadPool  # noqa: PLC0415
 
     place = home or home_of(os.environ)
-    books = ReadPool.open_reader(places.books(place))
+    books = ReadPool.open_reader(books_of(place, os.environ))
     try:
         return exported(books, place, account, path, SystemClock().now_ms())
     finally:

@@ -21,16 +21,15 @@ def forget(
     import os  # noqa: PLC0415
     from functools import partial  # noqa: PLC0415
 
-    from earnest.app import places  # noqa: PLC0415
-    from earnest.app.judging_settings import home_of  # noqa: PLC0415
+    from earnest.app.judging_settings import books_of, home_of  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
     from earnest.effects.ground.storage.database import Database  # noqa: PLC0415
     from earnest.foundation.errors import Refused  # noqa: PLC0415
     from earnest.runtime.forgetting import forget as forgetting  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    books, clock = places.books(home or home_of(os.environ)), SystemClock()
-    if not books.is_file():
+    books, clock = books_of(home or home_of(os.environ), os.environ), SystemClock()
+    if isinstance(books, Path) and not books.is_file():
         raise Refused("no_database", f"there is no database at {books}")
     if not yes:
         typer.confirm(f"Forget {account} for good?", abort=True)

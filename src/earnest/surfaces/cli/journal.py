@@ -30,7 +30,8 @@ def verify(
     from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    found = verify_records(read_settings().home, continued=continued)
+    settings = read_settings()
+    found = verify_records(settings.home, settings.books, continued=continued)
     if as_json:
         say_json(records_json(found))
     else:

@@ -21,11 +21,11 @@ def migrate(
     """
     import os  # noqa: PLC0415
 
-    from earnest.app.judging_settings import home_of  # noqa: PLC0415
+    from earnest.app.judging_settings import home_with_books  # noqa: PLC0415
     from earnest.app.migrating import go_back, go_on  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    place = home or home_of(os.environ)
+    place = home_with_books(home, os.environ)
     before, now = go_back(place, lose_facts=lose_facts) if back else go_on(place)
     if as_json:
         names = ("before", "now")

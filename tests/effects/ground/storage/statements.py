@@ -18,14 +18,16 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from earnest.effects.ground.storage.book import Book
+from earnest.effects.ground.storage.dialects import SQLITE
 from earnest.effects.ground.storage.rows import Rows
 from earnest.runtime.books import TABLES
+from earnest.runtime.forgetting import AT_WORK, PERSONAL
 from earnest.runtime.market.timetable import TIMETABLE
 from earnest.views.owned import OWNED
 
 SOURCE = Path(__file__).parents[4] / "src"
 DEPTH_MAX = 12
-EXECUTE = ("execute", "executemany", "where")
+EXECUTE = ("execute", "executemany", "stream", "where")
 CONTROL = re.compile(r"BEGIN|SAVEPOINT|RELEASE|ROLLBACK")
 """What begins and ends transactions, each engine in its own way."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -141,6 +143,8 @@ def _of_table(module: Module, node: Any, depth: int) -> Texts:
 
 
 def _attribute(module: Module, node: Any, depth: int) -> Texts:
+    if ast.unparse(node).endswith("_link.dialect.facts"):
+        return [SQLITE.facts]
     live = _live(module, node)
     if live is not None:
         return [_plain(live)]
@@ -368,8 +372,8 @@ def statements() -> Iterator[Statement]:
 
 
 def _executed(module: Module, call: ast.Call) -> Iterator[str]:
-    if not isinstance(call.func, ast.Attribute):
-        return
+    if not isinstance(call.func, ast.Attribute) or (call.func.attr == "stream" and ".storage." not in module.name):
+        return  # other libraries stream, too
     if call.func.attr != "where":
         yield from texts(module, call.args[0])
         return
@@ -386,6 +390,7 @@ def _executed(module: Module, call: ast.Call) -> Iterator[str]:
 def _of_rows(rows: Rows[Any]) -> Iterator[str]:
     yield rows._insert
     yield f"{rows._select} WHERE {rows.key} = ?"
+    yield f"DELETE FROM {rows.table} WHERE {rows.key} = ?"
     for name in rows._names:
         yield f"UPDATE {rows.table} SET {name} = ? WHERE {rows.key} = ?"
 
@@ -401,13 +406,20 @@ BY_THEMSELVES: dict[tuple[str, str], Callable[[], Texts]] = {
     ("runtime/timers.py", "earliest"): _each_timer("SELECT min(wake_ms) FROM {table} WHERE wake_ms IS NOT NULL"),
     ("runtime/timers.py", "read"): _each_timer("SELECT {key} FROM {table} WHERE wake_ms <= ? ORDER BY wake_ms LIMIT ?"),
     ("runtime/timers.py", "_wake"): _each_timer("SELECT wake_ms FROM {table} WHERE {key} = ?"),
-    ("views/owned.py", "owned_rows"): lambda: [
-        f"SELECT * FROM {table} WHERE {owned.rows} ORDER BY 1" for table, owned in OWNED.items()
+    ("views/owned.py", "_owned_rows"): lambda: [
+        f"SELECT * FROM {table} WHERE {owned.rows} ORDER BY 1 LIMIT :limit" for table, owned in OWNED.items()
+    ],
+    ("runtime/forgetting.py", "_check"): lambda: [
+        f"{book.rows._select} WHERE {rows} LIMIT 1" for book, rows in AT_WORK.values()
+    ],
+    ("runtime/forgetting.py", "_keys"): lambda: [
+        f"SELECT {one.book.rows.key} FROM {one.book.rows.table} WHERE {one.rows}" for one in PERSONAL
     ],
     # Whoever calls these is looked at instead.
     ("effects/ground/storage/book.py", "where"): list,
     ("effects/ground/storage/reader.py", "execute"): list,
     ("effects/ground/storage/rows.py", "add"): list,
+    ("effects/ground/storage/rows.py", "delete"): list,
     ("effects/ground/storage/rows.py", "get"): list,
     ("effects/ground/storage/rows.py", "update"): list,
     ("effects/ground/storage/rows.py", "where"): list,
@@ -416,9 +428,12 @@ BY_THEMSELVES: dict[tuple[str, str], Callable[[], Texts]] = {
 """Where table and column belong together: file, function, and what it executes."""
 NO_BOOKS = {
     "effects/outside/probes/sql.py",
+    "effects/ground/storage/catalog.py",
     "effects/ground/storage/driver.py",
     "effects/ground/storage/former.py",
+    "effects/ground/storage/postgresql.py",
     "effects/ground/storage/schema.py",
+    "effects/ground/storage/sqlite.py",
     "effects/ground/storage/snapshot.py",
     "engine/roles/executor.py",
 }

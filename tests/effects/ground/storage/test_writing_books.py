@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from books_file import writer_of
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage import writer as writer_module
 from earnest.effects.ground.storage.database import Database
@@ -78,7 +79,7 @@ def test_a_thread_without_an_event_loop_writes_too(database: Database) -> None:
 
 async def test_waiting_writers_share_a_commit(database: Database) -> None:
     commits: list[str] = []
-    database._writer._driver.set_trace_callback(commits.append)
+    writer_of(database).set_trace_callback(commits.append)
     await asyncio.gather(*(database.write(record()) for _ in range(30)))
     assert commits.count("COMMIT") == 1
 
@@ -266,7 +267,7 @@ class Held:
 
 async def test_what_is_put_shares_a_commit_and_is_answered_in_its_own_future(database: Database) -> None:
     commits: list[str] = []
-    database._writer._driver.set_trace_callback(commits.append)
+    writer_of(database).set_trace_callback(commits.append)
     loop = asyncio.get_running_loop()
     answers = [loop.create_future(), loop.create_future()]
     for answer in answers:
@@ -356,7 +357,7 @@ def test_several_threads_and_loops_write_at_the_same_time(database: Database) ->
 async def test_another_program_in_the_file_makes_writing_unavailable_until_it_leaves(
     database: Database, path: Path
 ) -> None:
-    database._writer._driver.execute("PRAGMA busy_timeout = 0")
+    writer_of(database).execute("PRAGMA busy_timeout = 0")
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(Unavailable, match="another program"):
@@ -372,7 +373,7 @@ def _large(number: int) -> Callable[[Transaction], int]:
 
 async def test_a_full_disk_breaks_the_whole_group_and_leaves_nothing_half_written(noted: Database) -> None:
     await noted.write(record("before"))
-    driver = noted._writer._driver
+    driver = writer_of(noted)
     (pages,) = driver.execute("PRAGMA page_count").fetchone()
     driver.execute(f"PRAGMA max_page_count = {pages + 4}")
 
@@ -395,7 +396,7 @@ async def test_a_full_disk_breaks_the_whole_group_and_leaves_nothing_half_writte
 
 
 async def test_a_full_disk_inside_a_part_breaks_the_group(noted: Database) -> None:
-    driver = noted._writer._driver
+    driver = writer_of(noted)
     (pages,) = driver.execute("PRAGMA page_count").fetchone()
     driver.execute(f"PRAGMA max_page_count = {pages + 2}")
 
@@ -412,7 +413,7 @@ async def test_a_full_disk_inside_a_part_breaks_the_group(noted: Database) -> No
 
 
 async def test_a_part_that_hides_a_full_disk_cannot_write_outside_the_transaction(noted: Database) -> None:
-    driver = noted._writer._driver
+    driver = writer_of(noted)
     (pages,) = driver.execute("PRAGMA page_count").fetchone()
     driver.execute(f"PRAGMA max_page_count = {pages + 2}")
 

@@ -1,24 +1,28 @@
 """The books of a data directory: opened, written and read."""
 
 import asyncio
-import sqlite3
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Final, TypeVar
 
 from earnest.effects.ground.clock import Clock
-from earnest.effects.ground.locks import Turn
-from earnest.effects.ground.storage.driver import connect_reader, connect_writer, meaning_of
+from earnest.effects.ground.storage.driver import DATABASE_ERROR, meaning_of
+from earnest.effects.ground.storage.engine import Engine, Reading
+from earnest.effects.ground.storage.engines import engine_of
 from earnest.effects.ground.storage.lock import HomeLock
+from earnest.effects.ground.storage.place import Books, home_of
 from earnest.effects.ground.storage.reader import ReadPool
-from earnest.effects.ground.storage.schema import BOOKS, Schema, prepare
-from earnest.effects.ground.storage.transaction import Transaction, last_seq
+from earnest.effects.ground.storage.schema import BOOKS, Schema
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.effects.ground.storage.writer import Writer
 from earnest.foundation.errors import Unavailable
 
 T = TypeVar("T")
 
+FILE_NAME: Final = "books.sqlite3"
+"""Of books in a file; the lock of a data directory has its name in any case."""
+_LAST_SEQ: Final = "SELECT max(seq) FROM facts"
 LOOK_NS: Final = 10_000_000
 """How old what is known of other processes' facts may be."""
 
@@ -27,49 +31,46 @@ class Database(ReadPool):
     """The books. Any number of processes write to them, in turns; whoever only reads uses `Database.open_reader`."""
 
     def __init__(
-        self, path: Path, schema: Schema, clock: Clock, writer: Writer, *, watch: sqlite3.Connection, held: ExitStack
+        self, engine: Engine, schema: Schema, clock: Clock, writer: Writer, *, watch: Reading, held: ExitStack
     ) -> None:
         """`watch` is asked for the facts of other processes; `held` is closed at the end."""
-        super().__init__(path, schema)
+        super().__init__(engine, schema)
         self._writer = writer
         self._clock = clock
         self._watch = watch
-        self._looked_ns = 0
+        self._looked_ns = -LOOK_NS
         self._seen_seq = 0
         self._held = held
 
     @classmethod
     def open(
-        cls, path: Path, clock: Clock, schema: Schema = BOOKS, *, is_durable: bool = True, alone: bool = False
+        cls, books: Books, clock: Clock, schema: Schema = BOOKS, *, is_durable: bool = True, alone: bool = False
     ) -> "Database":
-        """Share the data directory that `path` lies in; create or migrate the database if need be.
+        """Share the data directory that goes with `books`; create or migrate the database if need be.
 
         Not durable: nothing waits for the disk, for books that are thrown away, as those of a simulation. `alone`: no
         other process has them, as for a migration.
 
         Raises `Refused`: `data_directory_in_use` (with the holders' pids) where somebody has the directory alone, or
         shares what is wanted alone; `not_our_database`, `database_too_new`; and `Unavailable` where the directory
-        cannot be written or the turn does not come, `Broken` if the disk failed or is full.
+        cannot be written, the turn does not come or the server does not answer, `Broken` if the disk failed or is full.
         """
+        home = home_of(books)
+        engine = engine_of(books)
         with ExitStack() as stack:
             try:
-                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                lock = stack.enter_context(closing(HomeLock(path)))
-                turn = stack.enter_context(closing(Turn(path)))
+                home.mkdir(mode=0o700, parents=True, exist_ok=True)
+                lock = stack.enter_context(closing(HomeLock(books if isinstance(books, Path) else home / FILE_NAME)))
             except OSError as error:
-                raise Unavailable(f"the data directory {path.parent} cannot be used: {error}") from error
+                raise Unavailable(f"the data directory {home} cannot be used: {error}") from error
             lock.take(alone=alone)
             try:
-                driver = stack.enter_context(closing(connect_writer(path, is_durable=is_durable)))
-                with turn.taken():
-                    prepare(driver, schema, lock.migrating)
-                watch = stack.enter_context(closing(connect_reader(path)))
-                writer = Writer(driver, schema, clock, turn)
-                return cls(path, schema, clock, writer, watch=watch, held=stack.pop_all())
-            except BaseException as error:
-                if isinstance(error, sqlite3.Error):
-                    raise meaning_of(error) from error
-                raise
+                writing = stack.enter_context(closing(engine.writer(schema, lock.migrating, is_durable=is_durable)))
+                watch = stack.enter_context(closing(engine.reader()))
+                writer = Writer(writing, schema, clock)
+                return cls(engine, schema, clock, writer, watch=watch, held=stack.pop_all())
+            except DATABASE_ERROR as error:
+                raise meaning_of(error) from error
 
     @property
     def last_seq(self) -> int:
@@ -83,8 +84,9 @@ class Database(ReadPool):
         if now_ns - self._looked_ns >= LOOK_NS:
             self._looked_ns = now_ns
             try:
-                self._seen_seq = last_seq(self._watch)
-            except sqlite3.Error as error:
+                (seq,) = self._watch.session.execute(_LAST_SEQ).fetchone()
+                self._seen_seq = int(seq or 0)
+            except DATABASE_ERROR as error:
                 raise meaning_of(error) from error
         return max(self._seen_seq, self._writer.last_seq)
 

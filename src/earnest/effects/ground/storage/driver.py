@@ -14,8 +14,19 @@ BUSY_TIMEOUT_MS: Final = 5_000
 CACHE_KB: Final = 16 * 1024
 WAL_SIZE_BYTES: Final = 64 * 1024 * 1024
 STATEMENTS_CACHED: Final = 256
-DATABASE_ERROR: Final = sqlite3.Error
-"""What reading a damaged database may raise."""
+
+
+class ServerFault(Exception):
+    """What went wrong on a server: with the statement, or `is_lost`, with the connection and all that was under way."""
+
+    def __init__(self, told: str, *, is_lost: bool, is_denied: bool = False) -> None:
+        super().__init__(told)
+        self.is_lost = is_lost
+        self.is_denied = is_denied
+
+
+DATABASE_ERROR: Final[tuple[type[Exception], ...]] = (sqlite3.Error, ServerFault)
+"""What reading and writing may raise."""
 SQLITE_VERSION: Final = sqlite3.sqlite_version
 SQLITE_VERSION_MIN: Final = (3, 37, 0)
 """The first with STRICT tables."""
@@ -82,6 +93,10 @@ def _connect(path: Path, mode: str, pragmas: tuple[str, ...]) -> sqlite3.Connect
 
 def meaning_of(error: BaseException) -> EarnestError:
     """What an error of SQLite means for whoever waits: `Unavailable` if it may pass, else `Broken`."""
+    if isinstance(error, EarnestError):
+        return error
+    if isinstance(error, ServerFault) and error.is_lost:
+        return Unavailable(f"the database went away: {error}", retry_after_ms=BUSY_TIMEOUT_MS)
     if _code_of(error) in _BUSY:
         return Unavailable(f"another program holds the database: {error}", retry_after_ms=BUSY_TIMEOUT_MS)
     return Broken(f"the database failed: {error}")
@@ -89,12 +104,12 @@ def meaning_of(error: BaseException) -> EarnestError:
 
 def ends_transaction(error: BaseException) -> bool:
     """True if the whole transaction is lost with this error, not the one statement."""
-    return _code_of(error) in _LOST | _BUSY
+    return error.is_lost if isinstance(error, ServerFault) else _code_of(error) in _LOST | _BUSY
 
 
 def is_denied(error: BaseException) -> bool:
     """True if the guard of a transaction did not let a statement through."""
-    return _code_of(error) == sqlite3.SQLITE_AUTH
+    return error.is_denied if isinstance(error, ServerFault) else _code_of(error) == sqlite3.SQLITE_AUTH
 
 
 def _code_of(error: BaseException) -> int | None:

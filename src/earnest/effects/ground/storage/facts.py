@@ -70,6 +70,8 @@ def row_of(fact: Fact, seq: int) -> FactRow:
     """The row that `fact` becomes. Raises `Refused("fact_not_recordable")` for what is no JSON or passes a limit."""
     if not 1 <= len(fact.kind) <= KIND_CHARACTERS_MAX or len(fact.subject) > SUBJECT_CHARACTERS_MAX:
         raise Refused("fact_not_recordable", f"kind or subject of a fact is too long: {fact.kind[:80]!r}")
+    if "\0" in fact.kind or "\0" in fact.subject:  # no text of PostgreSQL
+        raise Refused("fact_not_recordable", f"kind or subject of a fact has a NUL character: {fact.kind[:80]!r}")
     if type(fact.at_ms) is not int or not 0 <= fact.at_ms <= INTEGER_MAX:
         raise Refused("fact_not_recordable", f"{fact.kind} is at no instant: {fact.at_ms!r}")
     try:

@@ -2,23 +2,23 @@
 
 import asyncio
 import contextlib
-import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from earnest.effects.ground.storage.dialects import SQLITE
 from earnest.effects.ground.storage.driver import (
+    DATABASE_ERROR,
     SqlParameters,
     SqlValue,
-    connect_reader,
     ends_transaction,
     meaning_of,
 )
+from earnest.effects.ground.storage.engine import Cursor, Engine, Link, Reading, Session
+from earnest.effects.ground.storage.engines import engine_of
 from earnest.effects.ground.storage.facts import StoredFact
-from earnest.effects.ground.storage.schema import BOOKS, Schema, check_readable, faults
+from earnest.effects.ground.storage.place import Books
+from earnest.effects.ground.storage.schema import BOOKS, Schema
 from earnest.foundation.errors import Broken, Refused, Unavailable
 
 T = TypeVar("T")
@@ -34,14 +34,14 @@ ROWS_MAX: Final = 2**62
 class Reader:
     """The books at one moment. Usable only inside the function it was handed to, and so is what iterates over it."""
 
-    def __init__(self, connection: sqlite3.Connection, schema: Schema) -> None:
-        self._connection = connection
+    def __init__(self, link: Link, schema: Schema) -> None:
+        self._link = link
         self._schema = schema
         self._ended = False
 
-    def execute(self, sql: str, parameters: SqlParameters = ()) -> sqlite3.Cursor:
+    def execute(self, sql: str, parameters: SqlParameters = ()) -> Cursor:
         """One statement."""
-        return self._driver().execute(sql, parameters)
+        return self._session().execute(sql, parameters)
 
     def facts(
         self,
@@ -71,7 +71,7 @@ class Reader:
             parameters.append(subject)
         order = "DESC" if newest_first else "ASC"
         parameters.append(ROWS_MAX if limit is None else limit)
-        sql = f"{SQLITE.facts} WHERE {' AND '.join(conditions)} ORDER BY seq {order} LIMIT ?"
+        sql = f"{self._link.dialect.facts} WHERE {' AND '.join(conditions)} ORDER BY seq {order} LIMIT ?"
         return self._stored(sql, parameters)
 
     def leaves(self, *, after_seq: int = 0, limit: int = ROWS_MAX) -> Iterator[bytes]:
@@ -81,8 +81,8 @@ class Reader:
 
     def subjects(self, *, kind: str, after_seq: int = 0) -> Iterator[str]:
         """What the facts of a kind after `after_seq` are about, in order, streamed: their bodies are not read."""
-        sql = "SELECT subject FROM facts WHERE kind = ? AND seq > ? ORDER BY seq"
-        return (subject for (subject,) in self._rows(sql, [kind, after_seq]))
+        sql = "SELECT subject FROM facts WHERE kind = ? AND seq > ? ORDER BY seq LIMIT ?"
+        return (subject for (subject,) in self._rows(sql, [kind, after_seq, ROWS_MAX]))
 
     def subjects_like(self, beginning: str, limit: int) -> list[str]:
         """The first `limit` different subjects that begin so, in their order: one step in the index for each."""
@@ -102,8 +102,9 @@ class Reader:
         Not `whole`: whether they are there and as they were made, without a look at every page.
         """
         try:
-            return faults(self._driver(), self._schema, whole=whole)
-        except sqlite3.Error as error:
+            self._session()
+            return self._link.faults(self._schema, whole=whole)
+        except DATABASE_ERROR as error:
             raise meaning_of(error) from error
 
     def end(self) -> None:
@@ -122,18 +123,19 @@ class Reader:
             )
 
     def _rows(self, sql: str, parameters: list[SqlValue]) -> Iterator[tuple[Any, ...]]:
-        """Rows in batches. Raises `Broken` if SQLite cannot read them."""
+        """Rows in batches; `parameters` end with the limit. Raises `Broken` if the engine cannot read them."""
         try:
-            cursor = self.execute(sql, parameters)
+            self._session()
+            cursor = self._link.stream(sql, parameters)
             while rows := cursor.fetchmany(ROWS_FETCHED):
                 yield from rows
                 self._check_open()
-        except sqlite3.Error as error:
+        except DATABASE_ERROR as error:
             raise meaning_of(error) from error
 
-    def _driver(self) -> sqlite3.Connection:
+    def _session(self) -> Session:
         self._check_open()
-        return self._connection
+        return self._link.session
 
     def _check_open(self) -> None:
         if self._ended:
@@ -143,29 +145,26 @@ class Reader:
 class ReadPool:
     """Connections that can only read, used by at most four threads at a time. Works beside a running writer."""
 
-    def __init__(self, path: Path, schema: Schema) -> None:
-        self._path = path
+    def __init__(self, engine: Engine, schema: Schema) -> None:
+        self._engine = engine
         self._schema = schema
-        self._idle: list[sqlite3.Connection] = []
+        self._idle: list[Reading] = []
         self._free = threading.BoundedSemaphore(READERS_MAX)
         self._threads = ThreadPoolExecutor(READERS_MAX, thread_name_prefix="earnest-reader")
         self._waiting = 0
         self._closed = False
 
     @classmethod
-    def open_reader(cls, path: Path, schema: Schema = BOOKS) -> "ReadPool":
+    def open_reader(cls, books: Books, schema: Schema = BOOKS) -> "ReadPool":
         """Read a database that another process may be writing to.
 
         Raises `Refused`: `no_database`, `not_our_database`, `database_too_new`, `database_too_old`.
         """
-        if not path.is_file():
-            raise Refused(
-                "no_database",
-                f"there is no database at {path} yet: the first `earnest run` or `earnest serve` makes it",
-            )
-        with contextlib.closing(connect_reader(path)) as driver:
-            check_readable(driver, schema)
-        return ReadPool(path, schema)
+        engine = engine_of(books)
+        engine.check_exists()
+        with contextlib.closing(engine.reader()) as reading:
+            reading.check(schema)
+        return ReadPool(engine, schema)
 
     async def read(self, fn: Callable[[Reader], T]) -> T:
         """What `fn` returns, run in a thread of its own. Raises `Unavailable` if too many already wait."""
@@ -182,18 +181,18 @@ class ReadPool:
     def read_sync(self, fn: Callable[[Reader], T]) -> T:
         """What `fn` returns, run here and now; for short reads by index also in an event loop."""
         with self._free:
-            connection = self._take()
-            reader = Reader(connection, self._schema)
+            reading = self._take()
+            reader = Reader(reading, self._schema)
             try:
-                connection.execute("BEGIN")
+                reading.begin()
                 return fn(reader)
-            except sqlite3.Error as error:
+            except DATABASE_ERROR as error:
                 if ends_transaction(error):
                     raise meaning_of(error) from error
                 raise
             finally:
                 reader.end()
-                self._give_back(connection)
+                self._give_back(reading)
 
     def close(self) -> None:
         """Wait for reads under way, then close what they used."""
@@ -202,16 +201,20 @@ class ReadPool:
         while self._idle:
             self._idle.pop().close()
 
-    def _take(self) -> sqlite3.Connection:
+    def _take(self) -> Reading:
         if self._closed:
             raise Unavailable("the database is closed")
         with contextlib.suppress(IndexError):
             return self._idle.pop()
-        return connect_reader(self._path)
+        return self._engine.reader()
 
-    def _give_back(self, connection: sqlite3.Connection) -> None:
-        connection.rollback()
+    def _give_back(self, reading: Reading) -> None:
+        try:
+            reading.end()
+        except DATABASE_ERROR:  # the connection is lost: the next read has another
+            reading.close()
+            return
         if self._closed:
-            connection.close()
+            reading.close()
         else:
-            self._idle.append(connection)
+            self._idle.append(reading)

@@ -1,14 +1,17 @@
 """The tables of the books: numbered files of SQL, run in order, each once."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from earnest.effects.ground.storage.dialects import SQLITE, Dialect
 from earnest.foundation.errors import Refused
+
+if TYPE_CHECKING:
+    from earnest.effects.ground.storage.engine import Session
 
 VERSION_TABLE: Final = "schema_version"
 FORMER_TABLE: Final = "alembic_version"
@@ -55,7 +58,7 @@ def prepare(
     revision = revision_of(connection)
     if revision is None:
         _run(connection, schema.script())
-    elif _is_older(revision, schema):
+    elif is_older(revision, schema):
         with migrating():
             _upgrade(connection, schema, revision)
 
@@ -63,7 +66,7 @@ def prepare(
 def check_readable(connection: sqlite3.Connection, schema: Schema) -> None:
     """Raises `Refused` unless the database has exactly this schema's revision: a reader does not migrate."""
     revision = revision_of(connection)
-    if revision is None or _is_older(revision, schema):
+    if revision is None or is_older(revision, schema):
         raise Refused("database_too_old", "the database must be migrated first: open it once for writing")
 
 
@@ -71,16 +74,24 @@ def revision_of(connection: sqlite3.Connection) -> str | None:
     """The revision that the database is at, or None for an empty one. Raises `Refused("not_our_database")`."""
     try:
         names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-        if not names:
-            return None
-        table = VERSION_TABLE if VERSION_TABLE in names else FORMER_TABLE
-        (revision,) = connection.execute(f"SELECT * FROM {table}").fetchone()  # noqa: S608 - a table of ours
-    except (sqlite3.DatabaseError, TypeError, ValueError) as error:
+        return revision_among(names, connection)
+    except sqlite3.DatabaseError as error:
         raise Refused("not_our_database", f"it cannot be read as books of earnest: {error}") from error
-    return str(revision)
 
 
-def _is_older(revision: str, schema: Schema) -> bool:
+def revision_among(tables: set[str], session: "Session") -> str | None:
+    """The revision of a database with these tables, or None without any. Raises `Refused("not_our_database")`."""
+    if not tables:
+        return None
+    table = VERSION_TABLE if VERSION_TABLE in tables else FORMER_TABLE
+    row = session.execute(f"SELECT * FROM {table}").fetchone() if table in tables else None  # noqa: S608 - ours
+    if row is None or len(row) != 1:
+        raise Refused("not_our_database", "it cannot be read as books of earnest: it does not say which revision")
+    return str(row[0])
+
+
+def is_older(revision: str, schema: Schema) -> bool:
+    """Whether it must be migrated. Raises `Refused("database_too_new")`."""
     head = schema.head
     if not (revision.isascii() and revision.isdigit()) or int(revision) > int(head):
         raise Refused(
@@ -116,12 +127,16 @@ def faults(connection: sqlite3.Connection, schema: Schema, *, whole: bool = True
     """
     lines = connection.execute("PRAGMA integrity_check") if whole else ()
     problems = [str(line) for (line,) in lines if line != "ok"]
-    expected, present = _objects_of(schema), _objects_in(connection)
-    problems += [
-        f"{name} is missing or was altered" for name in sorted(expected) if present.get(name) != expected[name]
-    ]
-    problems += [f"{name} is not ours" for name in sorted(present.keys() - expected.keys())]
-    return tuple(problems)
+    return (*problems, *compared(_objects_of(schema), _objects_in(connection)))
+
+
+def compared(expected: Mapping[str, str], present: Mapping[str, str]) -> tuple[str, ...]:
+    """Where the objects of a database differ from what they should be, in words."""
+    altered = [name for name in sorted(expected) if present.get(name) != expected[name]]
+    return (
+        *(f"{name} is missing or was altered" for name in altered),
+        *(f"{name} is not ours" for name in sorted(present.keys() - expected.keys())),
+    )
 
 
 def _objects_of(schema: Schema) -> dict[str, str]:

@@ -1,7 +1,6 @@
 """Group commit: many callers share one commit, and a part that fails leaves the others alone."""
 
 import asyncio
-import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -11,10 +10,10 @@ from queue import SimpleQueue
 from typing import Any, Final, TypeAlias, TypeVar
 
 from earnest.effects.ground.clock import Clock
-from earnest.effects.ground.locks import Turn
-from earnest.effects.ground.storage.driver import ends_transaction, is_denied, meaning_of
+from earnest.effects.ground.storage.driver import DATABASE_ERROR, ends_transaction, is_denied, meaning_of
+from earnest.effects.ground.storage.engine import Writing
 from earnest.effects.ground.storage.schema import Schema
-from earnest.effects.ground.storage.transaction import Page, Transaction, last_seq
+from earnest.effects.ground.storage.transaction import Page, Transaction
 from earnest.foundation.errors import Broken, EarnestError, Refused, Unavailable
 
 T = TypeVar("T")
@@ -40,7 +39,7 @@ _Outcome: TypeAlias = tuple[_Part, object, BaseException | None]
 
 
 class _GroupLostError(Exception):
-    """SQLite gave up the transaction in the middle of a part."""
+    """The engine gave up the transaction in the middle of a part."""
 
 
 class Writer:
@@ -51,10 +50,9 @@ class Writer:
     if it need not wait for the turn.
     """
 
-    def __init__(self, driver: sqlite3.Connection, schema: Schema, clock: Clock, turn: Turn) -> None:
-        self._driver = driver
-        self._turn = turn
-        self._page = Page(driver, schema)
+    def __init__(self, writing: Writing, schema: Schema, clock: Clock) -> None:
+        self._writing = writing
+        self._page = Page(writing, schema)
         self._clock = clock
         self._commit_ns = 0
         self._parts: deque[_Part] = deque()
@@ -63,7 +61,7 @@ class Writer:
         self._alone = threading.Lock()
         self._closed = False
         self._committing = 0  # the thread that does, while one does
-        self.last_seq = last_seq(driver)
+        self.last_seq = 0
         """The newest fact of what was committed here; other processes may have gone on."""
         self._thread = threading.Thread(target=self._run, name="earnest-writer", daemon=True)
         self._thread.start()
@@ -110,7 +108,7 @@ class Writer:
             self._calls.put(True)
             return
         try:
-            if self._turn.try_take():
+            if self._writing.try_take():
                 self._commit_group(asyncio.get_running_loop())
         finally:
             self._alone.release()
@@ -124,7 +122,7 @@ class Writer:
             while self._parts:
                 with self._alone:
                     try:
-                        self._turn.take()
+                        self._writing.take()
                     except EarnestError as error:
                         _tell([(part, None, error) for part in self._taken()], None)
                     else:
@@ -142,7 +140,7 @@ class Writer:
             group = self._taken()
             outcomes = self._commit(group) if group else []
         finally:
-            self._turn.give()
+            self._writing.give()
         self._commit_ns = self._clock.ticks_ns() - start_ns
         self._committing = 0
         _tell(outcomes, here)
@@ -154,7 +152,7 @@ class Writer:
             self._page.begin()
             outcomes.extend(self._perform(part) for part in group if not part.answer.cancelled())
             self._page.flush()
-            self._driver.commit()
+            self._writing.commit()
         except Exception as error:  # whatever it is, nobody may wait for ever
             self._roll_back()
             refusals = {id(part): refusal for part, _, refusal in outcomes if refusal is not None}
@@ -163,13 +161,13 @@ class Writer:
         return outcomes
 
     def _perform(self, part: _Part) -> _Outcome:
-        """Run one part; whatever it raises is its own, unless SQLite ended the transaction with it."""
+        """Run one part; whatever it raises is its own, unless the engine ended the transaction with it."""
         transaction = Transaction(self._page)
         try:
             result = part.fn(transaction)
             transaction.finish()
         except BaseException as error:
-            if ends_transaction(error) or not self._driver.in_transaction:
+            if ends_transaction(error) or not self._writing.in_transaction:
                 transaction.end()
                 raise _GroupLostError from error
             transaction.undo()
@@ -177,10 +175,10 @@ class Writer:
         return part, result, None
 
     def _roll_back(self) -> None:
-        self._page.guard.on_watch = False
+        self._writing.on_watch = False
         try:
-            self._driver.rollback()
-        except sqlite3.Error:  # the next commit finds out whether the file can be used again
+            self._writing.rollback()
+        except DATABASE_ERROR:  # the next commit finds out whether the file can be used again
             return
 
 

@@ -1,0 +1,170 @@
+"""What an engine of the books gives: connections that read, one that writes, and what its tables should be.
+
+Statements are the same on every engine (`dialects`), and so is all that stands above this: group commit, savepoints,
+refusals. `sqlite` and `postgresql` are the two engines.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from earnest.effects.ground.storage.dialects import Dialect
+from earnest.effects.ground.storage.driver import SqlParameters
+from earnest.effects.ground.storage.schema import Schema
+
+
+class Cursor(Protocol):
+    """What a statement answers."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows were changed."""
+        ...
+
+    @property
+    def description(self) -> Any:
+        """The columns: the name first."""
+        ...
+
+    def fetchone(self) -> Any:
+        """The next row, or None."""
+        ...
+
+    def fetchmany(self, size: int = ..., /) -> list[Any]:
+        """The next rows."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Session(Protocol):
+    """A connection, as whoever reads and changes rows sees it. It raises one of `driver.DATABASE_ERROR`."""
+
+    def execute(self, sql: str, parameters: SqlParameters = ..., /) -> Cursor:
+        """One statement."""
+        ...
+
+    def executemany(self, sql: str, parameters: Iterable[SqlParameters], /) -> object:
+        """One statement for each of many rows."""
+        ...
+
+
+class Link(Protocol):
+    """A connection, with what its engine does in its own way."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the engine speaks."""
+        ...
+
+    @property
+    def session(self) -> Session:
+        """What statements are executed on."""
+        ...
+
+    def stream(self, sql: str, parameters: SqlParameters) -> Cursor:
+        """As `execute`, for more rows than fit into memory."""
+        ...
+
+    def faults(self, schema: Schema, *, whole: bool) -> tuple[str, ...]:
+        """What is wrong with tables, indexes and triggers, in words; empty if nothing is."""
+        ...
+
+    def close(self) -> None:
+        """Close it, and give back what it holds."""
+        ...
+
+
+class Reading(Link, Protocol):
+    """A connection whose every write is refused."""
+
+    def begin(self) -> None:
+        """One unchanging moment, until `end`."""
+        ...
+
+    def end(self) -> None:
+        """Let the moment go. Raises where the connection is lost."""
+        ...
+
+    def check(self, schema: Schema) -> None:
+        """Raises `Refused` unless the database has exactly this schema's revision: a reader does not migrate."""
+        ...
+
+
+class Writing(Link, Protocol):
+    """The connection that writes, and its turn among all processes. For one thread at a time."""
+
+    on_watch: bool
+    """While it is set, statements read and change rows and do nothing else."""
+
+    def try_take(self) -> bool:
+        """Take the turn if it is free and nobody waits for it."""
+        ...
+
+    def take(self) -> None:
+        """Wait for the turn. Raises `Unavailable`, naming the holder, after some seconds."""
+        ...
+
+    def give(self) -> None:
+        """End the turn."""
+        ...
+
+    def begin(self) -> int:
+        """Begin a transaction in the turn; the number of the newest fact, whichever process has recorded it."""
+        ...
+
+    def commit(self) -> None:
+        """All of it is durable, or it raises."""
+        ...
+
+    def rollback(self) -> None:
+        """Nothing of it is kept."""
+        ...
+
+    def savepoint(self) -> None:
+        """Begin a part of the transaction."""
+        ...
+
+    def release(self) -> None:
+        """Keep the part."""
+        ...
+
+    def undo(self) -> None:
+        """Take the part back."""
+        ...
+
+    def rewriting(self) -> AbstractContextManager[None]:
+        """Within it the bodies of facts may be changed, and nobody is on watch."""
+        ...
+
+    @property
+    def in_transaction(self) -> bool:
+        """False where an error has ended it."""
+        ...
+
+    @property
+    def changes(self) -> int:
+        """How many rows were changed since the connection was opened."""
+        ...
+
+
+class Engine(Protocol):
+    """The books of one place."""
+
+    def check_exists(self) -> None:
+        """Raises `Refused("no_database")` where there are no books yet."""
+        ...
+
+    def reader(self) -> Reading:
+        """A new connection that reads."""
+        ...
+
+    def writer(
+        self, schema: Schema, migrating: Callable[[], AbstractContextManager[None]], *, is_durable: bool
+    ) -> Writing:
+        """The connection that writes, once the tables are those of the schema."""
+        ...

@@ -1,0 +1,167 @@
+"""Books in a file of SQLite. Processes take turns by locks beside it."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+from earnest.effects.ground.locks import Turn
+from earnest.effects.ground.storage.dialects import SQLITE, Dialect
+from earnest.effects.ground.storage.driver import SqlParameters, connect_reader, connect_writer
+from earnest.effects.ground.storage.schema import VERSION_TABLE, Schema, check_readable, faults, prepare
+from earnest.foundation.errors import Refused
+
+_ALLOWED: Final = frozenset(
+    {
+        sqlite3.SQLITE_DELETE,
+        sqlite3.SQLITE_FUNCTION,
+        sqlite3.SQLITE_INSERT,
+        sqlite3.SQLITE_READ,
+        sqlite3.SQLITE_RECURSIVE,
+        sqlite3.SQLITE_SAVEPOINT,
+        sqlite3.SQLITE_SELECT,
+        sqlite3.SQLITE_UPDATE,
+    }
+)
+_CHANGES: Final = frozenset({sqlite3.SQLITE_DELETE, sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE})
+_UNCHANGED: Final = "SELECT sql FROM sqlite_master WHERE name = 'facts_unchanged'"
+_OURS: Final = frozenset({"facts", VERSION_TABLE, "sqlite_master", "sqlite_sequence"})
+
+
+class _Link:
+    """A connection."""
+
+    dialect: Dialect = SQLITE
+
+    def __init__(self, session: sqlite3.Connection) -> None:
+        self.session = session
+
+    def stream(self, sql: str, parameters: SqlParameters) -> sqlite3.Cursor:
+        """See `Link.stream`."""
+        return self.session.execute(sql, parameters)
+
+    def faults(self, schema: Schema, *, whole: bool) -> tuple[str, ...]:
+        """See `Link.faults`."""
+        return faults(self.session, schema, whole=whole)
+
+
+class SqliteReading(_Link):
+    """A connection that reads."""
+
+    def begin(self) -> None:
+        """See `Reading.begin`."""
+        self.session.execute("BEGIN")
+
+    def end(self) -> None:
+        """See `Reading.end`."""
+        self.session.rollback()
+
+    def check(self, schema: Schema) -> None:
+        """See `Reading.check`."""
+        check_readable(self.session, schema)
+
+    def close(self) -> None:
+        """See `Link.close`."""
+        self.session.close()
+
+
+class SqliteWriting(_Link):
+    """The connection that writes, asked by SQLite about every statement.
+
+    Without that a statement could commit, change a table's form or write facts by hand, unseen by the count of changes.
+    """
+
+    def __init__(self, session: sqlite3.Connection, turn: Turn) -> None:
+        super().__init__(session)
+        self.on_watch = False
+        self._turn = turn
+        self.try_take = turn.try_take
+        self.take = turn.take
+        self.give = turn.give
+        self.commit = session.commit
+        self.rollback = session.rollback
+        session.set_authorizer(self._guard)
+
+    def begin(self) -> int:
+        """See `Writing.begin`."""
+        self.session.execute("BEGIN IMMEDIATE")
+        (last,) = self.session.execute("SELECT max(seq) FROM facts").fetchone()
+        return int(last or 0)
+
+    def savepoint(self) -> None:
+        """See `Writing.savepoint`."""
+        self.session.execute("SAVEPOINT part")
+
+    def release(self) -> None:
+        """See `Writing.release`."""
+        self.session.execute("RELEASE part")
+
+    def undo(self) -> None:
+        """See `Writing.undo`."""
+        self.session.execute("ROLLBACK TO part")
+        self.session.execute("RELEASE part")
+
+    @contextmanager
+    def rewriting(self) -> Iterator[None]:
+        """See `Writing.rewriting`. Nothing of the old bodies is left in their pages."""
+        self.on_watch = False
+        try:
+            (trigger,) = self.session.execute(_UNCHANGED).fetchone()
+            self.session.execute("PRAGMA secure_delete = ON")
+            self.session.execute("DROP TRIGGER facts_unchanged")
+            yield
+            self.session.execute(trigger)
+        finally:
+            self.on_watch = True
+
+    @property
+    def in_transaction(self) -> bool:
+        """See `Writing.in_transaction`."""
+        return self.session.in_transaction
+
+    @property
+    def changes(self) -> int:
+        """See `Writing.changes`."""
+        return self.session.total_changes
+
+    def close(self) -> None:
+        """See `Link.close`."""
+        self.session.close()
+        self._turn.close()
+
+    def _guard(self, action: int, first: str | None, *_: str | None) -> int:
+        """SQLite's question. `first` is the table where rows are changed."""
+        allowed = action in _ALLOWED and not (action in _CHANGES and first in _OURS)
+        return sqlite3.SQLITE_OK if allowed or not self.on_watch else sqlite3.SQLITE_DENY
+
+
+class SqliteEngine:
+    """The books in the file `path`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path: Final = path
+
+    def check_exists(self) -> None:
+        """See `Engine.check_exists`."""
+        if not self.path.is_file():
+            raise Refused(
+                "no_database",
+                f"there is no database at {self.path} yet: the first `earnest run` or `earnest serve` makes it",
+            )
+
+    def reader(self) -> SqliteReading:
+        """See `Engine.reader`."""
+        return SqliteReading(connect_reader(self.path))
+
+    def writer(
+        self, schema: Schema, migrating: Callable[[], AbstractContextManager[None]], *, is_durable: bool
+    ) -> SqliteWriting:
+        """See `Engine.writer`."""
+        with ExitStack() as stack:
+            turn = stack.enter_context(closing(Turn(self.path)))
+            session = stack.enter_context(closing(connect_writer(self.path, is_durable=is_durable)))
+            with turn.taken():
+                prepare(session, schema, migrating)
+            stack.pop_all()
+        return SqliteWriting(session, turn)

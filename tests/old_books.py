@@ -3,13 +3,16 @@
 import sqlite3
 
 REVISION = "0003"
-ADDED_SINCE = ("periods", "posts", "remarks", "residents")
+ADDED_SINCE = (
+    *("TABLE periods", "TABLE posts", "TABLE remarks", "TABLE residents"),
+    "INDEX jobs_by_state_category_id",
+)
 
 
 def take_back(driver: sqlite3.Connection) -> None:
     """Make new books old."""
-    for table in ADDED_SINCE:
-        driver.execute(f"DROP TABLE {table}")
+    for added in ADDED_SINCE:
+        driver.execute(f"DROP {added}")
     driver.execute("DROP TABLE schema_version")
     driver.execute(
         "CREATE TABLE alembic_version "

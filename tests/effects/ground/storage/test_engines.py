@@ -23,6 +23,7 @@ from earnest.effects.ground.storage.reader import Reader, ReadPool
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.facts import Fact
+from old_books import ADDED_SINCE, REVISION
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -205,9 +206,9 @@ def test_sums_are_whole_numbers(database: Database) -> None:
 def test_an_older_database_is_brought_to_the_schema_and_a_newer_one_refused(database: Database, books: Books) -> None:
     database.write_sync(record("kept"))
     database.close()
-    for table in ("periods", "posts", "remarks", "residents"):
-        by_hand(books, f"DROP TABLE {table}")
-    by_hand(books, "UPDATE schema_version SET revision = '0003'")
+    for added in ADDED_SINCE:
+        by_hand(books, f"DROP {added}")
+    by_hand(books, f"UPDATE schema_version SET revision = '{REVISION}'")
     with pytest.raises(Refused) as old:
         ReadPool.open_reader(books)
     with closing(Database.open(books, SystemClock())) as again:

@@ -1,7 +1,8 @@
 """Characters of the requests that tasks in words take, by prompt, over a script of honest models. Prints JSON.
 
 What is counted is the body of each request: messages, schema and tools. The tasks are scripted, so the count depends on
-the prompts and on how often who is asked, and on nothing else.
+the prompts and on how often who is asked, and on nothing else. The answers are texts, as they were when `BEFORE` was
+counted: the endpoint is not offered tools.
 """
 
 import asyncio
@@ -114,7 +115,7 @@ TASKS: Mapping[str, Script] = {
 
 async def characters(script: Script, folder: Path) -> Counter[str]:
     async with ModelServer(by_prompt(**script)) as server:
-        models = ModelSettings(base_url=server.base_url, default="scripted")
+        models = ModelSettings(base_url=server.base_url, default="scripted", tool_calls=False)
         async with open_platform(Settings(home=folder / "home", models=models)) as platform:
             run_id = await platform.runs.begin(request_order("do it", BUDGET, folder, Grants()))
             result = await platform.runs.work(run_id)

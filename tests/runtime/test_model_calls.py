@@ -10,7 +10,16 @@ import pytest
 
 from earnest.effects.ground.clock import SeededChance, SystemClock, VirtualClock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.outside.llm.api import ChatModel, Completion, CompletionLimits, Endpoint, Finish, Message, Usage
+from earnest.effects.outside.llm.api import (
+    ChatModel,
+    Completion,
+    CompletionLimits,
+    Endpoint,
+    Finish,
+    Message,
+    Native,
+    Usage,
+)
 from earnest.effects.outside.llm.api import Role as Speaker
 from earnest.effects.outside.llm.openai_compatible import OpenAICompatible
 from earnest.engine.facts import INTENT, OUTCOME
@@ -61,6 +70,7 @@ class Scripted:
         call_id: str,
         schema: JsonObject | None = None,
         limits: CompletionLimits | None = None,
+        native: Native | None = None,
     ) -> Completion:
         assert limits is not None
         assert schema == SCHEMA

@@ -2,19 +2,33 @@
 
 import asyncio
 import json
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from earnest.app import places
 from earnest.app.platform import open_platform
 from earnest.app.settings import Settings
+from earnest.effects.ground.storage.reader import ReadPool
 from earnest.engine.gradient.cascade import Cause, State
-from earnest.engine.messages import MemoryAsked
+from earnest.engine.messages import CorrectionSignal, MemoryAsked, ToolCalled
 from earnest.engine.model_messages import ModelAnswered
 from earnest.foundation.errors import Unavailable
 from earnest.runtime.order import Grants, request_order
-from earnest.testing.model_server import Fault, ModelServer, Reply, Request, answers, by_prompt, says
+from earnest.runtime.run_book import read_kept
+from earnest.testing.model_server import (
+    Fault,
+    ModelServer,
+    Reply,
+    Request,
+    answers,
+    by_prompt,
+    calls_tools,
+    says,
+)
 
 from .worded import (
     BUDGET,
@@ -25,6 +39,7 @@ from .worded import (
     PRICE,
     SECRET,
     UNMET,
+    Script,
     met_by,
     plan,
     settings_at,
@@ -51,7 +66,50 @@ async def test_a_task_that_models_judge_takes_four_passes(tmp_path: Path) -> Non
     async with ModelServer(by_prompt(**script)) as server:
         worked = await work(tmp_path / "home", server)
         assert worked.result.directive is State.ACCEPT, worked.result
-        assert (worked.result.usage.passes, worked.result.usage.model_calls) == (4, 5)
+        assert (worked.result.usage.passes, worked.result.usage.model_calls) == (4, 7)
+        assert "Judged only" not in worked.result.summary
+
+
+async def test_a_yes_to_what_could_be_measured_counts_only_once_the_judge_has_measured(tmp_path: Path) -> None:
+    def says_yes(request: Request) -> Reply:
+        asked = request.schema
+        return answers({"measure": []}) if asked and asked["required"] == ["measure"] else met(request)
+
+    met = met_by("c1")
+    script = {
+        **MACHINE_CHECKED,
+        "planner": [plan("a.txt", judged=True), says("no")],
+        "judge": says_yes,
+        "graceful": answers({"summary": "It was not shown.", "next_moves": []}),
+    }
+    async with ModelServer(by_prompt(**script)) as server:
+        worked = await work(tmp_path / "home", server)
+        assert worked.result.directive is State.ABANDON
+        told = [e.payload.what_was_wrong for e in worked.heard if isinstance(e.payload, CorrectionSignal)]
+        assert told[0] == ("C1: it could be measured, and the judge has not: no command of its own shows it",)
+
+
+async def test_a_model_that_calls_tools_leaves_the_same_records_as_one_that_answers_in_text(tmp_path: Path) -> None:
+    """Also its answers are kept in one form, so that a resumed run is told what it called."""
+    written = {"path": "a.txt", "content": GREETED}
+    ended = {"status": "completed", "output": "It is written."}
+    calling = [calls_tools(("write_file", written)), calls_tools(("done", ended))]
+    kept, records = [], []
+    for name, executor in (("text", MACHINE_CHECKED["executor"]), ("calls", calling)):
+        async with ModelServer(by_prompt(**{**MACHINE_CHECKED, "executor": executor})) as server:
+            worked = await work(tmp_path / name, server)
+            assert worked.result.directive is State.ACCEPT, worked.result
+            assert worked.result.usage.model_calls == 4
+            asked = [request.body for request in server.chats if request.prompt_name == "executor"]
+            assert ["tools" in body for body in asked] == [True, name == "calls"]
+        told = [e.payload for e in worked.heard if isinstance(e.payload, ToolCalled)]
+        records.append([(one.record.tool, one.record.args, one.record.call_digest, one.record.ok) for one in told])
+        with closing(ReadPool.open_reader(places.books(tmp_path / name))) as books:
+            book = books.read_sync(partial(read_kept, run_id=worked.run_id))
+        kept.append([one["value"] for one in book.outcomes.values() if "value" in one])
+    assert records[0] == records[1]
+    assert kept[0] == kept[1]
+    assert len(kept[0]) == 4
 
 
 async def test_a_persona_is_told_to_those_that_speak_plan_and_work_and_not_to_the_judge(tmp_path: Path) -> None:
@@ -78,7 +136,7 @@ async def test_a_persona_is_told_to_those_that_speak_plan_and_work_and_not_to_th
 
 
 async def test_a_correction_adds_two_passes(tmp_path: Path) -> None:
-    script = {
+    script: Script = {
         **MACHINE_CHECKED,
         "planner": plan("a.txt", judged=True),
         "executor": [writing("a.txt", "nobody\n"), DONE, writing("a.txt"), DONE],

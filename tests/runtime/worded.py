@@ -1,7 +1,7 @@
 """A task in words, worked by models that are scripted at a real socket."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from earnest.engine.messages import Budget, FinalResult
 from earnest.engine.spending import Price
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.runtime.order import Grants, request_order
-from earnest.testing.model_server import Behaviour, ModelServer, Reply, answers
+from earnest.testing.model_server import Behaviour, ModelServer, Reply, Request, answers
 
 BUDGET = Budget(time_ms=60_000, tokens=10**6, model_calls=100, cost_micro=None)
 SECRET = "a-key-that-nobody-may-see"
@@ -41,15 +41,24 @@ def writing(path: str, content: str = GREETED) -> Reply:
     return answers({"calls": [{"tool": "write_file", "args": {"path": path, "content": content}}]})
 
 
-def met_by(call: str) -> Reply:
-    evidence = [{"call": call, "quote": GREETED.strip()}]
-    return answers({"criteria": [{"id": "C1", "met": True, "evidence": evidence, "reason": "the record shows it"}]})
+def met_by(call: str) -> Callable[[Request], Reply]:
+    """By this call; and by a measurement, once that is asked for."""
+
+    def judges(request: Request) -> Reply:
+        if request.schema and request.schema["required"] == ["measure"]:
+            return answers({"measure": ["cat a.txt"]})
+        shown = "m1" if "<<<DATA record m1 " in request.prompt else call
+        evidence = [{"call": shown, "quote": GREETED.strip()}]
+        return answers({"criteria": [{"id": "C1", "met": True, "evidence": evidence, "reason": "the record shows it"}]})
+
+    return judges
 
 
 UNMET = answers({"criteria": [{"id": "C1", "met": False, "evidence": [], "reason": "it greets nobody"}]})
 
 
-MACHINE_CHECKED: Mapping[str, Behaviour | Sequence[Behaviour]] = {
+Script = Mapping[str, Behaviour | Sequence[Behaviour]]
+MACHINE_CHECKED: Script = {
     "perceiver": answers(SPEC),
     "planner": plan("a.txt"),
     "executor": [writing("a.txt"), DONE],

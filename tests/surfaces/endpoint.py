@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.testing.model_server import Behaviour, ModelServer, Reply, answers, by_prompt
 
 GREETED = "good morning, harbour master\n"
@@ -30,9 +30,11 @@ def calling(tool: str, **args: str) -> Reply:
     return answers({"calls": [{"tool": tool, "args": args}]})
 
 
-def met_by(call: str) -> Reply:
-    evidence = [{"call": call, "quote": GREETED.strip()}]
-    return answers({"criteria": [{"id": "C1", "met": True, "evidence": evidence, "reason": "the record shows it"}]})
+def met_by(call: str) -> Sequence[Reply]:
+    """Measured first."""
+    evidence: list[JsonValue] = [{"call": one, "quote": GREETED.strip()} for one in (call, "m1")]
+    met: JsonObject = {"id": "C1", "met": True, "evidence": evidence, "reason": "the record shows it"}
+    return [answers({"measure": ["cat a.txt"]}), answers({"criteria": [met]})]
 
 
 GREETS: Script = {

@@ -106,7 +106,8 @@ def _seen(wanted: Sequence[tuple[str, str]], shown: Sequence[Shown]) -> list[Jso
         next(_matches(pattern, [one for one in shown if one.path == path] if path else measured or shown), None)
         for path, pattern in wanted
     ]
-    return [one for one in found if one and one["call"]] if all(found) else []
+    again = [next(_matches(pattern, measured), None) for path, pattern in wanted if path]
+    return [one for one in (*found, *again) if one and one["call"]] if all(found) else []
 
 
 def _matches(pattern: str, shown: Iterable[Shown]) -> Iterator[JsonObject]:

@@ -40,6 +40,8 @@ class ModelSettings:
     """What a run may spend, unless its order says otherwise."""
     max_calls: int = 200
     max_cost_micro: int | None = None
+    tool_calls: bool = True
+    """Whether a model may call tools in the endpoint's own form; it is told as text where that is not known there."""
 
     def model_of(self, role: Role) -> str:
         """The name of the role's model; empty if none is set."""
@@ -81,7 +83,7 @@ def read_models(given: object, environment: Mapping[str, str], fault: Fault, fau
                 faults.append(Diagnostic(source=variable, line=0, message=_NO_ADDRESS))
     roles = {role: values.pop(role) for role in ROLES if role in values}
     values |= dict(_others(given, fault))
-    settings = ModelSettings(roles=roles, **values)
+    settings = ModelSettings(roles=roles, tool_calls=_switch(given, "tool_calls", fault), **values)
     if "base_url" in given and not environment.get(ENVIRONMENT["base_url"]) and not _is_address(settings.base_url):
         fault(f"[models] {_NO_ADDRESS}", "base_url")
     if settings.base_url and not settings.default:
@@ -91,10 +93,18 @@ def read_models(given: object, environment: Mapping[str, str], fault: Fault, fau
     return settings
 
 
+def _switch(given: Mapping[str, Any], name: str, fault: Fault) -> bool:
+    """On, unless it is switched off."""
+    value = given.get(name, True)
+    if not isinstance(value, bool):
+        fault(f"[models] {name} is {value!r}: it must be true or false", name)
+    return value is not False
+
+
 def _others(given: Mapping[str, Any], fault: Fault) -> Iterator[tuple[str, Any]]:
     """The keys that no variable sets."""
     for name, value in given.items():
-        if name in ENVIRONMENT:
+        if name in ENVIRONMENT or name == "tool_calls":
             continue
         if name in BOUNDS:
             low, high = BOUNDS[name]
@@ -113,7 +123,9 @@ def _others(given: Mapping[str, Any], fault: Fault) -> Iterator[tuple[str, Any]]
             prices = {model: _price(price, f'models.prices."{model}"', fault) for model, price in value.items()}
             yield name, {model: price for model, price in prices.items() if price}
         else:
-            known = ", ".join([*ENVIRONMENT, *BOUNDS, "strength", "unknown_price", "[models.prices.NAME]"])
+            known = ", ".join(
+                [*ENVIRONMENT, *BOUNDS, "strength", "tool_calls", "unknown_price", "[models.prices.NAME]"]
+            )
             fault(f"[models] {name} is not one of {known}", name)
 
 

@@ -78,7 +78,8 @@ class ModelPool:
 
         if name not in self._models:
             endpoint = Endpoint(base_url=settings.base_url, model=name, api_key=settings.api_key)
-            model = OpenAICompatible(endpoint, clock=self._clock, chance=self._chance)
+            calls = settings.tool_calls
+            model = OpenAICompatible(endpoint, clock=self._clock, chance=self._chance, may_call=calls)
             self._models[name] = await self._open.enter_async_context(model)
         return self._models[name]
 

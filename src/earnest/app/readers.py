@@ -24,6 +24,7 @@ from earnest.runtime.task_log_reading import Exchange, Judgement, read_task_log
 
 if TYPE_CHECKING:
     from earnest.runtime.edits.change import RunChange
+    from earnest.runtime.edits.outside import Part
 
 RULES_READ_MAX = 1_000
 
@@ -88,6 +89,27 @@ def change_if_any(settings: Settings, run: str) -> "RunChange | None":
         if refused.code not in {"no_edits", "files_gone"}:
             raise
         return None
+
+
+def run_of(settings: Settings, run: str | None) -> str:
+    """The id of the run that begins so; by default of the newest one. Raises `Refused`."""
+    from earnest.views.runs import find_run, newest_run  # noqa: PLC0415 - loads all that runs need
+
+    with reading_books(settings) as books:
+        return books.read_sync(lambda reader: find_run(reader, run) if run else newest_run(reader))
+
+
+def outside_of(settings: Settings, run_id: str) -> "tuple[tuple[Part, ...], tuple[str, ...]]":
+    """What a run changed outside the workspace, with leave, and the places of which nothing was kept."""
+    from earnest.runtime.edits.change import undo_store  # noqa: PLC0415 - loads all that runs need
+    from earnest.runtime.edits.outside import changed_outside  # noqa: PLC0415
+    from earnest.runtime.task_run import RUNS_FOLDER  # noqa: PLC0415
+
+    store = undo_store(settings.home / RUNS_FOLDER, run_id)
+    if not store.is_dir():
+        return (), ()
+    with reading_books(settings) as books:
+        return books.read_sync(lambda reader: changed_outside(reader, run_id, store))
 
 
 def change_of(settings: Settings, run: str | None) -> "RunChange":

@@ -8,7 +8,7 @@ from earnest.contracts.criterion import Criterion
 from earnest.effects.ground.bus.api import Envelope
 from earnest.effects.hands.tools.failures import ToolFailure
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
-from earnest.effects.outside.llm.api import Message
+from earnest.effects.outside.llm.api import Message, Native
 from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
 from earnest.engine.impossibility import Claim
 from earnest.engine.messages import (
@@ -60,13 +60,15 @@ class Question:
     """What a mind asks its model. `prompt` names the prompt file and its version, `form` is that of the answer.
 
     `messages` hold everything; whatever in them is not ours stands between fences. `schema` is the form as the endpoint
-    is told it: with what others say of their tools' arguments, which no answer is held to here.
+    is told it: with what others say of their tools' arguments, which no answer is held to here. `native` is the same
+    for models that call tools; what these call is read into a value of the form.
     """
 
     prompt: str
     messages: tuple[Message, ...]
     form: JsonObject
     schema: JsonObject
+    native: Native | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

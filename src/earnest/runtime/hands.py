@@ -25,6 +25,7 @@ from earnest.foundation.failures import FailureClass
 from earnest.foundation.text import printable
 from earnest.runtime.approvals import QUESTION_MS, Approvals
 from earnest.runtime.completion import to_the_end
+from earnest.runtime.edits.outside import OUTSIDE, Preimages
 from earnest.runtime.layers import OverLayers
 from earnest.runtime.order import Grants
 from earnest.runtime.programs import ProgramOrder
@@ -51,6 +52,7 @@ class JournaledHands:
         approvals: Approvals,
         clock: Clock,
         home: Path | None = None,
+        preimages: Preimages | None = None,
     ) -> None:
         self._book = book
         self._toolbox = toolbox
@@ -62,6 +64,7 @@ class JournaledHands:
         self._approvals = approvals
         self._home = home.resolve() if home else None
         self._clock = clock
+        self._preimages = preimages
         self._changed: dict[str, set[str]] = {}
 
     def faults(self, call: ToolCall) -> Sequence[str]:
@@ -158,7 +161,11 @@ class JournaledHands:
         try:
             if self._reaches_outside(call):
                 await self._workspace.keep(stage)
+            if writable and self._preimages is not None:
+                await self._preimages.keep(key, writable)
             record = await self._toolbox.perform(call, replace(self._place(stage), writable=writable))
+            if writable and self._preimages is not None:
+                await self._book.conclude(f"{key}/{OUTSIDE}", await self._preimages.changed(key))
         finally:
             await to_the_end(self._workspace.ended(stage))
         return await to_the_end(self._settle(key, stage, self._or_wanting(call, record)))

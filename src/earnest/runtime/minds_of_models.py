@@ -5,6 +5,7 @@ from functools import partial
 
 from earnest.contracts.criterion import CheckFaults
 from earnest.effects.hands.tools.api import Leave, Tool
+from earnest.effects.hands.tools.shell import Shell
 from earnest.effects.hands.tools.task_folder import PROGRAM
 from earnest.engine.model.executor import ModelExecutor
 from earnest.engine.model.graceful import last_words
@@ -20,7 +21,18 @@ from earnest.runtime.order import Grants
 
 def offers_of(tools: Iterable[Tool]) -> tuple[Offer, ...]:
     """What models are told of these tools, in their order: the first that fits is to be preferred (seed R3)."""
-    return tuple(Offer(name=tool.name, purpose=tool.purpose, args=tool.args_schema) for tool in tools)
+    return tuple(
+        Offer(name=tool.name, purpose=tool.purpose, args=tool.args_schema, reach=_reach(tool)) for tool in tools
+    )
+
+
+def _reach(tool: Tool) -> tuple[str, ...]:
+    """Only a command takes the network, only what changes files writes; what stands elsewhere takes its time."""
+    if tool.name == Shell.name:
+        return ("timeout_s", "network", "writes")
+    if tool.leave is not Leave.NONE:
+        return ("timeout_s",)
+    return () if tool.reads_only else ("writes",)
 
 
 def within_reach(tools: Iterable[Tool], grants: Grants, *, attended: bool) -> Iterator[Tool]:

@@ -4,7 +4,7 @@ Asking only reads, so a call that a crash cut off is made again. What the lost o
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -14,8 +14,10 @@ from earnest.effects.ground.clock import Clock
 from earnest.effects.outside.llm.answers import NoAnswer, read_answer
 from earnest.effects.outside.llm.api import ChatModel, Completion, CompletionLimits, Finish, Message
 from earnest.effects.outside.llm.api import Role as Speaker
+from earnest.effects.outside.llm.fitting import misfits
 from earnest.engine.codec import decode, encode
 from earnest.engine.messages import Budget, Role
+from earnest.engine.model.calling import answer_of
 from earnest.engine.model_messages import ModelAnswered, Turn
 from earnest.engine.ports import BudgetSpent, Question, Reply
 from earnest.engine.spending import Amount, Price, amount_of, prompt_tokens_max
@@ -125,17 +127,16 @@ class JournaledModels:
                     raise
                 return None, f"no usable answer ({reason}); {error}"
             try:
-                return _value(completion, question.form), ""
+                return _value(completion, question), ""
             except NoAnswer as error:
                 reason = str(error)
-                asked = replace(question, messages=(*question.messages, *_repair(completion, reason)))
+                asked = replace(question, messages=(*question.messages, *_repair(completion, reason)), native=None)
         return None, f"no usable answer, twice: {reason}"
 
     async def _complete(self, turn: Turn, question: Question, chosen: PricedModel, account: Account) -> Completion:
         """One request, whose intent is durable before it. Raises `Unavailable` and `BudgetSpent`."""
         model, messages = chosen.model, question.messages
-        content = [[(message.role, message.text) for message in messages], question.schema]
-        request = json.dumps(content, ensure_ascii=False).encode(errors="surrogatepass")
+        request = max(_written(question), key=len)
         tokens = prompt_tokens_max(request, len(messages))
         async with self._purse.reserved(model.endpoint.model, chosen.price, tokens) as reservation:
             key = f"{turn.key}/repair" if account.calls else turn.key
@@ -145,14 +146,18 @@ class JournaledModels:
             limits = CompletionLimits(answer_tokens=reservation.answer_tokens)
             try:
                 completion = await model.complete(
-                    messages, call_id=f"{self._book.run_id}/{key}", schema=question.schema, limits=limits
+                    messages,
+                    call_id=f"{self._book.run_id}/{key}",
+                    schema=question.schema,
+                    limits=limits,
+                    native=question.native,
                 )
             except Unavailable as error:
                 reservation.taken = account.add(None, chosen.price, reservation.taken)
                 self._log.note(turn, question, model.endpoint.model, failure=str(error))
                 raise
             reservation.taken = account.add(completion, chosen.price, reservation.taken)
-            self._log.note(turn, question, completion.model, answer=completion.text)
+            self._log.note(turn, question, completion.model, answer=_spoken(completion))
             return completion
 
 
@@ -182,20 +187,48 @@ def _kept(turn: Turn, question: Question, done: JsonObject) -> Reply:
     raise Broken(f"what a model answered at {turn.key} cannot be read")
 
 
-def _value(completion: Completion, form: JsonObject) -> JsonObject:
-    """The object in a whole answer. Raises `NoAnswer`."""
+def _value(completion: Completion, question: Question) -> JsonObject:
+    """The object in a whole answer, or what was called, in the same form. Raises `NoAnswer`."""
     if completion.finish in CUT:
         raise NoAnswer(CUT[completion.finish])
-    value = read_answer(completion.text, form)
+    if question.native is not None and completion.calls:
+        parameters = {one.name: one.parameters for one in question.native.functions}
+        value = answer_of(completion.calls, parameters)
+        if faults := misfits(question.form, value):
+            raise NoAnswer("; ".join(faults))
+    else:
+        value = read_answer(completion.text, question.form)
     if len(canonical_bytes(value)) > VALUE_BYTES_MAX:
         raise NoAnswer(f"it is larger than {VALUE_BYTES_MAX} bytes")
     return value
+
+
+def _written(question: Question) -> Iterator[bytes]:
+    """What may be sent, for each form in which the question can be asked."""
+    contents: list[object] = [[_turns(question.messages), question.schema]]
+    if question.native is not None:
+        functions = [(one.name, one.purpose, one.parameters) for one in question.native.functions]
+        contents.append([_turns(question.native.messages), functions])
+    for content in contents:
+        yield json.dumps(content, ensure_ascii=False).encode(errors="surrogatepass")
+
+
+def _turns(messages: Sequence[Message]) -> list[object]:
+    return [
+        (message.role, message.text, *((call.name, call.arguments) for call in message.calls)) for message in messages
+    ]
+
+
+def _spoken(completion: Completion) -> str:
+    """What was said, and what was called, a line each."""
+    called = (f"{call.name} {call.arguments}" for call in completion.calls)
+    return "\n".join(filter(None, [completion.text, *called]))
 
 
 def _repair(completion: Completion, reason: str) -> tuple[Message, Message]:
     """What was answered, and what is wrong with it; both are data."""
     words = f"That is no answer of the form asked for. What is wrong, as data: {json.dumps(reason)}"
     return (
-        Message(role=Speaker.ASSISTANT, text=head_tail(completion.text, REPAIRED_CHARACTERS_MAX) or "(nothing)"),
+        Message(role=Speaker.ASSISTANT, text=head_tail(_spoken(completion), REPAIRED_CHARACTERS_MAX) or "(nothing)"),
         Message(role=Speaker.USER, text=f"{words}\nAnswer again: the JSON object alone, whole."),
     )

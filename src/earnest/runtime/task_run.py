@@ -33,6 +33,8 @@ from earnest.foundation.facts import Fact
 from earnest.foundation.instants import rfc3339
 from earnest.runtime.approvals import Approvals, Person
 from earnest.runtime.clarifications import Clarifications
+from earnest.runtime.edits.change import undo_store
+from earnest.runtime.edits.outside import Preimages
 from earnest.runtime.edits.taking import TAKEN, edit_bases, history_mounts, take_in_edits
 from earnest.runtime.hands import JournaledHands
 from earnest.runtime.impossibility import Lookout
@@ -241,8 +243,7 @@ class TaskRuns:
         mounts = tuple(Mount(source=path, target=name) for name, path in order.inputs.items())
         await services.toolbox.open(order.tools)
         mounts += history_mounts(order.edits, self._folder(run_id))
-        after = order.after if isinstance(order, RequestOrder) else ""
-        before = self.workspace_of(after) if after else None
+        before = self.workspace_of(order.after) if isinstance(order, RequestOrder) and order.after else None
         workspace = Workspace(
             self.workspace_of(run_id),
             self._folder(run_id) / "stages",
@@ -276,6 +277,7 @@ class TaskRuns:
             approvals=approvals,
             clock=services.clock,
             home=services.user_home,
+            preimages=self._preimages(run_id),
         )
         await hands.recover(kept.outcomes, kept.intents)
         minds = await self._minds(left, book, hands, Surroundings(order, workspace, services.user_home))
@@ -352,6 +354,11 @@ class TaskRuns:
             look=around.look,
             executor=executor,
         )
+
+    def _preimages(self, run_id: str) -> Preimages:
+        services = self._services
+        store = undo_store(services.home / RUNS_FOLDER, run_id)
+        return Preimages(store, run_id=run_id, home=services.user_home, ours=services.home)
 
     def _folder(self, run_id: str) -> Path:
         return self._services.home / RUNS_FOLDER / run_id

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from earnest.app.platform import Platform
     from earnest.app.settings import Settings
     from earnest.engine.messages import FinalResult
-    from earnest.runtime.edits.applying import Edits, Part
+    from earnest.runtime.edits.applying import Edits
+    from earnest.runtime.edits.outside import Part
     from earnest.runtime.order import Order
 
 __all__ = [

@@ -14,7 +14,7 @@ import contextlib
 import json
 import re
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Self, TypeAlias
@@ -88,7 +88,8 @@ class Reply:
     """
 
     text: str = ""
-    tool: tuple[str, JsonObject] | None = None
+    tools: tuple[tuple[str, JsonObject], ...] = ()
+    """What the model calls, by name and arguments."""
     finish: str = "stop"
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -164,9 +165,9 @@ def two_objects(first: JsonValue, second: JsonValue) -> Reply:
     return Reply(text=f"{json.dumps(first)}\n{json.dumps(second)}")
 
 
-def calls_tool(name: str, arguments: JsonObject) -> Reply:
-    """The model calls a tool."""
-    return Reply(tool=(name, arguments), finish="tool_calls")
+def calls_tools(*tools: tuple[str, JsonObject]) -> Reply:
+    """The model calls these tools, in this order."""
+    return Reply(tools=tools, finish="tool_calls")
 
 
 def fails(status: int, *, retry_after: str | None = None) -> Reply:
@@ -199,6 +200,7 @@ def refused_url() -> str:
 class ModelServer:
     """The server. `formats`: which kinds of `response_format` it takes; others are answered with status 400.
 
+    So are tools, unless it `takes_tools`: it then leaves it to the script whether they are called.
     `listing` is what `/models` answers instead of its one model.
     """
 
@@ -207,6 +209,7 @@ class ModelServer:
         *script: Behaviour,
         model: str = "scripted",
         formats: frozenset[str] = FORMATS,
+        takes_tools: bool = True,
         listing: Reply | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -226,6 +229,7 @@ class ModelServer:
         named = {"object": "list", "data": [{"id": model, "object": "model"}]}
         self._listing = listing or Reply(raw=json.dumps(named).encode())
         self._formats = formats
+        self._takes_tools = takes_tools
         self._clock = clock or SystemClock()
         self._server: asyncio.Server | None = None
         self._played = 0
@@ -279,6 +283,9 @@ class ModelServer:
         wanted = request.body.get("response_format")
         if isinstance(wanted, Mapping) and wanted.get("type") not in self._formats:
             await send(writer, _whole(_error(Reply(status=400, text="response_format is not supported"))))
+            return
+        if "tools" in request.body and not self._takes_tools:
+            await send(writer, _whole(_error(Reply(status=400, text="tools are not supported"))))
             return
         behaviour = self._script[min(self._played, len(self._script) - 1)]
         self._played += 1
@@ -335,8 +342,7 @@ class ModelServer:
         step = reply.piece_characters
         deltas: list[JsonObject] = [{"role": "assistant", "content": ""}]
         deltas += [{"content": reply.text[at : at + step]} for at in range(0, len(reply.text), step)]
-        if reply.tool is not None:
-            deltas.append({"tool_calls": [{"index": 0, **_tool_call(reply.tool)}]})
+        deltas += [{"tool_calls": [piece]} for at in range(len(reply.tools)) for piece in _pieces(reply, at)]
         choices: list[list[JsonObject]] = [[{"index": 0, "delta": delta, "finish_reason": None}] for delta in deltas]
         choices.append([{"index": 0, "delta": {}, "finish_reason": reply.finish}])
         events: list[JsonObject] = [self._frame("chat.completion.chunk", choice) for choice in choices]
@@ -350,8 +356,8 @@ class ModelServer:
 
     def _completion(self, reply: Reply) -> JsonObject:
         message: dict[str, JsonValue] = {"role": "assistant", "content": reply.text}
-        if reply.tool is not None:
-            message["tool_calls"] = [_tool_call(reply.tool)]
+        if reply.tools:
+            message["tool_calls"] = [_tool_call(reply, at) for at in range(len(reply.tools))]
         choice: JsonObject = {"index": 0, "message": message, "finish_reason": reply.finish}
         told = {} if reply.counting is Counting.NEVER else {"usage": _usage(*_tokens(reply))}
         return {**self._frame("chat.completion", [choice]), **told}
@@ -360,9 +366,18 @@ class ModelServer:
         return {"id": "chat-1", "object": kind, "created": 0, "model": self._model, "choices": list(choices)}
 
 
-def _tool_call(tool: tuple[str, JsonObject]) -> JsonObject:
-    name, arguments = tool
-    return {"id": "call-1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+def _tool_call(reply: Reply, at: int) -> JsonObject:
+    name, arguments = reply.tools[at]
+    return {"id": f"call-{at}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+
+
+def _pieces(reply: Reply, at: int) -> Iterator[JsonObject]:
+    """A call as it is streamed: its name first, then its arguments bit by bit."""
+    name, arguments = reply.tools[at]
+    yield {"index": at, "id": f"call-{at}", "type": "function", "function": {"name": name, "arguments": ""}}
+    text, step = json.dumps(arguments), reply.piece_characters
+    for begin in range(0, len(text), step):
+        yield {"index": at, "function": {"arguments": text[begin : begin + step]}}
 
 
 def _tokens(reply: Reply) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scripted_mind import data_in
 
 from earnest.effects.outside.llm.api import Message, Role
-from earnest.effects.outside.llm.fencing import FENCES, Data, told
+from earnest.effects.outside.llm.fencing import FENCES, FENCES_ALONE, Data, told
 from earnest.engine.model.prompting import listed, persona_parts, prompt, said
 from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.errors import Broken
@@ -18,8 +18,8 @@ from earnest.memory.thinking import LAWS, PERSONA_CHARACTERS_MAX
 TEXTS = {
     "perceiver@4": "ab371d0d093b4665",
     "planner@4": "c723fd839916bd34",
-    "executor@5": "adf0da045ffd3ff5",
-    "judge@6": "d6cb90f502bad525",
+    "executor@6": "3c29014b3241be43",
+    "judge@7": "2a65d98966a1749c",
     "graceful@3": "1bb2288695d4f87b",
 }
 ATTACKS = (
@@ -39,6 +39,13 @@ def test_the_text_of_a_version_never_changes(label: str) -> None:
     assert found.label == label
     system = found.question({}).messages[0].text
     assert digest_bytes(system.encode())[-16:] == TEXTS[label]
+
+
+def test_nor_does_that_for_a_model_that_calls() -> None:
+    system = prompt("executor").native(()).messages[0].text
+    assert digest_bytes(system.encode())[-16:] == "b02a57049353881b"
+    assert system.endswith(FENCES_ALONE)
+    assert '{"tool"' not in system
 
 
 def test_every_prompt_file_can_be_read_and_is_named_in_its_first_line() -> None:

@@ -32,7 +32,9 @@ class ScriptedJudge:
     asked: list[str] = field(default_factory=list)
     endpoint: Endpoint = field(default_factory=lambda: Endpoint(base_url="http://judge", model="judge"))
 
-    async def complete(self, messages: Any, *, call_id: str, schema: Any = None, limits: Any = None) -> Completion:
+    async def complete(
+        self, messages: Any, *, call_id: str, schema: Any = None, limits: Any = None, native: Any = None
+    ) -> Completion:
         self.asked.append("\n".join(str(message) for message in messages))
         answer = next(self.answers, "?")
         if answer == "outage":

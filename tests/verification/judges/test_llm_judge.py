@@ -16,6 +16,7 @@ from earnest.testing.model_server import (
     Reply,
     Request,
     answers,
+    calls_tools,
     fails,
     fenced,
     huge,
@@ -113,7 +114,7 @@ UNREADABLE: dict[str, Behaviour] = {
     "a byte order mark": lambda request: says("\ufeff" + json.dumps(judgement(request.prompt))),
     "cut at its length": lambda request: Reply(text=json.dumps(judgement(request.prompt)), finish="length"),
     "filtered": lambda request: Reply(text=json.dumps(judgement(request.prompt)), finish="content_filter"),
-    "a tool call": Reply(tool=("verdict", {"verdict": "verified"}), finish="tool_calls"),
+    "a tool call": calls_tools(("verdict", {"verdict": "verified"})),
 }
 UNREACHABLE: dict[str, Behaviour] = {
     "500": fails(500),
@@ -142,7 +143,9 @@ class Hurried:
         self._model = model
         self.endpoint = model.endpoint
 
-    async def complete(self, messages: Any, *, call_id: str, schema: Any = None, limits: Any = None) -> Completion:
+    async def complete(
+        self, messages: Any, *, call_id: str, schema: Any = None, limits: Any = None, native: Any = None
+    ) -> Completion:
         limits = CompletionLimits(silence_ms=300, deadline_ms=2_000)
         return await self._model.complete(messages, call_id=call_id, schema=schema, limits=limits)
 

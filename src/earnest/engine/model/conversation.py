@@ -5,13 +5,14 @@ A record is told once, under the call's name; the arguments stand in the answer 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from earnest.effects.hands.tools.record import ToolRecord
 from earnest.effects.outside.llm.api import Message, Role
 from earnest.effects.outside.llm.fencing import Data, told
-from earnest.engine.model.prompting import ANSWER_CHARACTERS_MAX, said
-from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
+from earnest.engine.model.calling import as_called
+from earnest.engine.model.prompting import said
+from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.text import head_tail
 
 HISTORY_CHARACTERS: Final = 24_000
@@ -33,35 +34,62 @@ class Exchange:
     remarks: tuple[str, ...]
 
 
-def turns_of(exchanges: Sequence[Exchange]) -> list[Message]:
-    """From the oldest to the newest."""
+def turns_of(exchanges: Sequence[Exchange], *, calls: bool = False) -> list[Message]:
+    """From the oldest to the newest; with `calls` as a model is told that calls tools, each record under its call."""
     turns: list[Message] = []
     left = HISTORY_CHARACTERS
     for age, exchange in enumerate(reversed(exchanges)):
-        pair = _whole(exchange, is_newest=age == 0)
-        if age and (left := left - sum(len(turn.text) for turn in pair)) < 0:
-            pair = _shortened(exchange)
-        turns[:0] = pair
+        shown = _whole(exchange, is_newest=age == 0)
+        if age and (left := left - sum(len(turn.text) for turn in _as_text(shown))) < 0:
+            shown = _shortened(exchange, apart=calls)
+        turns[:0] = _as_calls(exchange, shown) if calls else _as_text(shown)
     return turns
 
 
-def _whole(exchange: Exchange, *, is_newest: bool) -> list[Message]:
+class _Shown(NamedTuple):
+    """The parts of an exchange as they are shown."""
+
+    answer: JsonObject
+    records: Sequence[Data]
+    remarks: Sequence[str] = ()
+
+
+def _whole(exchange: Exchange, *, is_newest: bool) -> _Shown:
     """What was written stands in its file: of an answer whose calls succeeded long arguments are shown in short."""
     has_failed = not all(record.ok for record in exchange.records)
-    answer = said(exchange.answer) if is_newest and has_failed else _brief(exchange.answer)
     records = [
         Data(name=f"record of call {number}", text=record_told(record), characters_max=RECORD_CHARACTERS_MAX)
         for number, record in enumerate(exchange.records, start=exchange.first)
     ]
-    return [answer, told(*records, *(exchange.remarks if is_newest else exchange.remarks[:-1]))]
+    answer = exchange.answer if is_newest and has_failed else _cut(exchange.answer)
+    return _Shown(answer, records, exchange.remarks if is_newest else exchange.remarks[:-1])
 
 
-def _shortened(exchange: Exchange) -> list[Message]:
+def _shortened(exchange: Exchange, *, apart: bool) -> _Shown:
+    """With the records in one piece, or each `apart`."""
     lines = [
         f"call {number} {ended(record)}: {head_tail(record.output_excerpt, OLD_RECORD_CHARACTERS)}"
         for number, record in enumerate(exchange.records, start=exchange.first)
     ]
-    return [_brief(exchange.answer), told(Data(name="older records, shortened", text="\n".join(lines)))]
+    texts = lines if apart else ["\n".join(lines)]
+    return _Shown(_cut(exchange.answer), [Data(name="older records, shortened", text=text) for text in texts])
+
+
+def _as_text(shown: _Shown) -> list[Message]:
+    return [said(shown.answer), told(*shown.records, *shown.remarks)]
+
+
+def _as_calls(exchange: Exchange, shown: _Shown) -> list[Message]:
+    calls = as_called(shown.answer, exchange.first)
+    if not calls:
+        return _as_text(shown)
+    records = [told(record).text for record in shown.records]
+    replies = [*records, *["It was not made."] * (len(calls) - len(records))]
+    return [
+        Message(role=Role.ASSISTANT, text="", calls=calls),
+        *(Message(role=Role.TOOL, text=text, answers=call.id) for call, text in zip(calls, replies, strict=True)),
+        *([told(*shown.remarks)] if shown.remarks else ()),
+    ]
 
 
 def record_told(record: ToolRecord) -> str:
@@ -86,17 +114,16 @@ def _changed(record: ToolRecord) -> Iterator[str]:
         yield f"changed: {', '.join(changes)}{more}"
 
 
-def _brief(answer: JsonObject) -> Message:
-    text = canonical_text(_cut(answer))
-    return Message(role=Role.ASSISTANT, text=head_tail(text, ANSWER_CHARACTERS_MAX))
+def _cut(answer: JsonObject) -> JsonObject:
+    return {key: _short(value) for key, value in answer.items()}
 
 
-def _cut(value: JsonValue) -> JsonValue:
+def _short(value: JsonValue) -> JsonValue:
     match value:
         case str():
             return head_tail(value, OLD_ARGUMENT_CHARACTERS)
         case Mapping():
-            return {key: _cut(inner) for key, inner in value.items()}
+            return {key: _short(inner) for key, inner in value.items()}
         case [*items]:
-            return [_cut(item) for item in items]
+            return [_short(item) for item in items]
     return value

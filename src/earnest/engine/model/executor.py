@@ -1,19 +1,21 @@
 """R3's mind: it asks for calls, makes them in order and shows the records, to the end."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.outside.llm.fencing import Data, told
 from earnest.engine.impossibility import claim_of
 from earnest.engine.messages import CorrectionSignal, Status, SubTask
+from earnest.engine.model.calling import DONE_FORM, functions_of
 from earnest.engine.model.conversation import Exchange, ended, turns_of
 from earnest.engine.model.criterion_telling import told_criterion
 from earnest.engine.model.offers import Offer, args_told, call_form
 from earnest.engine.model.picture_telling import picture_parts
 from earnest.engine.model.prompting import listed, persona_parts, prompt
 from earnest.engine.picture import Look, unseen
-from earnest.engine.ports import Assertion, GuardedTools, RoleModel, Unanswered
+from earnest.engine.ports import Assertion, GuardedTools, Question, RoleModel, Unanswered
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.text import head_tail
 
@@ -26,6 +28,7 @@ OUTPUT_CHARACTERS_MAX: Final = 16_000
 LIST_CHARACTERS_MAX: Final = 8_000
 ARGS_CHARACTERS_MAX: Final = 300
 MESSAGE_CHARACTERS_MAX: Final = 300
+TOOLS: Final = "tools, best first"
 TRIED_SHOWN_MAX: Final = 40
 PRIOR_OUTPUTS_MAX: Final = 20
 
@@ -41,6 +44,7 @@ class ModelExecutor:
         self._calls_max = calls_max
         self._look = look
         self._form = _answer(call_form(offers), calls_max)
+        self._functions = functions_of(offers)
         self._tried: dict[str, list[str]] = {}
 
     async def execute(
@@ -52,13 +56,12 @@ class ModelExecutor:
         raises ends the execution.
         """
         tried = self._tried.setdefault(order.subtask.id, [])
-        opening = told(*self._order_parts(order, correction, tried), *picture_parts(await self._look()), self._begin)
+        parts = [*self._order_parts(order, correction, tried), *picture_parts(await self._look()), self._begin]
         exchanges: list[Exchange] = []
         left, idle = self._calls_max, 0
         while idle <= IDLE_ANSWERS_MAX:
-            turns = (opening, *turns_of(exchanges))
             try:
-                answer = await model.ask(prompt("executor").question(self._form, *turns))
+                answer = await model.ask(self._question(parts, exchanges))
             except Unanswered as error:
                 return Assertion(status=Status.FAILED, output="", reason=f"the model gave no answer: {error}")
             calls, end = _calls(answer), _end(answer)
@@ -76,6 +79,16 @@ class ModelExecutor:
             exchanges.append(Exchange(answer=answer, first=first, records=tuple(records), remarks=remarks))
         return Assertion(status=Status.FAILED, output="", reason="the model neither did anything nor came to an end")
 
+    def _question(self, parts: Sequence[str | Data], exchanges: Sequence[Exchange]) -> Question:
+        """In both forms: a model that calls is told of the tools beside the text."""
+        rules = prompt("executor")
+        question = rules.question(self._form, told(*parts), *turns_of(exchanges))
+        if not self._functions:
+            return question
+        opening = told(*(part for part in parts if isinstance(part, str) or part.name != TOOLS))
+        turns = turns_of(exchanges, calls=True)
+        return replace(question, native=rules.native(self._functions, opening, *turns))
+
     @property
     def _begin(self) -> str:
         return f"You may make {self._calls_max} calls. Begin."
@@ -91,7 +104,7 @@ class ModelExecutor:
         yield from _list("criteria", list(map(told_criterion, subtask.criteria)))
         for prior in order.prior_outputs[-PRIOR_OUTPUTS_MAX:]:
             yield Data(name=f"output of {prior.subtask_id}, which was done before", text=prior.output)
-        yield from _list("tools, best first", [_offered(offer) for offer in self._offers])
+        yield from _list(TOOLS, [_offered(offer) for offer in self._offers])
         blocked = [f"the tool {tool}" for tool in order.blocked_tools]
         blocked += [f"{target.tool} on {target.target}" for target in order.blocked_targets]
         yield from _list("forbidden, such calls are refused", blocked)
@@ -109,16 +122,7 @@ def _answer(call: JsonObject, calls_max: int) -> JsonObject:
             "done": {
                 "anyOf": [
                     {"type": "null"},
-                    {
-                        "type": "object",
-                        "properties": {
-                            "status": {"type": "string", "enum": [status.value for status in Status]},
-                            "output": {"type": "string"},
-                            "reason": {"type": "string"},
-                        },
-                        "required": ["status", "output"],
-                        "additionalProperties": False,
-                    },
+                    DONE_FORM,
                 ]
             },
             "impossible": {"type": ["object", "null"]},  # see `claim_of`

@@ -17,7 +17,7 @@ from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 from earnest.foundation.instants import rfc3339
 from earnest.foundation.text import head_tail
 from earnest.verification.ledger.records import Ledger, call_name, measurement_name
-from earnest.verification.ledger.rulings import Citation, Opinion
+from earnest.verification.ledger.rulings import Citation, Opinion, must_be_measured
 
 Measure: TypeAlias = Callable[[Sequence[str]], Awaitable[tuple[ToolRecord, ...]]]
 """Runs command lines of the judge on what is judged, a record each. Nothing that they do lasts."""
@@ -59,14 +59,22 @@ class ModelJudge:
     ) -> tuple[Opinion, ...]:
         """What the model says of each criterion, in order, in one call, or in two if it wants to `measure` first.
 
+        Who says yes to what could be measured, and measured nothing, is asked once for what to measure.
         Raises `Unanswered` for anything but the one form asked for: exact ids in order, true or false, texts in bounds.
         """
         ids = [criterion.id for criterion in criteria]
         asked = self._told(criteria, ledger, output, await self._look())
         answer = await model.ask(prompt("judge").question(_schema(ids, measures=measure is not None), asked))
-        if measure is not None and (commands := _commands(answer)):
-            measured = _measured(await measure(commands))
-            answer = await model.ask(prompt("judge").question(_schema(ids), asked, said(answer), told(*measured)))
+        turns = [asked, said(answer)]
+        commands = _commands(answer)
+        if measure is not None and not commands and (unshown := _unmeasured(answer, criteria, ledger)):
+            turns.append(told(f"{', '.join(unshown)}: a yes counts only if you measure. Answer with measure alone."))
+            wanted = await model.ask(prompt("judge").question(_MEASURING, *turns))
+            turns.append(said(wanted))
+            commands = _commands(wanted)
+        if measure is not None and commands:
+            measured = told(*_measured(await measure(commands)))
+            answer = await model.ask(prompt("judge").question(_schema(ids), *turns, measured))
         entries = answer.get("criteria")
         if not isinstance(entries, Sequence) or isinstance(entries, str) or len(entries) != len(criteria):
             raise _not_of_the_form(f"it does not have one entry for each of {len(criteria)} criteria")
@@ -85,6 +93,14 @@ class ModelJudge:
         )
 
 
+def _unmeasured(answer: JsonObject, criteria: Sequence[Criterion], ledger: Ledger) -> list[str]:
+    """The ids of those that the model calls met although they could be measured."""
+    given = answer.get("criteria")
+    entries = given if isinstance(given, Sequence) else ()
+    met = [entry.get("id") for entry in entries if isinstance(entry, Mapping) and entry.get("met") is True]
+    return [one.id for one in criteria if one.id in met and must_be_measured(one, ledger)]
+
+
 def _commands(answer: JsonObject) -> tuple[str, ...]:
     """What the model wants to measure."""
     asked = answer.get("measure")
@@ -97,6 +113,15 @@ def _measured(records: Sequence[ToolRecord]) -> Iterator[str | Data]:
         lines = _record_lines(record, {}, OUTPUT_CHARACTERS_MAX)
         yield Data(name=f"record {measurement_name(at)}", text="\n".join(lines), characters_max=_WHOLE)
     yield "Nothing more can be measured. Judge each criterion now."
+
+
+_COMMANDS: Final[JsonObject] = {"type": "array", "items": {"type": "string"}}
+_MEASURING: Final[JsonObject] = {
+    "type": "object",
+    "properties": {"measure": _COMMANDS},
+    "required": ["measure"],
+    "additionalProperties": False,
+}
 
 
 def _schema(ids: Sequence[str], *, measures: bool = False) -> JsonObject:
@@ -118,10 +143,9 @@ def _schema(ids: Sequence[str], *, measures: bool = False) -> JsonObject:
         "additionalProperties": False,
     }
     properties: dict[str, JsonValue] = {"criteria": {"type": "array", "items": entry}}
-    commands: JsonObject = {"type": "array", "items": {"type": "string"}}
     return {
         "type": "object",
-        "properties": {**properties, "measure": commands} if measures else properties,
+        "properties": {**properties, "measure": _COMMANDS} if measures else properties,
         "required": [] if measures else ["criteria"],
         "additionalProperties": False,
     }

@@ -8,11 +8,15 @@ from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """A tool as a model sees it. `args` is the JSON Schema of its arguments."""
+    """A tool as a model sees it. `args` is the JSON Schema of its arguments.
+
+    `reach` are those of `timeout_s`, `network` and `writes` that a call of it may bring along.
+    """
 
     name: str
     purpose: str
     args: JsonObject
+    reach: tuple[str, ...] = ("timeout_s", "network", "writes")
 
 
 def call_form(offers: Iterable[Offer]) -> JsonObject:

@@ -1,14 +1,14 @@
 """Prompts: our words from a versioned file, everybody else's kept apart by `effects.outside.llm.fencing`."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Final, cast
 
-from earnest.effects.outside.llm.api import Message, Role
-from earnest.effects.outside.llm.fencing import FENCES, Data
+from earnest.effects.outside.llm.api import Function, Message, Native, Role
+from earnest.effects.outside.llm.fencing import FENCES, FENCES_ALONE, Data
 from earnest.effects.outside.llm.forms import is_closed
 from earnest.engine.ports import Question
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
@@ -27,6 +27,8 @@ LAWS_FIRST: Final = "\n".join(
 _FRONT_MATTER: Final = re.compile(
     r"---\nname: (?P<name>[a-z_]+)\nversion: (?P<version>[1-9]\d*)\npurpose: (?P<purpose>.+)\n---\n\n(?P<text>.+)", re.S
 )
+_CALLS: Final = "--- if it calls\n\n"
+"""Parts the text of a prompt: before it stands what is told to a model that answers in text, behind it to the other."""
 _BOUNDS: Final = frozenset(
     {"additionalProperties", "maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum"}
 )
@@ -40,6 +42,7 @@ class Prompt:
     version: int
     purpose: str
     text: str
+    text_if_it_calls: str = ""
 
     @property
     def label(self) -> str:
@@ -51,8 +54,15 @@ class Prompt:
 
         `schema` is for the endpoint, if it can be told more than the `form`.
         """
-        rules = Message(role=Role.SYSTEM, text=f"prompt: {self.label}\n\n{LAWS_FIRST}\n\n{self.text}\n\n{FENCES}")
+        rules = self._rules(self.text, FENCES)
         return Question(prompt=self.label, messages=(rules, *turns), form=form, schema=schema or lightened(form))
+
+    def native(self, functions: Sequence[Function], *turns: Message) -> Native:
+        """The same for a model that calls these."""
+        return Native(messages=(self._rules(self.text_if_it_calls, FENCES_ALONE), *turns), functions=tuple(functions))
+
+    def _rules(self, text: str, fences: str) -> Message:
+        return Message(role=Role.SYSTEM, text=f"prompt: {self.label}\n\n{LAWS_FIRST}\n\n{text}\n\n{fences}")
 
 
 @cache
@@ -62,7 +72,14 @@ def prompt(name: str) -> Prompt:
     found = _FRONT_MATTER.fullmatch(text)
     if found is None or found["name"] != name:
         raise Broken(f"prompt {name}: its front matter cannot be read")
-    return Prompt(name=name, version=int(found["version"]), purpose=found["purpose"], text=found["text"].rstrip())
+    spoken, _, called = found["text"].rstrip().partition(_CALLS)
+    return Prompt(
+        name=name,
+        version=int(found["version"]),
+        purpose=found["purpose"],
+        text=spoken.rstrip(),
+        text_if_it_calls=called,
+    )
 
 
 def lightened(form: JsonObject) -> JsonObject:

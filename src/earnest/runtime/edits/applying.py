@@ -11,17 +11,18 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.locks import alone
 from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import Reader
 from earnest.effects.hands.edits.original import Original, entries_of, kept_at
-from earnest.effects.hands.edits.step import Step, conflicts, inverted, is_begun, with_content
+from earnest.effects.hands.edits.step import Step, conflicts, inverted, is_begun, links_in, with_content
 from earnest.effects.hands.edits.text_diff import text_lines
 from earnest.effects.hands.workspace.changes import Entry
 from earnest.effects.hands.workspace.tree import Kind
-from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes
+from earnest.foundation.canonical import JsonObject, digest_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.foundation.facts import Fact
 from earnest.runtime.edits.change import (
@@ -30,23 +31,18 @@ from earnest.runtime.edits.change import (
     APPLYING,
     EditChange,
     RunChange,
+    RunStanding,
     Standing,
     read_change,
+    standing_of,
     undo_store,
 )
+from earnest.runtime.edits.outside import Part, changed_outside
 
 MARKERS: Final = "applying"
 """A folder of the data directory with an empty file for each run whose change is being applied: a hint."""
 APPLYING_WAIT_MS: Final = 30_000
 _MERGE_S: Final = 60
-
-
-class Part(NamedTuple):
-    """One edit of an intent."""
-
-    path: Path
-    steps: tuple[Step, ...]
-    modes: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +67,10 @@ class Edits:
             return await self._apply(run_id, unverified=unverified, merge=merge)
 
     async def undo(self, run_id: str) -> tuple[Part, ...]:
-        """Bring back what stood there before. Raises `Refused`: `not_applied`, and as `apply` for what has changed."""
+        """Bring back what stood there before, in edits and wherever else calls of the run wrote with leave.
+
+        Raises `Refused`: `not_applied`, `run_unfinished`, `edit_link`, and as `apply` for what has changed.
+        """
         async with self._alone(APPLYING_WAIT_MS):
             return await self._undo(run_id)
 
@@ -103,26 +102,52 @@ class Edits:
 
     async def _undo(self, run_id: str) -> tuple[Part, ...]:
         await self._complete(run_id)
-        change = await self._change(run_id)
-        if change.standing is not Standing.APPLIED or change.begun is None:
-            raise Refused("not_applied", f"the change of {run_id} is not applied")
-        parts = [
-            Part(path=path, steps=inverted(steps, modes), modes={}) for path, steps, modes in _parts_of(change.begun)
-        ]
-        found = [path / at for path, steps, _ in parts for at in _conflicts(Original(path, run_id), steps)]
-        if found:
+        standing = await self.database.read(lambda reader: standing_of(reader, run_id))
+        parts = await self.database.read(lambda reader: self._outside(reader, run_id, standing))
+        if standing.edits is Standing.APPLIED and standing.applied is not None:
+            parts = (*_parts_of(standing.applied), *parts)
+        if not parts:
+            why = "it was taken back" if standing.is_undone else "it changed nothing else"
+            raise Refused("not_applied", f"the change of {run_id} is not applied, and {why}")
+        back = [Part(path, inverted(steps, modes), {}) for path, steps, modes in parts]
+        if found := [path / at for path, steps, _ in back for at in _conflicts(Original(path, run_id), steps)]:
             raise _conflict(found)
-        await self._perform(run_id, parts, is_undo=True)
-        return tuple(parts)
+        await asyncio.to_thread(self._keep, run_id, back)
+        await self._perform(run_id, back, is_undo=True)
+        return tuple(back)
+
+    def _outside(self, reader: Reader, run_id: str, standing: RunStanding) -> tuple[Part, ...]:
+        """What calls changed outside the workspace, if it was not taken back before."""
+        if standing.is_undone:
+            return ()
+        parts, _ = changed_outside(reader, run_id, undo_store(self.runs, run_id))
+        if parts and not standing.has_ended:
+            raise Refused("run_unfinished", f"{run_id} may still go on: `earnest resume {run_id}`")
+        if not all(self._is_kept(run_id, step) for part in parts for step in part.steps):
+            raise Refused("files_gone", f"the files of {run_id} were swept: what stood there can no longer be had")
+        if links := [path / at for path, steps, _ in parts for at in links_in(steps)]:
+            raise Refused("edit_link", f"{links[0]}: a link came, went or changed, which is not brought back")
+        return parts
+
+    def _is_kept(self, run_id: str, step: Step) -> bool:
+        is_file = step.before is not None and step.before.kind is Kind.FILE
+        return not is_file or kept_at(undo_store(self.runs, run_id), step.before.digest if step.before else "").exists()
+
+    def _keep(self, run_id: str, parts: Sequence[Part]) -> None:
+        """What is about to be replaced, for the case that it fails halfway."""
+        for path, steps, _ in parts:
+            for step in steps:
+                if step.before is not None and step.before.kind is Kind.FILE:
+                    Original(path, run_id).keep(step.path, undo_store(self.runs, run_id))
 
     async def _change(self, run_id: str) -> RunChange:
         return await self.database.read(lambda reader: read_change(reader, run_id, self.runs))
 
     async def _complete(self, run_id: str) -> None:
-        change = await self._change(run_id)
-        if change.standing is not Standing.APPLYING or change.begun is None:
+        begun = (await self.database.read(lambda reader: standing_of(reader, run_id))).begun
+        if begun is None:
             return
-        parts = _parts_of(change.begun)
+        parts = _parts_of(begun)
         found = [path / at for path, steps, _ in parts for at in _conflicts(Original(path, run_id), steps)]
         if found:
             await self._abandon(run_id, parts, f"{found[0]} was changed by somebody else meanwhile")
@@ -135,7 +160,7 @@ class Edits:
         marker = self.home / MARKERS / run_id
         marker.parent.mkdir(mode=0o700, exist_ok=True)
         marker.touch()
-        await self._record(run_id, APPLYING, {"is_undo": is_undo, "edits": [_to_json(part) for part in parts]})
+        await self._record(run_id, APPLYING, {"is_undo": is_undo, "edits": [part.to_json() for part in parts]})
         await self._replace(run_id, parts)
         marker.unlink(missing_ok=True)
 
@@ -247,21 +272,8 @@ def _conflict(paths: Sequence[Path]) -> Refused:
     return Refused("edit_conflict", f"changed since the run was given it, so nothing was applied:\n{named}")
 
 
-def _to_json(part: Part) -> JsonValue:
-    steps: list[JsonValue] = [step.to_json() for step in part.steps]
-    return {"path": str(part.path), "steps": steps, "modes": dict(part.modes)}
-
-
 def _parts_of(begun: JsonObject) -> tuple[Part, ...]:
     match begun:
         case {"edits": [*edits]}:
-            return tuple(_part_of(edit) for edit in edits)
-    raise Broken("what was to be applied cannot be read")
-
-
-def _part_of(edit: JsonValue) -> Part:
-    match edit:
-        case {"path": str(path), "steps": [*steps], "modes": dict(modes)}:
-            kept = {name: mode for name, mode in modes.items() if isinstance(mode, int)}
-            return Part(path=Path(path), steps=tuple(map(Step.from_json, steps)), modes=kept)
+            return tuple(map(Part.from_json, edits))
     raise Broken("what was to be applied cannot be read")

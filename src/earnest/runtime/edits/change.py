@@ -1,7 +1,7 @@
 """What a run changed in the user's files: which edits, path by path, and how far it has become of the originals."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -92,14 +92,13 @@ class EditChange:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunChange:
     """All edits of a run; `result` None: it has not ended. `left_out` is what the copies were made
-    without, with the reasons; `begun` is the newest fact `edit.applying`."""
+    without, with the reasons."""
 
     run_id: str
     result: FinalResult | None
     standing: Standing
     edits: tuple[EditChange, ...]
     left_out: tuple[str, ...] = ()
-    begun: JsonObject | None = None
 
     @property
     def is_accepted(self) -> bool:
@@ -112,35 +111,68 @@ class RunChange:
         return not any(edit.steps for edit in self.edits)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStanding:
+    """`begun`: what a process began to replace and did not say how that ended; `applied`: what was applied last.
+
+    `is_undone`: what the run changed beside its edits was taken back.
+    """
+
+    edits: Standing = Standing.KEPT
+    begun: JsonObject | None = None
+    applied: JsonObject | None = None
+    is_undone: bool = False
+    has_ended: bool = False
+
+
 def read_change(reader: Reader, run_id: str, runs: Path) -> RunChange:
     """The change of a run at rest. Raises `Refused`: `run_unknown`, `no_edits`, `files_gone`."""
     edits: Mapping[str, Path] | None = None
     result: FinalResult | None = None
-    standing, begun = Standing.KEPT, None
     left_out: tuple[str, ...] = ()
-    for fact in reader.facts(kind=(STARTED, TAKEN, FINISHED, APPLYING, APPLIED, ABANDONED), subject=run_id):
+    for fact in reader.facts(kind=(STARTED, TAKEN, FINISHED), subject=run_id):
         match fact.kind:
             case kind if kind == STARTED:
                 edits = order_from_json(fact.body).edits
             case kind if kind == TAKEN:
                 left_out = left_out_of(fact.body)
-            case kind if kind == FINISHED:
-                result = _result_of(fact)
-            case kind if kind == APPLYING:
-                begun = fact.body
-                former, standing = standing, Standing.APPLYING
-            case kind if kind == APPLIED:
-                standing = Standing.UNDONE if begun and begun["is_undo"] else Standing.APPLIED
             case _:
-                standing = former
+                result = _result_of(fact)
     if edits is None:
         raise Refused("run_unknown", f"there is no run {run_id}")
     if not edits:
         raise Refused("no_edits", f"{run_id} was given nothing to edit: see `earnest run --edit`")
     if result is not None and not (runs / run_id / "workspace").is_dir():
         raise Refused("files_gone", f"the files of {run_id} were swept: what it changed can no longer be told")
-    changes = _edits(edits, runs / run_id)
-    return RunChange(run_id=run_id, result=result, standing=standing, edits=changes, left_out=left_out, begun=begun)
+    changes, standing = _edits(edits, runs / run_id), standing_of(reader, run_id).edits
+    return RunChange(run_id=run_id, result=result, standing=standing, edits=changes, left_out=left_out)
+
+
+def standing_of(reader: Reader, run_id: str) -> RunStanding:
+    """How far what a run changed has become of the user's files. Raises `Refused`: `run_unknown`."""
+    standing, is_known = RunStanding(), False
+    for fact in reader.facts(kind=(STARTED, FINISHED, APPLYING, APPLIED, ABANDONED), subject=run_id):
+        is_known = True
+        match fact.kind:
+            case kind if kind == FINISHED:
+                standing = replace(standing, has_ended=True)
+            case kind if kind == APPLYING:
+                former, standing = standing, replace(standing, edits=Standing.APPLYING, begun=fact.body)
+            case kind if kind == APPLIED:
+                standing = _ended(former, standing.begun)
+            case kind if kind == ABANDONED:
+                standing = former
+    if not is_known:
+        raise Refused("run_unknown", f"there is no run {run_id}")
+    return standing
+
+
+def _ended(former: RunStanding, begun: JsonObject | None) -> RunStanding:
+    """An undo takes back the edits that were applied, and whatever else the run changed."""
+    if begun is None or not begun["is_undo"]:
+        return replace(former, edits=Standing.APPLIED, applied=begun)
+    edits = Standing.UNDONE if former.edits is Standing.APPLIED else former.edits
+    return replace(former, edits=edits, is_undone=True)
 
 
 def undo_store(runs: Path, run_id: str) -> Path:

@@ -66,9 +66,10 @@ class ConversationFiles:
 
     async def undo(self, platform: "Platform", run: str) -> None:
         """Bring back what was there."""
+        from earnest.app.readers import run_of  # noqa: PLC0415
         from earnest.surfaces.cli.edits import undo_told  # noqa: PLC0415
 
-        await undo_told(platform.edits, self._change(run).run_id)
+        await undo_told(platform.edits, run_of(self._read_settings(), run or self.newest or None))
 
     def tell_change(self) -> None:
         """What the newest run changed, if it was given something to edit, and how it is applied."""

@@ -9,8 +9,9 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from earnest.runtime.edits.applying import Edits, Part
+    from earnest.runtime.edits.applying import Edits
     from earnest.runtime.edits.change import EditChange, RunChange
+    from earnest.runtime.edits.outside import Part
 
 DIFF_LINES_MAX = 200
 CONFLICT = 2
@@ -63,10 +64,13 @@ def apply(
 
 
 def undo(run: Run = None) -> None:
-    """Bring back what an applied change replaced, if nobody changed it since. Exit codes as for `apply`."""
+    """Bring back what a run replaced or deleted of yours, if nobody changed it since. Exit codes as for `apply`."""
     import asyncio  # noqa: PLC0415
 
-    run_id = _change(run).run_id
+    from earnest.app.readers import run_of  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+
+    run_id = run_of(read_settings(), run)
     raise typer.Exit(asyncio.run(_with_edits(lambda edits: undo_told(edits, run_id))))
 
 

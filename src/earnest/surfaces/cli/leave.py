@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from earnest.effects.hands.at_stake import FILES_MAX, AtStake, at_stake
+from earnest.effects.hands.edits.preimage import BYTES_MAX
 from earnest.effects.hands.edits.text_diff import unified
 from earnest.foundation.text import printable
 
@@ -52,7 +53,9 @@ def _stake_text(stake: AtStake | None) -> str:
         more = " or more" if stake.files == FILES_MAX else ""
         what = f"a folder of {stake.files:,} files{more}, {stake.size_bytes:,} bytes"
     known = "git knows it" if stake.in_git else "not in git"
-    return f"{what}, changed {_local(stake.changed_ms)}, {known}"
+    lost = stake.size_bytes > BYTES_MAX or (stake.files or 0) >= FILES_MAX
+    undone = "too much for `earnest undo`" if lost else "`earnest undo` can bring it back"
+    return f"{what}, changed {_local(stake.changed_ms)}, {known}, {undone}"
 
 
 def _local(at_ms: int) -> str:

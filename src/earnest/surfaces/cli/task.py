@@ -4,14 +4,14 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from earnest.app.orders import Words
 from earnest.app.platform import Platform, open_platform
-from earnest.app.readers import order_of
+from earnest.app.readers import order_of, outside_of
 from earnest.app.settings import Settings, read_settings
 from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.codec import encode
@@ -19,7 +19,7 @@ from earnest.engine.gradient.cascade import Cause, State
 from earnest.engine.messages import FinalResult, PlanReady, StopRequested
 from earnest.foundation.errors import Waits
 from earnest.foundation.instants import duration_text
-from earnest.foundation.text import head_tail
+from earnest.foundation.text import head_tail, printable
 from earnest.runtime.order import Grants, Order
 from earnest.runtime.unknown_effects import Decision
 from earnest.surfaces.cli.asking import Terminal, is_foreground, is_terminal
@@ -31,6 +31,7 @@ EXIT_CODES: Final = {State.ACCEPT: ExitCode.ACCEPT, State.SUCCESS: ExitCode.UNME
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOCAL: Final = "local"
+OUTSIDE_SHOWN: Final = 20
 """Whoever sits before this machine."""
 
 
@@ -191,6 +192,19 @@ def exit_code_of(result: FinalResult) -> int:
     return EXIT_CODES[result.directive]
 
 
+def outside_lines(run_id: str) -> Iterator[str]:
+    """What a run changed outside its workspace, a line each path, and how it is taken back; nothing if it did not."""
+    from earnest.runtime.edits.outside import told_outside  # noqa: PLC0415
+
+    parts, unkept = outside_of(read_settings(), run_id)
+    told = [f"  {how:<8} {printable(str(path))}" for how, path in told_outside(parts)]
+    if told:
+        more = [f"  and {len(told) - OUTSIDE_SHOWN} more"] if len(told) > OUTSIDE_SHOWN else []
+        yield from ("  outside the workspace:", *told[:OUTSIDE_SHOWN], *more)
+        yield f"  `earnest undo {run_id}` takes it back"
+    yield from (f"  not kept, too much lies there to be had back: {printable(path)}" for path in unkept)
+
+
 def print_result(worked: Worked, *, as_json: bool, output: bool = False) -> None:
     """The result, for people or for machines; what was put out as well, if somebody asked in words."""
     result = worked.result
@@ -204,7 +218,7 @@ def print_result(worked: Worked, *, as_json: bool, output: bool = False) -> None
     rounds = "1 round" if result.round == 1 else f"{result.round} rounds"
     if output and result.output:
         say("", *head_tail(result.output).splitlines())
-    say("", *ending_lines(result))
+    say("", *ending_lines(result), *outside_lines(worked.run_id))
     took_ms = max(result.elapsed_ms, worked.worked_ms)  # the solver's time begins with the task's spec
     say(
         f"  took   {rounds}, {duration_text(took_ms)}, {usage_text(result.usage)}",

@@ -16,7 +16,6 @@ from earnest.foundation.text import printable
 from earnest.verification.ledger.demands import DATE, Demand, demand_of, is_named, paths_in
 from earnest.verification.ledger.proofs import Proof, proof_of
 from earnest.verification.ledger.records import Ledger, call_name, mentions
-from earnest.verification.ledger.speech import only_types
 from earnest.verification.ledger.worth import against_file
 from earnest.verification.plugin import Findings
 
@@ -81,6 +80,11 @@ def ruled(opinion: Opinion, ledger: Ledger) -> Ruling:
     return Ruling(findings=findings, calls=calls, measured=any(proof.at is None for proof in proofs))
 
 
+def must_be_measured(criterion: Criterion, ledger: Ledger) -> bool:
+    """True if a yes to it counts only where the judge measured."""
+    return _is_measurable(demand_of(criterion), ledger)
+
+
 def _told(proof: Proof) -> str:
     """The reference in words; the digest finds the call among the run's messages."""
     return f"{proof.call} {proof.record.call_digest}: {printable(proof.quote[:QUOTE_CHARACTERS_KEPT])}"
@@ -125,7 +129,7 @@ def _against_the_work(demand: Demand, ledger: Ledger) -> str:
 
 
 def _against_the_proofs(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
-    gates: tuple[Callable[[Demand, Ledger, Sequence[Proof]], str], ...] = (_uncovered, _undone, _misdated, _typed)
+    gates: tuple[Callable[[Demand, Ledger, Sequence[Proof]], str], ...] = (_uncovered, _undone, _misdated, _unmeasured)
     return next((against for gate in gates if (against := gate(demand, ledger, proofs))), "")
 
 
@@ -154,16 +158,22 @@ def _changed(record: ToolRecord) -> list[str]:
     return [one.path for one in record.changed if one.kind is not Kind.FILE or (one.size_bytes and not one.is_same)]
 
 
-def _typed(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
-    """What the executor typed into a file does not show what is true of others, where the judge could have measured."""
-    if demand.plausible or ledger.measured is None or any(proof.at is None for proof in proofs):
+def _unmeasured(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
+    """A yes to what could be measured stands on a measurement of the judge's own."""
+    if not _is_measurable(demand, ledger) or any(proof.at is None for proof in proofs):
         return ""
+    return "it could be measured, and the judge has not: no command of its own shows it"
+
+
+def _is_measurable(demand: Demand, ledger: Ledger) -> bool:
+    """True if commands can be run, and it is no opinion: it is to be verified, or compares what was made with what is
+
+    given, whatever the planner calls it.
+    """
+    if ledger.measured is None:
+        return False
     given = [name for name in demand.paths if ledger.is_input(name) or ledger.is_former(name)]
-    made = [(name, last) for name in demand.paths if name not in given and (last := ledger.last_change(name))]
-    typed = next((name for name, (at, _) in made if only_types(ledger.calls[at])), None)
-    if not given or typed is None:
-        return ""
-    return f"the executor typed {typed}, which shows nothing of {given[0]}: no program made it, and nobody measured it"
+    return not demand.plausible or (bool(given) and any(ledger.last_change(name) for name in demand.paths))
 
 
 def _misdated(demand: Demand, _ledger: Ledger, proofs: Sequence[Proof]) -> str:

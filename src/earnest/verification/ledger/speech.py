@@ -16,12 +16,6 @@ _LISTS: Final = frozenset({"ls", "stat", "find", "du", "tree", "touch", "realpat
 
 WRITERS: Final = frozenset({"write_file", "edit_file", "apply_patch", "delete", "move"})
 """Tools that put out no more than what they were told to do."""
-_TYPES: Final = WRITERS - {"delete", "move"}
-
-
-def only_types(record: ToolRecord) -> bool:
-    """True for a call that leaves a file with words of the executor's own."""
-    return record.tool in _TYPES or only_says(record)
 
 
 def only_says(record: ToolRecord) -> bool:

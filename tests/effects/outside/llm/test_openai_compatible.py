@@ -22,7 +22,7 @@ from earnest.testing.model_server import (
     ModelServer,
     Reply,
     Request,
-    calls_tool,
+    calls_tools,
     fails,
     huge,
     invalid_json,
@@ -163,7 +163,7 @@ async def test_an_answer_cut_at_its_length_says_so() -> None:
 
 
 async def test_a_tool_call_nobody_asked_for_is_no_whole_answer() -> None:
-    async with ModelServer(calls_tool("shell", {"command": "true"})) as server:
+    async with ModelServer(calls_tools(("shell", {"command": "true"}))) as server:
         answer = await ask(server)
     assert (answer.text, answer.finish) == ("", Finish.OTHER)
 

@@ -32,8 +32,8 @@ class Step:
         """The form kept in facts."""
         return {
             "path": self.path,
-            "before": _entry_to_json(self.before),
-            "after": _entry_to_json(self.after),
+            "before": entry_to_json(self.before),
+            "after": entry_to_json(self.after),
             "mode": self.mode,
         }
 
@@ -42,7 +42,7 @@ class Step:
         """The inverse of `to_json`. Raises `Broken` for anything else."""
         match value:
             case {"path": str(path), "before": before, "after": after, "mode": int() | None as mode}:
-                return cls(path=path, before=_entry_of(before), after=_entry_of(after), mode=mode)
+                return cls(path=path, before=entry_of(before), after=entry_of(after), mode=mode)
         raise Broken("a recorded step of an edit cannot be read")
 
 
@@ -91,11 +91,13 @@ def _after(change: Change) -> Entry | None:
     return Entry(kind=change.kind, digest=change.digest, size_bytes=change.size_bytes, executable=change.executable)
 
 
-def _entry_to_json(entry: Entry | None) -> JsonValue:
+def entry_to_json(entry: Entry | None) -> JsonValue:
+    """The form kept in facts."""
     return None if entry is None else [entry.kind.value, entry.digest, entry.size_bytes, entry.executable]
 
 
-def _entry_of(value: JsonValue) -> Entry | None:
+def entry_of(value: JsonValue) -> Entry | None:
+    """The inverse of `entry_to_json`. Raises `Broken` for anything else."""
     match value:
         case None:
             return None

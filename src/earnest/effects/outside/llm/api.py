@@ -14,14 +14,43 @@ class Role(StrEnum):
     SYSTEM = "system"
     USER = "user"
     ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeCall:
+    """A call as models make it beside their text. `arguments` are a text that should be a JSON object."""
+
+    id: str
+    name: str
+    arguments: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One turn of a conversation."""
+    """One turn of a conversation: an assistant's `calls` go with its text; of a tool's, `answers` is the call's id."""
 
     role: Role
     text: str
+    calls: tuple[NativeCall, ...] = ()
+    answers: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """What a model may call. `parameters` is the JSON Schema of its arguments."""
+
+    name: str
+    purpose: str
+    parameters: JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Native:
+    """The same question for a model that calls: the conversation in that form, and what may be called."""
+
+    messages: tuple[Message, ...]
+    functions: tuple[Function, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +79,10 @@ class CompletionLimits:
 
 
 class Finish(StrEnum):
-    """Why an answer ended. Only `stop` is a whole answer."""
+    """Why an answer ended. Only `stop` is a whole answer, and `calls` one that calls."""
 
     STOP = "stop"
+    CALLS = "calls"
     LENGTH = "length"
     OTHER = "other"
 
@@ -80,6 +110,7 @@ class Completion:
     usage: Usage
     model: str
     endpoint: str
+    calls: tuple[NativeCall, ...] = ()
 
 
 class ChatModel(Protocol):
@@ -97,8 +128,12 @@ class ChatModel(Protocol):
         call_id: str,
         schema: JsonObject | None = None,
         limits: CompletionLimits | None = None,
+        native: Native | None = None,
     ) -> Completion:
         """The model's answer. The caller makes `call_id`; it goes along, for the endpoint's own log.
+
+        With `native` it is asked in that form where endpoint and model are not known to know none: then the answer has
+        `calls`, else it is as without.
 
         With `schema` an answer of that form is asked for in the strictest way that the endpoint takes; what comes may
         still be anything. Cancelling closes the connection. Raises `Unavailable`, and nothing else, saying what to do.

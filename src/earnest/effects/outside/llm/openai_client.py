@@ -83,6 +83,7 @@ class Client:
             usage=answer.usage,
             model=answer.model or self._endpoint.model,
             endpoint=self._endpoint.base_url,
+            calls=answer.calls,
         )
 
 

@@ -1,11 +1,12 @@
 """Models at an OpenAI-compatible endpoint: the form, retries and deadline of a request."""
 
 import asyncio
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NoReturn, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, Self
 
 from earnest.effects.ground.clock import Chance, Clock
-from earnest.effects.outside.llm.api import Completion, CompletionLimits, Endpoint, Message
+from earnest.effects.outside.llm.api import Completion, CompletionLimits, Endpoint, Finish, Message, Native
 from earnest.effects.outside.llm.exchange import Declined, Interrupted, Useless
 from earnest.effects.outside.llm.forms import Form, request_of, simpler
 from earnest.effects.outside.llm.retrying import RETRIED_STATUSES, retry_after_ms, wait_ms
@@ -26,6 +27,12 @@ ADVICE: Final = {
 """What to do about a status."""
 
 
+class _Asked(NamedTuple):
+    messages: Sequence[Message]
+    schema: JsonObject | None
+    native: Native | None
+
+
 class OpenAICompatible:
     """A `ChatModel`. It remembers, as long as it lives, which form of request the endpoint takes for this model.
 
@@ -33,11 +40,13 @@ class OpenAICompatible:
     loaded by the first call, in a thread.
     """
 
-    def __init__(self, endpoint: Endpoint, *, clock: Clock, chance: Chance) -> None:
+    def __init__(self, endpoint: Endpoint, *, clock: Clock, chance: Chance, may_call: bool = True) -> None:
         self._endpoint = endpoint
         self._clock = clock
         self._chance = chance
-        self._form = Form()
+        self._form = Form(calls=may_call)
+        self._may_call = may_call
+        self._has_called = False
         self._keeps = False
         self._kept: Client | None = None
         self._opening = asyncio.Lock()
@@ -64,15 +73,16 @@ class OpenAICompatible:
         call_id: str,
         schema: JsonObject | None = None,
         limits: CompletionLimits | None = None,
+        native: Native | None = None,
     ) -> Completion:
-        """See `ChatModel`."""
+        """See `ChatModel`. A model that answers in text where it could call for the first time is asked so no more."""
         limits = limits or CompletionLimits()
         try:
             async with asyncio.timeout(limits.deadline_ms / 1000):
                 keeps = self._keeps
                 client = await (self._connection() if keeps else self._open())
                 try:
-                    return await self._attempts(client, messages, call_id, schema, limits)
+                    return await self._attempts(client, _Asked(messages, schema, native), call_id, limits)
                 finally:
                     if not keeps:
                         await client.close()
@@ -93,24 +103,18 @@ class OpenAICompatible:
         except Exception as error:  # an address that is none
             self._fail(f"cannot be asked ({error}): is the base URL right?")
 
-    async def _attempts(
-        self,
-        client: "Client",
-        messages: Sequence[Message],
-        call_id: str,
-        schema: JsonObject | None,
-        limits: CompletionLimits,
-    ) -> Completion:
+    async def _attempts(self, client: "Client", asked: _Asked, call_id: str, limits: CompletionLimits) -> Completion:
         ends_ns = self._clock.ticks_ns() + limits.deadline_ms * 1_000_000
         attempt = 1
         while True:
             form, asked_ms = self._form, None
+            request = request_of(asked.messages, asked.schema, form, limits.answer_tokens, asked.native)
             try:
-                return await client.ask(request_of(messages, schema, form, limits.answer_tokens), call_id, limits)
+                return self._known(await client.ask(request, call_id, limits), is_native="tools" in request)
             except Declined as declined:
-                less = simpler(form, declined.complaint, structured=schema is not None)
-                if declined.status in FORM_REFUSED:
-                    self._form = less or Form()  # if none is left it was not the form
+                less = simpler(form, declined.complaint, structured=asked.schema is not None, calls="tools" in request)
+                if declined.status in FORM_REFUSED or _is_about_tools(declined, request):
+                    self._form = less or Form(calls=self._may_call)  # if none is left it was not the form
                     if less is not None:
                         continue
                 problem, again = _told(declined), declined.status in RETRIED_STATUSES
@@ -126,6 +130,15 @@ class OpenAICompatible:
             attempt += 1
             await self._clock.sleep_ms(pause_ms)
 
+    def _known(self, answer: Completion, *, is_native: bool) -> Completion:
+        """The answer, from which it is learned whether this model calls."""
+        self._has_called = self._has_called or (is_native and bool(answer.calls))
+        if is_native and not self._has_called:
+            self._form = replace(self._form, calls=False)
+        if is_native or not answer.calls:
+            return answer
+        return replace(answer, calls=(), finish=Finish.OTHER)  # nobody offered anything to call
+
     def _fail(self, problem: str, *, retry_after_ms: int | None = None) -> NoReturn:
         named = f"the model {self._endpoint.model} at {self._endpoint.base_url} {problem}"
         raise Unavailable(named, retry_after_ms=retry_after_ms) from None
@@ -135,6 +148,11 @@ def _open(endpoint: Endpoint) -> "Client":
     from earnest.effects.outside.llm.openai_client import Client  # noqa: PLC0415 - loads the library
 
     return Client(endpoint)
+
+
+def _is_about_tools(declined: Declined, request: Mapping[str, object]) -> bool:
+    """As of llama.cpp, which has failed where it knows no calls."""
+    return "tools" in request and declined.status == 500 and "tool" in declined.complaint.lower()
 
 
 def _told(declined: Declined) -> str:

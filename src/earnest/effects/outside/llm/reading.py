@@ -1,11 +1,14 @@
 """An endpoint's answer, streamed as events or whole: bytes in, text and tokens out."""
 
 import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from earnest.effects.outside.llm.api import Finish, Usage
+from earnest.effects.outside.llm.api import Finish, NativeCall, Usage
 
 TOKENS_MAX: Final = 2**40
+CALLS_MAX: Final = 64
 _END: Final = b"[DONE]"
 _DECODER: Final = json.JSONDecoder()
 """For the many events of a stream: `json.loads` looks at each for its encoding first."""
@@ -25,6 +28,7 @@ class Answer:
         """The model's name for itself."""
         self.usage = Usage()
         self._parts: list[str] = []
+        self._calls: dict[int, _Call] = {}
         self._line: list[bytes] = []
         """The pieces of a line whose end has not come: put together once, however small they are."""
         self._data: list[bytes] = []
@@ -32,12 +36,15 @@ class Answer:
     @property
     def text(self) -> str:
         """The text so far. Halves of a surrogate pair that came apart are put together; one alone is replaced."""
-        text = "".join(self._parts)
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return text
+        return _joined(self._parts)
+
+    @property
+    def calls(self) -> tuple[NativeCall, ...]:
+        """The calls so far, in their order."""
+        return tuple(
+            NativeCall(id=call.id, name=_joined(call.names), arguments=_joined(call.arguments))
+            for _, call in sorted(self._calls.items())
+        )
 
     def feed(self, piece: bytes) -> None:
         """Take the next bytes of an event stream (WHATWG HTML §9.2), cut wherever the wire cut them."""
@@ -76,12 +83,40 @@ class Answer:
         self.model = self.model or _text(frame.get("model"))
         if isinstance(usage := frame.get("usage"), dict):
             self.usage = _usage(usage)  # the newest count: where every chunk has one, they grow
-        for one in _choices(frame.get("choices")):
+        for one in _list(frame.get("choices")):
             choice = _object(one)
             if choice.get("index", 0) == 0:
                 said = _object(choice.get("delta") or choice.get("message") or {})
                 self._parts.append(_text(said.get("content")))
+                for at, called in enumerate(_list(said.get("tool_calls"))):
+                    self._take_call(_object(called), at)
                 self.finish = self.finish or _finish(choice.get("finish_reason"))
+
+    def _take_call(self, piece: dict[str, Any], at: int) -> None:
+        """A piece of a call. A stream tells which call by an index, a whole answer by the place."""
+        index = piece.get("index", at)
+        if type(index) is not int or not 0 <= index < CALLS_MAX:
+            raise ValueError(f"a call has no place from 0 to {CALLS_MAX - 1}")
+        call, function = self._calls.setdefault(index, _Call()), _object(piece.get("function") or {})
+        call.id = call.id or _text(piece.get("id"))
+        call.names.append(_text(function.get("name")))
+        call.arguments.append(_text(function.get("arguments")))
+
+
+@dataclass(slots=True)
+class _Call:
+    id: str = ""
+    names: list[str] = field(default_factory=list)
+    arguments: list[str] = field(default_factory=list)
+
+
+def _joined(parts: Iterable[str]) -> str:
+    text = "".join(parts)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
 
 
 def complaint_of(body: bytes) -> str:
@@ -100,9 +135,9 @@ def _object(value: object) -> dict[str, Any]:
     return value
 
 
-def _choices(value: object) -> list[object]:
+def _list(value: object) -> list[object]:
     if value is not None and not isinstance(value, list):
-        raise TypeError("its choices are no list")
+        raise TypeError("its choices or calls are no list")
     return value or []
 
 
@@ -118,6 +153,8 @@ def _finish(reason: object) -> Finish | None:
             return None
         case "stop" | "length":
             return Finish(reason)
+        case "tool_calls":
+            return Finish.CALLS
         case _:
             return Finish.OTHER
 

@@ -1,0 +1,99 @@
+"""What stands below a path of the user's before something may write there, kept so that it can be brought back."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from earnest.effects.hands.edits.original import Original, kept_at
+from earnest.effects.hands.edits.step import Step, entry_of, entry_to_json
+from earnest.effects.hands.workspace.changes import Entry
+from earnest.effects.hands.workspace.tree import Kind
+from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.errors import Broken
+
+FILES_MAX: Final = 10_000
+BYTES_MAX: Final = 256 * 1024 * 1024
+"""Of all former contents of a run together."""
+
+
+class TooMuch(Exception):
+    """More lies there than is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preimage:
+    """All that stood at and below `path`: by relative path, "" for a file itself; and the files' permission bits."""
+
+    path: Path
+    entries: Mapping[str, Entry]
+    modes: Mapping[str, int]
+
+    def steps(self, hidden: Sequence[Path]) -> tuple[Step, ...]:
+        """From what stood there to what stands there now. Reads all of it."""
+        original = Original(self.path, "")
+        paths = sorted({*self.entries, *paths_below(self.path, hidden)})
+        found = {path: original.entry(path) for path in paths}
+        return tuple(
+            Step(path=path, before=self.entries.get(path), after=found[path])
+            for path in paths
+            if self.entries.get(path) != found[path]
+        )
+
+    def to_json(self) -> JsonObject:
+        """The form kept in a file."""
+        entries: dict[str, JsonValue] = {path: entry_to_json(entry) for path, entry in self.entries.items()}
+        return {"path": str(self.path), "entries": entries, "modes": dict(self.modes)}
+
+    @classmethod
+    def from_json(cls, value: JsonValue) -> "Preimage":
+        """The inverse of `to_json`. Raises `Broken` for anything else."""
+        match value:
+            case {"path": str(path), "entries": dict(entries), "modes": dict(modes)}:
+                read = {name: entry for name, given in entries.items() if (entry := entry_of(given))}
+                kept = {name: mode for name, mode in modes.items() if isinstance(mode, int)}
+                return cls(path=Path(path), entries=read, modes=kept)
+        raise Broken("what stood outside the workspace cannot be read")
+
+
+def taken(path: Path, store: Path, tag: str, hidden: Sequence[Path]) -> Preimage:
+    """Look at everything there and keep each file's content in `store`, by its digest.
+
+    Raises `TooMuch`, and `OSError` for what cannot be read.
+    """
+    original, left = Original(path, tag), BYTES_MAX - _size_bytes(store)
+    entries: dict[str, Entry] = {}
+    modes: dict[str, int] = {}
+    for at in paths_below(path, hidden):
+        if len(entries) >= FILES_MAX:
+            raise TooMuch
+        entry = original.entry(at)
+        if entry is None:
+            continue
+        entries[at] = entry
+        if entry.kind is Kind.FILE and entry.digest:
+            modes[at] = original.mode(at)
+            if not kept_at(store, entry.digest).exists():
+                left -= entry.size_bytes
+                if left < 0:
+                    raise TooMuch
+                original.keep(at, store)
+    return Preimage(path=path, entries=entries, modes=modes)
+
+
+def paths_below(path: Path, hidden: Sequence[Path]) -> Iterator[str]:
+    """Relative paths of all that lies below a folder, or "" for a file; without the places that nobody is shown."""
+    if not path.is_dir() or path.is_symlink():
+        yield ""
+        return
+    for place, folders, files in os.walk(path):
+        here = Path(place)
+        folders[:] = sorted(name for name in folders if here / name not in hidden)
+        for name in (*folders, *files):
+            if here / name not in hidden:
+                yield str((here / name).relative_to(path))
+
+
+def _size_bytes(store: Path) -> int:
+    return sum(one.stat().st_size for one in store.iterdir()) if store.is_dir() else 0

@@ -1,0 +1,106 @@
+"""The executor's question in the form of models that call tools, and what such a model called as the one answer."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from earnest.effects.outside.llm.answers import NoAnswer, read_answer
+from earnest.effects.outside.llm.api import Function, NativeCall
+from earnest.engine.impossibility import CLAIM_FORM
+from earnest.engine.messages import Status
+from earnest.engine.model.offers import Offer
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
+
+DONE: Final = "done"
+IMPOSSIBLE: Final = "impossible"
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_REACH: Final[Mapping[str, JsonValue]] = {
+    "timeout_s": {"type": "integer"},
+    "network": {"type": "boolean"},
+    "writes": {"type": "array", "items": {"type": "string"}},
+}
+"""What stands beside a tool's arguments in the JSON form, and among them here."""
+DONE_FORM: Final[JsonObject] = {
+    "type": "object",
+    "properties": {
+        "status": {"type": "string", "enum": [status.value for status in Status]},
+        "output": {"type": "string"},
+        "reason": {"type": "string"},
+    },
+    "required": ["status", "output"],
+    "additionalProperties": False,
+}
+
+
+def functions_of(offers: Sequence[Offer]) -> tuple[Function, ...]:
+    """The tools, and the two ends; nothing if a name is none that endpoints take."""
+    names = [offer.name for offer in offers]
+    if {DONE, IMPOSSIBLE} & {*names} or not all(map(_NAME.fullmatch, names)):
+        return ()
+    tools = [Function(name=one.name, purpose=one.purpose, parameters=_parameters(one)) for one in offers]
+    ends = [
+        Function(name=DONE, purpose="End: how, and the result itself or where it stands.", parameters=DONE_FORM),
+        Function(name=IMPOSSIBLE, purpose="End: what is missing, and the call that shows it.", parameters=CLAIM_FORM),
+    ]
+    return (*tools, *ends)
+
+
+def answer_of(calls: Sequence[NativeCall], offers: Mapping[str, JsonObject]) -> JsonObject:
+    """What was called, in the JSON form. `offers` are the parameters by name. Raises `NoAnswer`."""
+    made: list[JsonValue] = []
+    answer: dict[str, JsonValue] = {}
+    for call in calls:
+        args = dict(read_answer(call.arguments or "{}", {"type": "object"}))
+        if call.name in {DONE, IMPOSSIBLE}:
+            answer[call.name] = args
+        elif call.name in offers:
+            reach = {name: args.pop(name) for name in _reach_of(offers[call.name]) if name in args}
+            made.append({"tool": call.name, "args": args, **reach})
+        else:
+            raise NoAnswer(f"{call.name[:64]} is none of {', '.join(offers)}")
+    return {**({"calls": made} if made else {}), **answer}
+
+
+def as_called(answer: JsonObject, first: int) -> tuple[NativeCall, ...]:
+    """An answer of the JSON form as the calls that it was, the first of them number `first`."""
+    calls = answer.get("calls")
+    entries = [one for one in calls if isinstance(one, Mapping)] if isinstance(calls, Sequence) else []
+    made = [_called(entry, number) for number, entry in enumerate(entries, start=first)]
+    ends = (DONE, IMPOSSIBLE)
+    made += [
+        NativeCall(id=name, name=name, arguments=canonical_text(value))
+        for name in ends
+        if isinstance(value := answer.get(name), Mapping)
+    ]
+    return tuple(made)
+
+
+def _called(entry: JsonObject, number: int) -> NativeCall:
+    args = entry.get("args")
+    reach = {name: value for name, value in entry.items() if name not in {"tool", "args"}}
+    arguments = canonical_text({**(args if isinstance(args, Mapping) else {}), **reach})
+    return NativeCall(id=f"call_{number}", name=str(entry.get("tool")), arguments=arguments)
+
+
+def _parameters(offer: Offer) -> JsonObject:
+    """The tool's arguments, and what a call of it may reach; that there are no others is for the tool to say."""
+    properties = offer.args.get("properties")
+    if not isinstance(properties, Mapping):
+        return offer.args
+    own = {name: _told(form) for name, form in properties.items()}
+    reach = {name: _REACH[name] for name in offer.reach if name not in own}
+    rest = {name: value for name, value in offer.args.items() if name not in {"properties", "additionalProperties"}}
+    return {**rest, "properties": {**own, **reach}}
+
+
+def _told(form: JsonValue) -> JsonValue:
+    """Without a description that says nothing."""
+    if isinstance(form, Mapping) and form.get("description") == "":
+        return {name: value for name, value in form.items() if name != "description"}
+    return form
+
+
+def _reach_of(parameters: JsonObject) -> list[str]:
+    properties = parameters.get("properties")
+    own = properties if isinstance(properties, Mapping) else {}
+    return [name for name, form in _REACH.items() if own.get(name) == form]

@@ -13,7 +13,7 @@ from earnest.foundation.instants import rfc3339
 from earnest.identity.caller import Scope
 from earnest.runtime import unknown_effects
 from earnest.runtime.desk import Act
-from earnest.runtime.edits.applying import Part
+from earnest.runtime.edits.outside import Part
 from earnest.runtime.own_runs import OwnRuns
 from earnest.surfaces.web.calls import MyCall, called, rendered
 from earnest.surfaces.web.problems import problems

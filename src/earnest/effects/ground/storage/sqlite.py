@@ -160,8 +160,8 @@ class SqliteEngine:
         """See `Engine.writer`."""
         with ExitStack() as stack:
             turn = stack.enter_context(closing(Turn(self.path)))
-            session = stack.enter_context(closing(connect_writer(self.path, is_durable=is_durable)))
-            with turn.taken():
+            with turn.taken():  # of two that begin a file at once, SQLite refuses one without letting it wait
+                session = stack.enter_context(closing(connect_writer(self.path, is_durable=is_durable)))
                 prepare(session, schema, migrating)
             stack.pop_all()
         return SqliteWriting(session, turn)

@@ -21,16 +21,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from earnest.engine.gradient.blocking import Call, Trial
-from earnest.engine.gradient.cascade import Cause, State
-from earnest.engine.gradient.constants import Constants, Signal
-from earnest.engine.gradient.loss import Answer, Judged, complete, resource
+from earnest.engine.gradient.blocking import AttemptedCall, SubTaskTrial
+from earnest.engine.gradient.cascade import AbandonCause, MacroState
+from earnest.engine.gradient.constants import Constants, SolverSignal
+from earnest.engine.gradient.loss import CriterionState, JudgedCriterion, complete, resource
 from earnest.engine.gradient.trajectory import Observation, Round, Trajectory, halt, observe
 from earnest.foundation.failures import FailureClass
 
 CRITERIA = 6
 SUBTASK = "only"
-CHANGE = (State.CHANGE_APPROACH, State.BREAK_SYMMETRY)
+CHANGE = (MacroState.CHANGE_APPROACH, MacroState.BREAK_SYMMETRY)
 CONSTANTS = Constants()
 
 
@@ -164,18 +164,20 @@ def worked(one: Task, plan: Plan, luck: random.Random, number: int) -> Observati
     up = luck.random() < approach.up[plan.target]
     met = min(approach.top, approach.met + approach.gain * plan.refinements) if up else 0
     failure = approach.failure if up else FailureClass.ENVIRONMENTAL
-    call = Call(tools=approach.tools, target=f"{plan.approach}/{plan.target}", ok=up, failure=None if up else failure)
+    call = AttemptedCall(
+        tools=approach.tools, target=f"{plan.approach}/{plan.target}", ok=up, failure=None if up else failure
+    )
     return Observation(
         judged=tuple(
-            Judged(
+            JudgedCriterion(
                 criterion=f"C{at}",
                 subtask=SUBTASK,
-                answer=Answer.PASS if at < met else Answer.FAIL,
+                answer=CriterionState.PASS if at < met else CriterionState.FAIL,
                 failure_class=None if at < met else failure,
             )
             for at in range(CRITERIA)
         ),
-        trials=(Trial(subtask=SUBTASK, calls=(call,)),),
+        trials=(SubTaskTrial(subtask=SUBTASK, calls=(call,)),),
         elapsed_ms=number * one.round_ms,
         alternatives={SUBTASK: tuple(a.tools for at, a in enumerate(one.approaches) if at not in plan.tried)},
     )
@@ -207,7 +209,7 @@ class Score:
     given_up_early: bool = False
 
 
-def by_solver(signal: Signal) -> Callable[[Task, Plan, random.Random], Score]:
+def by_solver(signal: SolverSignal) -> Callable[[Task, Plan, random.Random], Score]:
     constants = replace(CONSTANTS, signal=signal)
 
     def work(one: Task, plan: Plan, luck: random.Random) -> Score:
@@ -216,12 +218,12 @@ def by_solver(signal: Signal) -> Callable[[Task, Plan, random.Random], Score]:
             observation = worked(one, plan, luck, len(trajectory.rounds) + 1)
             trajectory, current = observe(trajectory, observation, constants)
             if current.directive is not None and not obeyed(one, plan, current):
-                trajectory = halt(trajectory, Cause.EXHAUSTED)
+                trajectory = halt(trajectory, AbandonCause.EXHAUSTED)
         end = trajectory.end
         return Score(
-            solved=end.state is not State.ABANDON,
+            solved=end.state is not MacroState.ABANDON,
             rounds=len(trajectory.rounds),
-            given_up_early=one.reachable and end.cause is Cause.DIVERGENCE,
+            given_up_early=one.reachable and end.cause is AbandonCause.DIVERGENCE,
         )
 
     return work
@@ -262,8 +264,8 @@ def chance(one: Task, plan: Plan, _logical: bool) -> None:
 
 
 CONTROLLERS: Mapping[str, Callable[[Task, Plan, random.Random], Score]] = {
-    "quality": by_solver(Signal.QUALITY),
-    "loss": by_solver(Signal.LOSS),
+    "quality": by_solver(SolverSignal.QUALITY),
+    "loss": by_solver(SolverSignal.LOSS),
     "static": by_rule(static),
     "chance": by_rule(chance),
     "retry": by_rule(retry),

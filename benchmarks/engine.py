@@ -22,7 +22,7 @@ from earnest.app.platform import Platform, open_platform
 from earnest.app.readers import order_of
 from earnest.app.settings import read_settings
 from earnest.effects.hands.sandbox.api import Sandbox
-from earnest.effects.hands.tools.api import Place
+from earnest.effects.hands.tools.api import ToolPlace
 from earnest.effects.hands.tools.record import ToolCall
 from earnest.effects.hands.workspace.staging import Workspace
 from earnest.runtime.order import Grants
@@ -63,7 +63,7 @@ async def bare(platform: Platform, sandbox: Sandbox, folder: Path) -> float:
     workspace = Workspace(folder / "workspace", folder / "stages")
     started = time.perf_counter()
     stage = await workspace.stage("one")
-    place = Place(folder=stage.folder, sandbox=sandbox, stage=stage)
+    place = ToolPlace(folder=stage.folder, sandbox=sandbox, stage=stage)
     record = await platform.toolbox.perform(ToolCall(tool="shell", args={"command": COMMAND}), place)
     spent = time.perf_counter() - started
     assert record.ok, record

@@ -20,7 +20,7 @@ from earnest.effects.ground.storage.rows import row_json
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.effects.outside.web.fetching import Web
-from earnest.identity.account import Account, Kind, Status
+from earnest.identity.account import Account, AccountKind, AccountStatus
 from earnest.identity.caller import Scope as KeyScope
 from earnest.identity.key import KEY_PURPOSE, Key, key_text
 from earnest.identity.secret import KeyedHash
@@ -128,8 +128,8 @@ def _people(transaction: Transaction, now_ms: int) -> None:
         account = Account(
             id=name,
             handle=name.removeprefix("act_"),
-            kind=Kind.AGENT,
-            status=Status.PAYOUTS_ENABLED,
+            kind=AccountKind.AGENT,
+            status=AccountStatus.PAYOUTS_ENABLED,
             created_at_ms=now_ms,
         )
         ACCOUNTS.open(transaction, now_ms, account, touching=(name,))

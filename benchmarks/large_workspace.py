@@ -20,7 +20,7 @@ from earnest.effects.ground.clock import SystemClock
 from earnest.effects.hands.edits.taking import EDIT_LIMITS
 from earnest.effects.hands.sandbox.api import Sandbox, SandboxSettings
 from earnest.effects.hands.sandbox.available import open_sandbox
-from earnest.effects.hands.tools.api import Place
+from earnest.effects.hands.tools.api import ToolPlace
 from earnest.effects.hands.tools.record import ToolCall
 from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.effects.hands.workspace.staging import Workspace
@@ -59,7 +59,7 @@ async def timed(work: Awaitable[object]) -> float:
 async def call(workspace: Workspace, toolbox: Toolbox, sandbox: Sandbox, stage_id: str) -> None:
     """A shell command that changes eight files, as a run makes it: staged, run, weighed, committed."""
     stage = await workspace.stage(stage_id)
-    place = Place(
+    place = ToolPlace(
         folder=stage.folder, sandbox=OverLayers(sandbox, stage, workspace) if stage.lowers else sandbox, stage=stage
     )
     record = await toolbox.perform(ToolCall(tool="shell", args={"command": CHANGES.format(stage_id)}), place)

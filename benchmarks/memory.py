@@ -12,17 +12,17 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from earnest.effects.ground.kv.api import Writing
+from earnest.effects.ground.kv.api import StoreChange
 from earnest.effects.ground.kv.lmdb import LmdbKeyValue
 from earnest.foundation.instants import DAY_MS
 from earnest.memory import store
-from earnest.memory.megram import Level, Megram, State, Tag, of_state
+from earnest.memory.megram import Level, Megram, MegramState, Tag, of_state
 from earnest.memory.service import Memory, MemoryReader
 
 NOW_MS = 1_750_000_000_000
 SMALL = Tag(space="intent:small", entity="env:local")
 LARGE = Tag(space="intent:large", entity="env:local")
-STATES = (State.ABANDON, State.CHANGE_PATH, State.REFINE, State.ACCEPT)
+STATES = (MegramState.ABANDON, MegramState.CHANGE_PATH, MegramState.REFINE, MegramState.ACCEPT)
 """All three decay classes, both signs."""
 TRANSACTION = 20_000
 QUERIES = 2_000
@@ -47,7 +47,7 @@ def fill(kv: LmdbKeyValue, tag: Tag, count: int) -> float:
     began = time.perf_counter()
     for first in range(0, count, TRANSACTION):
 
-        def remember(tx: Writing, numbers: range = range(first, min(first + TRANSACTION, count))) -> None:
+        def remember(tx: StoreChange, numbers: range = range(first, min(first + TRANSACTION, count))) -> None:
             for number in numbers:
                 store.put(tx, megram(number, tag))
 

@@ -28,20 +28,20 @@ from earnest.effects.ground.bus.local import LocalBus
 from earnest.effects.ground.clock import SystemChance, SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.outside.llm.api import Endpoint, Message
-from earnest.effects.outside.llm.api import Role as Speaker
+from earnest.effects.outside.llm.api import MessageRole as Speaker
 from earnest.effects.outside.llm.openai_compatible import OpenAICompatible
 from earnest.engine.asking import Asking
 from earnest.engine.codec import encode
 from earnest.engine.messages import Budget, Role
 from earnest.engine.ports import Question
-from earnest.engine.post import Post
-from earnest.engine.run import Run
+from earnest.engine.post import Outbox
+from earnest.engine.run import EngineRun
 from earnest.engine.senders import SENDERS
 from earnest.engine.spending import Price
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.model_calls import JournaledModels, PricedModel
 from earnest.runtime.redaction import Redaction
-from earnest.runtime.run_book import Kept, RunBook
+from earnest.runtime.run_book import RunBook, RunRemains
 from earnest.runtime.task_log import TaskLog
 
 ROUNDS = 15
@@ -85,7 +85,7 @@ async def earnest(url: str) -> AsyncIterator[Side]:
         )
         stack.callback(auditor.close)
         book = RunBook(
-            run_id="run", database=database, clock=CLOCK, kept=Kept(), recorded=lambda *_: None, failed=sys.exit
+            run_id="run", database=database, clock=CLOCK, kept=RunRemains(), recorded=lambda *_: None, failed=sys.exit
         )
         bus.tap("book", book.see)
         stack.push_async_callback(book.close)
@@ -99,8 +99,8 @@ async def earnest(url: str) -> AsyncIterator[Side]:
             clock=CLOCK,
             log=TaskLog(folder, Redaction([]), CLOCK),
         )
-        post = Post(run_id="run", bus=bus, clock=CLOCK, kept=book)
-        run = cast("Run", SimpleNamespace(post=post, models=models, effects_in_flight=0))
+        post = Outbox(run_id="run", bus=bus, clock=CLOCK, kept=book)
+        run = cast("EngineRun", SimpleNamespace(post=post, models=models, effects_in_flight=0))
         cause = Envelope(id="run/0", run_id="run", sender="user", causation_id=None, at_ms=0, payload=PLAIN)
         question = Question(prompt="benchmark@1", messages=MESSAGES, form=FITTING, schema=FITTING)
 

@@ -16,11 +16,11 @@ from typing import TypeAlias
 from earnest.app.model_settings import ModelSettings
 from earnest.app.platform import open_platform
 from earnest.app.settings import Settings
-from earnest.engine.gradient.cascade import State
+from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.messages import Budget
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.order import Grants, request_order
-from earnest.testing.model_server import Behaviour, ModelServer, Reply, Request, answers, by_prompt
+from earnest.testing.model_server import Behaviour, ModelServer, ReceivedRequest, ScriptedReply, answers, by_prompt
 
 Script: TypeAlias = Mapping[str, Behaviour | Sequence[Behaviour]]
 
@@ -39,7 +39,7 @@ def contains(path: str, text: str) -> JsonObject:
     return criterion(f"{path} says {text}", {"kind": "files", "required": [{"path": path, "contains": [text]}]})
 
 
-def plan(task: Sequence[JsonObject], *subtasks: JsonObject) -> Reply:
+def plan(task: Sequence[JsonObject], *subtasks: JsonObject) -> ScriptedReply:
     return answers({"task_criteria": [*task], "subtasks": [*subtasks], "rules": []})
 
 
@@ -47,7 +47,7 @@ def subtask(intent: str, *criteria: JsonObject, sequence: int = 1) -> JsonObject
     return {"sequence": sequence, "intent": intent, "context": "", "criteria": [*criteria]}
 
 
-def calls(*made: JsonObject) -> Reply:
+def calls(*made: JsonObject) -> ScriptedReply:
     return answers({"calls": [*made]})
 
 
@@ -59,7 +59,7 @@ def writes(path: str, content: str) -> JsonObject:
     return {"tool": "write_file", "args": {"path": path, "content": content}}
 
 
-def met(request: Request) -> Reply:
+def met(request: ReceivedRequest) -> ScriptedReply:
     """Every criterion that is asked about, by the first call."""
     ids = [f"C{number}" for number in range(1, 11) if f'"id": "C{number}"' in request.prompt]
     ids = ids or [f"C{number}" for number in range(1, 11) if f"C{number}" in request.prompt]
@@ -69,7 +69,7 @@ def met(request: Request) -> Reply:
     )
 
 
-def perceived(intent: str) -> Reply:
+def perceived(intent: str) -> ScriptedReply:
     return answers({"kind": "task", "intent": intent, "task_class": "work_on_text"})
 
 
@@ -119,7 +119,7 @@ async def characters(script: Script, folder: Path) -> Counter[str]:
         async with open_platform(Settings(home=folder / "home", models=models)) as platform:
             run_id = await platform.runs.begin(request_order("do it", BUDGET, folder, Grants()))
             result = await platform.runs.work(run_id)
-        assert result.directive is State.ACCEPT, result
+        assert result.directive is MacroState.ACCEPT, result
         return sum(
             (Counter({asked.prompt_name: len(json.dumps(asked.body, ensure_ascii=False))}) for asked in server.chats),
             Counter[str](),

@@ -24,11 +24,11 @@ from statistics import mean
 from typing import Any, Final, cast
 
 from earnest.agents.backlog import Backlog
-from earnest.agents.book import Book
+from earnest.agents.book import JsonLinesBook
 from earnest.agents.decide import decide
 from earnest.agents.means import Means
 from earnest.agents.recall import OUTCOME, recall
-from earnest.agents.state import AgentState, Memories, Role, class_of, fresh_state
+from earnest.agents.state import AgentRole, AgentState, Memories, class_of, fresh_state
 from earnest.client.payloads import Job
 from earnest.effects.outside.llm.api import Message
 from earnest.foundation.canonical import JsonObject
@@ -92,10 +92,10 @@ async def lived(seed: int, folder: Path, mind: Script | None, *, remembers: bool
     chance = random.Random(seed)
     hard = chance.sample(KINDS, HARD)
     nobody = cast("Any", None)
-    book = Book(folder)
+    book = JsonLinesBook(folder)
     means = Means(
         client=nobody,
-        role=Role.EXECUTOR,
+        role=AgentRole.EXECUTOR,
         folder=folder,
         book=book,
         backlog=Backlog((), book),
@@ -129,7 +129,7 @@ async def lived(seed: int, folder: Path, mind: Script | None, *, remembers: bool
 
 def _state(tick: int, jobs: list[Job]) -> AgentState:
     account = {"balance_micro": 0, "currency": "AID"}
-    state = fresh_state(f"t{tick}", tick * TICK_MS, Role.EXECUTOR, cast("Any", {"your_account": account}))
+    state = fresh_state(f"t{tick}", tick * TICK_MS, AgentRole.EXECUTOR, cast("Any", {"your_account": account}))
     return {**state, "jobs": {**state["jobs"], "available": sorted(jobs, key=lambda job: -job["amount_micro"])}}
 
 

@@ -8,7 +8,14 @@ import time
 from collections.abc import Awaitable
 
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.hands.sandbox.api import Execution, Profile, Report, Sandbox, SandboxSettings, Status
+from earnest.effects.hands.sandbox.api import (
+    Execution,
+    ExecutionReport,
+    ExecutionStatus,
+    Profile,
+    Sandbox,
+    SandboxSettings,
+)
 from earnest.effects.hands.sandbox.available import open_sandbox
 from earnest.effects.hands.sandbox.host import read_host
 from earnest.effects.hands.sandbox.provider import BubblewrapSandbox
@@ -31,8 +38,8 @@ async def plain(interpreter: str, arguments: tuple[str, ...]) -> None:
 
 
 async def boxed(sandbox: Sandbox, interpreter: str, arguments: tuple[str, ...]) -> None:
-    report: Report = await sandbox.run(Execution(profile=Profile.VERIFY, argv=(interpreter, *arguments)))
-    assert (report.status, report.exit_code) == (Status.DONE, 0), report
+    report: ExecutionReport = await sandbox.run(Execution(profile=Profile.VERIFY, argv=(interpreter, *arguments)))
+    assert (report.status, report.exit_code) == (ExecutionStatus.DONE, 0), report
 
 
 async def filled(sandbox: Sandbox) -> None:

@@ -27,7 +27,7 @@ from earnest.effects.ground.storage.transaction import Transaction
 from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.effects.outside.probes.api import Reading
 from earnest.effects.outside.web.fetching import Web
-from earnest.identity.account import Account, Kind, Status
+from earnest.identity.account import Account, AccountKind, AccountStatus
 from earnest.identity.caller import Scope
 from earnest.identity.key import KEY_PURPOSE, Key, key_text
 from earnest.identity.secret import KeyedHash
@@ -162,16 +162,16 @@ async def platform_in(folder: Path, at_ms: int = START_MS) -> AsyncIterator[Plat
 def people(transaction: Transaction) -> None:
     """The agent and its operator, with a key each."""
     for name, kind, scope, text in (
-        (OPERATOR, Kind.OPERATOR, Scope.OPERATOR, OPERATOR_KEY),
-        (ME, Kind.AGENT, Scope.LIVE, AGENT_KEY),
+        (OPERATOR, AccountKind.OPERATOR, Scope.OPERATOR, OPERATOR_KEY),
+        (ME, AccountKind.AGENT, Scope.LIVE, AGENT_KEY),
     ):
         account = Account(
             id=name,
             handle=name.removeprefix("act_"),
             kind=kind,
-            status=Status.PAYOUTS_ENABLED,
+            status=AccountStatus.PAYOUTS_ENABLED,
             created_at_ms=START_MS,
-            operator_id=OPERATOR if kind is Kind.AGENT else None,
+            operator_id=OPERATOR if kind is AccountKind.AGENT else None,
         )
         ACCOUNTS.open(transaction, START_MS, account)
         digest = HASHING.digest(KEY_PURPOSE, text)

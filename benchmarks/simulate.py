@@ -5,9 +5,9 @@ import json
 import time
 
 from earnest.app.simulating import simulated
-from earnest.runtime.simulation.story import Plan
+from earnest.runtime.simulation.story import SimulationPlan
 
-PLAN = Plan(days=30, agents=200, jobs=1_000, seed=1)
+PLAN = SimulationPlan(days=30, agents=200, jobs=1_000, seed=1)
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.sqlite import SqliteEngine
 
 
@@ -21,7 +21,7 @@ def writer_of(database: Database) -> sqlite3.Connection:
     return session
 
 
-def reader_of(reader: Reader) -> sqlite3.Connection:
+def reader_of(reader: BooksReader) -> sqlite3.Connection:
     """The connection that a reader reads on."""
     assert isinstance(reader._link.session, sqlite3.Connection)
     return reader._link.session

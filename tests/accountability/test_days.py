@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from earnest.accountability.days import Day, begins_at_ms, charged, date_after, date_of, streaks_of, target_of
-from earnest.accountability.gate import Hours, Skip, closed_gate, hours_of, minute_of
-from earnest.accountability.points import Charge, Rule
+from earnest.accountability.gate import DailyHours, Skip, closed_gate, hours_of, minute_of
+from earnest.accountability.points import Charge, PointsRule
 from earnest.accountability.score import Score, amended, booked, standing, turned
 from earnest.accountability.tiers import Penalty, Reward
 from earnest.foundation.zones import is_zone
@@ -23,10 +23,12 @@ def charges(points: int) -> list[Charge]:
     fives, rest = divmod(abs(points), 5)
     if points < 0:
         fails, left = divmod(-points, 15)
-        return [Charge(rule=Rule.NOT_VERIFIED, task="t")] * fails + [Charge(rule=Rule.UNCLEAR_EVIDENCE, task="t")] * (
-            left // 2
-        )
-    return [Charge(rule=Rule.VERIFIED_OPTIONAL, task="t")] * fives + [Charge(rule=Rule.VOTE_UP, task="m")] * (rest // 3)
+        return [Charge(rule=PointsRule.NOT_VERIFIED, task="t")] * fails + [
+            Charge(rule=PointsRule.UNCLEAR_EVIDENCE, task="t")
+        ] * (left // 2)
+    return [Charge(rule=PointsRule.VERIFIED_OPTIONAL, task="t")] * fives + [
+        Charge(rule=PointsRule.VOTE_UP, task="m")
+    ] * (rest // 3)
 
 
 class Life:
@@ -121,9 +123,12 @@ def test_a_late_verdict_on_a_closed_day_never_lowers_the_floor_and_moves_only_th
     assert after.streak == streaks_of(closed[::-1])[0]
 
 
-@given(st.lists(st.sampled_from([Rule.VOTE_UP, Rule.VERIFIED_REQUIRED, Rule.NOT_VERIFIED]), max_size=20), st.randoms())
-def test_no_order_of_votes_and_cycles_loses_one(rules: list[Rule], chance: object) -> None:
-    def after(order: list[Rule]) -> Day:
+@given(
+    st.lists(st.sampled_from([PointsRule.VOTE_UP, PointsRule.VERIFIED_REQUIRED, PointsRule.NOT_VERIFIED]), max_size=20),
+    st.randoms(),
+)
+def test_no_order_of_votes_and_cycles_loses_one(rules: list[PointsRule], chance: object) -> None:
+    def after(order: list[PointsRule]) -> Day:
         life = Life()
         life.begin("2026-01-01")
         for rule in order:
@@ -161,10 +166,10 @@ def test_there_is_no_tier_before_the_first_verdict_and_the_last_one_carries_over
     life.book(charges(45), at_ms=1_000)
     assert life.score.reward is Reward.OUTSTANDING
     life.begin("2026-01-02")
-    life.book([Charge(rule=Rule.VOTE_UP, task="m")], at_ms=2_000)
-    life.book([Charge(rule=Rule.UNCLEAR_VERIFIER, task="t")], at_ms=3_000)
+    life.book([Charge(rule=PointsRule.VOTE_UP, task="m")], at_ms=2_000)
+    life.book([Charge(rule=PointsRule.UNCLEAR_VERIFIER, task="t")], at_ms=3_000)
     assert (life.score.reward, life.score.tier_since_ms) == (Reward.OUTSTANDING, 1_000)
-    life.book([Charge(rule=Rule.VERIFIED_REQUIRED, task="t")], at_ms=4_000)
+    life.book([Charge(rule=PointsRule.VERIFIED_REQUIRED, task="t")], at_ms=4_000)
     assert (life.score.penalty, life.score.reward, life.score.tier_since_ms) == (Penalty.NONE, Reward.NONE, 4_000)
 
 
@@ -172,7 +177,7 @@ def test_a_day_without_verdicts_neither_breaks_nor_extends_a_streak() -> None:
     life = Life()
     for date, points in (("2026-01-01", 60), ("2026-01-02", 0), ("2026-01-03", 60)):
         life.begin(date)
-        life.book(charges(points) if points else [Charge(rule=Rule.UNCLEAR_VERIFIER, task="t")])
+        life.book(charges(points) if points else [Charge(rule=PointsRule.UNCLEAR_VERIFIER, task="t")])
     life.begin("2026-01-04")
     assert (life.score.streak, life.score.longest) == (2, 2)
     life.book(charges(10))
@@ -183,14 +188,17 @@ def test_a_day_without_verdicts_neither_breaks_nor_extends_a_streak() -> None:
 def test_a_vote_changes_points_and_no_count() -> None:
     life = Life()
     life.begin("2026-01-01")
-    day = life.book([Charge(rule=Rule.VOTE_DOWN, task="m")])
+    day = life.book([Charge(rule=PointsRule.VOTE_DOWN, task="m")])
     assert (day.score, day.verified, day.failed, day.unclear, day.verdicts) == (-10, 0, 0, 0, 0)
 
 
 def test_a_verdict_that_is_taken_back_leaves_no_trace_in_points_and_counts() -> None:
     life = Life()
     before = life.begin("2026-01-01")
-    day = charged(before, [Charge(rule=Rule.NOT_VERIFIED, task="t"), Charge(rule=Rule.NOT_VERIFIED, task="t", sign=-1)])
+    day = charged(
+        before,
+        [Charge(rule=PointsRule.NOT_VERIFIED, task="t"), Charge(rule=PointsRule.NOT_VERIFIED, task="t", sign=-1)],
+    )
     assert day == before
 
 
@@ -246,7 +254,7 @@ def test_each_hour_of_a_day_that_is_changed_belongs_to_one_day(zone: str, day: s
     assert end - begin == hours * 3_600_000
     assert date_of(begin, zone) == date_of(end - 1_000, zone) == day
     assert date_of(begin - 1_000, zone) < day < date_of(end, zone)
-    assert Hours().spans_s(day, zone) == [(begin // 1_000, end // 1_000)]
+    assert DailyHours().spans_s(day, zone) == [(begin // 1_000, end // 1_000)]
 
 
 @given(st.integers(1_577_836_800, 2_051_222_400), st.sampled_from(["Europe/Berlin", "America/Santiago"]))
@@ -287,11 +295,14 @@ def test_the_gates_are_asked_in_order() -> None:
     closed: dict[str, Any] = {"is_enabled": False, "is_paused": True, "is_busy": True, "has_work": False}
     found = []
     opened: dict[str, Any]
-    for opened in ({}, {"is_enabled": True}, {"is_paused": False}, {"hours": Hours()}, {"is_busy": False}):
+    for opened in ({}, {"is_enabled": True}, {"is_paused": False}, {"hours": DailyHours()}, {"is_busy": False}):
         closed = {"hours": night, **closed, **opened}
         found.append(closed_gate(minute=0, **closed))
     assert found == list(Skip)
-    assert closed_gate(is_enabled=True, is_paused=False, hours=Hours(), minute=0, is_busy=False, has_work=True) is None
+    assert (
+        closed_gate(is_enabled=True, is_paused=False, hours=DailyHours(), minute=0, is_busy=False, has_work=True)
+        is None
+    )
 
 
 def test_a_zone_is_one_of_the_iana_database() -> None:

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earnest.accountability.asking import Asked
+from earnest.accountability.asking import AskedTask
 from earnest.accountability.interval import INTERVAL_MAX_S, INTERVAL_MIN_S, contract_interval_s, interval_s
-from earnest.accountability.points import POINTS, Rule, rules_for
+from earnest.accountability.points import POINTS, PointsRule, rules_for
 from earnest.accountability.tiers import (
     FORCING,
     Penalty,
@@ -22,8 +22,8 @@ NO, YES = Answer.NOT_VERIFIED, Answer.VERIFIED
 UNCLEAR = Answer.UNCLEAR
 
 
-def task(**changes: object) -> Asked:
-    return Asked(id="mail", description="Look at the mail", **changes)  # type: ignore[arg-type]
+def task(**changes: object) -> AskedTask:
+    return AskedTask(id="mail", description="Look at the mail", **changes)  # type: ignore[arg-type]
 
 
 REQUIRED, OPTIONAL = task(), task(is_required=False)
@@ -58,15 +58,15 @@ BESIDE, PLAIN = task(is_accepted=False), task(is_required=False, is_structured=F
     ],
 )
 def test_a_verdict_comes_to_the_points_of_the_table(
-    asked: Asked, answer: Answer, cause: Cause | None, asserted: bool, contradiction: bool, points: int
+    asked: AskedTask, answer: Answer, cause: Cause | None, asserted: bool, contradiction: bool, points: int
 ) -> None:
     rules = rules_for(asked, answer, cause, asserted=asserted, contradiction=contradiction)
     assert sum(POINTS[rule] for rule in rules) == points
 
 
 def test_thumbs_are_worth_what_the_seed_says() -> None:
-    assert (POINTS[Rule.VOTE_UP], POINTS[Rule.VOTE_DOWN]) == (3, -10)
-    assert set(POINTS) == set(Rule)
+    assert (POINTS[PointsRule.VOTE_UP], POINTS[PointsRule.VOTE_DOWN]) == (3, -10)
+    assert set(POINTS) == set(PointsRule)
 
 
 @pytest.mark.parametrize(

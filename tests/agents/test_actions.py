@@ -4,25 +4,25 @@ from typing import Any
 
 import pytest
 
-from earnest.agents.actions import PAYLOADS, Kind, action_schema, read_action
+from earnest.agents.actions import PAYLOADS, AgentActionKind, action_schema, read_action
 from earnest.foundation.errors import Refused
 
 WHY = {"goal": "earn", "facts": ["it is open"], "expected_value": "1 ai$"}
-EXAMPLES: dict[Kind, dict[str, Any]] = {
-    Kind.NOOP: {},
-    Kind.MOVE: {"place": "cafe"},
-    Kind.CHAT_SAY: {"text": "hello", "far": True},
-    Kind.BOARD_POST: {"text": "hello", "thread": ""},
-    Kind.PROPOSE_JOB: {"entry": "sum", "redo_of": ""},
-    Kind.EXECUTE_JOB: {"job_id": "job_1", "claim_id": ""},
-    Kind.REVIEW_JOB: {"claim_id": "clm_1", "approved": False, "reason": "no", "criteria": ["C1"]},
-    Kind.WEB_SEARCH: {"query": "gigs"},
-    Kind.ASK_HUMAN: {"question": "may I?", "about": ""},
+EXAMPLES: dict[AgentActionKind, dict[str, Any]] = {
+    AgentActionKind.NOOP: {},
+    AgentActionKind.MOVE: {"place": "cafe"},
+    AgentActionKind.CHAT_SAY: {"text": "hello", "far": True},
+    AgentActionKind.BOARD_POST: {"text": "hello", "thread": ""},
+    AgentActionKind.PROPOSE_JOB: {"entry": "sum", "redo_of": ""},
+    AgentActionKind.EXECUTE_JOB: {"job_id": "job_1", "claim_id": ""},
+    AgentActionKind.REVIEW_JOB: {"claim_id": "clm_1", "approved": False, "reason": "no", "criteria": ["C1"]},
+    AgentActionKind.WEB_SEARCH: {"query": "gigs"},
+    AgentActionKind.ASK_HUMAN: {"question": "may I?", "about": ""},
 }
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_an_action_is_read_as_it_was_written(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", list(AgentActionKind))
+def test_an_action_is_read_as_it_was_written(kind: AgentActionKind) -> None:
     told = {"kind": kind.value, **EXAMPLES[kind], "why": WHY}
     action = read_action(told)
     assert action.kind is kind
@@ -56,6 +56,6 @@ def test_what_is_no_action_is_refused(told: Any) -> None:
 
 
 def test_the_form_offers_only_what_can_be_chosen() -> None:
-    form: Any = action_schema((Kind.NOOP, Kind.EXECUTE_JOB))
+    form: Any = action_schema((AgentActionKind.NOOP, AgentActionKind.EXECUTE_JOB))
     assert form["properties"]["kind"]["enum"] == ["noop", "execute_job"]
     assert set(form["properties"]) == {"kind", "why", "job_id", "claim_id"}

@@ -17,7 +17,7 @@ from typing import Any
 from earnest.app import places
 from earnest.app.backup import BackupOrder, back_up
 from earnest.app.migrating import go_back, go_on
-from earnest.app.restore import Source, restore
+from earnest.app.restore import BackupSource, restore
 from earnest.app.settings import read_settings
 from earnest.app.sweeping import sweep
 from earnest.audit.event import Note
@@ -39,7 +39,7 @@ def backup(folder: Path) -> None:
 
 
 def restored(folder: Path) -> None:
-    restore(Source(folder=folder / "backup", keys=folder / "keys"), folder / "again", SystemClock())
+    restore(BackupSource(folder=folder / "backup", keys=folder / "keys"), folder / "again", SystemClock())
 
 
 def gc(folder: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from earnest.agents.state import Role
+from earnest.agents.state import AgentRole
 from earnest.app.agent_init import FILES, init_agent
 from earnest.app.agent_settings import AgentSettings, Searching, read_agent_settings, words_of
 from earnest.app.residing import with_graph
@@ -19,7 +19,7 @@ def test_what_init_makes_is_read(tmp_path: Path) -> None:
     made = init_agent(tmp_path / "ann")
     assert [path.relative_to(tmp_path / "ann").as_posix() for path in made] == list(FILES)
     settings = read_agent_settings(tmp_path / "ann")
-    assert settings.role is Role.EXECUTOR
+    assert settings.role is AgentRole.EXECUTOR
     (entry,) = settings.backlog
     assert entry.offer().body["title"] == "Add up"
     assert entry.amount_micro == 1_000_000

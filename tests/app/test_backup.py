@@ -12,12 +12,12 @@ from earnest.app import backup as backup_module
 from earnest.app import places
 from earnest.app.backup import BackupOrder, back_up
 from earnest.app.home_check import verify_records
-from earnest.app.restore import Source, backups_in, restore, verify_backup
+from earnest.app.restore import BackupSource, backups_in, restore, verify_backup
 from earnest.audit.cutting import Mark, mark_in, parts_up_to
 from earnest.audit.files import full_files, full_name
 from earnest.audit.log import AuditLog
 from earnest.effects.ground.backup.manifest import (
-    Manifest,
+    BackupManifest,
     SavedFile,
     SavedFolder,
     SavedLink,
@@ -44,8 +44,8 @@ def order(folder: Path, *, keys: bool = True) -> BackupOrder:
     )
 
 
-def source(folder: Path, *, keys: bool = True, name: str = "") -> Source:
-    return Source(folder=folder / "backup", keys=folder / "keys" if keys else None, name=name)
+def source(folder: Path, *, keys: bool = True, name: str = "") -> BackupSource:
+    return BackupSource(folder=folder / "backup", keys=folder / "keys" if keys else None, name=name)
 
 
 @pytest.fixture
@@ -195,9 +195,9 @@ def test_books_that_were_exchanged_for_altered_ones_are_found_by_what_they_say(f
         restore(source(folder), folder / "again", CLOCK)
 
 
-def manifest_of(**saved: Any) -> Manifest:
+def manifest_of(**saved: Any) -> BackupManifest:
     whole = {"files": (), "links": (), "folders": (), "left_out": (), **saved}
-    return Manifest(id="x", created_ms=0, version="1", revision="0003", facts=1, **whole)
+    return BackupManifest(id="x", created_ms=0, version="1", revision="0003", facts=1, **whole)
 
 
 @pytest.mark.parametrize("path", ["../out", "/out", "a/../../out", "runs", "a//b", "."])

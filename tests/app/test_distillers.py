@@ -8,7 +8,7 @@ from earnest.memory.consolidation import Cluster
 from earnest.memory.distilling import DigestDistiller, digest
 from earnest.memory.megram import Tag
 from earnest.memory.potential import Potentials
-from earnest.testing.model_server import ModelServer, Reply, fails, says
+from earnest.testing.model_server import ModelServer, ScriptedReply, fails, says
 
 CLUSTER = Cluster(
     tag=Tag(space="approach:count", entity="tool:sed"),
@@ -17,7 +17,7 @@ CLUSTER = Cluster(
 )
 
 
-async def distilled(reply: Reply) -> tuple[str, list[str]]:
+async def distilled(reply: ScriptedReply) -> tuple[str, list[str]]:
     clock, chance = VirtualClock(), SeededChance()
     async with ModelServer(reply) as server:
         settings = ModelSettings(base_url=server.base_url, default="m")

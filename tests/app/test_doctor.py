@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from earnest.app.doctor import Finding, examine
+from earnest.app.doctor import DoctorFinding, examine
 from earnest.app.judges import JudgeSettings
 from earnest.app.settings import Settings
 from earnest.effects.outside.probes.spec import read_probe
@@ -14,7 +14,7 @@ from earnest.effects.outside.probes.spec import read_probe
 Usage = namedtuple("Usage", ["total", "used", "free"])
 
 
-def _ill(home: Path) -> list[Finding]:
+def _ill(home: Path) -> list[DoctorFinding]:
     return [finding for finding in asyncio.run(examine(Settings(home=home))) if not finding.well]
 
 

@@ -21,7 +21,7 @@ from earnest.app.home_check import DEEP, look
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.kv.lmdb import LmdbKeyValue
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.reader import Reader, ReadPool
+from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.foundation.errors import EarnestError
 from earnest.memory.service import Memory, OpenReader, open_memory, open_memory_reader
 from earnest.runtime.books import TABLES
@@ -96,7 +96,7 @@ def named(home: Path) -> str:
 def held(home: Path) -> list[object]:
     """All that the home holds, as far as anybody reads it."""
 
-    def rows(reader: Reader) -> list[object]:
+    def rows(reader: BooksReader) -> list[object]:
         facts = [(one.seq, one.at_ms, one.kind, one.subject, one.body_json, one.leaf) for one in reader.facts()]
         return [facts, *(reader.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall() for table in READ)]
 

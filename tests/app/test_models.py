@@ -9,12 +9,12 @@ from earnest.app.models import ModelPool, describe
 from earnest.app.settings import read_settings
 from earnest.effects.ground.clock import SeededChance, SystemClock
 from earnest.effects.outside.llm.api import Message
-from earnest.effects.outside.llm.api import Role as Speaker
+from earnest.effects.outside.llm.api import MessageRole as Speaker
 from earnest.effects.outside.llm.ollama import local_models
 from earnest.engine.messages import Role
 from earnest.engine.spending import Price
 from earnest.foundation.errors import Faulty, Unavailable
-from earnest.testing.model_server import ModelServer, Reply, fails, refused_url, says
+from earnest.testing.model_server import ModelServer, ScriptedReply, fails, refused_url, says
 
 FREE = Price(prompt_micro_per_mtok=0, completion_micro_per_mtok=0)
 DEAR = Price(prompt_micro_per_mtok=9, completion_micro_per_mtok=10)
@@ -189,9 +189,15 @@ async def test_without_its_client_no_model_is_given_to_any_role(monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
-    "reply", [fails(500), Reply(raw=b"[]"), Reply(raw=b"x" * 2_000_000), Reply(raw=b'{"data": [{"id": 7}]}')]
+    "reply",
+    [
+        fails(500),
+        ScriptedReply(raw=b"[]"),
+        ScriptedReply(raw=b"x" * 2_000_000),
+        ScriptedReply(raw=b'{"data": [{"id": 7}]}'),
+    ],
 )
-async def test_what_is_no_ollama_is_none(reply: Reply) -> None:
+async def test_what_is_no_ollama_is_none(reply: ScriptedReply) -> None:
     async with ModelServer(listing=reply) as server:
         host, port = server.base_url.split("/")[2].split(":")
         assert await local_models(host, int(port)) == ()

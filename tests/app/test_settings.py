@@ -6,7 +6,7 @@ import pytest
 
 from earnest.app.judging_settings import LIMITS
 from earnest.app.settings import CONSTANTS, read_settings
-from earnest.engine.gradient.constants import Signal, Tuning
+from earnest.engine.gradient.constants import SolverSignal, Tuning
 from earnest.foundation.errors import Faulty
 
 
@@ -26,7 +26,7 @@ def test_the_environment_comes_before_the_file_and_the_file_before_the_defaults(
     )
     settings = read_settings({"EARNEST_HOME": str(tmp_path), "EARNEST_SILENCE_S": "60"})
     assert (settings.silence_s, settings.sandbox_slots, settings.parallel_subtasks) == (60, 2, 4)
-    assert (settings.solver.lambda_, settings.solver.signal) == (0.2, Signal.LOSS)
+    assert (settings.solver.lambda_, settings.solver.signal) == (0.2, SolverSignal.LOSS)
 
 
 def test_a_class_of_tasks_may_have_its_own_rho_and_time(tmp_path: Path) -> None:

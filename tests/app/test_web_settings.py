@@ -8,7 +8,7 @@ from earnest.app.settings import read_settings
 from earnest.app.toolboxes import toolbox_for
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.hands.tools.api import Leave
-from earnest.effects.outside.web.searching import Engine
+from earnest.effects.outside.web.searching import SearchEngine
 from earnest.foundation.errors import Faulty
 
 
@@ -25,7 +25,7 @@ def test_a_users_files_are_searched_first_and_without_leave(tmp_path: Path) -> N
 def test_what_the_operator_leaves_to_agents_needs_no_more_leave(tmp_path: Path) -> None:
     (tmp_path / "settings.toml").write_text("[web]\nsearch = true\nengine = 'serper'\n")
     settings = read_settings({"EARNEST_HOME": str(tmp_path), "EARNEST_SEARCH_API_KEY": "very-secret"})
-    assert (settings.web.engine, settings.web.api_key) == (Engine.SERPER, "very-secret")
+    assert (settings.web.engine, settings.web.api_key) == (SearchEngine.SERPER, "very-secret")
     assert "very-secret" not in repr(settings)
     tools = toolbox_for(settings, VirtualClock()).tools
     assert (tools["search"].leave, tools["fetch"].leave) == (Leave.NONE, Leave.NETWORK)

@@ -15,9 +15,9 @@ from earnest.audit import statistics as rules
 from earnest.audit.event import GENESIS, LogEvent, Note, Scalar, encode_line
 from earnest.audit.log import AuditLog
 from earnest.audit.reading import read_lines
-from earnest.audit.report import AuditReport, AuditSettings, GapTrend, Trend, Trigger, report_of, trend_of
-from earnest.audit.snapshot import SNAPSHOT_NAME, Snapshot, keep_snapshot, read_report, take_snapshot
-from earnest.audit.statistics import SPENT, Finding, Statistics, fold, has_forgotten, has_seen, knows_cause
+from earnest.audit.report import AuditReport, AuditSettings, GapTrend, RunTrend, Trigger, report_of, trend_of
+from earnest.audit.snapshot import SNAPSHOT_NAME, LogSnapshot, keep_snapshot, read_report, take_snapshot
+from earnest.audit.statistics import SPENT, AuditFinding, Statistics, fold, has_forgotten, has_seen, knows_cause
 from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.errors import Refused
 
@@ -33,7 +33,7 @@ def folded(*said: Said | LogEvent) -> Statistics:
 
 
 def report(statistics: Statistics, *, after_ms: int = 60_000) -> AuditReport:
-    end = Snapshot().end
+    end = LogSnapshot().end
     return report_of(statistics, end, trigger=Trigger.ON_DEMAND, now_ms=START_MS + after_ms, settings=AuditSettings())
 
 
@@ -49,17 +49,17 @@ ENDED: Said = ("FinalResult", {"directive": "accept", "gradient": 0})
 @pytest.mark.parametrize(
     ("gradient", "trend"),
     [
-        (-1, Trend.IMPROVING),
-        (-0.1, Trend.IMPROVING),
-        (-0.0999999999999, Trend.IMPROVING),
-        (-0.09, Trend.STABLE),
-        (0, Trend.STABLE),
-        (0.09, Trend.STABLE),
-        (0.3 - 0.2, Trend.WORSENING),
-        (0.1, Trend.WORSENING),
+        (-1, RunTrend.IMPROVING),
+        (-0.1, RunTrend.IMPROVING),
+        (-0.0999999999999, RunTrend.IMPROVING),
+        (-0.09, RunTrend.STABLE),
+        (0, RunTrend.STABLE),
+        (0.09, RunTrend.STABLE),
+        (0.3 - 0.2, RunTrend.WORSENING),
+        (0.1, RunTrend.WORSENING),
     ],
 )
-def test_a_trend_is_at_least_epsilon(gradient: float, trend: Trend) -> None:
+def test_a_trend_is_at_least_epsilon(gradient: float, trend: RunTrend) -> None:
     assert trend_of(gradient, 0.1) is trend
 
 
@@ -67,7 +67,7 @@ def test_the_terminal_round_decides_the_trend() -> None:
     final: Said = ("FinalResult", {"directive": "success", "D": 0.2, "gradient": -0.42})
     statistics = folded(STARTED, directive("refine", 0.9), final)
     trends = report(statistics).gap_trends
-    assert trends == (GapTrend(run_id="r", trend=Trend.IMPROVING, gradient=-0.42, rounds=2),)
+    assert trends == (GapTrend(run_id="r", trend=RunTrend.IMPROVING, gradient=-0.42, rounds=2),)
 
 
 def test_runs_are_counted_once_each() -> None:
@@ -328,7 +328,7 @@ def test_stopping_and_starting_at_any_line_changes_nothing(tmp_path: Path) -> No
     statistics = Statistics()
     for line, said in zip(read_lines(path), events, strict=True):
         fold(statistics, said)
-        keep_snapshot(path, Snapshot(end=line.end, statistics=statistics))
+        keep_snapshot(path, LogSnapshot(end=line.end, statistics=statistics))
         assert take_snapshot(path) == whole
 
 
@@ -344,7 +344,7 @@ def test_a_log_that_lost_lines_which_were_counted_is_called_broken(tmp_path: Pat
     path, _ = long_log(tmp_path)
     take_snapshot(path)
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
-    lost = Finding(code="log_broken", run_id="", detail="line 300, which was read before, is gone or changed")
+    lost = AuditFinding(code="log_broken", run_id="", detail="line 300, which was read before, is gone or changed")
     assert lost in read_report(path, now_ms=START_MS).anomalies
     again = read_report(path, now_ms=START_MS)
     assert lost in again.anomalies
@@ -356,7 +356,7 @@ def test_a_broken_line_is_named_in_every_report_and_the_rest_is_counted(tmp_path
     lines = path.read_bytes().splitlines(keepends=True)
     lines[1] = b"{}\n"
     path.write_bytes(b"".join(lines))
-    expected = Finding(code="log_broken", run_id="", detail="line 2: it is not an event")
+    expected = AuditFinding(code="log_broken", run_id="", detail="line 2: it is not an event")
     assert [expected] == [f for f in read_report(path, now_ms=START_MS).anomalies if f.code == "log_broken"]
     assert take_snapshot(path).end.lines == 300
 

@@ -10,8 +10,8 @@ from earnest.audit.event import LogEvent, Scalar
 from earnest.audit.fields import select_fields
 from earnest.audit.log import AuditLog
 from earnest.audit.rounds import logged_runs
-from earnest.engine.gradient.cascade import State
-from earnest.engine.gradient.constants import Constants, Signal
+from earnest.engine.gradient.cascade import MacroState
+from earnest.engine.gradient.constants import Constants, SolverSignal
 from earnest.foundation.errors import Faulty
 
 FAR: dict[str, Scalar] = {"D": 1.0, "P": 1.0, "Omega": 0.2, "directive": "break_symmetry"}
@@ -103,12 +103,12 @@ def test_calibration_says_what_other_constants_would_have_decided(log: Path) -> 
     (same,) = calibrate(log, Constants(), {}).runs
     (other,) = calibrate(log, Constants(), {"theta": "0.2", "signal": "loss", "max_replans": "2"}).runs
     assert same.explained
-    assert same.other.states == (State.BREAK_SYMMETRY, State.ACCEPT)
-    assert other.other.states == (State.ABANDON,)
+    assert same.other.states == (MacroState.BREAK_SYMMETRY, MacroState.ACCEPT)
+    assert other.other.states == (MacroState.ABANDON,)
 
 
 def test_a_run_under_other_constants_is_told_as_such(log: Path) -> None:
-    (one,) = calibrate(log, Constants(rho=1.0, signal=Signal.LOSS), {}).runs
+    (one,) = calibrate(log, Constants(rho=1.0, signal=SolverSignal.LOSS), {}).runs
     assert not one.explained
 
 

@@ -11,13 +11,13 @@ from earnest.audit import reports
 from earnest.audit.event import LogPosition
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
 from earnest.audit.reports import has_findings, keep_report
-from earnest.audit.statistics import Finding, FindingCode, Statistics
+from earnest.audit.statistics import AuditFinding, FindingCode, Statistics
 from earnest.effects.ground.clock import SeededChance, VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.foundation.canonical import JsonObject
-from earnest.identity.account import Account, Kind, Status
+from earnest.identity.account import Account, AccountKind, AccountStatus
 from earnest.identity.service import ACCOUNTS, PRESENCES
-from earnest.runtime.desk import Desk, Entry
+from earnest.runtime.desk import Desk, StoryContext
 from earnest.runtime.market.audit_letters import AuditLetters
 from earnest.runtime.market.letters import Letters
 
@@ -47,7 +47,7 @@ def test_a_long_file_of_reports_is_put_aside(tmp_path: Path, monkeypatch: pytest
 def test_only_findings_are_told_without_being_asked_for() -> None:
     assert not has_findings(a_report())
     assert has_findings(a_report(broken="line 3"))
-    assert Finding(code=FindingCode.LOG_BROKEN, run_id="", detail="line 3") in a_report(broken="line 3").anomalies
+    assert AuditFinding(code=FindingCode.LOG_BROKEN, run_id="", detail="line 3") in a_report(broken="line 3").anomalies
 
 
 class Post:
@@ -65,12 +65,12 @@ async def test_findings_reach_the_operator_by_mail_once_for_all_that_wait(tmp_pa
     with contextlib.closing(Database.open(tmp_path / "books.sqlite", clock)) as database:
         desk = Desk(database, clock, SeededChance(1))
 
-        def settle(entry: Entry) -> JsonObject:
+        def settle(entry: StoryContext) -> JsonObject:
             account = Account(
                 id="act_1",
                 handle="olga",
-                kind=Kind.OPERATOR,
-                status=Status.IDENTITY_VERIFIED,
+                kind=AccountKind.OPERATOR,
+                status=AccountStatus.IDENTITY_VERIFIED,
                 created_at_ms=1,
                 mail="olga@example.org",
             )

@@ -11,8 +11,8 @@ from earnest.contracts.criterion import CheckSpec, Criterion, Mode
 from earnest.contracts.json_values import FrozenObject
 from earnest.contracts.playbook import (
     Approach,
-    Budget,
     Playbook,
+    PlaybookBudget,
     Step,
     Subtask,
     playbook_to_json,
@@ -68,7 +68,7 @@ subtasks:
 
 def test_a_playbook_says_what_its_text_says() -> None:
     playbook = parse_playbook(EXAMPLE, "p.yaml")
-    assert playbook.budget == Budget(time_s=60, replans=1)
+    assert playbook.budget == PlaybookBudget(time_s=60, replans=1)
     assert playbook.inputs == {"source": "./src"}
     assert playbook.criteria[0].id == "whole"
     count, add = playbook.subtasks
@@ -104,7 +104,7 @@ def test_a_check_knows_the_lines_of_its_config() -> None:
 
 def test_defaults_are_those_of_the_page() -> None:
     playbook = parse_playbook(HEAD + "subtasks:\n" + subtask("a"), "p.yaml")
-    assert (playbook.budget, playbook.inputs, playbook.criteria) == (Budget(time_s=300, replans=3), {}, ())
+    assert (playbook.budget, playbook.inputs, playbook.criteria) == (PlaybookBudget(time_s=300, replans=3), {}, ())
     step = playbook.subtasks[0].approaches[0].steps[0]
     assert (step.timeout_s, step.may_fail, step.network, step.writes, step.look) == (60, False, False, (), None)
 
@@ -237,7 +237,7 @@ PLAYBOOKS = st.builds(
     task_class=SLUGS,
     subtasks=SUBTASKS,
     criteria=st.just(()) | CRITERIA,
-    budget=st.builds(Budget, time_s=st.integers(1, 86_400), replans=st.integers(0, 10)),
+    budget=st.builds(PlaybookBudget, time_s=st.integers(1, 86_400), replans=st.integers(0, 10)),
     inputs=st.dictionaries(SLUGS, TEXTS, max_size=2),
 )
 

@@ -26,9 +26,9 @@ from earnest.engine.playbook.no_models import NoModels
 from earnest.engine.playbook.perceiver import PlaybookPerceiver
 from earnest.engine.playbook.planner import PlaybookPlanner
 from earnest.engine.ports import Confirming, Executor, Perceiver, Planner, RoleModel
-from earnest.engine.post import Pause, Post
+from earnest.engine.post import Outbox, Pause
 from earnest.engine.recollection import Recollection
-from earnest.engine.run import Run, RunLimits
+from earnest.engine.run import EngineRun, RunLimits
 from earnest.engine.senders import SENDERS
 from earnest.foundation.failures import FailureClass
 from earnest.memory.megram import Tag
@@ -252,11 +252,11 @@ class Stage:
         """The kinds of all messages, in order."""
         return [envelope.kind for envelope in self.heard]
 
-    def run(self) -> Run:
+    def run(self) -> EngineRun:
         """The run, made once it is needed because its future belongs to the loop."""
         book = self.book or playbook(subtask("count", approach("wc")))
-        return Run(
-            post=Post(run_id="run", bus=self.bus, clock=self.clock, kept=self.kept, pauses=self.pauses),
+        return EngineRun(
+            post=Outbox(run_id="run", bus=self.bus, clock=self.clock, kept=self.kept, pauses=self.pauses),
             perceiver=self.perceiver or PlaybookPerceiver(book),
             planner=self.planner or PlaybookPlanner(book, self.hands),
             executor=self.executor,
@@ -316,7 +316,7 @@ class Dialogue:
     """One role alone on the bus: tell it something, hear what it says."""
 
     stage: Stage
-    at: Run
+    at: EngineRun
     role: Role
     _said: int = 0
     _told: int = 0
@@ -335,7 +335,7 @@ class Dialogue:
 
 @asynccontextmanager
 async def alone(
-    stage: Stage, make: Callable[[dict[str, Run]], Participant[object]] | Callable[..., object]
+    stage: Stage, make: Callable[[dict[str, EngineRun]], Participant[object]] | Callable[..., object]
 ) -> AsyncIterator[Dialogue]:
     """A dialogue with one role. Its words must be its own to say."""
     run = stage.run()

@@ -8,7 +8,7 @@ from engine_stage import REQUEST, ScriptedHands, Stage, approach, criteria, play
 
 from earnest.contracts.playbook import Playbook
 from earnest.engine.engine import Engine
-from earnest.engine.gradient.cascade import Cause, State, Urgency
+from earnest.engine.gradient.cascade import AbandonCause, MacroState, Urgency
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.messages import (
     CorrectionSignal,
@@ -65,7 +65,7 @@ async def test_a_promise_kept_at_once_is_accepted() -> None:
         *["MegramEmitted"] * 3,
         "FinalResult",
     ]
-    assert (result.directive, result.cause, result.unmet, result.replans) == (State.ACCEPT, None, (), 0)
+    assert (result.directive, result.cause, result.unmet, result.replans) == (MacroState.ACCEPT, None, (), 0)
     assert (result.done, result.not_done, result.output) == (("count",), (), "[count]\nput out by wc")
     assert result.usage == Usage()
 
@@ -73,7 +73,7 @@ async def test_a_promise_kept_at_once_is_accepted() -> None:
 async def test_what_is_close_enough_is_delivered_with_what_is_missing_named() -> None:
     stage = Stage(playbook(subtask("count", approach("wc"), count=10)), {"*/C7": "logical"})
     result = await stage.work()
-    assert (result.directive, result.cause) == (State.SUCCESS, None)
+    assert (result.directive, result.cause) == (MacroState.SUCCESS, None)
     assert [(unmet.scope, unmet.text, unmet.reason) for unmet in result.unmet] == [("count", "criterion 7", "wrong")]
     assert (result.done, result.not_done) == ((), ("count",))
 
@@ -82,12 +82,12 @@ async def test_a_wrong_approach_is_replaced_by_the_next() -> None:
     stage = Stage(TWO_WAYS, {"r1/*": "logical"})
     result = await stage.work()
     directive = stage.only(PlanDirective)
-    assert (directive.directive, directive.previous) == (State.BREAK_SYMMETRY, "init")
+    assert (directive.directive, directive.previous) == (MacroState.BREAK_SYMMETRY, "init")
     assert [(tried.subtask, tried.approach) for tried in directive.blocked_approaches] == [("count", "wc")]
     assert directive.blocked_tools == ("shell:wc",)
     assert [plan.subtasks[0].approach for plan in stage.of(PlanReady)] == [approach("wc"), approach("python")]
     assert stage.hands.reverted == [("r1/count/",)]
-    assert (result.directive, result.round, result.replans) == (State.ACCEPT, 2, 1)
+    assert (result.directive, result.round, result.replans) == (MacroState.ACCEPT, 2, 1)
 
 
 async def test_a_moving_quality_changes_the_approach_and_a_standing_one_breaks_the_symmetry() -> None:
@@ -95,8 +95,8 @@ async def test_a_moving_quality_changes_the_approach_and_a_standing_one_breaks_t
     script = {"r1/count/a1/C?": "logical", "r1/count/a1/C10": "logical", "r2/count/a1/C[1-6]": "logical"}
     stage = Stage(book, script)
     result = await stage.work()
-    assert [d.directive for d in stage.of(PlanDirective)] == [State.BREAK_SYMMETRY, State.CHANGE_APPROACH]
-    assert (result.directive, result.replans) == (State.ACCEPT, 2)
+    assert [d.directive for d in stage.of(PlanDirective)] == [MacroState.BREAK_SYMMETRY, MacroState.CHANGE_APPROACH]
+    assert (result.directive, result.replans) == (MacroState.ACCEPT, 2)
 
 
 async def test_what_the_environment_refused_is_left_alone_afterwards() -> None:
@@ -104,10 +104,10 @@ async def test_what_the_environment_refused_is_left_alone_afterwards() -> None:
     stage = Stage(book)
     result = await stage.work()
     directive = stage.only(PlanDirective)
-    assert directive.directive is State.CHANGE_PATH
+    assert directive.directive is MacroState.CHANGE_PATH
     assert [(target.tool, target.target) for target in directive.blocked_targets] == [("shell:wc", "gone")]
     assert directive.blocked_tools == ()
-    assert result.directive is State.ACCEPT
+    assert result.directive is MacroState.ACCEPT
 
 
 # --- every way to give up -------------------------------------------------------------------------------------------
@@ -117,13 +117,13 @@ async def test_a_spent_budget_of_replans_abandons() -> None:
     book = playbook(subtask("count", *(approach(name) for name in "abcd"), count=2))
     stage = Stage(book, {"*/C1": "unclassified"}, constants=Constants(max_replans=1))
     result = await stage.work()
-    assert (result.directive, result.cause, result.replans) == (State.ABANDON, Cause.BUDGET, 1)
+    assert (result.directive, result.cause, result.replans) == (MacroState.ABANDON, AbandonCause.BUDGET, 1)
 
 
 async def test_three_replans_are_allowed_and_the_fourth_failing_round_is_the_last() -> None:
     book = playbook(subtask("count", *(approach(name) for name in "abcdef")))
     result = await Stage(book, {"*": "unclassified"}).work()
-    assert (result.cause, result.round, result.replans) == (Cause.BUDGET, 4, 3)
+    assert (result.cause, result.round, result.replans) == (AbandonCause.BUDGET, 4, 3)
 
 
 async def test_a_run_over_its_time_is_ended_with_what_there_is() -> None:
@@ -135,7 +135,7 @@ async def test_a_run_over_its_time_is_ended_with_what_there_is() -> None:
         await stage.clock.advance_ms(301_000)
 
     result = await stage.work(let_time_pass)
-    assert (result.directive, result.cause) == (State.ABANDON, Cause.TIME)
+    assert (result.directive, result.cause) == (MacroState.ABANDON, AbandonCause.TIME)
     assert (result.done, result.not_done) == (("quick",), ("slow",))
     assert stage.hands.cancelled == ["r1/slow/a1/c1"]
     assert result.elapsed_ms >= 300_000
@@ -153,7 +153,7 @@ async def test_a_clock_that_is_set_meanwhile_moves_no_deadline(days: int) -> Non
         await stage.clock.advance_ms(2_000)
 
     result = await stage.work(set_the_clock)
-    assert (result.cause, stage.hands.cancelled) == (Cause.TIME, ["r1/slow/a1/c1"])
+    assert (result.cause, stage.hands.cancelled) == (AbandonCause.TIME, ["r1/slow/a1/c1"])
 
 
 async def test_a_result_that_becomes_worse_twice_ends_the_run() -> None:
@@ -165,7 +165,7 @@ async def test_a_result_that_becomes_worse_twice_ends_the_run() -> None:
     }
     stage = Stage(book, script, constants=Constants(max_replans=10))
     result = await stage.work()
-    assert (result.cause, result.round) == (Cause.DIVERGENCE, 3)
+    assert (result.cause, result.round) == (AbandonCause.DIVERGENCE, 3)
     assert [d.urgency for d in stage.of(PlanDirective)] == [Urgency.NORMAL, Urgency.HIGH]
     assert [plan.corrections_max for plan in stage.of(PlanReady)] == [2, 2, 1]
 
@@ -173,7 +173,7 @@ async def test_a_result_that_becomes_worse_twice_ends_the_run() -> None:
 async def test_nothing_left_to_try_ends_the_run() -> None:
     stage = Stage(playbook(subtask("count", approach("wc"))), {"*": "logical"})
     result = await stage.work()
-    assert (result.cause, stage.only(PlanningFailed).exhausted) == (Cause.EXHAUSTED, True)
+    assert (result.cause, stage.only(PlanningFailed).exhausted) == (AbandonCause.EXHAUSTED, True)
     assert {m.lesson.tag.space for m in stage.of(MegramEmitted)} >= {"intent:counting"}
 
 
@@ -190,7 +190,7 @@ async def test_a_check_that_cannot_run_ends_the_run_at_once_and_blames_nobody() 
         for criterion in criteria
     ]
     result = await stage.work()
-    assert (result.directive, result.cause, result.replans) == (State.ABANDON, Cause.UNCLEAR, 0)
+    assert (result.directive, result.cause, result.replans) == (MacroState.ABANDON, AbandonCause.UNCLEAR, 0)
     assert "no such program" in result.summary
     assert speaks_against_nothing(stage)
     assert stage.of(CorrectionSignal) == []
@@ -199,7 +199,7 @@ async def test_a_check_that_cannot_run_ends_the_run_at_once_and_blames_nobody() 
 async def test_an_unclear_end_says_so_and_speaks_against_nothing() -> None:
     stage = Stage(playbook(subtask("count", approach("wc"))), {"*": "unclear"})
     result = await stage.work()
-    assert (result.directive, result.cause) == (State.ABANDON, Cause.UNCLEAR)
+    assert (result.directive, result.cause) == (MacroState.ABANDON, AbandonCause.UNCLEAR)
     assert speaks_against_nothing(stage)
     assert stage.of(CorrectionSignal) == []
     assert [unmet.reason for unmet in result.unmet] == ["no idea"]
@@ -210,22 +210,23 @@ async def test_the_user_ends_a_run_and_its_work() -> None:
 
     async def interrupt(engine: Engine) -> None:
         await stage.hands.hanging.wait()
-        engine.stop("run", Cause.USER, "Ctrl+C")
-        engine.stop("run", Cause.USER, "Ctrl+C again")
-        engine.stop("no such run", Cause.USER, "Ctrl+C")
+        engine.stop("run", AbandonCause.USER, "Ctrl+C")
+        engine.stop("run", AbandonCause.USER, "Ctrl+C again")
+        engine.stop("no such run", AbandonCause.USER, "Ctrl+C")
 
     result = await stage.work(interrupt)
-    assert (result.cause, stage.hands.cancelled) == (Cause.USER, ["r1/count/a1/c1"])
+    assert (result.cause, stage.hands.cancelled) == (AbandonCause.USER, ["r1/count/a1/c1"])
     assert speaks_against_nothing(stage)
 
 
 @pytest.mark.parametrize(
-    ("error", "cause"), [(GivenUp("nobody knows"), Cause.UNKNOWN_EFFECT), (RuntimeError("no bug"), Cause.FAULT)]
+    ("error", "cause"),
+    [(GivenUp("nobody knows"), AbandonCause.UNKNOWN_EFFECT), (RuntimeError("no bug"), AbandonCause.FAULT)],
 )
-async def test_hands_that_may_not_or_cannot_end_the_run_and_say_why(error: Exception, cause: Cause) -> None:
+async def test_hands_that_may_not_or_cannot_end_the_run_and_say_why(error: Exception, cause: AbandonCause) -> None:
     stage = Stage(hands=ScriptedHands(raising=error))
     result = await stage.work()
-    assert (result.directive, result.cause) == (State.ABANDON, cause)
+    assert (result.directive, result.cause) == (MacroState.ABANDON, cause)
     assert str(error) in result.summary
     assert speaks_against_nothing(stage)
 
@@ -258,7 +259,7 @@ async def test_silence_becomes_an_honest_end() -> None:
 
     result = await stage.work(wait)
     assert (result.cause, result.summary) == (
-        Cause.SILENCE,
+        AbandonCause.SILENCE,
         "The run fell silent. (no message for 2 s)",
     )
 
@@ -270,9 +271,9 @@ async def test_an_effect_that_takes_long_is_no_silence() -> None:
         await stage.hands.hanging.wait()
         await stage.clock.advance_ms(60_000)
         assert stage.of(FinalResult) == []
-        engine.stop("run", Cause.USER, "enough")
+        engine.stop("run", AbandonCause.USER, "enough")
 
-    assert (await stage.work(wait)).cause is Cause.USER
+    assert (await stage.work(wait)).cause is AbandonCause.USER
 
 
 class BadDrafts:
@@ -298,14 +299,14 @@ async def test_a_plan_that_breaks_the_rules_twice_is_not_worked() -> None:
     planner = BadDrafts(EMPTY, EMPTY)
     stage = Stage(planner=planner)
     result = await stage.work()
-    assert (result.cause, stage.hands.performed) == (Cause.PLANNING, [])
+    assert (result.cause, stage.hands.performed) == (AbandonCause.PLANNING, [])
     assert planner.objections == [(), ("a plan needs at least one subtask",)]
     assert speaks_against_nothing(stage)
 
 
 async def test_a_draft_that_breaks_a_rule_goes_back_with_the_reasons_once() -> None:
     stage = Stage(TWO_WAYS, planner=BadDrafts(EMPTY, replace(GOOD, subtasks=_planned(TWO_WAYS))))
-    assert (await stage.work()).directive is State.ACCEPT
+    assert (await stage.work()).directive is MacroState.ACCEPT
     assert stage.only(PlanReady).round == 1
 
 
@@ -319,8 +320,8 @@ def _planned(book: Playbook) -> tuple[PlannedSubTask, ...]:
 # --- the fast loop --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("failing", "executions", "ending"), [(1, 2, State.ACCEPT), (2, 3, State.ACCEPT)])
-async def test_a_correction_can_close_the_gap(failing: int, executions: int, ending: State) -> None:
+@pytest.mark.parametrize(("failing", "executions", "ending"), [(1, 2, MacroState.ACCEPT), (2, 3, MacroState.ACCEPT)])
+async def test_a_correction_can_close_the_gap(failing: int, executions: int, ending: MacroState) -> None:
     book = playbook(subtask("count", approach("wc", corrections=2)))
     stage = Stage(book, {f"r1/count/a{n}/*": "logical" for n in range(1, failing + 1)})
     result = await stage.work()
@@ -382,7 +383,7 @@ async def test_only_so_many_subtasks_run_at_once() -> None:
         await stage.hands.hanging.wait()
         await settle()
         assert len(stage.of(SubTask)) == 2
-        engine.stop("run", Cause.USER, "enough")
+        engine.stop("run", AbandonCause.USER, "enough")
 
     await stage.work(look)
     assert len(stage.hands.cancelled) == 2
@@ -404,7 +405,7 @@ async def test_what_matched_is_carried_and_not_worked_again() -> None:
         (2, "after"),
     ]
     assert stage.hands.reverted == [("r1/bad/",)]
-    assert (result.directive, result.done) == (State.ACCEPT, ("good", "bad", "after"))
+    assert (result.directive, result.done) == (MacroState.ACCEPT, ("good", "bad", "after"))
 
 
 async def test_what_was_taken_back_is_not_delivered() -> None:
@@ -439,7 +440,7 @@ async def test_a_rejected_whole_is_never_a_success_however_small_the_distance() 
     assert first.loss.distance == pytest.approx(0.1)
     assert not first.directive.ends
     assert stage.only(ReplanRequest).failed == ()
-    assert result.directive is State.ACCEPT
+    assert result.directive is MacroState.ACCEPT
 
 
 async def test_a_failed_subtask_is_rejected_without_judging_the_whole() -> None:
@@ -455,13 +456,13 @@ async def test_a_subtask_that_requires_nothing_can_fail_all_the_same() -> None:
     stage = Stage(book)
     result = await stage.work()
     assert stage.only(SubTaskOutcome).failure_reason == "the execution failed: step 1 (shell): logical"
-    assert (result.directive, result.cause) == (State.ABANDON, Cause.EXHAUSTED)
+    assert (result.directive, result.cause) == (MacroState.ABANDON, AbandonCause.EXHAUSTED)
     assert [(unmet.text, unmet.scope) for unmet in result.unmet] == [("the subtask is done", "count")]
 
 
 async def test_what_is_not_required_cannot_fail_the_whole() -> None:
     stage = Stage(playbook(subtask("count", approach("wc"), required=False)), {"*": "logical"})
-    assert (await stage.work()).directive is State.ACCEPT
+    assert (await stage.work()).directive is MacroState.ACCEPT
 
 
 async def test_a_subtask_called_task_is_not_mistaken_for_the_whole() -> None:
@@ -509,7 +510,7 @@ async def test_an_approach_to_avoid_is_tried_when_nothing_else_is_left_and_the_p
     assert second.notes == (
         "count: python is tried although memory advises against it, nothing else is left (decision -0.80)",
     )
-    assert result.directive is State.ACCEPT
+    assert result.directive is MacroState.ACCEPT
 
 
 async def test_the_solver_sees_every_untried_way_whatever_is_blocked_just_now() -> None:
@@ -522,7 +523,7 @@ async def test_the_solver_sees_every_untried_way_whatever_is_blocked_just_now() 
         (("shell:b",), ()),
     ]
     assert second.alternatives[0].untried == ()
-    assert result.directive is State.ACCEPT
+    assert result.directive is MacroState.ACCEPT
 
 
 async def test_the_only_tool_of_a_subtask_that_was_not_run_is_not_blocked() -> None:
@@ -530,7 +531,7 @@ async def test_the_only_tool_of_a_subtask_that_was_not_run_is_not_blocked() -> N
     stage = Stage(book, {"r1/first/*": "logical"})
     result = await stage.work()
     assert stage.only(PlanDirective).blocked_tools == ()
-    assert result.directive is State.ACCEPT
+    assert result.directive is MacroState.ACCEPT
 
 
 async def test_each_megram_has_an_id_of_its_own_and_the_run_leaves_one_entry_of_knowledge() -> None:
@@ -560,7 +561,7 @@ async def test_runs_beside_each_other_do_not_hear_each_other() -> None:
         for number, run in enumerate(runs):
             run.post.run_id = f"run{number}"
         results = await asyncio.gather(*(engine.work(run, REQUEST) for run in runs))
-    assert {result.directive for result in results} == {State.ACCEPT}
+    assert {result.directive for result in results} == {MacroState.ACCEPT}
     assert {envelope.run_id for envelope in stage.heard} == {f"run{number}" for number in range(8)}
     assert all(
         envelope.causation_id is None or envelope.causation_id.startswith(f"{envelope.run_id}/")

@@ -35,16 +35,16 @@ from earnest.contracts.playbook import Approach
 from earnest.effects.hands.tools.record import excerpt
 from earnest.engine.engine import Engine
 from earnest.engine.facts import MEGRAM, message_fact
-from earnest.engine.gradient.cascade import Cause, State
+from earnest.engine.gradient.cascade import AbandonCause, MacroState
 from earnest.engine.messages import (
     CorrectionSignal,
     FinalResult,
     MegramEmitted,
     PlanDirective,
     PlanReady,
-    Status,
     SubTask,
     SubTaskOutcome,
+    SubTaskStatus,
     TaskRequested,
     TaskSpec,
 )
@@ -77,7 +77,7 @@ async def test_a_mind_that_raises_is_no_silence(branch: str) -> None:
     stage = Stage()
     setattr(stage, branch, FailingMind())
     result = await stage.work()
-    assert (result.directive, result.cause) == (State.ABANDON, Cause.FAULT)
+    assert (result.directive, result.cause) == (MacroState.ABANDON, AbandonCause.FAULT)
     assert "no answer" in result.summary
 
 
@@ -87,7 +87,7 @@ async def test_a_judge_that_raises_is_no_silence() -> None:
 
     stage = Stage()
     stage.judge.answer = fail
-    assert (await stage.work()).cause is Cause.UNCLEAR
+    assert (await stage.work()).cause is AbandonCause.UNCLEAR
 
 
 @pytest.mark.parametrize("error", [Broken("no book"), OSError(errno.ENOSPC, "no space")])
@@ -108,7 +108,7 @@ async def test_verdicts_with_duplicate_or_invented_ids_do_not_pass() -> None:
         replace(stage.judge._verdict("", criteria[0]), id=identity) for identity in ("C1", "C1", "C3")
     ]
     result = await stage.work()
-    assert result.cause is Cause.UNCLEAR
+    assert result.cause is AbandonCause.UNCLEAR
     assert [unmet.reason for unmet in result.unmet] == ["the judge gave 2 verdicts", "the judge gave no verdicts"]
 
 
@@ -137,7 +137,7 @@ async def test_no_success_is_reported_over_a_rejection(word: str) -> None:
     result = await stage.work()
     assert result.loss is not None
     assert result.loss.distance < 0.3
-    assert result.directive is State.ABANDON
+    assert result.directive is MacroState.ABANDON
 
 
 class Liar:
@@ -146,13 +146,15 @@ class Liar:
     async def execute(
         self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools, model: RoleModel
     ) -> Assertion:
-        return Assertion(status=Status.COMPLETED, output="Done! All criteria are met, I have checked them twice.")
+        return Assertion(
+            status=SubTaskStatus.COMPLETED, output="Done! All criteria are met, I have checked them twice."
+        )
 
 
 async def test_no_prose_outranks_the_records() -> None:
     stage = Stage(executor=Liar())
     result = await stage.work()
-    assert result.directive is State.ABANDON
+    assert result.directive is MacroState.ABANDON
     assert stage.judge.asked == []
     assert "nothing shows" in stage.only(SubTaskOutcome).failure_reason
 
@@ -177,7 +179,7 @@ async def test_a_later_call_that_works_does_not_prove_an_earlier_one_that_failed
     stage = Stage(playbook(subtask("count", way)))
     result = await stage.work()
     assert stage.hands.performed == ["r1/count/a1/c1"]
-    assert result.directive is State.ABANDON
+    assert result.directive is MacroState.ABANDON
 
 
 def test_the_result_at_the_end_of_a_long_output_stays_visible() -> None:
@@ -216,9 +218,9 @@ async def test_what_the_environment_did_is_not_blamed_on_the_approach() -> None:
     stage = Stage(playbook(subtask("count", approach("wc", "environmental", on="gone"))))
     await stage.work()
     written = {(m.lesson.tag.entity, m.lesson.state) for m in stage.of(MegramEmitted)}
-    assert ("path:gone", State.CHANGE_PATH) in written
-    assert ("approach:wc", State.CHANGE_PATH) in written
-    assert State.CHANGE_APPROACH not in {state for _, state in written}
+    assert ("path:gone", MacroState.CHANGE_PATH) in written
+    assert ("approach:wc", MacroState.CHANGE_PATH) in written
+    assert MacroState.CHANGE_APPROACH not in {state for _, state in written}
 
 
 async def test_what_our_own_side_did_is_blamed_on_nobody() -> None:
@@ -241,7 +243,7 @@ async def test_an_abort_leaves_no_tool_running() -> None:
     async def interrupt(engine: Engine) -> None:
         await stage.hands.hanging.wait()
         await settle()
-        engine.stop("run", Cause.USER, "Ctrl+C")
+        engine.stop("run", AbandonCause.USER, "Ctrl+C")
 
     await stage.work(interrupt)
     assert sorted(stage.hands.cancelled) == sorted(stage.hands.performed)
@@ -251,7 +253,7 @@ async def test_an_abort_leaves_no_tool_running() -> None:
 async def test_an_abandoned_run_shows_no_success() -> None:
     stage = Stage(playbook(subtask("count", approach("wc")), count=1), {"r1/count/*": "logical"})
     result = await stage.work()
-    assert (result.directive, result.done, result.not_done) == (State.ABANDON, (), ("count",))
+    assert (result.directive, result.done, result.not_done) == (MacroState.ABANDON, (), ("count",))
     assert [unmet.scope for unmet in result.unmet] == ["count", "task"]
     assert result.next_moves
-    assert stage.only(FinalResult).cause is Cause.EXHAUSTED
+    assert stage.only(FinalResult).cause is AbandonCause.EXHAUSTED

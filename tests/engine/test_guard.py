@@ -12,7 +12,7 @@ from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
 from earnest.engine.engine import Engine
 from earnest.engine.gradient.blocking import Target
-from earnest.engine.gradient.cascade import Cause, State
+from earnest.engine.gradient.cascade import AbandonCause, MacroState
 from earnest.engine.messages import (
     CorrectionSignal,
     ExecutionResult,
@@ -20,8 +20,8 @@ from earnest.engine.messages import (
     PlanDirective,
     PlannedSubTask,
     Role,
-    Status,
     SubTask,
+    SubTaskStatus,
     ToolCalled,
 )
 from earnest.engine.ports import Assertion, GuardedTools, NeedsConfirmation, RoleModel
@@ -81,7 +81,7 @@ def _stage(*, yes: bool = True, stale: bool = False) -> Stage:
 async def test_what_was_confirmed_is_performed_once_and_the_question_and_its_answer_are_messages() -> None:
     stage = _stage()
     result = await stage.work()
-    assert (result.directive, stage.hands.performed) == (State.ACCEPT, ["r1/count/a1/c1/confirmed"])
+    assert (result.directive, stage.hands.performed) == (MacroState.ACCEPT, ["r1/count/a1/c1/confirmed"])
     asked, answered = stage.only(ConfirmationAsked), stage.only(ConfirmationAnswered)
     assert (asked.action, asked.paths, answered.approved) == (answered.action, ("/people/me/notes",), True)
     senders = {e.kind: e.sender for e in stage.heard}
@@ -94,7 +94,7 @@ async def test_what_was_confirmed_is_performed_once_and_the_question_and_its_ans
 async def test_without_a_yes_that_holds_the_run_ends_and_nothing_is_planned_around_it(yes: bool, stale: bool) -> None:
     stage = _stage(yes=yes, stale=stale)
     result = await stage.work()
-    assert (result.directive, result.cause) == (State.ABANDON, Cause.LAW_1)
+    assert (result.directive, result.cause) == (MacroState.ABANDON, AbandonCause.LAW_1)
     action = stage.only(ConfirmationAsked).action
     assert "write to /people/me/notes" in result.summary
     assert action in result.summary
@@ -104,7 +104,7 @@ async def test_without_a_yes_that_holds_the_run_ends_and_nothing_is_planned_arou
 
 async def test_where_nobody_can_be_asked_the_answer_is_no() -> None:
     stage = Stage(TWO_WAYS, hands=AskingHands())
-    assert (await stage.work()).cause is Cause.LAW_1
+    assert (await stage.work()).cause is AbandonCause.LAW_1
     assert stage.only(ConfirmationAnswered).by == "nobody"
 
 
@@ -119,14 +119,14 @@ class Stubborn:
                 await tools.call(ToolCall(tool="shell", args={"does": "ok", "again": str(attempt)}))
             except Exception:
                 continue
-        return Assertion(status=Status.COMPLETED, output="all done")
+        return Assertion(status=SubTaskStatus.COMPLETED, output="all done")
 
 
 async def test_a_mind_that_swallows_a_no_gains_nothing() -> None:
     stage = _stage(yes=False)
     stage.executor = Stubborn()
     result = await stage.work()
-    assert (result.cause, stage.hands.performed) == (Cause.LAW_1, [])
+    assert (result.cause, stage.hands.performed) == (AbandonCause.LAW_1, [])
     assert len(stage.of(ConfirmationAsked)) == 1
 
 
@@ -143,7 +143,7 @@ async def test_waiting_for_a_person_is_no_silence_and_takes_of_the_time_budget()
         asker.may.set()
 
     result = await stage.work(wait)
-    assert (result.directive, result.elapsed_ms >= 60_000) == (State.ACCEPT, True)
+    assert (result.directive, result.elapsed_ms >= 60_000) == (MacroState.ACCEPT, True)
 
 
 async def test_a_person_who_does_not_answer_within_the_time_budget_ends_the_run() -> None:
@@ -157,7 +157,7 @@ async def test_a_person_who_does_not_answer_within_the_time_budget_ends_the_run(
         await stage.clock.advance_ms(301_000)
 
     result = await stage.work(wait)
-    assert (result.cause, stage.hands.performed) == (Cause.TIME, [])
+    assert (result.cause, stage.hands.performed) == (AbandonCause.TIME, [])
 
 
 class ToolboxHands(ScriptedHands):
@@ -185,7 +185,7 @@ class ModelLike:
     ) -> Assertion:
         for call in self.calls:
             await tools.call(call)
-        return Assertion(status=Status.COMPLETED, output="done")
+        return Assertion(status=SubTaskStatus.COMPLETED, output="done")
 
 
 def _order(*, tools: tuple[str, ...] = (), targets: tuple[Target, ...] = ()) -> SubTask:

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.codec import decode, encode
 from earnest.engine.facts import MEGRAM, MESSAGE, message_fact, message_of
-from earnest.engine.gradient.cascade import State
+from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.gradient.lessons import Lesson
 from earnest.engine.messages import MegramEmitted, Role, RunResumed
 from earnest.engine.senders import SENDERS
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Broken
-from earnest.memory.megram import State as Row
+from earnest.memory.megram import MegramState as Row
 from earnest.memory.megram import Tag
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
@@ -121,7 +121,7 @@ def test_a_message_is_a_fact_and_the_fact_the_message() -> None:
 
 
 def test_a_megram_is_a_fact_of_its_own_kind() -> None:
-    lesson = Lesson(state=State.REFINE, tag=Tag(space="tool:x", entity="path:y"), content="it worked")
+    lesson = Lesson(state=MacroState.REFINE, tag=Tag(space="tool:x", entity="path:y"), content="it worked")
     payload = MegramEmitted(megram_id="run/megram/1", lesson=lesson)
     sent = Envelope(id="m", run_id="run", sender=Role.R7, causation_id="c", at_ms=7, payload=payload)
     assert message_fact(sent).kind == MEGRAM
@@ -129,7 +129,7 @@ def test_a_megram_is_a_fact_of_its_own_kind() -> None:
 
 
 def test_the_states_of_the_solver_are_those_that_memory_has_a_row_for() -> None:
-    assert {str(state) for state in State} == {str(state) for state in Row}
+    assert {str(state) for state in MacroState} == {str(state) for state in Row}
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from earnest.contracts.criterion import Criterion
 from earnest.effects.hands.tools.programs import shell_programs
 from earnest.effects.hands.tools.record import ToolRecord
 from earnest.effects.hands.workspace.changes import Change
-from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.engine.model.judge import CALLS_SHOWN_MAX, CITATIONS_MAX, ModelJudge
 from earnest.engine.ports import Question, Unanswered
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes
-from earnest.verification.ledger.records import FileText, Ledger
-from earnest.verification.ledger.rulings import Citation, Opinion, ruled
+from earnest.verification.records.evidence import FileText, Ledger
+from earnest.verification.records.rulings import Citation, JudgeOpinion, ruled
 
 CRITERIA = (Criterion(id="C1", text="one"), Criterion(id="C2", text="two <<<END x>>>"))
 RECORD = ToolRecord(
@@ -32,7 +32,7 @@ RECORD = ToolRecord(
     output_bytes=4,
     duration_ms=1,
     started_at_ms=0,
-    changed=(Change(path="out.txt", kind=Kind.FILE, digest="d", size_bytes=9),),
+    changed=(Change(path="out.txt", kind=EntryKind.FILE, digest="d", size_bytes=9),),
     sandbox="",
 )
 LEDGER = Ledger(calls=(RECORD,), texts={"out.txt": FileText(digest="d", text="the total")})
@@ -160,7 +160,7 @@ def test_what_was_typed_about_an_input_is_believed_once_it_was_measured(
 ) -> None:
     text = "3 source/a.py\n"
     digest = digest_bytes(text.encode())
-    made = Change(path="count.txt", kind=Kind.FILE, digest=digest, size_bytes=len(text))
+    made = Change(path="count.txt", kind=EntryKind.FILE, digest=digest, size_bytes=len(text))
     typed = replace(
         RECORD, tool="write_file", args={"path": "count.txt", "content": text}, changed=(made,), output_excerpt=""
     )
@@ -172,5 +172,5 @@ def test_what_was_typed_about_an_input_is_believed_once_it_was_measured(
         measured=measured,
     )
     cites = (Citation(call="c1", quote=text.strip()), Citation(call=call, quote=text.strip()))
-    ruling = ruled(Opinion(criterion=COUNTED, met=True, citations=cites, reason="so"), ledger)
+    ruling = ruled(JudgeOpinion(criterion=COUNTED, met=True, citations=cites, reason="so"), ledger)
     assert (ruling.findings.passed, ruling.measured) == (believed, believed and call == "m1"), ruling.findings.reason

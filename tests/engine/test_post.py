@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.messages import GroupStarted, Role, RunResumed
-from earnest.engine.post import Pause, Post, active_ms
+from earnest.engine.post import Outbox, Pause, active_ms
 
 PAUSES = [Pause(from_ms=100, to_ms=150), Pause(from_ms=300, to_ms=310)]
 
@@ -43,8 +43,8 @@ def test_working_time_is_what_is_left_of_each_millisecond(started_ms: int, now_m
     assert active_ms(started_ms, now_ms, pauses) == len(worked)
 
 
-def post(stage: Stage, *kept: Envelope, pauses: tuple[Pause, ...] = ()) -> Post:
-    return Post(
+def post(stage: Stage, *kept: Envelope, pauses: tuple[Pause, ...] = ()) -> Outbox:
+    return Outbox(
         run_id="run",
         bus=stage.bus,
         clock=stage.clock,

@@ -4,7 +4,7 @@ import pytest
 
 from earnest.effects.hands.tools.failures import ToolFailure, environmental, logical
 from earnest.effects.hands.tools.record import ToolRecord
-from earnest.engine.gradient.blocking import Trial, failed_targets
+from earnest.engine.gradient.blocking import SubTaskTrial, failed_targets
 from earnest.engine.guard import REFUSALS
 from earnest.engine.sensing import _call
 from earnest.foundation.failures import FailureClass
@@ -34,7 +34,7 @@ def record(failure: ToolFailure) -> ToolRecord:
 def test_a_refused_call_is_no_failure_of_its_tool(code: str) -> None:
     call = _call(record(logical(code, "not made")))
     assert (call.ok, call.failure) == (False, None)
-    trial = Trial(subtask="count", calls=(call,))
+    trial = SubTaskTrial(subtask="count", calls=(call,))
     assert [*failed_targets(trial, FailureClass.LOGICAL), *failed_targets(trial, FailureClass.ENVIRONMENTAL)] == []
 
 

@@ -7,10 +7,10 @@ import pytest
 from engine_stage import Stage, approach, playbook, subtask
 
 from earnest.effects.ground.bus.api import Envelope
-from earnest.engine.gradient.cascade import State
+from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.gradient.lessons import Lesson
-from earnest.engine.gradient.loss import Answer, Judged
+from earnest.engine.gradient.loss import CriterionState, JudgedCriterion
 from earnest.engine.gradient.trajectory import Observation
 from earnest.engine.memory_messages import (
     FeedbackGiven,
@@ -27,7 +27,7 @@ from earnest.engine.remembering import SESSION, answer, dissonances, preferring
 from earnest.engine.senders import SENDERS
 from earnest.foundation.failures import FailureClass
 from earnest.memory.megram import NOTES, RECALL_MAX, Level, Tag, approach_tag, intent_tag
-from earnest.memory.potential import Action, Potentials
+from earnest.memory.potential import Advice, Potentials
 
 INTENT = intent_tag("counting")
 NOTHING = Potentials(attention=0.0, decision=0.0)
@@ -41,7 +41,7 @@ def plan(*rules: str) -> PlanReady:
 
 
 def observed(failure: FailureClass) -> Observation:
-    judged = Judged(criterion="C1", subtask="count", answer=Answer.FAIL, failure_class=failure)
+    judged = JudgedCriterion(criterion="C1", subtask="count", answer=CriterionState.FAIL, failure_class=failure)
     return Observation(judged=(judged,), elapsed_ms=0)
 
 
@@ -53,7 +53,7 @@ def blamed(
 
 def test_a_rule_that_was_followed_into_a_logical_failure_gets_a_lesson_against_it() -> None:
     found = blamed("rule_1")
-    assert (found["rule_1"].state, found["rule_1"].tag) == (State.CHANGE_APPROACH, INTENT)
+    assert (found["rule_1"].state, found["rule_1"].tag) == (MacroState.CHANGE_APPROACH, INTENT)
 
 
 def test_neither_the_environment_nor_an_unfollowed_nor_a_forbidding_rule_is_blamed() -> None:
@@ -63,7 +63,7 @@ def test_neither_the_environment_nor_an_unfollowed_nor_a_forbidding_rule_is_blam
 
 
 def test_a_pair_that_the_round_teaches_about_gets_no_second_lesson() -> None:
-    taught = Lesson(state=State.ABANDON, tag=INTENT, content="x")
+    taught = Lesson(state=MacroState.ABANDON, tag=INTENT, content="x")
     assert blamed("rule_1", lessons=(taught,)) == {}
 
 
@@ -78,7 +78,7 @@ def test_r7_makes_a_rule_of_a_users_words(avoid: bool) -> None:
     assert (said.sender, said.causation_id, said.payload.megram_id) == (Role.R7, "note_1", "note_1")
     lesson = said.payload.lesson
     assert (lesson.level, lesson.content) == (Level.C, "tabs")
-    assert lesson.state is (State.ABANDON if avoid else State.ACCEPT)
+    assert lesson.state is (MacroState.ABANDON if avoid else MacroState.ACCEPT)
 
 
 @pytest.mark.parametrize("is_good", [False, True])
@@ -88,7 +88,7 @@ def test_r7_makes_a_megram_of_a_verdict_that_others_gave(is_good: bool) -> None:
     assert isinstance(said.payload, MegramEmitted)
     lesson = said.payload.lesson
     assert (lesson.tag, lesson.level, lesson.content) == (INTENT, Level.M, "Add up: so it is Criteria: it adds")
-    assert lesson.state is (State.ACCEPT if is_good else State.CHANGE_APPROACH)
+    assert lesson.state is (MacroState.ACCEPT if is_good else MacroState.CHANGE_APPROACH)
 
 
 def test_r7_withdraws_what_a_user_wants_forgotten() -> None:
@@ -105,9 +105,9 @@ def test_only_r7_writes_memory() -> None:
 
 @pytest.mark.parametrize(
     ("rules", "decision", "action"),
-    [((AVOID,), 5.0, Action.AVOID), ((PREFER, AVOID), -5.0, Action.EXPLOIT), ((), 5.0, Action.EXPLOIT)],
+    [((AVOID,), 5.0, Advice.AVOID), ((PREFER, AVOID), -5.0, Advice.EXPLOIT), ((), 5.0, Advice.EXPLOIT)],
 )
-def test_the_newest_rule_outranks_potentials(rules: tuple[Rule, ...], decision: float, action: Action) -> None:
+def test_the_newest_rule_outranks_potentials(rules: tuple[Rule, ...], decision: float, action: Advice) -> None:
     potentials = Potentials(attention=9.0, decision=decision)
     assert Recollection(tag=INTENT, potentials=potentials, rules=rules).action is action
 
@@ -162,7 +162,7 @@ async def test_a_rule_that_failed_is_blamed_once_a_run_and_recalls_are_bounded()
     stage.recall, stage.planner = Knows(), Remembers(book, stage.hands)  # type: ignore[assignment]
     await stage.work()
     lessons = [emitted.lesson for emitted in stage.of(MegramEmitted)]
-    assert [lesson.state for lesson in lessons if "rule_1" in lesson.content] == [State.CHANGE_APPROACH]
+    assert [lesson.state for lesson in lessons if "rule_1" in lesson.content] == [MacroState.CHANGE_APPROACH]
     by_rule, *by_plan = stage.of(MemoryRecalled)
     assert by_rule.megram_ids == ("rule_1", "rule_2")
     assert [len(told.megram_ids) for told in by_plan] == [RECALL_MAX] * 3

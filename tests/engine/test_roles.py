@@ -25,7 +25,7 @@ from earnest.effects.hands.tools.failures import ToolFailure
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.engine.dispatcher import Dispatcher
 from earnest.engine.gradient.blocking import Target
-from earnest.engine.gradient.cascade import Cause, State, Urgency
+from earnest.engine.gradient.cascade import AbandonCause, MacroState, Urgency
 from earnest.engine.gradient.loss import Loss
 from earnest.engine.messages import (
     Budget,
@@ -37,17 +37,17 @@ from earnest.engine.messages import (
     MegramEmitted,
     MemoryAnswered,
     MemoryAsked,
-    Outcome,
     OutcomeSummary,
     PlanDirective,
     PlannedSubTask,
     PlanReady,
     ReplanRequest,
     Role,
-    Status,
     StopRequested,
     SubTask,
+    SubTaskEnding,
     SubTaskOutcome,
+    SubTaskStatus,
     TaskRequested,
     TaskSpec,
     ToolCalled,
@@ -110,7 +110,7 @@ def _failure(failure_class: FailureClass) -> ToolFailure:
 
 
 def executed(
-    *calls: ToolCalled, attempt: int = 1, status: Status = Status.COMPLETED, reason: str = ""
+    *calls: ToolCalled, attempt: int = 1, status: SubTaskStatus = SubTaskStatus.COMPLETED, reason: str = ""
 ) -> ExecutionResult:
     return ExecutionResult(
         round=1,
@@ -124,9 +124,9 @@ def executed(
 
 
 def outcome(
-    name: str = "count", status: Outcome = Outcome.MATCHED, *, number: int = 1, word: str = ""
+    name: str = "count", status: SubTaskEnding = SubTaskEnding.MATCHED, *, number: int = 1, word: str = ""
 ) -> SubTaskOutcome:
-    word = word or ("pass" if status is Outcome.MATCHED else "logical")
+    word = word or ("pass" if status is SubTaskEnding.MATCHED else "logical")
     verdicts = tuple(VERDICTS[word](criterion) for criterion in criteria(1))
     return SubTaskOutcome(
         round=number,
@@ -137,14 +137,14 @@ def outcome(
         verdicts=verdicts,
         trajectory=(),
         calls=(),
-        failure_reason="" if status is Outcome.MATCHED else "wrong",
+        failure_reason="" if status is SubTaskEnding.MATCHED else "wrong",
     )
 
 
 def directive(number: int = 1, urgency: Urgency = Urgency.NORMAL, **blocked: object) -> PlanDirective:
     basis = PlanDirective(
         round=number,
-        directive=State.BREAK_SYMMETRY,
+        directive=MacroState.BREAK_SYMMETRY,
         previous="init",
         loss=Loss(distance=1, implausibility=1, resource=0, quality=0.9, total=0.9),
         gradient=0,
@@ -217,7 +217,7 @@ async def test_urgency_changes_the_number_of_corrections(urgency: Urgency) -> No
     async with alone(Stage(book), PlannerRole) as r2:
         await r2.tell(Role.R1, SPEC)
         await r2.tell(Role.R5, MemoryAnswered(recollections=()))
-        await r2.tell(Role.R4A, outcome(status=Outcome.FAILED))
+        await r2.tell(Role.R4A, outcome(status=SubTaskEnding.FAILED))
         (second,) = await r2.tell(Role.R7, directive(urgency=urgency))
     assert isinstance(second, PlanReady)
     expected = {Urgency.LOW: 3, Urgency.NORMAL: 2, Urgency.HIGH: 1}
@@ -249,7 +249,7 @@ async def test_the_dispatcher_passes_over_an_outcome_of_another_round() -> None:
 async def test_a_failed_group_ends_the_round_once_all_of_it_has_ended() -> None:
     async with alone(Stage(), Dispatcher) as dispatcher:
         await dispatcher.tell(Role.R2, plan(planned("a"), planned("b"), planned("c", sequence=2)))
-        assert await dispatcher.tell(Role.R4A, outcome("a", Outcome.FAILED)) == []
+        assert await dispatcher.tell(Role.R4A, outcome("a", SubTaskEnding.FAILED)) == []
         assert await dispatcher.tell(Role.R4A, outcome("b")) == [DispatchEnded(round=1, not_run=("c",))]
 
 
@@ -267,7 +267,7 @@ async def test_what_is_not_carried_is_taken_back_in_the_order_in_which_it_began(
     async with alone(stage, Dispatcher) as dispatcher:
         await dispatcher.tell(Role.R2, plan(planned("late", sequence=2), planned("a"), planned("b")))
         await dispatcher.tell(Role.R4A, outcome("a"), outcome("b"))
-        await dispatcher.tell(Role.R4A, outcome("late", Outcome.FAILED))
+        await dispatcher.tell(Role.R4A, outcome("late", SubTaskEnding.FAILED))
         await dispatcher.tell(Role.R2, plan(planned("late", sequence=2), planned("a"), number=2, carried=("a",)))
     assert stage.hands.reverted == [("r1/b/", "r1/late/")]
 
@@ -278,7 +278,7 @@ async def test_what_is_not_carried_is_taken_back_in_the_order_in_which_it_began(
 class Mind:
     """An executor that does what a test says."""
 
-    def __init__(self, work: Callable[[GuardedTools], object], status: Status = Status.COMPLETED) -> None:
+    def __init__(self, work: Callable[[GuardedTools], object], status: SubTaskStatus = SubTaskStatus.COMPLETED) -> None:
         self.work = work
         self.status = status
         self.records: list[ToolRecord] = []
@@ -341,14 +341,14 @@ async def test_an_exact_repeat_is_refused_and_the_second_one_ends_the_execution(
     result, calls, _, hands = await execute(each(call(), call(), call(), call(n="other")))
     assert codes(calls) == ["", "repeated_call"]
     assert hands.performed == ["r1/count/a1/c1"]
-    assert (result.status, result.output) == (Status.FAILED, "")
+    assert (result.status, result.output) == (SubTaskStatus.FAILED, "")
     assert "made again after it had been refused" in result.reason
 
 
 async def test_forty_calls_are_enough() -> None:
     result, calls, _, hands = await execute(each(*(call(n=str(n)) for n in range(42))))
     assert len(calls) == len(hands.performed) == 40
-    assert (result.status, result.reason) == (Status.FAILED, "more than 40 tool calls in one execution")
+    assert (result.status, result.reason) == (SubTaskStatus.FAILED, "more than 40 tool calls in one execution")
     assert len(result.calls) == 40
 
 
@@ -363,7 +363,7 @@ async def test_a_mind_that_swallows_its_end_gains_nothing() -> None:
     result, calls, _, hands = await execute(stubborn)
     assert codes(calls) == ["", "", "repeated_call"]
     assert len(hands.performed) == 2
-    assert result.status is Status.FAILED
+    assert result.status is SubTaskStatus.FAILED
 
 
 async def test_calls_side_by_side_have_keys_of_their_own_and_keep_the_limit() -> None:
@@ -372,7 +372,7 @@ async def test_calls_side_by_side_have_keys_of_their_own_and_keep_the_limit() ->
 
     result, calls, _, _ = await execute(hasty)
     assert len({one.key for one in calls}) == len(calls) == 40
-    assert result.status is Status.FAILED
+    assert result.status is SubTaskStatus.FAILED
 
 
 async def test_the_guard_refuses_blocked_tools_and_targets() -> None:
@@ -382,14 +382,14 @@ async def test_the_guard_refuses_blocked_tools_and_targets() -> None:
     assert codes(calls) == ["blocked_tool", "blocked_target", "", ""]
     assert hands.performed == ["r1/count/a1/c3", "r1/count/a1/c4"]
     assert [record.ok for record in mind.records] == [False, False, True, True]
-    assert result.status is Status.COMPLETED
+    assert result.status is SubTaskStatus.COMPLETED
 
 
 async def test_a_call_with_faults_is_told_so_and_counts_as_made() -> None:
     faulty = ToolCall(tool="shell", args={"program": "sh"})
     result, calls, _, hands = await execute(each(faulty, faulty, faulty))
     assert codes(calls) == ["bad_args", "repeated_call"]
-    assert (hands.performed, result.status) == ([], Status.FAILED)
+    assert (hands.performed, result.status) == ([], SubTaskStatus.FAILED)
 
 
 # --- R4a ------------------------------------------------------------------------------------------------------------
@@ -408,12 +408,12 @@ async def judged_by(
 async def test_evidence_that_meets_every_criterion_matches() -> None:
     answer, _ = await judged_by(Stage(), called(), executed(called()))
     assert isinstance(answer, SubTaskOutcome)
-    assert (answer.status, answer.calls, answer.failure_reason) == (Outcome.MATCHED, ("r1/count/a1/c1",), "")
+    assert (answer.status, answer.calls, answer.failure_reason) == (SubTaskEnding.MATCHED, ("r1/count/a1/c1",), "")
 
 
 async def test_an_uncertain_execution_is_judged_like_any_other() -> None:
     answer, stage = await judged_by(
-        Stage(script={"*": "logical"}), called(), executed(called(), status=Status.UNCERTAIN)
+        Stage(script={"*": "logical"}), called(), executed(called(), status=SubTaskStatus.UNCERTAIN)
     )
     assert isinstance(answer, CorrectionSignal)
     assert stage.judge.asked == ["r1/count/a1/verdict"]
@@ -433,7 +433,7 @@ async def test_there_are_as_many_corrections_as_the_order_allows(corrections_max
         (last,) = await r4a.tell(Role.R3, made, executed(made, attempt=corrections_max + 1))
     assert isinstance(last, SubTaskOutcome)
     assert (last.status, len(last.trajectory), len(last.calls)) == (
-        Outcome.FAILED,
+        SubTaskEnding.FAILED,
         corrections_max + 1,
         corrections_max + 1,
     )
@@ -453,15 +453,15 @@ async def test_a_claim_without_a_successful_call_proves_nothing(
     made = [called(does, number=number) for number, does in enumerate(calls, start=1)]
     answer, stage = await judged_by(Stage(), *made, executed(*made), ordered=order(corrections_max=0))
     assert isinstance(answer, SubTaskOutcome)
-    assert (answer.status, stage.judge.asked, answer.failure_class) == (Outcome.FAILED, [], failure_class)
+    assert (answer.status, stage.judge.asked, answer.failure_class) == (SubTaskEnding.FAILED, [], failure_class)
     assert answer.failure_reason == "no tool call succeeded, so nothing shows that anything was done"
 
 
 async def test_a_failed_execution_fails_at_once_for_the_reason_of_its_last_call() -> None:
     made = (called(), called("environmental", number=2))
-    answer, stage = await judged_by(Stage(), *made, executed(*made, status=Status.FAILED, reason="no such file"))
+    answer, stage = await judged_by(Stage(), *made, executed(*made, status=SubTaskStatus.FAILED, reason="no such file"))
     assert isinstance(answer, SubTaskOutcome)
-    assert (answer.status, stage.judge.asked) == (Outcome.FAILED, [])
+    assert (answer.status, stage.judge.asked) == (SubTaskEnding.FAILED, [])
     assert (answer.failure_reason, answer.failure_class) == (
         "the execution failed: no such file",
         FailureClass.ENVIRONMENTAL,
@@ -501,7 +501,7 @@ async def test_nothing_passes_because_of_what_a_judge_left_out_or_made_up(
     stage.judge.answer = answer
     told, _ = await judged_by(stage, called(), executed(called()), ordered=order(corrections_max=0))
     assert isinstance(told, SubTaskOutcome)
-    assert (told.status, told.failure_reason) == (Outcome.FAILED, reason)
+    assert (told.status, told.failure_reason) == (SubTaskEnding.FAILED, reason)
     assert [(verdict.id, verdict.required) for verdict in told.verdicts] == [("C1", True)]
 
 
@@ -544,7 +544,7 @@ async def test_an_answer_that_is_none_rejects_the_whole(
 async def test_what_was_not_run_is_no_acceptance() -> None:
     async with alone(Stage(), MetaValidatorRole) as r4b:
         await r4b.tell(Role.R2, plan(planned("a"), planned("b", sequence=2)))
-        await r4b.tell(Role.R4A, outcome("a", Outcome.FAILED))
+        await r4b.tell(Role.R4A, outcome("a", SubTaskEnding.FAILED))
         (rejected,) = await r4b.tell(Role.DISPATCHER, DispatchEnded(round=1, not_run=("b",)))
     assert isinstance(rejected, ReplanRequest)
     assert rejected.gap_summary == "a: wrong; b: not run"
@@ -561,7 +561,7 @@ async def test_the_solver_alone_ends_a_run_and_does_it_once() -> None:
         await r7.tell(Role.R4A, outcome())
         words = await r7.tell(Role.R4B, OutcomeSummary(round=1, merged_output="", task_verdicts=()))
         assert isinstance(words[-1], FinalResult)
-        late = StopRequested(cause=Cause.USER, detail="too late")
+        late = StopRequested(cause=AbandonCause.USER, detail="too late")
         assert await r7.tell(Role.USER, late, late) == []
     assert len(stage.of(FinalResult)) == 1
 
@@ -569,16 +569,16 @@ async def test_the_solver_alone_ends_a_run_and_does_it_once() -> None:
 async def test_a_run_that_is_stopped_before_it_was_understood_ends_with_nothing() -> None:
     stage = Stage()
     async with alone(stage, SolverRole) as r7:
-        (end,) = await r7.tell(Role.USER, StopRequested(cause=Cause.USER, detail="Ctrl+C"))
+        (end,) = await r7.tell(Role.USER, StopRequested(cause=AbandonCause.USER, detail="Ctrl+C"))
     assert isinstance(end, FinalResult)
-    assert (end.cause, end.round, end.elapsed_ms, end.done, end.unmet) == (Cause.USER, 0, 0, (), ())
+    assert (end.cause, end.round, end.elapsed_ms, end.done, end.unmet) == (AbandonCause.USER, 0, 0, (), ())
 
 
 async def test_a_run_that_was_never_understood_is_remembered_by_the_users_words() -> None:
     stage = Stage()
     async with alone(stage, SolverRole) as r7:
         asked = TaskRequested(raw_input="Count all the lines", budget=Budget(time_ms=1))
-        told, _ = await r7.tell(Role.USER, asked, StopRequested(cause=Cause.UNANSWERED, detail="no model"))
+        told, _ = await r7.tell(Role.USER, asked, StopRequested(cause=AbandonCause.UNANSWERED, detail="no model"))
     assert isinstance(told, MegramEmitted)
     assert told.lesson.tag == Tag(space="intent:count_all_the", entity="cause:unanswered")
 
@@ -594,7 +594,7 @@ async def test_rounds_that_fail_are_answered_with_a_directive_under_the_one_befo
 
 async def failing_round(r7: Dialogue, number: int) -> PlanDirective:
     await r7.tell(Role.R2, plan(planned("count"), number=number))
-    await r7.tell(Role.R4A, outcome(status=Outcome.FAILED, number=number))
+    await r7.tell(Role.R4A, outcome(status=SubTaskEnding.FAILED, number=number))
     request = ReplanRequest(round=number, failed=("count",), not_run=(), task_verdicts=(), gap_summary="wrong")
     (said,) = await r7.tell(Role.R4B, request)
     assert isinstance(said, PlanDirective)

@@ -9,15 +9,15 @@ from earnest.contracts.criterion import CheckSpec, Criterion, Mode
 from earnest.effects.hands.tools.failures import ToolFailure
 from earnest.effects.hands.tools.record import RawResult, ToolCall, ToolRecord
 from earnest.effects.hands.workspace.changes import Change
-from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.engine.confirming import ConfirmationAsked
-from earnest.engine.gradient.cascade import Cause, State
+from earnest.engine.gradient.cascade import AbandonCause, MacroState
 from earnest.engine.messages import (
     Budget,
     FinalResult,
-    Outcome,
     PlannedSubTask,
     PlanReady,
+    SubTaskEnding,
     SubTaskOutcome,
     TaskRequested,
     TaskSpec,
@@ -43,7 +43,7 @@ def digest(call: ToolCall) -> str:
 def write(path: str, content: str) -> tuple[ToolCall, Change]:
     data = content.encode()
     call = ToolCall(tool="write_file", args={"path": path, "content": content})
-    return call, Change(path=path, kind=Kind.FILE, digest=digest_bytes(data), size_bytes=len(data))
+    return call, Change(path=path, kind=EntryKind.FILE, digest=digest_bytes(data), size_bytes=len(data))
 
 
 def record(call: ToolCall, *changed: Change, output: str = "", failed: bool = False) -> ToolRecord:
@@ -73,7 +73,7 @@ def saved(
     evidence: tuple[str, ...] = (),
     texts: dict[str, str] | None = None,
     more: Sequence[object] = (),
-    state: State = State.ACCEPT,
+    state: MacroState = MacroState.ACCEPT,
 ) -> Saved:
     """Save a run of one subtask that took these attempts."""
     called = [
@@ -88,7 +88,7 @@ def saved(
     outcome = SubTaskOutcome(
         round=1,
         subtask_id="s1",
-        status=Outcome.MATCHED,
+        status=SubTaskEnding.MATCHED,
         output="",
         approach_id=None,
         verdicts=verdicts,
@@ -98,7 +98,7 @@ def saved(
     subtask = PlannedSubTask(id="s1", sequence=1, intent="Greet", criteria=criteria)
     result = FinalResult(
         directive=state,
-        cause=None if state is State.ACCEPT else Cause.USER,
+        cause=None if state is MacroState.ACCEPT else AbandonCause.USER,
         summary="",
         output="",
         loss=None,
@@ -212,7 +212,7 @@ def test_what_was_put_out_before_a_change_proves_nothing_about_the_end() -> None
 
 
 def test_a_removed_path_must_be_gone_again() -> None:
-    gone = record(ToolCall(tool="shell", args={"command": "rm a"}), Change(path="a", kind=Kind.GONE, digest=None))
+    gone = record(ToolCall(tool="shell", args={"command": "rm a"}), Change(path="a", kind=EntryKind.GONE, digest=None))
     told = saved([gone], criteria=(JUDGED,), evidence=evidence_of(gone, "removed a"))
     assert check_of(told) == CheckSpec(kind="command", config={"command": ["test", "!", "-e", "a"]})
 
@@ -239,7 +239,7 @@ def test_an_effect_under_a_grant_for_the_whole_run_is_refused() -> None:
         saved([record(replace(LOOK, writes=("/srv/thing",)))])
 
 
-@pytest.mark.parametrize("state", [State.ABANDON, State.SUCCESS])
-def test_only_what_was_accepted_is_saved(state: State) -> None:
+@pytest.mark.parametrize("state", [MacroState.ABANDON, MacroState.SUCCESS])
+def test_only_what_was_accepted_is_saved(state: MacroState) -> None:
     with pytest.raises(Refused, match="accepted"):
         saved([record(LOOK)], state=state)

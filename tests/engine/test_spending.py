@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from earnest.engine.messages import Budget, Role, Usage
-from earnest.engine.model_messages import ModelAnswered, Turn
+from earnest.engine.model_messages import ModelAnswered, ModelTurn
 from earnest.engine.spending import (
     ANSWER_TOKENS_MAX,
     Amount,
@@ -20,23 +20,25 @@ from earnest.engine.spending import (
 )
 
 PRICE = Price(prompt_micro_per_mtok=150_000, completion_micro_per_mtok=600_000)
-R1 = Turn(role=Role.R1)
+R1 = ModelTurn(role=Role.R1)
 
 
-def plan(number: int = 1, draft: int = 1) -> Turn:
-    return Turn(role=Role.R2, round=number, attempt=draft)
+def plan(number: int = 1, draft: int = 1) -> ModelTurn:
+    return ModelTurn(role=Role.R2, round=number, attempt=draft)
 
 
-def work(subtask: str = "a", attempt: int = 1, *, number: int = 1, turns: int = 1) -> list[Turn]:
-    return [Turn(role=Role.R3, round=number, subtask_id=subtask, attempt=attempt, number=n + 1) for n in range(turns)]
+def work(subtask: str = "a", attempt: int = 1, *, number: int = 1, turns: int = 1) -> list[ModelTurn]:
+    return [
+        ModelTurn(role=Role.R3, round=number, subtask_id=subtask, attempt=attempt, number=n + 1) for n in range(turns)
+    ]
 
 
-def judgement(subtask: str = "a", attempt: int = 1, *, number: int = 1) -> Turn:
-    return Turn(role=Role.R4A, round=number, subtask_id=subtask, attempt=attempt)
+def judgement(subtask: str = "a", attempt: int = 1, *, number: int = 1) -> ModelTurn:
+    return ModelTurn(role=Role.R4A, round=number, subtask_id=subtask, attempt=attempt)
 
 
-def whole(number: int = 1) -> Turn:
-    return Turn(role=Role.R4B, round=number)
+def whole(number: int = 1) -> ModelTurn:
+    return ModelTurn(role=Role.R4B, round=number)
 
 
 MINIMAL = [R1, plan(), *work(), judgement(), whole()]
@@ -60,13 +62,13 @@ MINIMAL = [R1, plan(), *work(), judgement(), whole()]
         pytest.param([*MINIMAL, *MINIMAL], 5, id="a repair is the same turn"),
     ],
 )
-def test_passes_are_those_that_follow_each_other(turns: list[Turn], expected: int) -> None:
+def test_passes_are_those_that_follow_each_other(turns: list[ModelTurn], expected: int) -> None:
     sequences = {(number, name): sequence for number in (1, 2) for name, sequence in {"a": 1, "b": 1, "z": 2}.items()}
     assert passes(turns, sequences) == expected
     assert passes(reversed(turns), sequences) == expected
 
 
-def answered(turn: Turn, cost_micro: int | None, calls: int = 1) -> ModelAnswered:
+def answered(turn: ModelTurn, cost_micro: int | None, calls: int = 1) -> ModelAnswered:
     return ModelAnswered(
         turn=turn,
         model="m",

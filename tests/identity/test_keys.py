@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from earnest.effects.ground.clock import SystemChance
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Account, Kind, Status, owned, resumed, suspended, with_payouts
+from earnest.identity.account import Account, AccountKind, AccountStatus, owned, resumed, suspended, with_payouts
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.key import (
     Key,
@@ -26,8 +26,10 @@ from earnest.identity.secret import KeyedHash, base62
 
 HASHING = KeyedHash(b"k" * 32)
 END_MS = 1_780_000_000_000
-AGENT = Account(id="act_1", handle="maya_r", kind=Kind.AGENT, status=Status.REGISTERED, created_at_ms=0)
-OPERATOR = replace(AGENT, id="act_2", handle="olga", kind=Kind.OPERATOR, status=Status.IDENTITY_VERIFIED, mail="o@x")
+AGENT = Account(id="act_1", handle="maya_r", kind=AccountKind.AGENT, status=AccountStatus.REGISTERED, created_at_ms=0)
+OPERATOR = replace(
+    AGENT, id="act_2", handle="olga", kind=AccountKind.OPERATOR, status=AccountStatus.IDENTITY_VERIFIED, mail="o@x"
+)
 KEY = Key(id="key_1", account_id="act_1", scope=Scope.LIVE, prefix="", digest="", created_at_ms=0)
 
 
@@ -103,15 +105,17 @@ def test_an_operators_link_is_true_to_its_moment_and_its_maker() -> None:
 @pytest.mark.parametrize(
     ("scope", "status", "code"),
     [
-        (Scope.LIVE, Status.IDENTITY_VERIFIED, None),
-        (Scope.HEARTBEAT, Status.PAYOUTS_ENABLED, None),
-        (Scope.LIVE, Status.REGISTERED, "onboarding_required"),
-        (Scope.OPERATOR, Status.PAYOUTS_ENABLED, "scope_forbidden"),
-        (Scope.AUDITOR, Status.PAYOUTS_ENABLED, "scope_forbidden"),
-        (Scope.REGISTERED, Status.PAYOUTS_ENABLED, "scope_forbidden"),
+        (Scope.LIVE, AccountStatus.IDENTITY_VERIFIED, None),
+        (Scope.HEARTBEAT, AccountStatus.PAYOUTS_ENABLED, None),
+        (Scope.LIVE, AccountStatus.REGISTERED, "onboarding_required"),
+        (Scope.OPERATOR, AccountStatus.PAYOUTS_ENABLED, "scope_forbidden"),
+        (Scope.AUDITOR, AccountStatus.PAYOUTS_ENABLED, "scope_forbidden"),
+        (Scope.REGISTERED, AccountStatus.PAYOUTS_ENABLED, "scope_forbidden"),
     ],
 )
-def test_an_agent_gives_itself_working_keys_once_it_is_owned(scope: Scope, status: Status, code: str | None) -> None:
+def test_an_agent_gives_itself_working_keys_once_it_is_owned(
+    scope: Scope, status: AccountStatus, code: str | None
+) -> None:
     account = replace(AGENT, status=status)
     if code is None:
         may_add(account, scope)
@@ -133,15 +137,15 @@ def test_a_key_does_what_its_scope_says_and_nothing_else(scope: Scope) -> None:
 
 def test_an_agent_is_owned_once_and_by_whoever_confirmed() -> None:
     mine = owned(AGENT, OPERATOR, "")
-    assert (mine.operator_id, mine.status, mine.mail) == (OPERATOR.id, Status.IDENTITY_VERIFIED, "o@x")
+    assert (mine.operator_id, mine.status, mine.mail) == (OPERATOR.id, AccountStatus.IDENTITY_VERIFIED, "o@x")
     assert owned(AGENT, OPERATOR, "m@y").mail == "m@y"
     for account in (mine, OPERATOR):
         with pytest.raises(Refused, match="claimed once"):
             owned(account, OPERATOR, "")
 
 
-@pytest.mark.parametrize("status", sorted(set(Status) - {Status.SUSPENDED}))
-def test_a_suspended_account_resumes_where_it_was(status: Status) -> None:
+@pytest.mark.parametrize("status", sorted(set(AccountStatus) - {AccountStatus.SUSPENDED}))
+def test_a_suspended_account_resumes_where_it_was(status: AccountStatus) -> None:
     account = replace(AGENT, status=status)
     assert resumed(suspended(account)) == account
 

@@ -14,14 +14,14 @@ from books_file import reader_of
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.facts import leaf_hash
-from earnest.effects.ground.storage.reader import Reader, ReadPool
+from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.facts import Fact
 from earnest.journal.heads import SEALED, Head, fact_of, seal_in, seal_of
 from earnest.journal.merkle import Frontier
 from earnest.journal.service import Sealer
-from earnest.journal.verify import Finding, JournalReport, What, verify_journal
+from earnest.journal.verify import JournalFinding, JournalReport, What, verify_journal
 
 Attack = Callable[[sqlite3.Connection], None]
 
@@ -294,7 +294,7 @@ def test_a_dropped_guard_is_damage(path: Path, heads: list[Head]) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("DROP TRIGGER facts_unchanged")
     (finding,) = verify(path).findings
-    assert finding == Finding(
+    assert finding == JournalFinding(
         what=What.DAMAGED, first_seq=0, last_seq=0, detail="facts_unchanged is missing or was altered"
     )
 
@@ -313,7 +313,7 @@ def test_a_table_without_its_rules_is_damage_and_is_still_read(path: Path, heads
 
 
 def test_a_file_that_cannot_be_read_on_is_damage(path: Path, heads: list[Head], database: Database) -> None:
-    def read(reader: Reader) -> JournalReport:
+    def read(reader: BooksReader) -> JournalReport:
         reader_of(reader).set_authorizer(lambda action, table, *_: sqlite3.SQLITE_DENY if table == "facts" else 0)
         try:
             return verify_journal(reader)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from earnest.foundation.errors import Broken, Refused
 from earnest.ledger.accounts import available, external, is_guarded
-from earnest.ledger.rules import AMOUNT_MICRO_MAX, CHAIN_TRANSFERS_MAX, SUM_MICRO_MAX, Fault, check, is_repeated
+from earnest.ledger.rules import AMOUNT_MICRO_MAX, CHAIN_TRANSFERS_MAX, SUM_MICRO_MAX, TransferFault, check, is_repeated
 from earnest.ledger.transfer import LedgerAccount, Transfer, TransferKind, ended, moved, reserved
 
 A, B = available("act_a", "USD"), available("act_b", "USD")
@@ -25,32 +25,32 @@ def transfer(**changes: Any) -> Transfer:
 (HELD,) = reserved("clm_1/held", A, B, 10, reason="test", at_ms=1_000)
 (POSTED_HOLD,) = ended((HELD,), 10, reason="test", at_ms=2_000)
 
-WRONG: tuple[tuple[Transfer, Fault], ...] = (
-    (transfer(id=""), Fault.ID),
-    (transfer(id="x" * 257), Fault.ID),
-    (transfer(id="clm_1/held"), Fault.EXISTS),
-    (transfer(amount_micro=0), Fault.AMOUNT),
-    (transfer(amount_micro=-1), Fault.AMOUNT),
-    (transfer(amount_micro=True), Fault.AMOUNT),
-    (transfer(amount_micro=1.0), Fault.AMOUNT),
-    (transfer(amount_micro="1"), Fault.AMOUNT),
-    (transfer(amount_micro=float("nan")), Fault.AMOUNT),
-    (transfer(amount_micro=AMOUNT_MICRO_MAX + 1), Fault.AMOUNT),
-    (transfer(credit=A), Fault.ACCOUNTS),
-    (transfer(credit=available("act_b", "AID")), Fault.CURRENCY),
-    (transfer(currency="AID"), Fault.CURRENCY),
-    (transfer(pending_id="clm_1/held"), Fault.PENDING_ID),
-    (transfer(kind=TransferKind.POST), Fault.PENDING_ID),
-    (transfer(kind=TransferKind.POST, pending_id="clm_1/none"), Fault.PENDING_MISSING),
-    (transfer(kind=TransferKind.VOID, pending_id="clm_1/moved"), Fault.PENDING_MISSING),
-    (transfer(kind=TransferKind.POST, pending_id="clm_1/held", credit=OUTSIDE), Fault.PENDING_DIFFERS),
-    (transfer(kind=TransferKind.POST, pending_id="clm_1/held", amount_micro=11), Fault.PENDING_AMOUNT),
-    (transfer(kind=TransferKind.VOID, pending_id="clm_1/held", amount_micro=9), Fault.PENDING_AMOUNT),
-    (transfer(kind=TransferKind.POST, pending_id="clm_1/posted"), Fault.RESOLVED),
-    (transfer(kind=TransferKind.VOID, pending_id="clm_1/voided"), Fault.RESOLVED),
-    (transfer(amount_micro=91), Fault.FUNDS),
-    (transfer(debit=B, credit=A, amount_micro=1), Fault.FUNDS),
-    (transfer(debit=OUTSIDE, amount_micro=AMOUNT_MICRO_MAX), Fault.FULL),
+WRONG: tuple[tuple[Transfer, TransferFault], ...] = (
+    (transfer(id=""), TransferFault.ID),
+    (transfer(id="x" * 257), TransferFault.ID),
+    (transfer(id="clm_1/held"), TransferFault.EXISTS),
+    (transfer(amount_micro=0), TransferFault.AMOUNT),
+    (transfer(amount_micro=-1), TransferFault.AMOUNT),
+    (transfer(amount_micro=True), TransferFault.AMOUNT),
+    (transfer(amount_micro=1.0), TransferFault.AMOUNT),
+    (transfer(amount_micro="1"), TransferFault.AMOUNT),
+    (transfer(amount_micro=float("nan")), TransferFault.AMOUNT),
+    (transfer(amount_micro=AMOUNT_MICRO_MAX + 1), TransferFault.AMOUNT),
+    (transfer(credit=A), TransferFault.ACCOUNTS),
+    (transfer(credit=available("act_b", "AID")), TransferFault.CURRENCY),
+    (transfer(currency="AID"), TransferFault.CURRENCY),
+    (transfer(pending_id="clm_1/held"), TransferFault.PENDING_ID),
+    (transfer(kind=TransferKind.POST), TransferFault.PENDING_ID),
+    (transfer(kind=TransferKind.POST, pending_id="clm_1/none"), TransferFault.PENDING_MISSING),
+    (transfer(kind=TransferKind.VOID, pending_id="clm_1/moved"), TransferFault.PENDING_MISSING),
+    (transfer(kind=TransferKind.POST, pending_id="clm_1/held", credit=OUTSIDE), TransferFault.PENDING_DIFFERS),
+    (transfer(kind=TransferKind.POST, pending_id="clm_1/held", amount_micro=11), TransferFault.PENDING_AMOUNT),
+    (transfer(kind=TransferKind.VOID, pending_id="clm_1/held", amount_micro=9), TransferFault.PENDING_AMOUNT),
+    (transfer(kind=TransferKind.POST, pending_id="clm_1/posted"), TransferFault.RESOLVED),
+    (transfer(kind=TransferKind.VOID, pending_id="clm_1/voided"), TransferFault.RESOLVED),
+    (transfer(amount_micro=91), TransferFault.FUNDS),
+    (transfer(debit=B, credit=A, amount_micro=1), TransferFault.FUNDS),
+    (transfer(debit=OUTSIDE, amount_micro=AMOUNT_MICRO_MAX), TransferFault.FULL),
 )
 KNOWN = {
     "clm_1/held": HELD,
@@ -65,36 +65,36 @@ SUMS = {
 
 
 @pytest.mark.parametrize(("wrong", "fault"), WRONG, ids=lambda one: getattr(one, "name", ""))
-def test_each_fault_is_told(wrong: Transfer, fault: Fault) -> None:
+def test_each_fault_is_told(wrong: Transfer, fault: TransferFault) -> None:
     with pytest.raises((Refused, Broken), match=str(fault)):
         check((wrong,), KNOWN, SUMS)
 
 
 def test_every_fault_is_in_the_table() -> None:
-    assert {fault for _, fault in WRONG} == set(Fault)
+    assert {fault for _, fault in WRONG} == set(TransferFault)
 
 
 def test_of_several_faults_the_first_in_order_is_told() -> None:
     told = []
     everything = transfer(id="", amount_micro=0, credit=A, currency="AID", kind=TransferKind.POST)
     for fault, mended in (
-        (Fault.ID, {"id": "clm_1/held"}),
-        (Fault.EXISTS, {"id": "clm_1/new"}),
-        (Fault.AMOUNT, {"amount_micro": 50}),
-        (Fault.ACCOUNTS, {"credit": available("act_b", "AID")}),
-        (Fault.CURRENCY, {"currency": "USD", "credit": OUTSIDE}),
-        (Fault.PENDING_ID, {"pending_id": "clm_1/none"}),
-        (Fault.PENDING_MISSING, {"pending_id": "clm_1/posted"}),
-        (Fault.PENDING_DIFFERS, {"credit": B}),
-        (Fault.PENDING_AMOUNT, {"amount_micro": 10}),
-        (Fault.RESOLVED, {"kind": TransferKind.POSTED, "pending_id": None, "amount_micro": 91}),
-        (Fault.FUNDS, {}),
+        (TransferFault.ID, {"id": "clm_1/held"}),
+        (TransferFault.EXISTS, {"id": "clm_1/new"}),
+        (TransferFault.AMOUNT, {"amount_micro": 50}),
+        (TransferFault.ACCOUNTS, {"credit": available("act_b", "AID")}),
+        (TransferFault.CURRENCY, {"currency": "USD", "credit": OUTSIDE}),
+        (TransferFault.PENDING_ID, {"pending_id": "clm_1/none"}),
+        (TransferFault.PENDING_MISSING, {"pending_id": "clm_1/posted"}),
+        (TransferFault.PENDING_DIFFERS, {"credit": B}),
+        (TransferFault.PENDING_AMOUNT, {"amount_micro": 10}),
+        (TransferFault.RESOLVED, {"kind": TransferKind.POSTED, "pending_id": None, "amount_micro": 91}),
+        (TransferFault.FUNDS, {}),
     ):
         with pytest.raises((Refused, Broken), match=str(fault)):
             check((everything,), KNOWN, SUMS)
         everything = replace(everything, **mended)
         told.append(fault)
-    assert [*told, Fault.FULL] == list(Fault)
+    assert [*told, TransferFault.FULL] == list(TransferFault)
 
 
 def test_what_requests_lead_to_is_refused_with_a_code_and_its_currency() -> None:

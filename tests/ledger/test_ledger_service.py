@@ -14,7 +14,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Broken, EarnestError, Refused
 from earnest.foundation.facts import Fact
@@ -46,11 +46,11 @@ def dump(database: Database) -> list[list[tuple[object, ...]]]:
     )
 
 
-def _newest(reader: Reader) -> list[tuple[str, int]]:
+def _newest(reader: BooksReader) -> list[tuple[str, int]]:
     return reader.execute("SELECT id, last FROM ledger_accounts").fetchall()
 
 
-def _transfers(reader: Reader) -> list[dict[str, Any]]:
+def _transfers(reader: BooksReader) -> list[dict[str, Any]]:
     names = ("number", "debit", "credit", "debit_before", "credit_before")
     return [dict(zip(names, row, strict=True)) for row in reader.execute(f"SELECT {', '.join(names)} FROM transfers")]
 

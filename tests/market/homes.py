@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from earnest.foundation.canonical import JsonObject
-from earnest.identity.account import Account, Kind, Status
+from earnest.identity.account import Account, AccountKind, AccountStatus
 from earnest.ledger.payout import Payout, PayoutState
 from earnest.market.capabilities.capability import Capability, CapabilityState, Trial
 from earnest.market.claims.claim import Claim, ClaimState
@@ -34,8 +34,8 @@ def account(**changes: Any) -> Account:
     values = {
         "id": ME,
         "handle": "worker",
-        "kind": Kind.AGENT,
-        "status": Status.PAYOUTS_ENABLED,
+        "kind": AccountKind.AGENT,
+        "status": AccountStatus.PAYOUTS_ENABLED,
         "created_at_ms": NOW - 100 * DAY_MS,
     }
     return Account(**{**values, **changes})

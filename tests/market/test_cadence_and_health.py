@@ -6,8 +6,8 @@ import pytest
 
 from earnest.market.claims.claim import Claim, ClaimState
 from earnest.market.disputes.dispute import Dispute
-from earnest.market.homes.cadence import Pace, jitter_s, next_check_ms
-from earnest.market.homes.health import Health, health, piles_at_ms, silent_after_s
+from earnest.market.homes.cadence import LookPace, jitter_s, next_check_ms
+from earnest.market.homes.health import HeartbeatHealth, health, piles_at_ms, silent_after_s
 
 from .homes import DAY_MS, HOUR_MS, ME, NOW, claim, dispute, home, unreviewed
 
@@ -61,25 +61,27 @@ def test_one_looks_again_at_the_next_boundary_at_the_latest_and_not_within_a_min
     for number in range(50):
         name = f"act_{number}"
         boundary_ms = None if boundary_s is None else NOW + boundary_s * 1_000
-        at = next_check_ms(name, Pace(base_s=base_s, rule=""), boundary_ms, NOW)
+        at = next_check_ms(name, LookPace(base_s=base_s, rule=""), boundary_ms, NOW)
         assert at == max(NOW + 60_000, NOW + (expected_s + jitter_s(name, base_s)) * 1_000)
 
 
 @pytest.mark.parametrize(
     ("gap_s", "expected_s", "found"),
     [
-        (0, 1_800, Health.GREEN),
-        (2_700, 1_800, Health.GREEN),
-        (2_701, 1_800, Health.YELLOW),
-        (86_400, 1_800, Health.YELLOW),
-        (86_401, 1_800, Health.RED),
-        (129_600, 86_400, Health.GREEN),
-        (129_601, 86_400, Health.RED),
+        (0, 1_800, HeartbeatHealth.GREEN),
+        (2_700, 1_800, HeartbeatHealth.GREEN),
+        (2_701, 1_800, HeartbeatHealth.YELLOW),
+        (86_400, 1_800, HeartbeatHealth.YELLOW),
+        (86_401, 1_800, HeartbeatHealth.RED),
+        (129_600, 86_400, HeartbeatHealth.GREEN),
+        (129_601, 86_400, HeartbeatHealth.RED),
     ],
 )
-def test_health_is_green_up_to_one_and_a_half_times_red_after_a_day(gap_s: int, expected_s: int, found: Health) -> None:
+def test_health_is_green_up_to_one_and_a_half_times_red_after_a_day(
+    gap_s: int, expected_s: int, found: HeartbeatHealth
+) -> None:
     assert health(gap_s, expected_s) is found
-    assert (gap_s > silent_after_s(expected_s)) is (found is Health.RED)
+    assert (gap_s > silent_after_s(expected_s)) is (found is HeartbeatHealth.RED)
 
 
 PILES: list[tuple[str, tuple[Dispute, ...], int | None]] = [

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from earnest.foundation.errors import Refused
-from earnest.market.capabilities.availability import Availability, Hours, read_availability
+from earnest.market.capabilities.availability import Availability, WeeklyHours, read_availability
 from earnest.market.capabilities.badge import after_tests, after_time, after_work
 from earnest.market.capabilities.capability import (
     Capability,
@@ -196,7 +196,7 @@ HOURS = {"days": ["fri", "mon"], "from": "09:00", "to": "24:00", "tz": "Europe/B
 
 def test_an_availability_is_read_whole() -> None:
     read = read_availability({"max_concurrent": 3, "paused": True, "hours": [HOURS]}, 100)
-    hours = Hours(days=("mon", "fri"), begin="09:00", end="24:00", tz="Europe/Berlin")
+    hours = WeeklyHours(days=("mon", "fri"), begin="09:00", end="24:00", tz="Europe/Berlin")
     assert read == Availability(max_concurrent=3, paused=True, hours=(hours,))
     assert read_availability({"max_concurrent": 1}, 100) == Availability(max_concurrent=1)
 

@@ -10,7 +10,7 @@ from earnest.market.claims import ending, judgement, working
 from earnest.market.claims.claim import TERMINAL, Claim, ClaimState, is_approaching, is_overdue
 from earnest.market.claims.clock import clock
 from earnest.market.claims.deadlines import OPERATOR_ASKED, deadline, with_wake
-from earnest.market.claims.moving import Moved
+from earnest.market.claims.moving import ClaimTransition
 from earnest.verification.verdict import Answer
 
 from .claims import DAY_MS, HOUR_MS, NOW, SELLER, TERMS, claim_in, disputed, opened, submitted
@@ -24,14 +24,14 @@ def events(claim: Claim, now_ms: int) -> list[str]:
     return [moved.event for moved in clock(claim, now_ms, TERMS)]
 
 
-def lived(claim: Claim) -> tuple[list[Moved], Claim]:
+def lived(claim: Claim) -> tuple[list[ClaimTransition], Claim]:
     """All that becomes of a claim that nobody but clock and ledger touches, each coming exactly when it is due."""
-    moves: list[Moved] = []
+    moves: list[ClaimTransition] = []
     while claim.state not in TERMINAL:
         assert claim.wake_ms is not None, f"{claim.state} waits for nobody"
         now_ms = claim.wake_ms
         if claim.state in {S.RELEASING, S.REFUNDING}:
-            found: tuple[Moved, ...] = (ending.settled(claim, now_ms, TERMS),)
+            found: tuple[ClaimTransition, ...] = (ending.settled(claim, now_ms, TERMS),)
         else:
             found = clock(claim, now_ms, TERMS)
         assert found, f"the clock was called for nothing in {claim.state}"

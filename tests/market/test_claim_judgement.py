@@ -12,7 +12,7 @@ from earnest.market.claims.claim import TERMINAL, Actor, Claim, ClaimState, is_a
 from earnest.market.claims.clock import clock
 from earnest.market.claims.deadlines import with_wake
 from earnest.market.claims.ending import RETRY_MAX_S
-from earnest.market.claims.moving import Moved
+from earnest.market.claims.moving import ClaimTransition
 
 from .claims import CRITERIA, DAY_MS, HOUR_MS, NOW, TERMS, accepted, claim_in, conceded, declined, disputed, submitted
 
@@ -25,7 +25,7 @@ def refusal(attempt: Callable[[], object]) -> Refused:
     return refused.value
 
 
-def judged(acceptance: str, answer: str, revisions_left: int = 2) -> Moved:
+def judged(acceptance: str, answer: str, revisions_left: int = 2) -> ClaimTransition:
     claim = replace(submitted(), acceptance=acceptance, revisions_left=revisions_left)
     return judgement.verdict_given(claim, answer, NOW, TERMS, failed=["C2"], reason="because")
 
@@ -142,7 +142,7 @@ def test_the_operator_judges_where_people_accept_or_the_machine_could_not(
     acceptance: str, escalated: bool, may: bool
 ) -> None:
     claim = replace(submitted(), acceptance=acceptance, escalated=escalated)
-    attempts: tuple[Callable[[], Moved], ...] = (
+    attempts: tuple[Callable[[], ClaimTransition], ...] = (
         lambda: judgement.human_pass(claim, "", NOW),
         lambda: judgement.human_fail(claim, ["C1"], "", NOW, TERMS, criteria=CRITERIA),
     )

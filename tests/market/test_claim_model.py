@@ -13,7 +13,7 @@ from earnest.market.claims import contest, ending, extension, judgement, working
 from earnest.market.claims.claim import TERMINAL, WORKING, Actor, ClaimState, is_approaching, is_overdue
 from earnest.market.claims.clock import clock
 from earnest.market.claims.deadlines import with_wake
-from earnest.market.claims.moving import Moved
+from earnest.market.claims.moving import ClaimTransition
 
 from .claims import CRITERIA, NOW, SELLER, TERMS, a_job
 from .paper import AMOUNT, DAY, HOUR, Paper
@@ -54,7 +54,7 @@ class ClaimAndPaper(RuleBasedStateMachine):
     def now_ms(self) -> int:
         return NOW + self.paper.now * 1_000
 
-    def _wish(self, granted: bool, take: Callable[[], Moved]) -> bool:
+    def _wish(self, granted: bool, take: Callable[[], ClaimTransition]) -> bool:
         """The claim grants it if the clerk does, and is unchanged otherwise."""
         if not granted:
             with pytest.raises(Refused) as refused:
@@ -65,7 +65,7 @@ class ClaimAndPaper(RuleBasedStateMachine):
         self._moved(moved)
         return True
 
-    def _moved(self, moved: Moved) -> None:
+    def _moved(self, moved: ClaimTransition) -> None:
         assert (moved.claim.id, moved.claim.amount_micro) == ("clm_1", AMOUNT)
         self.claim = moved.claim
         self.said += [signal.kind for signal in moved.signals]

@@ -11,11 +11,11 @@ from earnest.market.claims.claim import TERMINAL, Actor, Claim, ClaimState
 from earnest.market.claims.clock import clock
 from earnest.market.claims.deadlines import with_wake
 from earnest.market.claims.lifecycle import TRANSITIONS
-from earnest.market.claims.moving import Moved
+from earnest.market.claims.moving import ClaimTransition
 
 from .claims import CRITERIA, DAY_MS, NOW, TERMS, claim_in
 
-Try = Callable[[Claim], Moved]
+Try = Callable[[Claim], ClaimTransition]
 LATER = NOW + DAY_MS
 S = ClaimState
 
@@ -24,24 +24,24 @@ def asked_for_more(claim: Claim) -> Claim:
     return replace(claim, extension_asked_at_ms=NOW, extension_asked_s=60)
 
 
-def both_cancel(claim: Claim) -> Moved:
+def both_cancel(claim: Claim) -> ClaimTransition:
     return working.ask_mutual_cancel(working.ask_mutual_cancel(claim, Actor.BUYER, NOW).claim, Actor.SELLER, NOW)
 
 
-def by_policy(claim: Claim) -> Moved:
+def by_policy(claim: Claim) -> ClaimTransition:
     return extension.ask_extension(replace(claim, auto_extend=True), 60, NOW, TERMS)
 
 
-def by_clock(claim: Claim) -> Moved:
+def by_clock(claim: Claim) -> ClaimTransition:
     return clock(claim, claim.wake_ms or NOW, TERMS)[-1]
 
 
-def unjudged(claim: Claim) -> Moved:
+def unjudged(claim: Claim) -> ClaimTransition:
     given_back_ms = NOW + (TERMS.auto_release_s + TERMS.unjudged_s) * 1_000
     return clock(with_wake(replace(claim, acceptance="machine")), given_back_ms, TERMS)[-1]
 
 
-def judged_by_operator(claim: Claim, *, passed: bool) -> Moved:
+def judged_by_operator(claim: Claim, *, passed: bool) -> ClaimTransition:
     for_people = replace(claim, acceptance="human")
     if passed:
         return judgement.human_pass(for_people, "fine", NOW)
@@ -52,7 +52,7 @@ def verdict(answer: str, **changes: object) -> Try:
     return lambda claim: judgement.verdict_given(replace(claim, **changes), answer, NOW, TERMS)  # type: ignore[arg-type]
 
 
-def failed_before(claim: Claim) -> Moved:
+def failed_before(claim: Claim) -> ClaimTransition:
     return by_clock(replace(claim, last_verdict="not_verified"))
 
 

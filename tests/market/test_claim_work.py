@@ -6,7 +6,7 @@ from earnest.foundation.errors import Refused
 from earnest.market.claims import extension, judgement, working
 from earnest.market.claims.claim import Actor, Claim, ClaimState, role_of
 from earnest.market.claims.clock import clock
-from earnest.market.claims.moving import Moved
+from earnest.market.claims.moving import ClaimTransition
 from earnest.market.jobs.job import JobState
 
 from .claims import BUYER, CRITERIA, DAY_MS, HOUR_MS, NOW, SELLER, TERMS, a_job, claim_in, opened, submitted
@@ -156,7 +156,7 @@ def test_an_expired_claim_says_so_to_whoever_still_tries() -> None:
         assert refusal(attempt).code == "claim_expired"
 
 
-def extended(claim: Claim, seconds: int, now_ms: int = NOW) -> Moved:
+def extended(claim: Claim, seconds: int, now_ms: int = NOW) -> ClaimTransition:
     return extension.ask_extension(claim, seconds, now_ms, TERMS)
 
 

@@ -10,12 +10,12 @@ from pydantic import TypeAdapter
 
 from earnest.client.payloads_home import Home
 from earnest.foundation.canonical import canonical_bytes, digest_bytes
-from earnest.identity.account import Status
+from earnest.identity.account import AccountStatus
 from earnest.ledger.payout import PayoutState
 from earnest.market.capabilities.capability import CapabilityState
 from earnest.market.claims.claim import ClaimState
 from earnest.market.disputes.dispute import DisputeState
-from earnest.market.homes.given import Purse
+from earnest.market.homes.given import CurrencyPurse
 
 from .homes import (
     DAY_MS,
@@ -60,7 +60,7 @@ RICH: dict[str, Any] = {
     "disputes": (dispute(),),
     "capabilities": (DECLARED, dataclasses.replace(capability(), availability='{"max_concurrent": 5}')),
     "jobs": (job("job_1"), job("job_2", apply_until_ms=NOW + HOUR_MS)),
-    "purse": Purse(available_micro=5_000_000, reserved_micro=1_000_000, clearing_micro=400_000, held_micro=7),
+    "purse": CurrencyPurse(available_micro=5_000_000, reserved_micro=1_000_000, clearing_micro=400_000, held_micro=7),
 }
 
 
@@ -239,8 +239,8 @@ def test_a14_every_call_that_a_home_proposes_is_one_that_a_heartbeat_key_may_mak
     assert {each["next_call"]["scope"] for each in body(**RICH)["actions"]} == {"hb"}
 
 
-@pytest.mark.parametrize("status", list(Status))
-def test_a17_an_account_has_one_of_five_states(status: Status) -> None:
+@pytest.mark.parametrize("status", list(AccountStatus))
+def test_a17_an_account_has_one_of_five_states(status: AccountStatus) -> None:
     assert body(account=account(status=status))["your_account"]["status"] == status.value
 
 
@@ -307,7 +307,9 @@ def test_a31_a_claim_with_time_left_is_listed_with_what_comes_next_and_makes_no_
 
 def test_a32_what_concerns_the_wallet_goes_to_the_human_and_never_into_the_list() -> None:
     failed = payout(PayoutState.FAILED)
-    shown = body(account=account(status=Status.ONBOARDING), purse=Purse(available_micro=999_999), payout=failed)
+    shown = body(
+        account=account(status=AccountStatus.ONBOARDING), purse=CurrencyPurse(available_micro=999_999), payout=failed
+    )
     assert [each["code"] for each in shown["human_attention"]] == [
         "below_withdrawal_threshold",
         "stripe_onboarding_pending",
@@ -332,7 +334,7 @@ def test_a_dispute_past_the_time_for_my_answer_is_for_the_human_too() -> None:
 def test_a33_the_sample_holds_at_noon_of_the_fourth() -> None:
     """Vector 1: six hours to 2026-05-04T18:00:00Z are left at 2026-05-04T12:00:00Z."""
     sample = claim("clm_01J", due_at_ms=ms("2026-05-04T18:00:00Z"), start_at_ms=ms("2026-05-03T12:00:00Z"))
-    shown = body(ms("2026-05-04T12:00:00Z"), claims=(sample,), purse=Purse(available_micro=4_400_000))
+    shown = body(ms("2026-05-04T12:00:00Z"), claims=(sample,), purse=CurrencyPurse(available_micro=4_400_000))
     assert shown["open_claims"][0]["hours_remaining"] == 6
     assert shown["open_claims"][0]["deadline_at"] == "2026-05-04T18:00:00Z"
     assert classes(shown) == [(2, "clm_01J")]
@@ -367,6 +369,6 @@ def test_a38_a_buyer_sees_work_to_judge_and_what_silence_does() -> None:
 
 
 def test_a40_a_suspended_account_has_a_home_without_actions_of_class_five_and_six() -> None:
-    shown = body(**{**RICH, "account": account(status=Status.SUSPENDED)})
+    shown = body(**{**RICH, "account": account(status=AccountStatus.SUSPENDED)})
     assert {priority for priority, _ in classes(shown)} == {2, 3, 4, 7}
     assert shown["human_attention"][0]["code"] == "account_suspended"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from earnest.identity.account import Status
+from earnest.identity.account import AccountStatus
 from earnest.market.capabilities.capability import CapabilityState
 from earnest.market.claims.claim import ClaimState
 from earnest.market.disputes.dispute import DisputeState
@@ -92,7 +92,11 @@ CASES: list[tuple[str, dict[str, Any], list[int]]] = [
     ("one without capacity", {"capabilities": (capability(),), "jobs": (job(),), "claims": FULL}, []),
     (
         "one for a suspended account",
-        {"account": account(status=Status.SUSPENDED), "capabilities": (capability(), DECLARED), "jobs": (job(),)},
+        {
+            "account": account(status=AccountStatus.SUSPENDED),
+            "capabilities": (capability(), DECLARED),
+            "jobs": (job(),),
+        },
         [],
     ),
     (

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Account, Kind, Status
+from earnest.identity.account import Account, AccountKind, AccountStatus
 from earnest.market.capabilities.capability import Capability, CapabilityState
 from earnest.market.claims.claim import ClaimState
 from earnest.market.claims.declining import check_quota, declines_max
@@ -152,8 +152,8 @@ def test_a_buyer_declines_three_or_a_fifth_a_week_whichever_is_more(judged: int,
     assert code_of(lambda: check_quota(most, judged, TERMS)) == "decline_quota"
 
 
-def account(name: str, operator: str | None = None, kind: Kind = Kind.AGENT, mail: str = "") -> Account:
-    status = Status.REGISTERED
+def account(name: str, operator: str | None = None, kind: AccountKind = AccountKind.AGENT, mail: str = "") -> Account:
+    status = AccountStatus.REGISTERED
     return Account(id=name, handle=name, kind=kind, status=status, created_at_ms=NOW, operator_id=operator, mail=mail)
 
 
@@ -162,15 +162,15 @@ def account(name: str, operator: str | None = None, kind: Kind = Kind.AGENT, mai
     [
         (account("a"), account("a"), True),
         (account("a", "op"), account("b", "op"), True),
-        (account("a", "op"), account("op", kind=Kind.OPERATOR), True),
+        (account("a", "op"), account("op", kind=AccountKind.OPERATOR), True),
         (account("a", "op"), account("b", "op2"), False),
         (account("a", "op", mail="ann@x.org"), account("b", "op", mail="bob@x.org"), False),
         (account("a", "op", mail="ann@x.org"), account("b", "op2", mail="Ann@x.org"), True),
         (account("a", "op", mail="ann@x.org"), account("b", "op"), False),
         (account("a", mail="ann@x.org"), account("b", mail="ann@x.org"), False),
         (account("a"), account("b"), False),
-        (account("a"), account("op", kind=Kind.OPERATOR), False),
-        (account("op", kind=Kind.OPERATOR), account("op2", kind=Kind.OPERATOR), False),
+        (account("a"), account("op", kind=AccountKind.OPERATOR), False),
+        (account("op", kind=AccountKind.OPERATOR), account("op2", kind=AccountKind.OPERATOR), False),
     ],
 )
 def test_accounts_of_one_owner_are_related(one: Account, other: Account, related: bool) -> None:

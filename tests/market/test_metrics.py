@@ -11,12 +11,12 @@ from earnest.foundation.errors import Refused
 from earnest.market.periods.metrics import (
     Approved,
     Began,
-    Claimed,
+    ClaimedTask,
     Durations,
     Event,
     Headed,
-    Judged,
-    Moved,
+    JudgedWork,
+    MoneyMoved,
     Paused,
     Tally,
     durations,
@@ -34,7 +34,7 @@ def of_ann(events: Sequence[Event], **at_work: str) -> Tally:
 
 
 def judged(*answers: Answer) -> list[Event]:
-    return [Judged(agent="ann", answer=answer) for answer in answers]
+    return [JudgedWork(agent="ann", answer=answer) for answer in answers]
 
 
 def test_unclear_verdicts_are_no_decisions() -> None:
@@ -80,7 +80,7 @@ def test_a_task_is_left_once_by_giving_it_back_or_by_turning_to_another(
 
 def test_thrash_counts_turns_and_leaves_by_what_was_begun() -> None:
     events: list[Event] = [Headed(agent="ann", turned=turned) for turned in (False, True, True)]
-    events += [Claimed(agent="ann"), Paused(agent="ann", claim_id="a", left=True)]
+    events += [ClaimedTask(agent="ann"), Paused(agent="ann", claim_id="a", left=True)]
     assert metrics_of(of_ann(events), HOUR_MS).thrash_index == 0.75
     assert metrics_of(Tally(), HOUR_MS).thrash_index == 0
 
@@ -96,8 +96,8 @@ def test_times_are_a_median_and_the_nearest_rank_of_90_percent(spans_s: list[int
 AGENTS = st.sampled_from(("ann", "bob", "platform"))
 HISTORY = st.lists(
     st.one_of(
-        st.builds(Claimed, agent=AGENTS),
-        st.builds(Judged, agent=AGENTS, answer=st.sampled_from(Answer)),
+        st.builds(ClaimedTask, agent=AGENTS),
+        st.builds(JudgedWork, agent=AGENTS, answer=st.sampled_from(Answer)),
         st.builds(
             Approved,
             agent=AGENTS,
@@ -106,7 +106,7 @@ HISTORY = st.lists(
             since_creation_ms=st.integers(0, 10**9),
         ),
         st.builds(Headed, agent=AGENTS, turned=st.booleans()),
-        st.builds(Moved, agent=AGENTS, amount_micro=st.integers(-(10**12), 10**12)),
+        st.builds(MoneyMoved, agent=AGENTS, amount_micro=st.integers(-(10**12), 10**12)),
     ),
     max_size=60,
 )
@@ -120,11 +120,11 @@ def test_every_metric_is_its_definition_over_the_history(history: list[Event], s
         found = metrics_of(tally, span_ms)
         verified = sum(isinstance(one, Approved) and one.verified for one in mine)
         assert found.verified_per_hour == pytest.approx(float(Fraction(verified * HOUR_MS, span_ms)), abs=1e-6)
-        verdicts = [one.answer for one in mine if isinstance(one, Judged) and one.answer is not Answer.UNCLEAR]
+        verdicts = [one.answer for one in mine if isinstance(one, JudgedWork) and one.answer is not Answer.UNCLEAR]
         rate = float(Fraction(verdicts.count(Answer.NOT_VERIFIED), len(verdicts))) if verdicts else None
         assert found.failure_rate == (None if rate is None else pytest.approx(rate, abs=1e-6))
-        assert found.aid_delta_micro == sum(one.amount_micro for one in mine if isinstance(one, Moved))
-        begun = sum(isinstance(one, Claimed | Headed) for one in mine)
+        assert found.aid_delta_micro == sum(one.amount_micro for one in mine if isinstance(one, MoneyMoved))
+        begun = sum(isinstance(one, ClaimedTask | Headed) for one in mine)
         turned = sum(isinstance(one, Headed) and one.turned for one in mine)
         assert found.thrash_index == pytest.approx(float(Fraction(turned, max(1, begun))), abs=1e-6)
         assert (found.approval_from_creation.p90_s is None) == (tally.approved == 0)

@@ -7,14 +7,14 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from earnest.foundation.instants import DAY_MS
-from earnest.memory.megram import DECAYS_PER_DAY, INSTANT_MS_MAX, Level, Megram, State, intent_tag, of_state
+from earnest.memory.megram import DECAYS_PER_DAY, INSTANT_MS_MAX, Level, Megram, MegramState, intent_tag, of_state
 
 START_MS = 1_750_000_000_000
 TAG = intent_tag("python_inventory")
 
 
 def megram(
-    megram_id: str = "run/1", state: State = State.ABANDON, *, at_ms: int = START_MS, level: Level = Level.M
+    megram_id: str = "run/1", state: MegramState = MegramState.ABANDON, *, at_ms: int = START_MS, level: Level = Level.M
 ) -> Megram:
     return of_state(
         state,

@@ -13,27 +13,29 @@ from earnest.memory.consolidation import (
     DREAMER,
     Cluster,
     Distilled,
-    Revision,
-    Why,
+    MemoryRevision,
+    RevisionReason,
     consolidated,
     demoted,
     fall,
     has_fallen,
 )
-from earnest.memory.megram import HYPOTHESES, NOTES, Level, Megram, State
+from earnest.memory.megram import HYPOTHESES, NOTES, Level, Megram, MegramState
 from earnest.memory.potential import Potentials, direct_potentials
 from earnest.memory.thinking import LAWS, PERSONA_ID, persona, proposal
 
 WORDS = Distilled(rule="prefer wc", hypothesis="try awk")
 
 
-def cluster(count: int, state: State = State.ACCEPT, rules: tuple[Megram, ...] = ()) -> Cluster:
+def cluster(count: int, state: MegramState = MegramState.ACCEPT, rules: tuple[Megram, ...] = ()) -> Cluster:
     events = tuple(megram(f"m{number}", state, at_ms=START_MS - number) for number in range(count))
     return Cluster(tag=TAG, potentials=direct_potentials(events, START_MS), events=events, rules=rules)
 
 
 def a_rule(sigma: float = 1.0) -> Megram:
-    return consolidated(cluster(6, State.ACCEPT if sigma > 0 else State.ABANDON), WORDS, START_MS).remember[0]
+    return consolidated(cluster(6, MegramState.ACCEPT if sigma > 0 else MegramState.ABANDON), WORDS, START_MS).remember[
+        0
+    ]
 
 
 @pytest.mark.parametrize(
@@ -62,8 +64,8 @@ def test_a_rule_takes_the_place_of_its_events_and_does_not_decay() -> None:
 
 
 def test_a_rule_of_failures_says_what_to_avoid() -> None:
-    rule = consolidated(cluster(6, State.ABANDON), Distilled(rule="not wc"), START_MS).remember[0]
-    assert (rule.sigma, rule.state) == (-1.0, State.ABANDON)
+    rule = consolidated(cluster(6, MegramState.ABANDON), Distilled(rule="not wc"), START_MS).remember[0]
+    assert (rule.sigma, rule.state) == (-1.0, MegramState.ABANDON)
 
 
 def test_a_new_rule_replaces_one_that_says_the_same() -> None:
@@ -102,7 +104,7 @@ def test_a_rule_falls_only_when_experience_outweighs_what_it_was_made_of(
 def test_of_a_fallen_rule_knowledge_remains_under_the_same_id() -> None:
     rule = a_rule()
     assert (demoted(rule).level, demoted(rule).k, demoted(rule).sigma) == (Level.K, DEMOTED_K, rule.sigma)
-    assert fall(rule) == Revision(why=Why.DEMOTED, forget=(rule.id,), remember=(demoted(rule),))
+    assert fall(rule) == MemoryRevision(why=RevisionReason.DEMOTED, forget=(rule.id,), remember=(demoted(rule),))
 
 
 def test_the_rule_of_the_same_newest_event_has_the_same_short_id() -> None:
@@ -118,16 +120,16 @@ def test_a_rule_is_distilled_from_the_ten_newest() -> None:
 @pytest.mark.parametrize(
     "revision", [consolidated(cluster(6), WORDS, START_MS), fall(a_rule()), persona("a clerk", "Ada", START_MS)]
 )
-def test_a_revision_survives_its_fact(revision: Revision) -> None:
+def test_a_revision_survives_its_fact(revision: MemoryRevision) -> None:
     import json
 
-    assert Revision.from_json(json.loads(canonical_bytes(revision.to_json()))) == revision
+    assert MemoryRevision.from_json(json.loads(canonical_bytes(revision.to_json()))) == revision
 
 
 @pytest.mark.parametrize("body", [{}, {"why": "x", "forget": [], "remember": []}, {"why": "demoted", "forget": 1}])
 def test_what_is_no_revision_is_not_read_as_one(body: dict[str, str]) -> None:
     with pytest.raises(Broken):
-        Revision.from_json(body)
+        MemoryRevision.from_json(body)
 
 
 def test_a_persona_is_proposed_from_rules_that_held_and_from_nothing_else() -> None:

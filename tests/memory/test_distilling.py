@@ -9,16 +9,16 @@ from megrams import START_MS, TAG, megram
 from earnest.foundation.errors import Unavailable
 from earnest.memory.consolidation import CONTENTS_MAX, RULE_CHARACTERS_MAX, Cluster, Distilled
 from earnest.memory.distilling import DigestDistiller, ModelDistiller, digest, prompt_of, read_answer
-from earnest.memory.megram import Megram, State, of_state, target_tag
+from earnest.memory.megram import Megram, MegramState, of_state, target_tag
 from earnest.memory.potential import direct_potentials
 
 
-def cluster(*contents: str, state: State = State.ACCEPT) -> Cluster:
+def cluster(*contents: str, state: MegramState = MegramState.ACCEPT) -> Cluster:
     events = tuple(told(content, number, state) for number, content in enumerate(contents))
     return Cluster(tag=TAG, potentials=direct_potentials(events, START_MS), events=events)
 
 
-def told(content: str, number: int, state: State) -> Megram:
+def told(content: str, number: int, state: MegramState) -> Megram:
     return of_state(
         state,
         megram_id=f"m{number}",
@@ -37,14 +37,14 @@ async def test_without_a_model_the_digest_counts_and_quotes_what_differs() -> No
 
 
 async def test_a_constraint_comes_with_an_idea() -> None:
-    failing = replace(cluster("timed out", state=State.ABANDON), tag=target_tag("shell:curl", "u"))
+    failing = replace(cluster("timed out", state=MegramState.ABANDON), tag=target_tag("shell:curl", "u"))
     words = digest(failing)
     assert words.rule == "shell:curl: u failed 1 of 1 times. Lately: timed out"
     assert words.hypothesis == "shell:curl: a way that shares nothing with u was not tried yet."
 
 
 async def test_contents_that_oppose_the_cluster_are_not_counted_for_it() -> None:
-    against = told("failed", 9, State.ABANDON)
+    against = told("failed", 9, MegramState.ABANDON)
     mixed = cluster("good", "good", "good")
     mixed = Cluster(tag=TAG, potentials=mixed.potentials, events=(*mixed.events, against))
     assert "well 3 of 4 times" in digest(mixed).rule

@@ -8,15 +8,15 @@ from megrams import START_MS, TAG, megram
 from earnest.effects.ground.clock import VirtualClock
 from earnest.foundation.instants import DAY_MS
 from earnest.memory.dreamer import BATCH_MAX, Dreamer
-from earnest.memory.megram import Forgotten, Level, State
+from earnest.memory.megram import Forgotten, Level, MegramState
 from earnest.memory.service import open_memory
 
 
 async def test_a_pass_forgets_what_has_faded_and_says_what(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     clock = VirtualClock(START_MS)
-    memory.write(megram("faint", State.REFINE))
-    memory.write(megram("strong", State.ABANDON))
+    memory.write(megram("faint", MegramState.REFINE))
+    memory.write(megram("strong", MegramState.ABANDON))
     await memory.flush()
     dreamer = Dreamer(memory, clock)
     assert await dreamer.forget() == ()
@@ -30,7 +30,7 @@ async def test_a_pass_forgets_what_has_faded_and_says_what(tmp_path: Path) -> No
 async def test_a_recall_puts_forgetting_off(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     clock = VirtualClock(START_MS)
-    memory.write(megram("faint", State.REFINE))
+    memory.write(megram("faint", MegramState.REFINE))
     memory.recalled(["faint"], START_MS + DAY_MS)
     await memory.flush()
     dreamer = Dreamer(memory, clock)
@@ -45,7 +45,7 @@ async def test_a_large_pass_goes_in_batches_and_lets_writes_through(tmp_path: Pa
     memory = open_memory(tmp_path)
     clock = VirtualClock(START_MS)
     for number in range(3 * BATCH_MAX):
-        memory.write(megram(f"m{number}", State.REFINE))
+        memory.write(megram(f"m{number}", MegramState.REFINE))
     await memory.flush()
     clock.jump_ms(2 * DAY_MS)
     dreaming = asyncio.ensure_future(Dreamer(memory, clock).forget())

@@ -18,7 +18,7 @@ from earnest.memory.megram import (
     QUANTIZATION,
     TAG_BYTES_MAX,
     Level,
-    State,
+    MegramState,
     Tag,
     approach_tag,
     intent_tag,
@@ -27,7 +27,7 @@ from earnest.memory.megram import (
 )
 
 MEGRAM = of_state(
-    State.ABANDON,
+    MegramState.ABANDON,
     megram_id="run/1",
     level=Level.M,
     created_at_ms=1_000,
@@ -39,7 +39,7 @@ MEGRAM = of_state(
 
 
 def test_every_state_is_quantized_within_the_decay_classes() -> None:
-    assert set(QUANTIZATION) == set(State)
+    assert set(QUANTIZATION) == set(MegramState)
     assert {quantum.k for quantum in QUANTIZATION.values()} <= set(DECAYS_PER_DAY)
 
 

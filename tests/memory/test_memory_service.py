@@ -12,13 +12,13 @@ from typing import TypeVar
 import pytest
 from megrams import START_MS, TAG, megram
 
-from earnest.effects.ground.kv.api import Reading, Writing
+from earnest.effects.ground.kv.api import StoreChange, StoreView
 from earnest.effects.ground.kv.lmdb import LmdbKeyValue
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.instants import DAY_MS
 from earnest.memory import service, store
-from earnest.memory.megram import Level, State
-from earnest.memory.potential import Action
+from earnest.memory.megram import Level, MegramState
+from earnest.memory.potential import Advice
 from earnest.memory.service import Apply, Memory, open_memory, open_memory_reader
 
 _Result = TypeVar("_Result")
@@ -34,10 +34,10 @@ class SlowDisk:
         self.failing = False
         self.closed = False
 
-    def read(self, look: Callable[[Reading], _Result]) -> _Result:
+    def read(self, look: Callable[[StoreView], _Result]) -> _Result:
         return self._kv.read(look)
 
-    def write(self, change: Callable[[Writing], _Result]) -> _Result:
+    def write(self, change: Callable[[StoreChange], _Result]) -> _Result:
         assert self.released.wait(30)
         if self.failing:
             raise Unavailable("the disk is full")
@@ -55,9 +55,9 @@ class SlowDisk:
 async def test_what_is_written_counts_and_is_found(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     memory.write(megram("a"))
-    memory.write(megram("b", State.ACCEPT, level=Level.K, at_ms=START_MS + 1))
+    memory.write(megram("b", MegramState.ACCEPT, level=Level.K, at_ms=START_MS + 1))
     await memory.flush()
-    assert memory.query_mk(TAG.space, TAG.entity, START_MS + 1).action is Action.CAUTION
+    assert memory.query_mk(TAG.space, TAG.entity, START_MS + 1).action is Advice.CAUTION
     assert [one.id for one in memory.recent(TAG.space, TAG.entity)] == ["b", "a"]
     assert memory.entries(level=Level.K) == (memory.get("b"),)
     assert memory.counts() == {Level.M: 1, Level.K: 1, Level.C: 0, Level.T: 0}

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from megrams import START_MS, TAG, directly, instants, megram, megrams
 
-from earnest.effects.ground.kv.api import Writing
+from earnest.effects.ground.kv.api import StoreChange
 from earnest.effects.ground.kv.lmdb import LmdbKeyValue
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.instants import DAY_MS
 from earnest.memory import keys, store
-from earnest.memory.megram import INSTANT_MS_MAX, Level, Megram, State
+from earnest.memory.megram import INSTANT_MS_MAX, Level, Megram, MegramState
 from earnest.memory.potential import live_attention
 
 Step = tuple[str, Megram, int]
@@ -31,8 +31,8 @@ class _UndoneError(Exception):
     """Raised at the end of a transaction, so that examples do not see each other and no disk is waited for."""
 
 
-def undone(kv: LmdbKeyValue, change: Callable[[Writing], None]) -> None:
-    def run(tx: Writing) -> None:
+def undone(kv: LmdbKeyValue, change: Callable[[StoreChange], None]) -> None:
+    def run(tx: StoreChange) -> None:
         change(tx)
         raise _UndoneError
 
@@ -58,7 +58,7 @@ def followed(history: list[Step]) -> dict[str, Megram]:
     return remembered
 
 
-def apply(tx: Writing, history: list[Step]) -> None:
+def apply(tx: StoreChange, history: list[Step]) -> None:
     for what, one, at_ms in history:
         if what == "put":
             store.put(tx, one)
@@ -71,7 +71,7 @@ def apply(tx: Writing, history: list[Step]) -> None:
 @settings(deadline=None)
 @given(steps(), instants())
 def test_any_history_gives_what_summing_over_all_gives(kv: LmdbKeyValue, history: list[Step], now_ms: int) -> None:
-    def check(tx: Writing) -> None:
+    def check(tx: StoreChange) -> None:
         apply(tx, history)
         remembered = followed(history)
         assert {one.id: one for one in store.entries(tx, limit=1_000)} == remembered
@@ -87,7 +87,7 @@ def test_any_history_gives_what_summing_over_all_gives(kv: LmdbKeyValue, history
 @settings(deadline=None)
 @given(steps())
 def test_nothing_is_left_of_what_was_forgotten(kv: LmdbKeyValue, history: list[Step]) -> None:
-    def check(tx: Writing) -> None:
+    def check(tx: StoreChange) -> None:
         apply(tx, history)
         for megram_id in followed(history):
             assert store.delete(tx, megram_id)
@@ -102,7 +102,7 @@ def test_nothing_is_left_of_what_was_forgotten(kv: LmdbKeyValue, history: list[S
 def test_forgetting_by_index_is_forgetting_by_scan(
     kv: LmdbKeyValue, history: list[Step], now_ms: int, limit: int
 ) -> None:
-    def check(tx: Writing) -> None:
+    def check(tx: StoreChange) -> None:
         apply(tx, history)
         remembered = followed(history)
         forgotten: set[str] = set()
@@ -117,17 +117,17 @@ def test_forgetting_by_index_is_forgetting_by_scan(
 
 
 def test_writing_the_same_id_twice_changes_nothing(kv: LmdbKeyValue) -> None:
-    def check(tx: Writing) -> None:
+    def check(tx: StoreChange) -> None:
         assert store.put(tx, megram())
         rows = list(tx.scan(b""))
-        assert not store.put(tx, megram(state=State.ACCEPT))
+        assert not store.put(tx, megram(state=MegramState.ACCEPT))
         assert list(tx.scan(b"")) == rows
 
     undone(kv, check)
 
 
 def test_the_seeds_keys_are_there(kv: LmdbKeyValue) -> None:
-    def check(tx: Writing) -> None:
+    def check(tx: StoreChange) -> None:
         store.put(tx, replace(megram("a|b"), last_recalled_at_ms=START_MS + 1))
         written = {key for key, _ in tx.scan(b"")}
         assert {
@@ -142,7 +142,7 @@ def test_the_seeds_keys_are_there(kv: LmdbKeyValue) -> None:
 
 
 def test_an_age_is_renewed_by_a_recall_and_never_made_older(kv: LmdbKeyValue) -> None:
-    def check(tx: Writing) -> None:
+    def check(tx: StoreChange) -> None:
         store.put(tx, megram())
         assert store.recall(tx, "run/1", START_MS + 30 * DAY_MS)
         assert not store.recall(tx, "run/1", START_MS + 10 * DAY_MS)
@@ -156,9 +156,9 @@ def test_an_age_is_renewed_by_a_recall_and_never_made_older(kv: LmdbKeyValue) ->
 
 
 def test_with_a_clock_set_back_a_memory_is_new_and_no_stronger(kv: LmdbKeyValue) -> None:
-    def check(tx: Writing) -> None:
+    def check(tx: StoreChange) -> None:
         for number in range(3):
-            store.put(tx, megram(f"m{number}", State.REFINE))
+            store.put(tx, megram(f"m{number}", MegramState.REFINE))
         store.recall(tx, "m0", START_MS + DAY_MS)
         answer = store.query_mk(tx, TAG.space, TAG.entity, START_MS - 365 * DAY_MS)
         assert answer.attention == pytest.approx(0.3)
@@ -167,7 +167,7 @@ def test_with_a_clock_set_back_a_memory_is_new_and_no_stronger(kv: LmdbKeyValue)
 
 
 def test_common_sense_does_not_count_as_an_event(kv: LmdbKeyValue) -> None:
-    def check(tx: Writing) -> None:
+    def check(tx: StoreChange) -> None:
         store.put(tx, replace(megram(), level=Level.C, k=0.0))
         assert store.query_mk(tx, TAG.space, TAG.entity, START_MS).attention == 0
         assert store.recent(tx, TAG.space, TAG.entity, 10) == ()
@@ -179,7 +179,7 @@ def test_common_sense_does_not_count_as_an_event(kv: LmdbKeyValue) -> None:
 
 
 def test_recent_contents_are_the_newest_by_creation_whatever_was_recalled(kv: LmdbKeyValue) -> None:
-    def check(tx: Writing) -> None:
+    def check(tx: StoreChange) -> None:
         for number in (3, 1, 4, 0, 2):
             store.put(tx, megram(f"m{number}", at_ms=START_MS + number))
         store.recall(tx, "m0", START_MS + 100)
@@ -203,7 +203,7 @@ def test_recent_contents_are_the_newest_by_creation_whatever_was_recalled(kv: Lm
 def test_pages_join_to_the_whole_even_if_their_last_entry_is_gone(
     kv: LmdbKeyValue, question: dict[str, Any], gone: bool
 ) -> None:
-    def check(tx: Writing) -> None:
+    def check(tx: StoreChange) -> None:
         for number in range(25):
             level = Level.K if number % 3 else Level.M
             entity = TAG.entity if number % 2 else "env:|other"
@@ -223,7 +223,7 @@ def test_pages_join_to_the_whole_even_if_their_last_entry_is_gone(
 
 
 def test_the_mark_only_moves_forward(kv: LmdbKeyValue) -> None:
-    def check(tx: Writing) -> None:
+    def check(tx: StoreChange) -> None:
         assert store.applied_seq(tx) == 0
         for fact_seq in (7, 3, 9, -1):
             store.set_applied_seq(tx, fact_seq)
@@ -234,7 +234,7 @@ def test_the_mark_only_moves_forward(kv: LmdbKeyValue) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"id": "run/1"}', b'{"id": 1, "f": "much"}', b"\xff"])
 def test_a_damaged_record_is_broken(kv: LmdbKeyValue, data: bytes) -> None:
-    def check(tx: Writing) -> None:
+    def check(tx: StoreChange) -> None:
         store.put(tx, megram())
         tx.put(keys.record("run/1"), data)
         with pytest.raises(Broken):
@@ -244,7 +244,7 @@ def test_a_damaged_record_is_broken(kv: LmdbKeyValue, data: bytes) -> None:
 
 
 def test_the_memory_of_another_version_is_refused(kv: LmdbKeyValue) -> None:
-    def check(tx: Writing) -> None:
+    def check(tx: StoreChange) -> None:
         store.ensure_format(tx)
         store.ensure_format(tx)
         tx.put(keys.FORMAT, b"megrams-0")
@@ -256,7 +256,7 @@ def test_the_memory_of_another_version_is_refused(kv: LmdbKeyValue) -> None:
 
 
 def test_a_damaged_row_of_an_index_is_passed_over(kv: LmdbKeyValue) -> None:
-    def check(tx: Writing) -> None:
+    def check(tx: StoreChange) -> None:
         one = megram()
         store.put(tx, one)
         tx.put(keys.levelled(one.level, "another"), b"\xff")

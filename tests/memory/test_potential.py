@@ -11,9 +11,9 @@ from megrams import START_MS, directly, instants, megram, megrams
 
 from earnest.foundation.errors import Broken
 from earnest.foundation.instants import DAY_MS
-from earnest.memory.megram import INSTANT_MS_MAX, QUANTIZATION, Megram, State
+from earnest.memory.megram import INSTANT_MS_MAX, QUANTIZATION, Megram, MegramState
 from earnest.memory.potential import (
-    Action,
+    Advice,
     DecaySum,
     Potentials,
     expires_at_ms,
@@ -36,21 +36,21 @@ def asked(remembered: list[Megram], now_ms: int) -> Potentials:
 @pytest.mark.parametrize(
     ("attention", "decision", "action"),
     [
-        (0.0, 0.0, Action.IGNORE),
-        (0.499, 0.499, Action.IGNORE),
-        (0.499, -0.499, Action.IGNORE),
-        (0.5, 0.0, Action.CAUTION),
-        (0.5, 0.2, Action.CAUTION),
-        (0.5, -0.2, Action.CAUTION),
-        (0.5, 0.201, Action.EXPLOIT),
-        (0.5, -0.201, Action.AVOID),
-        (9.0, 0.1, Action.CAUTION),
-        (math.nextafter(0.5, 0), 0.5, Action.EXPLOIT),
-        (1.0, math.nextafter(0.2, 1), Action.CAUTION),
-        (1.0, math.nextafter(-0.2, -1), Action.CAUTION),
+        (0.0, 0.0, Advice.IGNORE),
+        (0.499, 0.499, Advice.IGNORE),
+        (0.499, -0.499, Advice.IGNORE),
+        (0.5, 0.0, Advice.CAUTION),
+        (0.5, 0.2, Advice.CAUTION),
+        (0.5, -0.2, Advice.CAUTION),
+        (0.5, 0.201, Advice.EXPLOIT),
+        (0.5, -0.201, Advice.AVOID),
+        (9.0, 0.1, Advice.CAUTION),
+        (math.nextafter(0.5, 0), 0.5, Advice.EXPLOIT),
+        (1.0, math.nextafter(0.2, 1), Advice.CAUTION),
+        (1.0, math.nextafter(-0.2, -1), Advice.CAUTION),
     ],
 )
-def test_the_action_follows_the_table(attention: float, decision: float, action: Action) -> None:
+def test_the_action_follows_the_table(attention: float, decision: float, action: Advice) -> None:
     assert Potentials(attention=attention, decision=decision).action is action
 
 
@@ -81,7 +81,7 @@ def test_a_sum_survives_being_written_down(remembered: list[Megram]) -> None:
 def test_a_sum_takes_few_bytes_at_any_date() -> None:
     part = DecaySum()
     for number in range(1_000):
-        part = part.plus(megram(state=State.REFINE, at_ms=START_MS + number * 60_000))
+        part = part.plus(megram(state=MegramState.REFINE, at_ms=START_MS + number * 60_000))
     assert len(part.encode()) < 100
 
 
@@ -102,14 +102,14 @@ def test_nothing_can_be_removed_from_an_empty_sum() -> None:
 
 @pytest.mark.parametrize("now_ms", [-(10**18), -1, 0, INSTANT_MS_MAX, 10**18])
 @pytest.mark.parametrize("at_ms", [0, START_MS, INSTANT_MS_MAX])
-@pytest.mark.parametrize("state", State)
-def test_no_instant_overflows(state: State, at_ms: int, now_ms: int) -> None:
+@pytest.mark.parametrize("state", MegramState)
+def test_no_instant_overflows(state: MegramState, at_ms: int, now_ms: int) -> None:
     answer = asked([megram(state=state, at_ms=at_ms)], now_ms)
     assert 0 <= answer.attention <= QUANTIZATION[state].f * (1 + 1e-12)
 
 
 def test_a_decision_of_nothing_is_not_negative_zero() -> None:
-    old = replace(megram(state=State.CHANGE_PATH, at_ms=0), sigma=-0.0)
+    old = replace(megram(state=MegramState.CHANGE_PATH, at_ms=0), sigma=-0.0)
     for answer in (asked([old], INSTANT_MS_MAX), asked([replace(old, sigma=-1.0)], INSTANT_MS_MAX), asked([], 0)):
         assert math.copysign(1, answer.decision) == 1.0
 
@@ -120,14 +120,14 @@ def test_what_does_not_decay_weighs_the_same_for_ever() -> None:
 
 
 def test_half_lives_are_those_of_the_seed() -> None:
-    for state, days in ((State.ABANDON, 13.86), (State.CHANGE_PATH, 3.47), (State.REFINE, 1.39)):
+    for state, days in ((MegramState.ABANDON, 13.86), (MegramState.CHANGE_PATH, 3.47), (MegramState.REFINE, 1.39)):
         answer = asked([megram(state=state)], START_MS + round(days * DAY_MS))
         assert answer.attention == pytest.approx(QUANTIZATION[state].f / 2, rel=2e-3)
 
 
 def test_five_refinements_at_once_are_enough_to_count() -> None:
-    answer = asked([megram(f"m{number}", State.REFINE) for number in range(5)], START_MS)
-    assert answer.action is Action.EXPLOIT
+    answer = asked([megram(f"m{number}", MegramState.REFINE) for number in range(5)], START_MS)
+    assert answer.action is Advice.EXPLOIT
 
 
 @settings(deadline=None)
@@ -143,7 +143,7 @@ def test_a_megram_expires_at_the_first_instant_below_its_limit(one: Megram) -> N
 
 
 def test_a_refinement_outlives_its_own_writing() -> None:
-    expiry_ms = expires_at_ms(megram(state=State.REFINE))
+    expiry_ms = expires_at_ms(megram(state=MegramState.REFINE))
     assert expiry_ms is not None
     assert expiry_ms - START_MS == pytest.approx(1.386 * DAY_MS, rel=1e-3)
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -136,6 +137,17 @@ def test_a_room_says_what_may_live_in_it_and_nothing_else() -> None:
 
 def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def test_a_class_has_its_name_for_itself() -> None:
+    """But for the shape of a thing in answers, which is called as the thing is."""
+    named: dict[str, list[str]] = defaultdict(list)
+    for path in modules():
+        if not path.name.startswith("payloads"):
+            for node in tree(path).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    named[node.name].append(shown(path))
+    expect_none((f"{name}: {', '.join(found)}" for name, found in named.items() if len(found) > 1), "two meanings")
 
 
 def test_few_words_are_public() -> None:

@@ -20,9 +20,9 @@ from earnest.engine.playbook.no_models import NoModels
 from earnest.engine.playbook.perceiver import PlaybookPerceiver
 from earnest.engine.playbook.planner import PlaybookPlanner
 from earnest.engine.ports import Executor, Planner, RoleModel
-from earnest.engine.post import Post
+from earnest.engine.post import Outbox
 from earnest.engine.recollection import Recollection
-from earnest.engine.run import Run
+from earnest.engine.run import EngineRun
 from earnest.memory.megram import Tag
 from earnest.verification.verdict import Answer, CriterionVerdict
 
@@ -105,11 +105,13 @@ class Stage:
         self.heard: list[Envelope] = []
         self.bus.tap("test", self.heard.append)
 
-    def run(self, run_id: str = "run", *, planner: Planner | None = None, executor: Executor | None = None) -> Run:
+    def run(
+        self, run_id: str = "run", *, planner: Planner | None = None, executor: Executor | None = None
+    ) -> EngineRun:
         hands = FakeHands(self.clock)
         playbook = a_playbook()
-        return Run(
-            post=Post(run_id=run_id, bus=self.bus, clock=self.clock, kept=NothingKept()),
+        return EngineRun(
+            post=Outbox(run_id=run_id, bus=self.bus, clock=self.clock, kept=NothingKept()),
             perceiver=PlaybookPerceiver(playbook),
             planner=planner or PlaybookPlanner(playbook, hands),
             executor=executor or PlaybookExecutor(),
@@ -119,7 +121,7 @@ class Stage:
             constants=Constants(),
         )
 
-    async def begin(self, run: Run, *, already_elapsed_ms: int = 0) -> asyncio.Task[FinalResult]:
+    async def begin(self, run: EngineRun, *, already_elapsed_ms: int = 0) -> asyncio.Task[FinalResult]:
         """Work it, as far as it comes without time passing: as a rule to its first tool call."""
         working = asyncio.create_task(self.engine.work(run, REQUEST, already_elapsed_ms=already_elapsed_ms))
         for _ in range(10):

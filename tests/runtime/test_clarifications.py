@@ -10,12 +10,12 @@ import pytest
 from earnest.app import places
 from earnest.app.platform import open_platform
 from earnest.effects.ground.storage.reader import ReadPool
-from earnest.engine.gradient.cascade import State
+from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.ports import Clarifier
 from earnest.foundation.text import head_tail
 from earnest.runtime.order import Grants, request_order
 from earnest.runtime.run_book import read_kept
-from earnest.testing.model_server import Fault, ModelServer, Reply, Request, answers, by_prompt
+from earnest.testing.model_server import ModelServer, ReceivedRequest, ScriptedReply, WireFault, answers, by_prompt
 
 from .worded import BUDGET, MACHINE_CHECKED, SPEC, settings_at
 
@@ -38,9 +38,9 @@ async def _killed_after_the_answers(home: Path, person: Clarifier) -> str:
     """Begin a run and end its process while R1's second question to its model is open. Gives the run's id."""
     heard = asyncio.Event()
 
-    def hangs(_: Request) -> Reply:
+    def hangs(_: ReceivedRequest) -> ScriptedReply:
         heard.set()
-        return Reply(fault=Fault.HANG_BEFORE_HEADERS)
+        return ScriptedReply(fault=WireFault.HANG_BEFORE_HEADERS)
 
     async with (
         ModelServer(by_prompt(perceiver=[ASKS, hangs])) as server,
@@ -66,7 +66,7 @@ async def test_a_resumed_run_asks_nobody_again_and_goes_on_with_what_was_answere
         async with open_platform(settings_at(home, server), clarifier=second if attended else None) as platform:
             result = await asyncio.wait_for(platform.runs.work(run_id), 60)
         told = next(request.prompt for request in server.chats if request.prompt_name == "perceiver")
-    assert result.directive is State.ACCEPT, result
+    assert result.directive is MacroState.ACCEPT, result
     assert second.asked == []
     assert "Into which file?\ninto a.txt" in told
     assert sum(request.prompt_name == "perceiver" for request in server.chats) == 1

@@ -14,7 +14,7 @@ from earnest.app.settings import Settings
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.effects.hands.tools.toolbox import Toolbox
-from earnest.engine.gradient.cascade import Cause, State
+from earnest.engine.gradient.cascade import AbandonCause, MacroState
 from earnest.engine.messages import FinalResult, SubTaskOutcome
 from earnest.foundation.errors import Broken, Refused, Waits
 from earnest.runtime.order import Grants
@@ -101,7 +101,7 @@ async def test_a_hostile_approach_fails_with_a_reason_and_the_next_one_is_taken(
     command, reason = HOSTILE[what]
     hostile = command.replace(MARK, mark)
     result = await house.work(_playbook(_subtask("only", 1, "result", hostile, "touch result", timeout_s=5)))
-    assert (result.directive, result.round) == (State.ACCEPT, 2), result
+    assert (result.directive, result.round) == (MacroState.ACCEPT, 2), result
     (said,) = house.reasons()
     assert any(word in said for word in reason.split("|")), said
     assert not any_with(mark)
@@ -110,7 +110,7 @@ async def test_a_hostile_approach_fails_with_a_reason_and_the_next_one_is_taken(
 async def test_a_daemon_that_a_tool_leaves_is_gone_with_it(house: House, mark: str) -> None:
     command = f"setsid sleep {mark} > /dev/null 2>&1 & touch result"
     result = await house.work(_playbook(_subtask("only", 1, "result", command)))
-    assert result.directive is State.ACCEPT
+    assert result.directive is MacroState.ACCEPT
     assert eventually(lambda: not any_with(mark))
 
 
@@ -119,7 +119,7 @@ async def test_the_time_budget_is_a_deadline_that_delivers_what_is_done(house: H
     result = await house.work(
         _playbook(_subtask("quick", 1, "kept", "touch kept"), _subtask("slow", 2, "x", f"sleep {mark}"), time_s=1)
     )
-    assert (result.cause, result.done, result.not_done) == (Cause.TIME, ("quick",), ("slow",))
+    assert (result.cause, result.done, result.not_done) == (AbandonCause.TIME, ("quick",), ("slow",))
     assert time.monotonic() - began < 3
     assert not any_with(mark)
 
@@ -144,7 +144,7 @@ async def test_a_failed_approach_leaves_no_file_for_the_next_and_takes_none_from
         )
     )
     result = await house.platform.runs.work(run_id)
-    assert (result.directive, result.round) == (State.ACCEPT, 2), result
+    assert (result.directive, result.round) == (MacroState.ACCEPT, 2), result
     workspace = house.platform.runs.workspace_of(run_id)
     assert {path.name for path in workspace.iterdir()} == {"other", "result"}
     assert [outcome.subtask_id for outcome in house.outcomes if outcome.round == 2] == ["one"]
@@ -156,7 +156,7 @@ async def test_two_runs_at_once_have_nothing_in_common(house: House) -> None:
     )
     runs = [await house.begin(playbook), await house.begin(playbook)]
     results = await asyncio.gather(*(house.platform.runs.work(run_id) for run_id in runs))
-    assert [(result.directive, result.round) for result in results] == [(State.ACCEPT, 2)] * 2
+    assert [(result.directive, result.round) for result in results] == [(MacroState.ACCEPT, 2)] * 2
     workspaces = [house.platform.runs.workspace_of(run_id) for run_id in runs]
     assert [len(list(workspace.iterdir())) for workspace in workspaces] == [2, 2]
     assert not any(role._states for role, _ in house.platform.engine._inboxes)
@@ -173,8 +173,8 @@ async def test_a_run_is_not_worked_twice_at_once(house: House, mark: str) -> Non
     assert await asyncio.to_thread(eventually, lambda: any_with(mark))
     with pytest.raises(Refused, match="is being worked already"):
         await house.platform.runs.work(run_id)
-    house.platform.engine.stop(run_id, Cause.USER, "enough")
-    assert (await working).cause is Cause.USER
+    house.platform.engine.stop(run_id, AbandonCause.USER, "enough")
+    assert (await working).cause is AbandonCause.USER
 
 
 async def test_a_run_that_is_still_got_ready_can_be_given_up_and_worked_later(
@@ -195,7 +195,7 @@ async def test_a_run_that_is_still_got_ready_can_be_given_up_and_worked_later(
     working.cancel()
     await asyncio.gather(working, return_exceptions=True)
     opened.set()
-    assert (await runs.work(run_id)).directive is State.ACCEPT
+    assert (await runs.work(run_id)).directive is MacroState.ACCEPT
     assert runs.stop(run_id, "it has ended")
 
 
@@ -221,7 +221,7 @@ async def test_a_run_whose_journal_cannot_be_written_waits_and_says_why_wherever
             async with asyncio.timeout(20):
                 ends.append(await _end_of(house, run_id))
         if ends[-1] != "accept":
-            assert (await house.platform.runs.work(run_id)).directive is State.ACCEPT, "it can be resumed"
+            assert (await house.platform.runs.work(run_id)).directive is MacroState.ACCEPT, "it can be resumed"
     assert len(ends) > 3
     assert set(ends[:-1]) == {"waits"}
 

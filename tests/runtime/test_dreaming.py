@@ -14,14 +14,14 @@ from earnest.effects.ground.bus.local import LocalBus
 from earnest.effects.ground.clock import SeededChance, VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.engine.facts import MEGRAM, RECALLED, message_fact
-from earnest.engine.gradient.cascade import State
+from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.gradient.lessons import Lesson
 from earnest.engine.memory_messages import DreamEvent, FeedbackGiven, MemoryRecalled
 from earnest.engine.messages import FinalResult, MegramEmitted, Role, Usage
 from earnest.engine.recollection import Recollection, Rule
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import DAY_MS
-from earnest.memory.consolidation import Distilled, Why
+from earnest.memory.consolidation import Distilled, RevisionReason
 from earnest.memory.dreamer import Dreamer
 from earnest.memory.megram import (
     HYPOTHESES,
@@ -34,7 +34,7 @@ from earnest.memory.megram import (
     target_tag,
     tool_tag,
 )
-from earnest.memory.potential import Action
+from earnest.memory.potential import Advice
 from earnest.memory.service import Memory, open_memory
 from earnest.memory.thinking import PERSONA_ID
 from earnest.runtime import recall
@@ -51,7 +51,7 @@ ENDED = Envelope(
     causation_id=None,
     at_ms=0,
     payload=FinalResult(
-        directive=State.ACCEPT,
+        directive=MacroState.ACCEPT,
         cause=None,
         summary="done",
         output="",
@@ -128,7 +128,7 @@ class Mind:
         self.recall.project(seq, envelope)
         await self.memory.flush()
 
-    async def learn(self, state: State, tag: Tag = WC, *, times: int = 1, level: Level = Level.M) -> None:
+    async def learn(self, state: MacroState, tag: Tag = WC, *, times: int = 1, level: Level = Level.M) -> None:
         for _ in range(times):
             lesson = Lesson(state=state, tag=tag, content=f"lesson {self.learnt + 1}", level=level)
             await self.say(MegramEmitted(megram_id=f"m{self.learnt + 1}", lesson=lesson))
@@ -153,34 +153,34 @@ async def mind(tmp_path: Path) -> AsyncIterator[Mind]:
 
 
 async def test_six_successes_become_one_rule_that_is_given_instead_of_them(mind: Mind) -> None:
-    await mind.learn(State.ACCEPT, times=6)
+    await mind.learn(MacroState.ACCEPT, times=6)
     (revision,) = (await mind.dreaming.cycle()).revisions
     answer = mind.asked()
     (rule,) = answer.rules
-    assert revision.why is Why.CONSOLIDATED
-    assert (rule.avoid, answer.action, answer.potentials.attention) == (False, Action.EXPLOIT, 0)
+    assert revision.why is RevisionReason.CONSOLIDATED
+    assert (rule.avoid, answer.action, answer.potentials.attention) == (False, Advice.EXPLOIT, 0)
     assert "lesson 6" in rule.text
     assert [one.level for one in mind.everything()] == [Level.C]
 
 
 async def test_six_failures_become_a_constraint_with_an_idea_to_break_symmetry(mind: Mind) -> None:
-    await mind.learn(State.CHANGE_APPROACH, times=6)
+    await mind.learn(MacroState.CHANGE_APPROACH, times=6)
     await mind.dreaming.cycle()
     answer = mind.asked()
-    assert (answer.action, [rule.avoid for rule in answer.rules]) == (Action.AVOID, [True])
+    assert (answer.action, [rule.avoid for rule in answer.rules]) == (Advice.AVOID, [True])
     assert len(answer.hypotheses) == 1
     assert mind.asked(Tag(space=WC.space, entity=HYPOTHESES)).potentials.decision == 0
 
 
 async def test_five_or_a_mixed_lot_become_none(mind: Mind) -> None:
-    await mind.learn(State.ACCEPT, times=5)
-    await mind.learn(State.ABANDON, approach_tag("counting", "count", "awk"), times=5)
-    await mind.learn(State.ACCEPT, approach_tag("counting", "count", "awk"), times=5)
+    await mind.learn(MacroState.ACCEPT, times=5)
+    await mind.learn(MacroState.ABANDON, approach_tag("counting", "count", "awk"), times=5)
+    await mind.learn(MacroState.ACCEPT, approach_tag("counting", "count", "awk"), times=5)
     assert (await mind.dreaming.cycle()).revisions == ()
 
 
 async def test_a_second_cycle_has_nothing_to_do(mind: Mind) -> None:
-    await mind.learn(State.ACCEPT, times=6)
+    await mind.learn(MacroState.ACCEPT, times=6)
     await mind.dreaming.cycle()
     facts = await mind.kinds()
     assert (await mind.dreaming.cycle()).revisions == ()
@@ -188,50 +188,53 @@ async def test_a_second_cycle_has_nothing_to_do(mind: Mind) -> None:
 
 
 async def test_a_refuted_rule_is_not_given_at_once_and_falls_in_the_next_cycle(mind: Mind) -> None:
-    await mind.learn(State.ACCEPT, times=6)
+    await mind.learn(MacroState.ACCEPT, times=6)
     await mind.dreaming.cycle()
-    await mind.learn(State.CHANGE_APPROACH)
+    await mind.learn(MacroState.CHANGE_APPROACH)
     assert [rule.avoid for rule in mind.asked().rules] == [False], "one failure does not fell what three made"
-    await mind.learn(State.CHANGE_APPROACH, times=3)
+    await mind.learn(MacroState.CHANGE_APPROACH, times=3)
     assert mind.asked().rules == ()
     (revision,) = (await mind.dreaming.cycle()).revisions
-    assert revision.why is Why.DEMOTED
+    assert revision.why is RevisionReason.DEMOTED
     assert mind.memory.counts()[Level.C] == 0
-    assert mind.asked().action is Action.AVOID
+    assert mind.asked().action is Advice.AVOID
 
 
 async def test_a_constraint_does_not_fall_by_what_confirms_it(mind: Mind) -> None:
-    await mind.learn(State.CHANGE_APPROACH, times=6)
+    await mind.learn(MacroState.CHANGE_APPROACH, times=6)
     await mind.dreaming.cycle()
-    await mind.learn(State.CHANGE_APPROACH)
+    await mind.learn(MacroState.CHANGE_APPROACH)
     assert (await mind.dreaming.cycle()).revisions == ()
     assert [rule.avoid for rule in mind.asked().rules] == [True]
 
 
 async def test_the_opposite_experience_turns_a_rule_round(mind: Mind) -> None:
-    await mind.learn(State.ACCEPT, times=6)
+    await mind.learn(MacroState.ACCEPT, times=6)
     await mind.dreaming.cycle()
-    await mind.learn(State.CHANGE_APPROACH, times=7)
-    assert [one.why for one in (await mind.dreaming.cycle()).revisions] == [Why.DEMOTED, Why.CONSOLIDATED]
+    await mind.learn(MacroState.CHANGE_APPROACH, times=7)
+    assert [one.why for one in (await mind.dreaming.cycle()).revisions] == [
+        RevisionReason.DEMOTED,
+        RevisionReason.CONSOLIDATED,
+    ]
     for _ in range(2):
         assert [rule.avoid for rule in mind.asked().rules] == [True]
         assert (await mind.dreaming.cycle()).revisions == (), "what remains of the old rule does not fell the new one"
 
 
 async def test_what_remains_of_a_fallen_rule_counts_against_the_next(mind: Mind) -> None:
-    await mind.learn(State.ACCEPT, times=6)
+    await mind.learn(MacroState.ACCEPT, times=6)
     await mind.dreaming.cycle()
-    await mind.learn(State.CHANGE_APPROACH, times=4)
+    await mind.learn(MacroState.CHANGE_APPROACH, times=4)
     await mind.dreaming.cycle()
     assert mind.asked().rules == (), "four times 0.85 would do, less 1 of the old rule does not"
 
 
 @pytest.mark.parametrize("from_nothing", [False, True])
 async def test_memory_built_again_from_the_facts_is_the_same(mind: Mind, from_nothing: bool) -> None:
-    await mind.learn(State.ACCEPT, times=7)
+    await mind.learn(MacroState.ACCEPT, times=7)
     await mind.dreaming.cycle()
     await mind.say(MemoryRecalled(megram_ids=(mind.asked().rules[0].id,)))
-    await mind.learn(State.ABANDON, level=Level.K)
+    await mind.learn(MacroState.ABANDON, level=Level.K)
     mind.clock.jump_ms(DAY_MS)
     await mind.dreaming.cycle()
     await mind.remembering.remember("tabs in Makefiles", avoid=True)
@@ -247,7 +250,7 @@ async def test_memory_built_again_from_the_facts_is_the_same(mind: Mind, from_no
 
 
 async def test_a_revision_that_was_recorded_and_not_applied_is_applied_at_the_next_start(mind: Mind) -> None:
-    await mind.learn(State.ACCEPT, times=6)
+    await mind.learn(MacroState.ACCEPT, times=6)
     async for revision in Dreamer(mind.memory, mind.clock).revisions():
         await mind.memory.close()  # the fact is durable, the store is not reached any more
         with pytest.raises(Exception, match="closed"):
@@ -262,7 +265,7 @@ async def test_memory_far_behind_is_used_meanwhile_forgets_nothing_and_ends_as_t
     mind: Mind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recall, "STEP_FACTS", 2)
-    await mind.learn(State.ACCEPT, times=5)
+    await mind.learn(MacroState.ACCEPT, times=5)
     await mind.restarted()
     whole = mind.everything()
     await mind.memory.close()
@@ -270,7 +273,7 @@ async def test_memory_far_behind_is_used_meanwhile_forgets_nothing_and_ends_as_t
     mind.open(open_memory(mind.folder / "memory"))
     steps = catching_up(mind.memory, mind.database)
     assert await anext(steps) == 2
-    await mind.learn(State.REFINE)  # m6, kept at once
+    await mind.learn(MacroState.REFINE)  # m6, kept at once
     assert "m6" in {one.id for one in mind.everything()}
     assert mind.memory.applied_seq() == 2
     assert (mind.memory.is_behind, await mind.dreaming.expire()) == (True, ())
@@ -283,7 +286,7 @@ async def test_memory_far_behind_is_used_meanwhile_forgets_nothing_and_ends_as_t
 
 
 async def test_a_recall_renews_an_entry_and_is_a_fact_of_its_own(mind: Mind) -> None:
-    await mind.learn(State.CHANGE_PATH)
+    await mind.learn(MacroState.CHANGE_PATH)
     mind.clock.jump_ms(5 * DAY_MS)
     await mind.say(MemoryRecalled(megram_ids=mind.asked().content_ids))
     assert mind.asked().potentials.attention == pytest.approx(0.3)
@@ -291,7 +294,7 @@ async def test_a_recall_renews_an_entry_and_is_a_fact_of_its_own(mind: Mind) -> 
 
 
 async def test_what_faded_is_forgotten_recorded_and_told(mind: Mind) -> None:
-    await mind.learn(State.REFINE)
+    await mind.learn(MacroState.REFINE)
     mind.clock.jump_ms(2 * DAY_MS)
     assert [one.id for one in (await mind.dreaming.cycle()).forgotten] == ["m1"]
     assert await mind.kinds() == [MEGRAM, EXPIRED]
@@ -346,19 +349,19 @@ async def test_a_clock_that_was_set_back_does_not_keep_the_dreamer_waiting(
 
 
 async def test_two_who_ask_for_a_cycle_share_it(mind: Mind) -> None:
-    await mind.learn(State.ACCEPT, times=6)
+    await mind.learn(MacroState.ACCEPT, times=6)
     one, other = await asyncio.gather(mind.dreaming.cycle(), mind.dreaming.cycle())
     assert one is other
     assert (await mind.kinds()).count(REVISED) == 1
 
 
 async def test_a_tool_is_known_by_all_it_was_used_on(mind: Mind) -> None:
-    await mind.learn(State.CHANGE_APPROACH, target_tag("shell:curl", "a"))
-    await mind.learn(State.CHANGE_APPROACH, target_tag("shell:wget", "b"))
-    await mind.learn(State.ACCEPT, target_tag("read_file", "c"))
+    await mind.learn(MacroState.CHANGE_APPROACH, target_tag("shell:curl", "a"))
+    await mind.learn(MacroState.CHANGE_APPROACH, target_tag("shell:wget", "b"))
+    await mind.learn(MacroState.ACCEPT, target_tag("read_file", "c"))
     answer = mind.asked(tool_tag("shell"))
-    assert (answer.action, answer.contents) == (Action.AVOID, ("lesson 2", "lesson 1"))
-    assert mind.asked(tool_tag("glob")).action is Action.IGNORE
+    assert (answer.action, answer.contents) == (Advice.AVOID, ("lesson 2", "lesson 1"))
+    assert mind.asked(tool_tag("glob")).action is Advice.IGNORE
 
 
 async def test_what_a_user_has_remembered_is_a_rule_of_r7_that_does_not_fade(mind: Mind) -> None:
@@ -371,7 +374,7 @@ async def test_what_a_user_has_remembered_is_a_rule_of_r7_that_does_not_fade(min
 
 async def test_what_a_user_has_remembered_is_not_dreamt_away(mind: Mind) -> None:
     note = await mind.remembering.remember("never use wc", tag=WC, avoid=True)
-    await mind.learn(State.ACCEPT, times=7)
+    await mind.learn(MacroState.ACCEPT, times=7)
     await mind.dreaming.cycle()
     assert note in [rule.id for rule in mind.asked().rules]
 
@@ -389,7 +392,7 @@ async def test_a_verdict_of_others_is_learnt_from_once(mind: Mind) -> None:
 
 
 async def test_forgetting_goes_through_r7_and_stays(mind: Mind) -> None:
-    await mind.learn(State.ACCEPT)
+    await mind.learn(MacroState.ACCEPT)
     await mind.remembering.forget("m1")
     assert [e.kind for e in mind.heard] == ["ForgetRequested", "MegramWithdrawn"]
     assert await mind.kinds() == [MEGRAM, FORGOTTEN]
@@ -429,7 +432,7 @@ async def test_a_distiller_chooses_words_and_neither_sign_nor_place(mind: Mind) 
         async def distil(self, cluster: object) -> Distilled:
             return Distilled(rule="SHOULD PREFER wc")
 
-    await mind.learn(State.CHANGE_APPROACH, times=6)
+    await mind.learn(MacroState.CHANGE_APPROACH, times=6)
     async for revision in Dreamer(mind.memory, mind.clock, Liar()).revisions():
         await mind.dreaming.revise(revision)
     assert mind.asked().rules[0].avoid

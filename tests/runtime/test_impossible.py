@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from earnest.engine.gradient.cascade import Cause, State
+from earnest.engine.gradient.cascade import AbandonCause, MacroState
 from earnest.foundation.canonical import JsonObject
-from earnest.testing.model_server import ModelServer, Reply, answers, by_prompt
+from earnest.testing.model_server import ModelServer, ScriptedReply, answers, by_prompt
 
 from .worded import DONE, MACHINE_CHECKED, SPEC, plan, work, writing
 
@@ -15,7 +15,7 @@ NEEDS = answers({**SPEC, "needs": ["sales.csv", "quuxconvert"]})
 LAST = answers({"summary": "It is not there.", "next_moves": []})
 
 
-def impossible(kind: str, name: str, record: str = "surroundings") -> Reply:
+def impossible(kind: str, name: str, record: str = "surroundings") -> ScriptedReply:
     claim: JsonObject = {"kind": kind, "name": name, "because": "I found none", "record": record}
     return answers({"impossible": claim})
 
@@ -27,7 +27,7 @@ async def test_a_planner_that_names_what_is_missing_ends_the_run_in_three_calls(
     script = {"perceiver": NEEDS, "planner": impossible(kind, name), "graceful": LAST}
     async with ModelServer(by_prompt(**script)) as server:
         result = (await work(tmp_path / "home", server, WORDS)).result
-        assert (result.directive, result.cause) == (State.ABANDON, Cause.IMPOSSIBLE)
+        assert (result.directive, result.cause) == (MacroState.ABANDON, AbandonCause.IMPOSSIBLE)
         assert name in result.summary
         assert result.next_moves
         assert len(server.chats) == 3
@@ -39,7 +39,7 @@ async def test_an_executor_that_looked_ends_the_run_within_six_calls(tmp_path: P
     script = {**MACHINE_CHECKED, "perceiver": NEEDS, "executor": works, "graceful": LAST}
     async with ModelServer(by_prompt(**script)) as server:
         result = (await work(tmp_path / "home", server, WORDS)).result
-        assert (result.directive, result.cause, result.round) == (State.ABANDON, Cause.IMPOSSIBLE, 1)
+        assert (result.directive, result.cause, result.round) == (MacroState.ABANDON, AbandonCause.IMPOSSIBLE, 1)
         assert "sales.csv" in result.summary
         assert len(server.chats) <= 6
 
@@ -63,14 +63,14 @@ async def test_whoever_lies_about_it_is_not_believed(kind: str, name: str, tmp_p
     }
     async with ModelServer(by_prompt(**script)) as server:
         result = (await work(tmp_path / "home", server, WORDS)).result
-        assert result.directive is State.ACCEPT, result.summary
+        assert result.directive is MacroState.ACCEPT, result.summary
 
 
 async def test_a_planner_that_overlooks_what_is_missing_is_told_once(tmp_path: Path) -> None:
     planner = [plan("a.txt"), impossible("file", "sales.csv")]
     async with ModelServer(by_prompt(perceiver=NEEDS, planner=planner, graceful=LAST)) as server:
         result = (await work(tmp_path / "home", server, WORDS)).result
-        assert result.cause is Cause.IMPOSSIBLE
+        assert result.cause is AbandonCause.IMPOSSIBLE
         assert len(server.chats) == 4
         assert "there is no sales.csv" in server.chats[2].prompt
 
@@ -82,7 +82,7 @@ async def test_a_planner_may_know_better_than_who_read_the_request(
     words = "sum up sales.csv into a.txt with python3"
     perceiver = answers({**SPEC, "needs": list(needs)})
     async with ModelServer(by_prompt(**{**MACHINE_CHECKED, "perceiver": perceiver})) as server:
-        assert (await work(tmp_path / "home", server, words)).result.directive is State.ACCEPT
+        assert (await work(tmp_path / "home", server, words)).result.directive is MacroState.ACCEPT
         assert [request.prompt_name for request in server.chats].count("planner") == drafts
 
 
@@ -90,4 +90,4 @@ async def test_a_file_that_is_there_is_not_missing(tmp_path: Path) -> None:
     (tmp_path / "sales.csv").write_text("1\n")
     script = {**MACHINE_CHECKED, "perceiver": NEEDS, "planner": [impossible("file", "sales.csv"), plan("a.txt")]}
     async with ModelServer(by_prompt(**script)) as server:
-        assert (await work(tmp_path / "home", server, WORDS)).result.directive is State.ACCEPT
+        assert (await work(tmp_path / "home", server, WORDS)).result.directive is MacroState.ACCEPT

@@ -9,7 +9,7 @@ import pytest
 
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.hands.sandbox.api import Execution, Report, SelfTest, Status
+from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, ExecutionStatus, SelfTest
 from earnest.effects.hands.tools.record import ToolCall
 from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.effects.hands.workspace.staging import Workspace
@@ -42,18 +42,18 @@ class Shell:
             for _ in range(times):
                 await self._begun.acquire()
 
-    async def run(self, execution: Execution) -> Report:
+    async def run(self, execution: Execution) -> ExecutionReport:
         self.executions.append(execution)
         self._begun.release()
         await self.held.wait()
         word, _, name = execution.argv[-1].partition(" ")
         if word == "look":
-            return Report(status=Status.DONE, exit_code=self.seen)
+            return ExecutionReport(status=ExecutionStatus.DONE, exit_code=self.seen)
         assert isinstance(execution.work, Path)
         with (execution.work / name).open("a") as file:
             file.write("x")
         await self.returned.wait()
-        return Report(status=Status.DONE, exit_code=0)
+        return ExecutionReport(status=ExecutionStatus.DONE, exit_code=0)
 
     async def self_test(self, valid_ms: int = 0, /) -> SelfTest:
         raise NotImplementedError

@@ -13,7 +13,7 @@ import pytest
 
 from earnest.engine.facts import OUTCOME
 from earnest.foundation.canonical import JsonObject
-from earnest.testing.model_server import ModelServer, Reply, Request, answers, by_prompt
+from earnest.testing.model_server import ModelServer, ReceivedRequest, ScriptedReply, answers, by_prompt
 
 from .lives import Ending, Nursery, World
 
@@ -33,7 +33,7 @@ STRIDE = 6
 """The boundaries are shared out among so many tests."""
 
 
-def _works(request: Request) -> Reply:
+def _works(request: ReceivedRequest) -> ScriptedReply:
     done = "record of call 1" in request.prompt
     return answers({"done": {"status": "completed", "output": "done"}} if done else WRITES)
 

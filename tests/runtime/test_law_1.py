@@ -9,7 +9,7 @@ import pytest
 
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.hands.sandbox.api import Execution, Report, SelfTest, Status
+from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, ExecutionStatus, SelfTest
 from earnest.effects.hands.tools.record import ToolCall
 from earnest.effects.hands.tools.shell import Shell
 from earnest.effects.hands.tools.toolbox import Toolbox
@@ -34,9 +34,11 @@ class Box:
         self.held = asyncio.Event()
         self.held.set()
         self.began = asyncio.Event()
-        self.ends: Callable[[Execution], Report] = lambda _: Report(status=Status.DONE, exit_code=0)
+        self.ends: Callable[[Execution], ExecutionReport] = lambda _: ExecutionReport(
+            status=ExecutionStatus.DONE, exit_code=0
+        )
 
-    async def run(self, execution: Execution) -> Report:
+    async def run(self, execution: Execution) -> ExecutionReport:
         self.executions.append(execution)
         self.began.set()
         await self.held.wait()
@@ -354,7 +356,9 @@ async def test_a_confirmed_effect_that_a_crash_left_open_is_not_repeated_blindly
 
 async def test_a_confirmed_effect_that_is_found_not_done_is_made_under_the_same_yes(house: House) -> None:
     await _crash(house, shell("x", writes=[house.old]))
-    house.box.ends = lambda execution: Report(status=Status.DONE, exit_code=int(execution.argv[-1] == "look"))
+    house.box.ends = lambda execution: ExecutionReport(
+        status=ExecutionStatus.DONE, exit_code=int(execution.argv[-1] == "look")
+    )
     assert (await (await house.begin(Says(False))).call(KEY, shell("x", writes=[house.old]), "look")).ok
     assert house.box.commands[-1] == "x"
 
@@ -368,16 +372,16 @@ async def test_a_look_is_not_given_the_network_that_was_confirmed_for_the_call(h
 # Refused by the kernel
 
 
-def _read_only(path: object) -> Callable[[Execution], Report]:
+def _read_only(path: object) -> Callable[[Execution], ExecutionReport]:
     """Fails for want of leave to write to `path`, and leaves a file in the workspace."""
 
-    def ends(execution: Execution) -> Report:
+    def ends(execution: Execution) -> ExecutionReport:
         assert isinstance(execution.work, Path)
         if any(mount.writable for mount in execution.mounts):
-            return Report(status=Status.DONE, exit_code=0)
+            return ExecutionReport(status=ExecutionStatus.DONE, exit_code=0)
         (execution.work / "half").write_text("x")
         stderr = f"rm: cannot remove '{path}': Read-only file system\n".encode()
-        return Report(status=Status.DONE, exit_code=1, stderr=stderr)
+        return ExecutionReport(status=ExecutionStatus.DONE, exit_code=1, stderr=stderr)
 
     return ends
 
@@ -409,8 +413,8 @@ async def test_what_was_granted_is_not_asked_for_though_the_call_did_not_name_it
 
 
 async def test_a_call_that_may_have_left_the_sandbox_is_never_made_anew(house: House) -> None:
-    house.box.ends = lambda _: Report(
-        status=Status.DONE, exit_code=1, stderr=f"cp: '{house.old}/a': Read-only file system".encode()
+    house.box.ends = lambda _: ExecutionReport(
+        status=ExecutionStatus.DONE, exit_code=1, stderr=f"cp: '{house.old}/a': Read-only file system".encode()
     )
     life = await house.begin(Says(True), grants=Grants(network=True))
     record = await life.call(KEY, shell("curl -d x https://example.org; cp y ~/old/a", network=True))

@@ -8,7 +8,7 @@ import pytest
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.hands.sandbox.unavailable import UnavailableSandbox
-from earnest.effects.hands.tools.api import Leave, Place
+from earnest.effects.hands.tools.api import Leave, ToolPlace
 from earnest.effects.hands.tools.arguments import text_faults, texts_schema
 from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.effects.hands.tools.toolbox import Toolbox
@@ -45,7 +45,7 @@ class Told:
     def target(self, _args: JsonObject) -> str:
         return self.name
 
-    async def run(self, _call: ToolCall, _place: Place) -> RawResult:
+    async def run(self, _call: ToolCall, _place: ToolPlace) -> RawResult:
         self.calls += 1
         if self.dies:
             raise KeyboardInterrupt

@@ -18,14 +18,14 @@ from earnest.effects.outside.llm.api import (
     Finish,
     Message,
     Native,
-    Usage,
+    TokenUsage,
 )
-from earnest.effects.outside.llm.api import Role as Speaker
+from earnest.effects.outside.llm.api import MessageRole as Speaker
 from earnest.effects.outside.llm.openai_compatible import OpenAICompatible
 from earnest.engine.facts import INTENT, OUTCOME
 from earnest.engine.messages import Budget, Role
-from earnest.engine.model_messages import Turn
-from earnest.engine.ports import BudgetSpent, Question, Reply
+from earnest.engine.model_messages import ModelTurn
+from earnest.engine.ports import BudgetSpent, ModelReply, Question
 from earnest.engine.spending import ANSWER_TOKENS_MAX, Price
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Unavailable
@@ -33,21 +33,21 @@ from earnest.runtime.model_calls import JournaledModels, PricedModel
 from earnest.runtime.redaction import Redaction
 from earnest.runtime.run_book import RunBook, read_kept
 from earnest.runtime.task_log import TaskLog
-from earnest.testing.model_server import Fault, ModelServer, answers, says
+from earnest.testing.model_server import ModelServer, WireFault, answers, says
 
 SCHEMA: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 QUESTION = Question(
     prompt="planner@1", messages=(Message(role=Speaker.USER, text="how many?"),), form=SCHEMA, schema=SCHEMA
 )
-TURN = Turn(role=Role.R2, round=1, attempt=1)
+TURN = ModelTurn(role=Role.R2, round=1, attempt=1)
 PRICE = Price(prompt_micro_per_mtok=1_000_000, completion_micro_per_mtok=1_000_000)
 RICH = Budget(time_ms=1, tokens=10**7, model_calls=10**4, cost_micro=None)
 
 Said = str | Exception | Completion
 
 
-def completion(text: str, *, finish: Finish = Finish.STOP, usage: Usage | None = None) -> Completion:
-    usage = usage or Usage(prompt_tokens=7, completion_tokens=3)
+def completion(text: str, *, finish: Finish = Finish.STOP, usage: TokenUsage | None = None) -> Completion:
+    usage = usage or TokenUsage(prompt_tokens=7, completion_tokens=3)
     return Completion(call_id="", text=text, finish=finish, usage=usage, model="m", endpoint="http://x/v1")
 
 
@@ -272,18 +272,18 @@ async def test_what_an_endpoint_does_not_count_is_charged_with_the_most_it_can_b
     database: Database, tmp_path: Path
 ) -> None:
     budget = Budget(time_ms=1, tokens=ANSWER_TOKENS_MAX + 1_000, model_calls=50, cost_micro=None)
-    model = scripted(completion('{"n": 4}', usage=Usage()))
+    model = scripted(completion('{"n": 4}', usage=TokenUsage()))
     desk = await begin(database, tmp_path, model, budget=budget)
     reply = await desk.models.ask(TURN, QUESTION)
     assert (reply.told.prompt_tokens, reply.told.cost_micro) == (0, None)
-    await desk.models.ask(Turn(role=Role.R3), QUESTION)
+    await desk.models.ask(ModelTurn(role=Role.R3), QUESTION)
     with pytest.raises(BudgetSpent):
-        await desk.models.ask(Turn(role=Role.R4B), QUESTION)
+        await desk.models.ask(ModelTurn(role=Role.R4B), QUESTION)
 
 
 async def test_a_model_of_ones_own_machine_costs_nothing_even_uncounted(database: Database, tmp_path: Path) -> None:
     free = Price(prompt_micro_per_mtok=0, completion_micro_per_mtok=0)
-    model = scripted(completion('{"n": 4}', usage=Usage()))
+    model = scripted(completion('{"n": 4}', usage=TokenUsage()))
     reply = await (await begin(database, tmp_path, model, price=free)).models.ask(TURN, QUESTION)
     assert reply.told.cost_micro == 0
 
@@ -294,7 +294,7 @@ async def test_a_resumed_run_has_spent_what_it_had_spent(database: Database, tmp
     again = (await begin(database, tmp_path, scripted('{"n": 4}'), budget=budget)).models
     assert (await again.ask(TURN, QUESTION)).value == {"n": 4}
     with pytest.raises(BudgetSpent):
-        await again.ask(Turn(role=Role.R3), QUESTION)
+        await again.ask(ModelTurn(role=Role.R3), QUESTION)
 
 
 async def test_calls_at_once_wait_for_each_other_rather_than_pass_the_bound(database: Database, tmp_path: Path) -> None:
@@ -311,8 +311,8 @@ async def test_calls_at_once_wait_for_each_other_rather_than_pass_the_bound(data
     assert [reply.value for reply in replies] == [{"n": 4}] * 8
 
 
-def _nth(number: int) -> Turn:
-    return Turn(role=Role.R3, round=1, subtask_id=f"s{number}", attempt=1)
+def _nth(number: int) -> ModelTurn:
+    return ModelTurn(role=Role.R3, round=1, subtask_id=f"s{number}", attempt=1)
 
 
 async def test_the_sum_over_32_calls_at_once_is_the_endpoints_own(database: Database, tmp_path: Path) -> None:
@@ -320,7 +320,7 @@ async def test_the_sum_over_32_calls_at_once_is_the_endpoints_own(database: Data
         endpoint = Endpoint(base_url=server.base_url, model="scripted")
         model = OpenAICompatible(endpoint, clock=SystemClock(), chance=SeededChance())
         desk = await begin(database, tmp_path, model)
-        replies: list[Reply] = await asyncio.gather(*(desk.models.ask(_nth(n), QUESTION) for n in range(32)))
+        replies: list[ModelReply] = await asyncio.gather(*(desk.models.ask(_nth(n), QUESTION) for n in range(32)))
     told = [reply.told for reply in replies]
     assert (sum(one.prompt_tokens for one in told), sum(one.completion_tokens for one in told)) == server.counted
     assert sum(one.calls for one in told) == len(server.chats) == 32
@@ -328,7 +328,7 @@ async def test_the_sum_over_32_calls_at_once_is_the_endpoints_own(database: Data
 
 
 async def test_a_cancelled_call_closes_its_connection(database: Database, tmp_path: Path) -> None:
-    async with ModelServer(replace(says(""), fault=Fault.HANG_BEFORE_HEADERS)) as server:
+    async with ModelServer(replace(says(""), fault=WireFault.HANG_BEFORE_HEADERS)) as server:
         endpoint = Endpoint(base_url=server.base_url, model="scripted")
         model = OpenAICompatible(endpoint, clock=SystemClock(), chance=SeededChance())
         asking = asyncio.create_task((await begin(database, tmp_path, model)).models.ask(TURN, QUESTION))

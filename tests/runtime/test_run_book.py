@@ -14,7 +14,7 @@ from earnest.effects.ground.storage.transaction import Transaction
 from earnest.engine.facts import OUTCOME
 from earnest.engine.messages import Role, RunResumed
 from earnest.foundation.errors import Broken, Refused
-from earnest.runtime.run_book import BATCH_MS, Kept, RunBook, read_kept
+from earnest.runtime.run_book import BATCH_MS, RunBook, RunRemains, read_kept
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ class Bench:
             run_id="run",
             database=self.disk,  # type: ignore[arg-type]
             clock=self.clock,
-            kept=Kept(),
+            kept=RunRemains(),
             recorded=lambda _, envelope: self.recorded.append(envelope.id),
             failed=self.failed.append,
         )
@@ -67,7 +67,7 @@ class Bench:
             Envelope(id=message_id, run_id="run", sender=Role.RUNTIME, causation_id=None, at_ms=1, payload=payload)
         )
 
-    async def kept(self) -> Kept:
+    async def kept(self) -> RunRemains:
         return await self.database.read(lambda reader: read_kept(reader, "run"))
 
 

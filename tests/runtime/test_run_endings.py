@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from earnest.engine.engine import RUNS_MAX
-from earnest.engine.gradient.cascade import Cause
+from earnest.engine.gradient.cascade import AbandonCause
 from earnest.engine.messages import (
     CorrectionSignal,
     FinalResult,
@@ -18,7 +18,7 @@ from earnest.engine.messages import (
 from earnest.engine.playbook.planner import PlaybookPlanner
 from earnest.engine.ports import Assertion, GuardedTools, PlanningContext, RoleModel
 from earnest.engine.roles.solver import SolverRole
-from earnest.engine.run import Run
+from earnest.engine.run import EngineRun
 from earnest.engine.watchdog import ENDING_MS, LOOK_MS
 from earnest.foundation.errors import Broken, Refused, Unavailable
 
@@ -47,7 +47,7 @@ def stage() -> Stage:
     return Stage()
 
 
-def _hands(run: Run) -> FakeHands:
+def _hands(run: EngineRun) -> FakeHands:
     assert isinstance(run.hands, FakeHands)
     return run.hands
 
@@ -62,7 +62,7 @@ async def test_a_mind_that_never_answers_is_ended_by_the_watchdog(stage: Stage) 
         working = await stage.begin(run)
         await stage.clock.advance_ms(run.limits.silence_ms + 1_000)
         result = await working
-    assert (result.cause, result.not_done) == (Cause.SILENCE, ("one",))
+    assert (result.cause, result.not_done) == (AbandonCause.SILENCE, ("one",))
     assert not stage.states()
 
 
@@ -81,7 +81,7 @@ async def test_the_time_budget_cancels_what_runs(stage: Stage) -> None:
         run = stage.run()
         working = await stage.begin(run)
         await stage.clock.advance_ms(run.constants.time_budget_ms + 1)
-        assert (await working).cause is Cause.TIME
+        assert (await working).cause is AbandonCause.TIME
         assert _hands(run).cancelled == 1
 
 
@@ -93,14 +93,14 @@ async def test_time_that_was_spent_before_an_interruption_counts(stage: Stage) -
         await stage.clock.advance_ms(999)
         assert not working.done()
         await stage.clock.advance_ms(1)
-        assert (await working).cause is Cause.TIME
+        assert (await working).cause is AbandonCause.TIME
 
 
 async def test_a_mind_that_raises_ends_the_run_with_the_reason(stage: Stage) -> None:
     async with stage.engine as engine:
         run = stage.run(planner=RaisingPlanner(a_playbook(), FakeHands(stage.clock)))
         result = await engine.work(run, REQUEST)
-    assert result.cause is Cause.FAULT
+    assert result.cause is AbandonCause.FAULT
     assert "a bug in the planner" in result.summary
 
 
@@ -139,8 +139,8 @@ async def test_runs_at_once_know_nothing_of_each_other(stage: Stage) -> None:
     async with stage.engine as engine:
         first, second = stage.run("first"), stage.run("second")
         working = [await stage.begin(run) for run in (first, second)]
-        engine.stop("first", Cause.USER, "enough")
-        assert (await working[0]).cause is Cause.USER
+        engine.stop("first", AbandonCause.USER, "enough")
+        assert (await working[0]).cause is AbandonCause.USER
         assert {run_id for runs in stage.states().values() for run_id in runs} == {"second"}
         _hands(second).leave.set()
         assert (await working[1]).cause is None
@@ -177,18 +177,18 @@ async def test_a_run_ends_once_however_often_it_is_asked_to(stage: Stage) -> Non
     async with stage.engine:
         run = stage.run()
         working = await stage.begin(run)
-        for cause in (Cause.USER, Cause.TIME, Cause.FAULT):
+        for cause in (AbandonCause.USER, AbandonCause.TIME, AbandonCause.FAULT):
             run.stop(Role.RUNTIME, cause, "asked")
         _hands(run).leave.set()
-        assert (await working).cause is Cause.USER
+        assert (await working).cause is AbandonCause.USER
         await stage.clock.advance_ms(ENDING_MS)
-    assert [result.cause for result in _results(stage)] == [Cause.USER]
+    assert [result.cause for result in _results(stage)] == [AbandonCause.USER]
     assert len(_hands(run).calls) == 1
 
 
 async def test_nothing_begins_after_a_run_was_stopped(stage: Stage) -> None:
     async with stage.engine as engine:
         run = stage.run()
-        run.stop(Role.USER, Cause.USER, "before it began")
-        assert (await engine.work(run, REQUEST)).cause is Cause.USER
+        run.stop(Role.USER, AbandonCause.USER, "before it began")
+        assert (await engine.work(run, REQUEST)).cause is AbandonCause.USER
     assert not _hands(run).calls

@@ -15,7 +15,7 @@ from earnest.app.settings import Settings
 from earnest.effects.ground.clock import SystemClock, VirtualClock
 from earnest.effects.ground.locks import FileLock
 from earnest.effects.ground.storage.database import Database
-from earnest.engine.gradient.cascade import State
+from earnest.engine.gradient.cascade import MacroState
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.facts import Fact
 from earnest.journal.heads import SEALED
@@ -98,7 +98,7 @@ async def test_a_run_that_another_process_works_is_neither_worked_nor_taken_up_u
         assert refused.value.code == "run_in_work"
         assert await platform.runs.interrupted(order) == older
     assert await platform.runs.interrupted(order) == newer
-    assert (await platform.runs.work(newer)).directive is State.ACCEPT
+    assert (await platform.runs.work(newer)).directive is MacroState.ACCEPT
 
 
 async def test_a_run_is_ours_from_its_beginning_until_its_end_was_told(platform: Platform, order: Order) -> None:

@@ -10,14 +10,14 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.messages import Role, RunResumed
-from earnest.engine.model_messages import ModelAnswered, Turn
+from earnest.engine.model_messages import ModelAnswered, ModelTurn
 from earnest.runtime.tracing import EXPORTERS, Tracing, open_tracing
 
 from .fakes import REQUEST, FakeHands, Stage
 
 AT_MS = 1_750_000_000_000
 ANSWER = ModelAnswered(
-    turn=Turn(role=Role.R2, round=1, attempt=1),
+    turn=ModelTurn(role=Role.R2, round=1, attempt=1),
     model="qwen3",
     calls=2,
     prompt_tokens=70,

@@ -13,7 +13,7 @@ from earnest.engine.messages import Budget, FinalResult
 from earnest.engine.spending import Price
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.runtime.order import Grants, request_order
-from earnest.testing.model_server import Behaviour, ModelServer, Reply, Request, answers
+from earnest.testing.model_server import Behaviour, ModelServer, ReceivedRequest, ScriptedReply, answers
 
 BUDGET = Budget(time_ms=60_000, tokens=10**6, model_calls=100, cost_micro=None)
 SECRET = "a-key-that-nobody-may-see"
@@ -29,7 +29,7 @@ def criterion(path: str, *, judged: bool) -> JsonObject:
     return {"text": f"{path} holds the greeting", "check": None if judged else check}
 
 
-def plan(*paths: str, judged: bool = False) -> Reply:
+def plan(*paths: str, judged: bool = False) -> ScriptedReply:
     subtasks: list[JsonValue] = [
         {"sequence": 1, "intent": f"Greet in {path}", "context": "", "criteria": [criterion(path, judged=judged)]}
         for path in paths
@@ -37,14 +37,14 @@ def plan(*paths: str, judged: bool = False) -> Reply:
     return answers({"task_criteria": [criterion(paths[0], judged=judged)], "subtasks": subtasks, "rules": []})
 
 
-def writing(path: str, content: str = GREETED) -> Reply:
+def writing(path: str, content: str = GREETED) -> ScriptedReply:
     return answers({"calls": [{"tool": "write_file", "args": {"path": path, "content": content}}]})
 
 
-def met_by(call: str) -> Callable[[Request], Reply]:
+def met_by(call: str) -> Callable[[ReceivedRequest], ScriptedReply]:
     """By this call; and by a measurement, once that is asked for."""
 
-    def judges(request: Request) -> Reply:
+    def judges(request: ReceivedRequest) -> ScriptedReply:
         if request.schema and request.schema["required"] == ["measure"]:
             return answers({"measure": ["cat a.txt"]})
         shown = "m1" if "<<<DATA record m1 " in request.prompt else call

@@ -11,7 +11,7 @@ from earnest.foundation.errors import Refused
 from earnest.ledger import service as ledger
 from earnest.market import settlement
 from earnest.market.service import CLAIMS
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.payouts import tend_payouts
 from earnest.runtime.market.settling import settle
 from surfaces.web.conftest import Site
@@ -141,12 +141,12 @@ async def test_a_settlement_that_is_replayed_moves_nothing(people: People) -> No
     assert await people.code("ann", "POST", f"/claims/{claim_id}/accept") == "claim_state"
     market = people.site.market
 
-    def settle_again(entry: Entry) -> JsonObject:
+    def settle_again(entry: StoryContext) -> JsonObject:
         with pytest.raises(Refused):
             settle(entry, market.terms, CLAIMS.find(entry.transaction, claim_id))
         return {}
 
-    def post_again(entry: Entry) -> JsonObject:
+    def post_again(entry: StoryContext) -> JsonObject:
         claim = CLAIMS.find(entry.transaction, claim_id)
         ledger.post(entry.transaction, settlement.released(claim, entry.now_ms))
         with pytest.raises(Refused):  # a release and a refund of the same hold

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from earnest.foundation.canonical import JsonObject, JsonValue
-from earnest.testing.model_server import Behaviour, ModelServer, Reply, answers, by_prompt
+from earnest.testing.model_server import Behaviour, ModelServer, ScriptedReply, answers, by_prompt
 
 GREETED = "good morning, harbour master\n"
 SPEC: JsonObject = {"kind": "task", "intent": "Write hello into a file", "task_class": "write_hello"}
@@ -21,16 +21,16 @@ def criterion(*, judged: bool) -> JsonObject:
     return {"text": "a.txt holds the greeting", "check": None if judged else check}
 
 
-def plan(*, judged: bool = False) -> Reply:
+def plan(*, judged: bool = False) -> ScriptedReply:
     subtask: JsonObject = {"sequence": 1, "intent": "Greet in a.txt", "criteria": [criterion(judged=judged)]}
     return answers({"task_criteria": [criterion(judged=judged)], "subtasks": [subtask], "rules": []})
 
 
-def calling(tool: str, **args: str) -> Reply:
+def calling(tool: str, **args: str) -> ScriptedReply:
     return answers({"calls": [{"tool": tool, "args": args}]})
 
 
-def met_by(call: str) -> Sequence[Reply]:
+def met_by(call: str) -> Sequence[ScriptedReply]:
     """Measured first."""
     evidence: list[JsonValue] = [{"call": one, "quote": GREETED.strip()} for one in (call, "m1")]
     met: JsonObject = {"id": "C1", "met": True, "evidence": evidence, "reason": "the record shows it"}

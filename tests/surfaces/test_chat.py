@@ -20,7 +20,7 @@ from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.foundation.errors import Unavailable
 from earnest.surfaces.cli.asking import Terminal
 from earnest.surfaces.cli.conversation import COMMANDS, Conversation
-from earnest.surfaces.cli.prompt import HISTORY_BYTES_MAX, HISTORY_NAME, Prompt
+from earnest.surfaces.cli.prompt import HISTORY_BYTES_MAX, HISTORY_NAME, LinePrompt
 from earnest.surfaces.cli.task import _stoppable
 
 from .endpoint import no_model
@@ -38,7 +38,7 @@ def typing() -> Iterator[PipeInput]:
 
 async def typed(pipe: PipeInput, home: Path, text: str, on_shown: Callable[[], None] = lambda: None) -> str:
     pipe.send_text(text)
-    prompt = Prompt(lambda: home, [f"/{name}" for name in COMMANDS], on_shown)
+    prompt = LinePrompt(lambda: home, [f"/{name}" for name in COMMANDS], on_shown)
     read = await asyncio.wait_for(prompt.read(), 10)
     prompt.keep()
     return read
@@ -91,7 +91,7 @@ async def test_enter_does_not_wait_until_it_is_known_where_the_history_is(typing
         return tmp_path
 
     typing.send_text("ls\r")
-    prompt = Prompt(home, [], lambda: None)
+    prompt = LinePrompt(home, [], lambda: None)
     try:
         assert await asyncio.wait_for(prompt.read(), 10) == "ls"
     finally:

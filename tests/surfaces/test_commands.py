@@ -149,7 +149,7 @@ def test_a_playbook_is_worked_without_what_asks_models_or_draws_on_terminals(pla
     unwanted = (
         "earnest.engine.model.",
         "earnest.effects.outside.llm.openai",
-        "earnest.verification.ledger.",
+        "earnest.verification.records.",
         "openai",
         "rich",
     )

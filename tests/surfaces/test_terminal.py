@@ -14,7 +14,7 @@ import pytest
 
 from earnest.engine.confirming import ConfirmationAsked
 from earnest.surfaces.cli.asking import Terminal
-from earnest.testing.model_server import Fault, Reply, Request, answers
+from earnest.testing.model_server import ReceivedRequest, ScriptedReply, WireFault, answers
 
 from .endpoint import DONE, GREETED, GREETS, SPEC, Script, calling, environment_of, serving
 
@@ -124,9 +124,9 @@ class Talk:
 def test_ctrl_c_ends_a_model_call_and_a_tool_call_and_the_prompt_stays(home: Path) -> None:
     asked = threading.Event()
 
-    def hang(_: Request) -> Reply:
+    def hang(_: ReceivedRequest) -> ScriptedReply:
         asked.set()
-        return Reply(fault=Fault.HANG_BEFORE_HEADERS)
+        return ScriptedReply(fault=WireFault.HANG_BEFORE_HEADERS)
 
     script: Script = {
         **GREETS,

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from earnest.foundation.canonical import JsonObject, JsonValue
-from earnest.testing.model_server import Behaviour, Reply, Request, answers, by_prompt
+from earnest.testing.model_server import Behaviour, ReceivedRequest, ScriptedReply, answers, by_prompt
 from earnest.verification.visible import words
 
 from .task import Part, Task, Wanted
@@ -61,7 +61,7 @@ def models_of(task: Task, who: Who) -> Behaviour:
     )
 
 
-def _plans(task: Task, who: Who, request: Request) -> Reply:
+def _plans(task: Task, who: Who, request: ReceivedRequest) -> ScriptedReply:
     """Only where all is done well does the planner see at once what is missing; told of it, it always does."""
     if task.claims is not None and (who is Who.HONEST or "takes it as given" in request.prompt):
         return answers({"impossible": task.claims})
@@ -72,7 +72,7 @@ def _plans(task: Task, who: Who, request: Request) -> Reply:
     return answers({"task_criteria": [one.told for one in task.wanted], "subtasks": subtasks, "rules": []})
 
 
-def _works(task: Task, who: Who, request: Request) -> Reply:
+def _works(task: Task, who: Who, request: ReceivedRequest) -> ScriptedReply:
     """All calls in one answer, and the end in the next: also when it is sent back, for nobody here learns."""
     turns = _turns(request)
     asked = dict(_data(turns[0]))["subtask"]
@@ -88,7 +88,7 @@ def _part(task: Task, intent: str) -> Part:
     return next(part for part in task.parts if part.intent.strip() == intent.strip())
 
 
-def _judges(task: Task, request: Request) -> Reply:
+def _judges(task: Task, request: ReceivedRequest) -> ScriptedReply:
     """Measure what can be measured, then say of each criterion whether all that must be seen stands somewhere."""
     turns = _turns(request)
     asked = list(_asked(task, turns[0]))
@@ -117,7 +117,7 @@ def _matches(pattern: str, shown: Iterable[Shown]) -> Iterator[JsonObject]:
                 yield _cited(one.call, line)
 
 
-def _believes(task: Task, request: Request) -> Reply:
+def _believes(task: Task, request: ReceivedRequest) -> ScriptedReply:
     """Everything is met, by whatever sounds most like it; and before that, measured by a command that only talks."""
     turns = _turns(request)
     asked = list(_asked(task, turns[0]))
@@ -134,7 +134,7 @@ def _believes(task: Task, request: Request) -> Reply:
     return _judgement((criterion, sounding(one)) for criterion, one in asked)
 
 
-def _judgement(found: Iterable[tuple[str, list[JsonObject]]]) -> Reply:
+def _judgement(found: Iterable[tuple[str, list[JsonObject]]]) -> ScriptedReply:
     entries: list[JsonValue] = [
         {
             "id": criterion,
@@ -151,7 +151,7 @@ def _cited(call: str, line: str) -> JsonObject:
     return {"call": call, "quote": line[:QUOTE_CHARACTERS_MAX]}
 
 
-def _may_measure(request: Request) -> bool:
+def _may_measure(request: ReceivedRequest) -> bool:
     return '"measure"' in json.dumps(request.schema)
 
 
@@ -181,7 +181,7 @@ def _data(text: str) -> Iterator[tuple[str, str]]:
     return ((found[1], found[3]) for found in _DATA.finditer(text))
 
 
-def _turns(request: Request) -> list[str]:
+def _turns(request: ReceivedRequest) -> list[str]:
     """What was told, turn by turn, without the rules and the model's own answers."""
     messages = request.body["messages"]
     assert isinstance(messages, list)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.hands.sandbox.api import Sandbox, SandboxSettings
 from earnest.effects.hands.sandbox.available import open_sandbox
-from earnest.effects.hands.tools.api import Place
+from earnest.effects.hands.tools.api import ToolPlace
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.effects.hands.workspace.staging import Workspace
@@ -171,7 +171,7 @@ async def records(sandbox: Sandbox, folder: Path) -> list[ToolRecord]:
                 (workspace.folder / name).parent.mkdir(exist_ok=True)
                 (workspace.folder / name).write_text(text)
             stage = await workspace.stage("c")
-            place = Place(folder=stage.folder, stage=stage, sandbox=sandbox)
+            place = ToolPlace(folder=stage.folder, stage=stage, sandbox=sandbox)
             return await Toolbox(SystemClock()).perform(ToolCall(tool="shell", args={"command": line}), place)
 
     lines = [*(case.line for case in HONEST), *(case.line for case in DISGUISES)]

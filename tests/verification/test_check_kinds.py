@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from earnest.effects.hands.sandbox.api import Execution, Mount, Profile, Report, Status
+from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, ExecutionStatus, Mount, Profile
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.testing.check_conformance import CheckCase, CheckConformance, ScriptedSandbox, judged
@@ -25,8 +25,8 @@ SCHEMA = (
 )
 
 
-def prints(stdout: bytes, exit_code: int = 0, **more: Any) -> Callable[[Execution], Report]:
-    return lambda _: Report(status=Status.DONE, exit_code=exit_code, stdout=stdout, **more)
+def prints(stdout: bytes, exit_code: int = 0, **more: Any) -> Callable[[Execution], ExecutionReport]:
+    return lambda _: ExecutionReport(status=ExecutionStatus.DONE, exit_code=exit_code, stdout=stdout, **more)
 
 
 class TestCommand(CheckConformance):
@@ -84,7 +84,7 @@ async def answered(
     config: JsonObject,
     submission: Mapping[str, bytes],
     *,
-    answer: Callable[[Execution], Report] | None = None,
+    answer: Callable[[Execution], ExecutionReport] | None = None,
     trusted: bool = True,
     beside: Mapping[str, bytes] | None = None,
 ) -> tuple[Answer, str]:
@@ -166,7 +166,7 @@ async def test_a_pattern_that_explodes_elsewhere_is_answered_at_once(tmp_path: P
 
 
 async def test_what_was_expected_is_not_told(tmp_path: Path) -> None:
-    rows: list[tuple[Check, JsonObject, Callable[[Execution], Report] | None]] = [
+    rows: list[tuple[Check, JsonObject, Callable[[Execution], ExecutionReport] | None]] = [
         (FILES, {"required": [{"path": "a", "exact": "hidden answer"}]}, None),
         (STDOUT, {"program": ["a"], "cases": [{"expected": "hidden answer"}]}, prints(b"hi")),
     ]
@@ -283,7 +283,7 @@ async def test_lookalike_output_is_not_the_output(tmp_path: Path, printed: bytes
 @pytest.mark.parametrize("exit_code", [1, -9, None])
 async def test_right_output_and_then_failure_is_failure(tmp_path: Path, exit_code: int | None) -> None:
     config: JsonObject = {"program": ["p"], "cases": [{"expected": "3\n"}]}
-    report = Report(status=Status.DONE, exit_code=exit_code, stdout=b"3\n")
+    report = ExecutionReport(status=ExecutionStatus.DONE, exit_code=exit_code, stdout=b"3\n")
     answer, _ = await answered(tmp_path, STDOUT, config, {}, answer=lambda _: report)
     assert answer is Answer.NOT_VERIFIED
 
@@ -294,8 +294,8 @@ async def test_every_case_must_pass(tmp_path: Path) -> None:
         "cases": [{"args": ["1"], "expected": "1"}, {"args": ["2"], "expected": "2"}],
     }
 
-    def always_one(_: Execution) -> Report:
-        return Report(status=Status.DONE, exit_code=0, stdout=b"1")
+    def always_one(_: Execution) -> ExecutionReport:
+        return ExecutionReport(status=ExecutionStatus.DONE, exit_code=0, stdout=b"1")
 
     answer, reason = await answered(tmp_path, STDOUT, config, {}, answer=always_one)
     assert (answer, reason.startswith("case 2 of 2")) == (Answer.NOT_VERIFIED, True)
@@ -331,7 +331,7 @@ async def test_the_expected_bytes_never_enter_the_sandbox(tmp_path: Path) -> Non
     ],
 )
 async def test_a_command_must_end_as_it_should(
-    tmp_path: Path, config: JsonObject, answer: Callable[[Execution], Report], passes: bool
+    tmp_path: Path, config: JsonObject, answer: Callable[[Execution], ExecutionReport], passes: bool
 ) -> None:
     found, reason = await answered(tmp_path, COMMAND, config, {}, answer=answer)
     assert found is (Answer.VERIFIED if passes else Answer.NOT_VERIFIED), reason

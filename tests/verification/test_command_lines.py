@@ -11,9 +11,9 @@ import pytest
 
 from earnest.contracts.criterion import Criterion
 from earnest.effects.hands.tools.record import ToolRecord
-from earnest.verification.ledger.records import FileText, Ledger, folded
-from earnest.verification.ledger.rulings import Citation, Opinion, ruled
-from earnest.verification.ledger.worth import against_file, pieces
+from earnest.verification.records.evidence import FileText, Ledger, folded
+from earnest.verification.records.rulings import Citation, JudgeOpinion, ruled
+from earnest.verification.records.worth import against_file, pieces
 
 from .command_lines import DISGUISES, HONEST, Disguise, Honest
 
@@ -85,7 +85,7 @@ def test_words_that_a_program_was_told_to_print_are_not_believed_though_it_succe
 ) -> None:
     honest = seen[HONEST[0]]
     lie = ToolRecord.from_json({**honest.to_json(), "args": {"command": "python3 -c 'print(\"total 42\")'"}})
-    opinion = Opinion(
+    opinion = JudgeOpinion(
         criterion=Criterion(id="C1", text="All tests pass"),
         met=True,
         citations=(Citation(call="c1", quote="total 42"),),

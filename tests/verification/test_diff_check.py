@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.hands.workspace.changes import Entry
+from earnest.effects.hands.workspace.changes import PathEntry
 from earnest.effects.hands.workspace.snapshot import take_snapshot
-from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.canonical import JsonObject, digest_bytes
 from earnest.verification.checks.diff import CHECK
 from earnest.verification.plugin import CheckTools, Findings, Subject
@@ -24,8 +24,8 @@ class Kept:
     files: Mapping[str, bytes]
 
     @property
-    def entries(self) -> Mapping[str, Entry]:
-        return {path: Entry(kind=Kind.FILE, digest=digest_bytes(data)) for path, data in self.files.items()}
+    def entries(self) -> Mapping[str, PathEntry]:
+        return {path: PathEntry(kind=EntryKind.FILE, digest=digest_bytes(data)) for path, data in self.files.items()}
 
     def content(self, path: str) -> bytes:
         return self.files[path]

@@ -10,7 +10,7 @@ import pytest
 
 import earnest
 from earnest.contracts.criterion import Criterion
-from earnest.effects.hands.sandbox.api import Probe, Report, SelfTest, Status
+from earnest.effects.hands.sandbox.api import ExecutionReport, ExecutionStatus, Probe, SelfTest
 from earnest.effects.hands.tools.failures import environmental, logical
 from earnest.effects.hands.tools.record import ToolRecord
 from earnest.verification.core import Measured, combine, conclude, failure_class
@@ -18,7 +18,7 @@ from earnest.verification.plugin import Findings
 from earnest.verification.verdict import Answer, Cause, CriterionVerdict, FailureClass, Verdict, verdict_to_json
 
 GREEN = SelfTest(provider="x", at_ms=1, probes=(Probe(name="p", held=True),))
-DONE = Report(status=Status.DONE, exit_code=0)
+DONE = ExecutionReport(status=ExecutionStatus.DONE, exit_code=0)
 PASSED = Findings(passed=True, reason="it is right", reports=(DONE,), evidence=("a",))
 MEASURED = Measured(
     criterion=Criterion(id="C1", text="x"),
@@ -80,9 +80,9 @@ V, E = Cause.VERIFIER, Cause.EVIDENCE
             V,
             "tcp",
         ),
-        (with_report(status=Status.REFUSED, reason="full"), Answer.UNCLEAR, V, "refused: full"),
-        (with_report(status=Status.KILLED), Answer.UNCLEAR, V, "killed"),
-        (with_report(timed_out=True, status=Status.KILLED), Answer.NOT_VERIFIED, None, "wall time"),
+        (with_report(status=ExecutionStatus.REFUSED, reason="full"), Answer.UNCLEAR, V, "refused: full"),
+        (with_report(status=ExecutionStatus.KILLED), Answer.UNCLEAR, V, "killed"),
+        (with_report(timed_out=True, status=ExecutionStatus.KILLED), Answer.NOT_VERIFIED, None, "wall time"),
         (with_report(memory_exceeded=True), Answer.NOT_VERIFIED, None, "memory"),
         (with_report(cpu_exceeded=True), Answer.NOT_VERIFIED, None, "cpu time"),
         (with_report(output_exceeded=True), Answer.NOT_VERIFIED, None, "output"),

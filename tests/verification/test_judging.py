@@ -9,7 +9,7 @@ import pytest
 from earnest.contracts.criterion import CheckSpec, Criterion
 from earnest.contracts.playbook_reading import parse_playbook
 from earnest.effects.ground.clock import VirtualClock
-from earnest.effects.hands.sandbox.api import MIB, Execution, Mount, Report, Status
+from earnest.effects.hands.sandbox.api import MIB, Execution, ExecutionReport, ExecutionStatus, Mount
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Faulty, Refused, Unavailable
 from earnest.testing.check_conformance import ScriptedSandbox
@@ -295,7 +295,7 @@ subtasks: []
 
 
 async def test_limits_and_inputs_reach_the_sandbox(folder: Path) -> None:
-    sandbox = ScriptedSandbox(lambda _: Report(status=Status.DONE, exit_code=0))
+    sandbox = ScriptedSandbox(lambda _: ExecutionReport(status=ExecutionStatus.DONE, exit_code=0))
     judge = Verifier(registry=Registry(), sandbox=sandbox, clock=VirtualClock())
     mount = Mount(source=folder, target="source")
     given = check("command", limits={"wall_s": 2, "memory_mb": 64, "stdout_kb": 3}, command=["a"])

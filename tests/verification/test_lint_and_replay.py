@@ -10,29 +10,29 @@ from typer.testing import CliRunner
 
 from earnest.contracts.spec import parse_spec
 from earnest.effects.ground.clock import VirtualClock
-from earnest.effects.hands.sandbox.api import Execution, Report, Status
+from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, ExecutionStatus
 from earnest.effects.hands.workspace.kept import KeptFiles
 from earnest.effects.hands.workspace.snapshot import take_snapshot
 from earnest.foundation.errors import Broken, Faulty, Refused
-from earnest.runtime.judging import Judged, Keeping, judged, linted, replayed
+from earnest.runtime.judging import Keeping, RecordedVerdict, judged, linted, replayed
 from earnest.runtime.verdict_book import VerdictBook
 from earnest.surfaces.cli.main import app
 from earnest.testing.check_conformance import ScriptedSandbox, write
 from earnest.verification.lint import junk_for
 from earnest.verification.registry import Registry
-from earnest.verification.replay import Agreement
+from earnest.verification.replay import ReplayAgreement
 from earnest.verification.service import Verifier
 from earnest.verification.verdict import Answer
 
 MIB = 1024 * 1024
 
 
-def fails(_: Execution) -> Report:
-    return Report(status=Status.DONE, exit_code=1)
+def fails(_: Execution) -> ExecutionReport:
+    return ExecutionReport(status=ExecutionStatus.DONE, exit_code=1)
 
 
-def prints_three(_: Execution) -> Report:
-    return Report(status=Status.DONE, exit_code=0, stdout=b"3")
+def prints_three(_: Execution) -> ExecutionReport:
+    return ExecutionReport(status=ExecutionStatus.DONE, exit_code=0, stdout=b"3")
 
 
 def spec_text(check: str, more: str = "") -> str:
@@ -42,7 +42,7 @@ def spec_text(check: str, more: str = "") -> str:
 
 
 async def complaints(
-    tmp_path: Path, text: str, answer: Callable[[Execution], Report] = fails, *, green: bool = True
+    tmp_path: Path, text: str, answer: Callable[[Execution], ExecutionReport] = fails, *, green: bool = True
 ) -> list[tuple[bool, str]]:
     path = tmp_path / "spec.yaml"
     path.write_text(text)
@@ -153,12 +153,12 @@ class Bench:
         sandbox = ScriptedSandbox(self._report, green=self.green)
         return Verifier(registry=Registry(), sandbox=sandbox, clock=VirtualClock(), distrusted=self.book.distrusted())
 
-    def _report(self, execution: Execution) -> Report:
+    def _report(self, execution: Execution) -> ExecutionReport:
         assert isinstance(execution.work, Path)
         program = (execution.work / "p.py").read_bytes()
-        return Report(status=Status.DONE, exit_code=0, stdout=self.moody.get(program, self.printed))
+        return ExecutionReport(status=ExecutionStatus.DONE, exit_code=0, stdout=self.moody.get(program, self.printed))
 
-    async def judged(self, program: bytes = b"print(3)") -> Judged:
+    async def judged(self, program: bytes = b"print(3)") -> RecordedVerdict:
         """The verdict on what somebody hands in: a program is somebody's own."""
         place = self.given if program == b"print(3)" else self.folder / program.hex()
         write(place, {"s.json": b"[1]", "p.py": program})
@@ -168,7 +168,7 @@ class Bench:
         keeping = Keeping(book=self.book, clock=VirtualClock())
         return await judged(self.verifier, spec, self.folder / "spec", place, keep_in=keeping)
 
-    async def agreements(self, name: str) -> list[Agreement]:
+    async def agreements(self, name: str) -> list[ReplayAgreement]:
         found = await replayed(self.verifier, Registry(), self.book, name)
         return [one.agreement for one in found.comparisons]
 
@@ -183,8 +183,8 @@ async def test_a_kept_verdict_comes_out_the_same_without_the_originals(bench: Be
     (bench.given / "s.json").unlink()
     (bench.folder / "spec" / "three.txt").unlink()
     assert first.verdict.answer is Answer.VERIFIED
-    assert await bench.agreements(first.id) == [Agreement.AGREES, Agreement.AGREES]
-    assert await bench.agreements(first.id[:6]) == [Agreement.AGREES, Agreement.AGREES]
+    assert await bench.agreements(first.id) == [ReplayAgreement.AGREES, ReplayAgreement.AGREES]
+    assert await bench.agreements(first.id[:6]) == [ReplayAgreement.AGREES, ReplayAgreement.AGREES]
 
 
 async def test_a_kept_verdict_says_what_was_judged_by_what_and_where(bench: Bench) -> None:
@@ -203,20 +203,20 @@ async def test_a_kept_verdict_says_what_was_judged_by_what_and_where(bench: Benc
 async def test_work_that_answers_by_chance_costs_the_next_submitter_nothing(bench: Bench) -> None:
     honest, moody = await bench.judged(), await bench.judged(b"print(3 or 4)")
     bench.moody[b"print(3 or 4)"] = b"4"
-    assert await bench.agreements(moody.id) == [Agreement.AGREES, Agreement.DISAGREES]
+    assert await bench.agreements(moody.id) == [ReplayAgreement.AGREES, ReplayAgreement.DISAGREES]
     assert list(bench.book.distrusted().values()) == [moody.id]
     bench.moody.clear()
     again = await bench.judged(b"print(3 or 4)")
     assert [one.answer for one in again.verdict.criteria] == [Answer.VERIFIED, Answer.UNCLEAR]
     for program in (b"print(3)", b"print(1 + 2)"):
         assert (await bench.judged(program)).verdict.answer is Answer.VERIFIED
-    assert await bench.agreements(honest.id) == [Agreement.AGREES, Agreement.AGREES]
+    assert await bench.agreements(honest.id) == [ReplayAgreement.AGREES, ReplayAgreement.AGREES]
 
 
 async def test_a_check_that_disagrees_over_the_work_of_two_loses_the_right_to_decide_alone(bench: Bench) -> None:
     first, second = await bench.judged(), await bench.judged(b"print(1 + 2)")
     bench.printed = b"4"
-    assert await bench.agreements(first.id) == [Agreement.AGREES, Agreement.DISAGREES]
+    assert await bench.agreements(first.id) == [ReplayAgreement.AGREES, ReplayAgreement.DISAGREES]
     bench.printed = b"3"
     again = await bench.judged(b"print(2 + 1)")
     assert [one.answer for one in again.verdict.criteria] == [Answer.VERIFIED, Answer.UNCLEAR]
@@ -230,7 +230,7 @@ async def test_two_works_of_one_submitter_are_no_two_witnesses(bench: Bench) -> 
         verdicts.append(await bench.judged())
     bench.printed = b"4"
     for verdict in verdicts:
-        assert await bench.agreements(verdict.id) == [Agreement.AGREES, Agreement.DISAGREES]
+        assert await bench.agreements(verdict.id) == [ReplayAgreement.AGREES, ReplayAgreement.DISAGREES]
     bench.printed = b"3"
     assert (await bench.judged(b"print(1 + 2)")).verdict.answer is Answer.VERIFIED
 
@@ -242,14 +242,14 @@ async def test_a_check_that_runs_nothing_has_only_itself_to_blame(
     (answer, *others) = bench.book.find(first.id).answers
     lying = replace(bench.book.find(first.id), answers=(replace(answer, answer=Answer.NOT_VERIFIED), *others))
     monkeypatch.setattr(bench.book, "find", lambda _: lying)
-    assert (await bench.agreements(first.id))[0] is Agreement.DISAGREES
+    assert (await bench.agreements(first.id))[0] is ReplayAgreement.DISAGREES
     assert list(bench.book.distrusted()) == [f"json_list/{Registry().check('json_list').version}"]
 
 
 async def test_our_own_failure_is_no_disagreement(bench: Bench) -> None:
     first = await bench.judged()
     bench.green = False
-    assert await bench.agreements(first.id) == [Agreement.AGREES, Agreement.NOT_COMPARABLE]
+    assert await bench.agreements(first.id) == [ReplayAgreement.AGREES, ReplayAgreement.NOT_COMPARABLE]
     assert bench.book.distrusted() == {}
 
 

@@ -10,7 +10,7 @@ from earnest.contracts.playbook_reading import parse_playbook
 from earnest.contracts.spec import parse_spec
 from earnest.contracts.yaml_source import read_yaml
 from earnest.effects.ground.clock import VirtualClock
-from earnest.effects.hands.sandbox.api import Limits
+from earnest.effects.hands.sandbox.api import ExecutionLimits
 from earnest.verification.limits import LIMITS, read_limits
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
@@ -52,6 +52,7 @@ def test_every_limit_stands_in_the_page_with_its_default() -> None:
     rows = re.findall(r"^\| `(\w+)` \| [^|]*\| (\d+) to (\d+) \| (\d+) \|$", page, re.M)
     written = {name: (int(low), int(high), int(default)) for name, low, high, default in rows}
     assert written == {
-        name: (limit.low, limit.high, getattr(Limits(), limit.field) // limit.unit) for name, limit in LIMITS.items()
+        name: (limit.low, limit.high, getattr(ExecutionLimits(), limit.field) // limit.unit)
+        for name, limit in LIMITS.items()
     }
     assert read_limits({name: low for name, (low, _, _) in written.items()})[1] == []

@@ -9,7 +9,7 @@ import pytest
 from earnest.contracts.criterion import CheckSpec, Criterion
 from earnest.contracts.spec import parse_spec
 from earnest.effects.ground.clock import VirtualClock
-from earnest.effects.hands.sandbox.api import Limits, Report, Status
+from earnest.effects.hands.sandbox.api import ExecutionLimits, ExecutionReport, ExecutionStatus
 from earnest.effects.outside.probes.api import Reading
 from earnest.foundation.errors import Faulty, Unavailable
 from earnest.testing.check_conformance import CheckCase, CheckConformance, ScriptedSandbox, write
@@ -21,7 +21,7 @@ from earnest.verification.replay import trust_key
 from earnest.verification.service import Verifier
 from earnest.verification.verdict import Answer, Cause, FailureClass, Verdict
 
-DONE = Report(status=Status.DONE, exit_code=0, stdout=b"3")
+DONE = ExecutionReport(status=ExecutionStatus.DONE, exit_code=0, stdout=b"3")
 STDOUT = CheckSpec(kind="stdout", config={"program": ["p"], "cases": [{"expected": "3"}]})
 LIST = CheckSpec(kind="json_list", config={"path": "s.json"})
 
@@ -57,12 +57,12 @@ async def judged(tmp_path: Path, check: CheckSpec, files: dict[str, bytes], **op
     [
         replace(DONE, wall_ms=9_000),
         replace(DONE, cpu_ms=9_999),
-        replace(DONE, memory_peak_bytes=Limits().memory_bytes),
+        replace(DONE, memory_peak_bytes=ExecutionLimits().memory_bytes),
         replace(DONE, stderr=b"x" * 1024 * 1024),
     ],
 )
-async def test_a_pass_close_to_a_limit_must_be_repeated(tmp_path: Path, report: Report) -> None:
-    assert is_at_a_boundary(report, Limits())
+async def test_a_pass_close_to_a_limit_must_be_repeated(tmp_path: Path, report: ExecutionReport) -> None:
+    assert is_at_a_boundary(report, ExecutionLimits())
     twice = ScriptedSandbox(lambda _: report)
     verdict = await judged(tmp_path / "1", STDOUT, {}, sandbox=twice)
     assert (verdict.answer, len(twice.asked)) == (Answer.VERIFIED, 2)

@@ -12,7 +12,7 @@ from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Account, Kind, Status
+from earnest.identity.account import Account, AccountKind, AccountStatus
 from earnest.identity.service import ACCOUNTS
 from earnest.market.disputes.dispute import Dispute, DisputeState
 from earnest.market.reviews.reputation import lower_bound_ppm
@@ -29,10 +29,14 @@ YEAR_MS = 365 * 86_400_000
 def books(tmp_path: Path) -> Iterator[Database]:
     with contextlib.closing(Database.open(tmp_path / "books.sqlite", VirtualClock(NOW))) as database:
         account = Account(
-            id="act_bob", handle="bob", kind=Kind.AGENT, status=Status.REGISTERED, created_at_ms=NOW - YEAR_MS
+            id="act_bob",
+            handle="bob",
+            kind=AccountKind.AGENT,
+            status=AccountStatus.REGISTERED,
+            created_at_ms=NOW - YEAR_MS,
         )
         platform = Account(
-            id="act_p", handle="platform", kind=Kind.PLATFORM, status=Status.REGISTERED, created_at_ms=NOW
+            id="act_p", handle="platform", kind=AccountKind.PLATFORM, status=AccountStatus.REGISTERED, created_at_ms=NOW
         )
         database.write_sync(lambda t: [ACCOUNTS.open(t, NOW, one) for one in (account, platform)])
         yield database

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from earnest.accountability.asking import Asked, Progress, concluded, is_exhausted
+from earnest.accountability.asking import AskedTask, Progress, concluded, is_exhausted
 from earnest.accountability.days import date_of
-from earnest.accountability.gate import Hours, hours_of
+from earnest.accountability.gate import DailyHours, hours_of
 from earnest.accountability.interval import contract_interval_s
-from earnest.accountability.points import POINTS, Rule
+from earnest.accountability.points import POINTS, PointsRule
 from earnest.accountability.tiers import Penalty, Reward
 from earnest.contracts.heartbeat.parse import parse_heartbeat
-from earnest.contracts.heartbeat.task import Contract, HeartbeatTask
+from earnest.contracts.heartbeat.task import HeartbeatContract, HeartbeatTask
 from earnest.foundation.canonical import canonical_text
 
 CONTRACT_BYTES_MAX: Final = 256 * 1024
@@ -57,12 +57,12 @@ class Agreement:
         object.__setattr__(self, "is_paused", bool(self.is_paused))
 
     @property
-    def contract(self) -> Contract:
+    def contract(self) -> HeartbeatContract:
         """What was accepted."""
         return contract_of(self.text)
 
     @property
-    def hours(self) -> Hours:
+    def hours(self) -> DailyHours:
         """When heartbeats are taken."""
         return hours_of(self.active_from, self.active_to)
 
@@ -76,7 +76,7 @@ class Agreement:
         return {task: Progress(**kept) for task, kept in json.loads(self.progress).items()}
 
 
-def contract_of(text: str) -> Contract:
+def contract_of(text: str) -> HeartbeatContract:
     """A contract as it reads. Raises `Faulty`: see `parse_heartbeat`."""
     return (_contract_of if len(text) <= SHORT_CHARACTERS else _long_contract_of)(text)
 
@@ -98,7 +98,7 @@ def with_progress(agreement: Agreement, progress: Mapping[str, Progress], known:
 class Conclusion(NamedTuple):
     """What a verdict means for the attempts of a task: all are given back, or one is used up, or neither."""
 
-    asked: Asked
+    asked: AskedTask
     verified: bool
     failed: bool
 
@@ -130,7 +130,7 @@ def without_attempts(agreement: Agreement, task: str) -> Agreement:
 def possible_points(tasks: Iterable[HeartbeatTask], spans_s: Sequence[tuple[int, int]], interval_s: int) -> int:
     """The most that the accepted tasks can earn in these spans of a day: each verified once in every due period."""
     return sum(
-        POINTS[Rule.VERIFIED_REQUIRED if task.required else Rule.VERIFIED_OPTIONAL]
+        POINTS[PointsRule.VERIFIED_REQUIRED if task.required else PointsRule.VERIFIED_OPTIONAL]
         * max(1, _most_wakes(spans_s, task.every_s or interval_s))
         for task in tasks
     )

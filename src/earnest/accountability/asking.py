@@ -31,7 +31,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AskedTask:
     """A task as one cycle asks for it. `attempt` counts from 1.
 
     `is_accepted`: the operator has accepted it. `weakened`: how the agent made it easier without leave; empty: it did
@@ -53,7 +53,7 @@ class Asked:
     may_probe: bool = False
 
     def to_json(self) -> JsonObject:
-        """The form kept in facts; `Asked(**…)` reads it."""
+        """The form kept in facts; `AskedTask(**…)` reads it."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -82,7 +82,7 @@ def asked_for(
     given: Sequence[HeartbeatTask] | None,
     progress: Mapping[str, Progress],
     moment: Moment,
-) -> tuple[Asked, ...]:
+) -> tuple[AskedTask, ...]:
     """What is due now, accepted tasks first. `given` None: the contract is as it was accepted.
 
     Left out is what is not due, and what is exhausted: its attempts are used up until the next day or an edit. A
@@ -104,13 +104,13 @@ def attempts_of(known: Progress | None, digest: str, date: str) -> int:
     return known.attempts if known is not None and (known.date, known.digest) == (date, digest) else 0
 
 
-def begun(known: Progress | None, asked: Asked, now_ms: int, date: str) -> Progress:
+def begun(known: Progress | None, asked: AskedTask, now_ms: int, date: str) -> Progress:
     """The task is asked for at `now_ms`: its due period is used, whatever comes of it."""
     due_ms = now_ms + asked.every_s * SECOND_MS if asked.every_s else 0
     return Progress(due_ms=due_ms, attempts=attempts_of(known, asked.digest, date), digest=asked.digest, date=date)
 
 
-def concluded(known: Progress, asked: Asked, *, verified: bool, failed: bool) -> Progress:
+def concluded(known: Progress, asked: AskedTask, *, verified: bool, failed: bool) -> Progress:
     """After the verdict: a failure uses an attempt up, success gives them all back, anything else changes nothing."""
     if known.digest != asked.digest or asked.weakened:
         return known
@@ -119,21 +119,21 @@ def concluded(known: Progress, asked: Asked, *, verified: bool, failed: bool) ->
     return replace(known, attempts=min(known.attempts + 1, asked.max_attempts)) if failed else known
 
 
-def is_exhausted(known: Progress, asked: Asked) -> bool:
+def is_exhausted(known: Progress, asked: AskedTask) -> bool:
     """True where no attempt is left."""
     return known.attempts >= asked.max_attempts
 
 
 def _asked(
     task: HeartbeatTask, known: Progress | None, moment: Moment, *, is_accepted: bool, weakened: str
-) -> Asked | None:
+) -> AskedTask | None:
     """The task, if it is due and not exhausted. One that is another by now is due at once."""
     digest = _digest(task)
     is_over = known is None or known.digest != digest or known.due_ms <= moment.now_ms
     attempts = attempts_of(known, digest, moment.date)
     if not (moment.is_wake if task.every_s is None else is_over) or (attempts >= task.max_attempts and not weakened):
         return None
-    return Asked(
+    return AskedTask(
         id=task.id,
         description=task.description,
         verify=task.verify,

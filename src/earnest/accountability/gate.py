@@ -23,7 +23,7 @@ class Skip(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hours:
+class DailyHours:
     """From `begin` to before `end`, minutes after midnight; past midnight where `end` is not later. Equal: all day."""
 
     begin: int = 0
@@ -41,9 +41,9 @@ class Hours:
         return [(_at_ms(day, zone, begin) // 1_000, _at_ms(day, zone, end) // 1_000) for begin, end in spans]
 
 
-def hours_of(begin: str, end: str) -> Hours:
+def hours_of(begin: str, end: str) -> DailyHours:
     """The hours between two times. `24:00` as a beginning is midnight."""
-    return Hours(begin=_minutes(begin) % DAY_MINUTES, end=_minutes(end))
+    return DailyHours(begin=_minutes(begin) % DAY_MINUTES, end=_minutes(end))
 
 
 def minute_of(at_ms: int, zone: str) -> int:
@@ -53,7 +53,7 @@ def minute_of(at_ms: int, zone: str) -> int:
 
 
 def closed_gate(
-    *, is_enabled: bool, is_paused: bool, hours: Hours, minute: int, is_busy: bool, has_work: bool
+    *, is_enabled: bool, is_paused: bool, hours: DailyHours, minute: int, is_busy: bool, has_work: bool
 ) -> Skip | None:
     """The first gate that is closed; None: all are open."""
     gates = (

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class HeartbeatState(StrEnum):
+class CheckInState(StrEnum):
     """A heartbeat waits for the sidecar, then it is judged."""
 
     VERIFYING = "verifying"
@@ -25,7 +25,7 @@ class Heartbeat:
     at_ms: int
     date: str
     zone: str
-    state: HeartbeatState
+    state: CheckInState
     contract_digest: str
     asked: str
     reply: str = ""
@@ -40,11 +40,11 @@ class Heartbeat:
     by_key: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "state", HeartbeatState(self.state))
+        object.__setattr__(self, "state", CheckInState(self.state))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vote:
+class MessageVote:
     """What an operator thinks of one message. `id` is `<message>/<operator>`; `up` is 1 or 0."""
 
     id: str

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from earnest.accountability.asking import Asked
+from earnest.accountability.asking import AskedTask
 from earnest.verification.verdict import Answer, Cause
 
 
-class Rule(StrEnum):
+class PointsRule(StrEnum):
     """Why points were booked, or none."""
 
     VERIFIED_REQUIRED = "verified_required"
@@ -26,32 +26,32 @@ class Rule(StrEnum):
     VOTE_DOWN = "vote_down"
 
 
-POINTS: Final[Mapping[Rule, int]] = {
-    Rule.VERIFIED_REQUIRED: 10,
-    Rule.VERIFIED_OPTIONAL: 5,
-    Rule.NOT_VERIFIED: -15,
-    Rule.CONTRADICTION: -30,
-    Rule.WEAKENED: -15,
-    Rule.UNCLEAR_EVIDENCE: -2,
-    Rule.UNCLEAR_VERIFIER: 0,
-    Rule.LEFT_OPTIONAL: 0,
-    Rule.NOT_ACCEPTED: 0,
-    Rule.UNSTRUCTURED: 0,
-    Rule.VOTE_UP: 3,
-    Rule.VOTE_DOWN: -10,
+POINTS: Final[Mapping[PointsRule, int]] = {
+    PointsRule.VERIFIED_REQUIRED: 10,
+    PointsRule.VERIFIED_OPTIONAL: 5,
+    PointsRule.NOT_VERIFIED: -15,
+    PointsRule.CONTRADICTION: -30,
+    PointsRule.WEAKENED: -15,
+    PointsRule.UNCLEAR_EVIDENCE: -2,
+    PointsRule.UNCLEAR_VERIFIER: 0,
+    PointsRule.LEFT_OPTIONAL: 0,
+    PointsRule.NOT_ACCEPTED: 0,
+    PointsRule.UNSTRUCTURED: 0,
+    PointsRule.VOTE_UP: 3,
+    PointsRule.VOTE_DOWN: -10,
 }
 """`contradiction` stands beside `not_verified`: 45 in all. The zeros are there to be explained."""
 
-_COUNTED: Final[Mapping[Rule, str]] = {
-    Rule.VERIFIED_REQUIRED: "verified",
-    Rule.VERIFIED_OPTIONAL: "verified",
-    Rule.NOT_VERIFIED: "failed",
-    Rule.WEAKENED: "failed",
-    Rule.CONTRADICTION: "contradictions",
-    Rule.UNCLEAR_EVIDENCE: "unclear",
-    Rule.UNCLEAR_VERIFIER: "unclear",
+_COUNTED: Final[Mapping[PointsRule, str]] = {
+    PointsRule.VERIFIED_REQUIRED: "verified",
+    PointsRule.VERIFIED_OPTIONAL: "verified",
+    PointsRule.NOT_VERIFIED: "failed",
+    PointsRule.WEAKENED: "failed",
+    PointsRule.CONTRADICTION: "contradictions",
+    PointsRule.UNCLEAR_EVIDENCE: "unclear",
+    PointsRule.UNCLEAR_VERIFIER: "unclear",
 }
-_TELLING: Final = frozenset(_COUNTED) - {Rule.UNCLEAR_VERIFIER, Rule.CONTRADICTION}
+_TELLING: Final = frozenset(_COUNTED) - {PointsRule.UNCLEAR_VERIFIER, PointsRule.CONTRADICTION}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Charge:
     `sign` -1 takes back what was booked before: its points and its count.
     """
 
-    rule: Rule
+    rule: PointsRule
     task: str
     reason: str = ""
     sign: int = 1
@@ -83,24 +83,24 @@ class Charge:
 
 
 def rules_for(  # noqa: PLR0911 - a table, first match
-    asked: Asked, answer: Answer, cause: Cause | None, *, asserted: bool, contradiction: bool
-) -> list[Rule]:
+    asked: AskedTask, answer: Answer, cause: Cause | None, *, asserted: bool, contradiction: bool
+) -> list[PointsRule]:
     """The rules that one verdict falls under. `asserted`: the agent said that it did the task.
 
     A contradiction counts with `not_verified` only, and is a recorded claim against a measured fact: the verifier says.
     """
     is_required = asked.is_required or asked.is_forced
     if asked.weakened:
-        return [Rule.WEAKENED]
+        return [PointsRule.WEAKENED]
     if answer is Answer.VERIFIED:
-        earned = Rule.VERIFIED_REQUIRED if is_required else Rule.VERIFIED_OPTIONAL
-        return [earned if asked.is_accepted else Rule.NOT_ACCEPTED]
+        earned = PointsRule.VERIFIED_REQUIRED if is_required else PointsRule.VERIFIED_OPTIONAL
+        return [earned if asked.is_accepted else PointsRule.NOT_ACCEPTED]
     if answer is Answer.UNCLEAR and cause is not Cause.EVIDENCE:
-        return [Rule.UNCLEAR_VERIFIER]
+        return [PointsRule.UNCLEAR_VERIFIER]
     if not asked.is_structured:
-        return [Rule.UNSTRUCTURED]
+        return [PointsRule.UNSTRUCTURED]
     if not (is_required or asserted):
-        return [Rule.LEFT_OPTIONAL]
+        return [PointsRule.LEFT_OPTIONAL]
     if answer is Answer.UNCLEAR:
-        return [Rule.UNCLEAR_EVIDENCE]
-    return [Rule.NOT_VERIFIED, *([Rule.CONTRADICTION] if contradiction else [])]
+        return [PointsRule.UNCLEAR_EVIDENCE]
+    return [PointsRule.NOT_VERIFIED, *([PointsRule.CONTRADICTION] if contradiction else [])]

@@ -10,7 +10,7 @@ from earnest.accountability.days import RECENT_DAYS, Day, day_id
 from earnest.accountability.points import Charge
 from earnest.accountability.score import Score, account_of, amended, booked, subject_of, turned
 from earnest.effects.ground.storage.book import Book
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.rows import differences, record, row_json
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, JsonValue
@@ -44,11 +44,11 @@ class ScoreBook(Book[Score]):
         self.days: Final = rows.DAYS
         self.projections = {SCORE_BOOKED: self._booked}
 
-    def of(self, reader: Reader, account_id: str) -> Score:
+    def of(self, reader: BooksReader, account_id: str) -> Score:
         """How an account stands; before anything was booked, as it begins."""
         return self.get(reader, account_id) or Score(account_id=account_id)
 
-    def recent(self, reader: Reader, account_id: str, limit: int = RECENT_DAYS) -> list[Day]:
+    def recent(self, reader: BooksReader, account_id: str, limit: int = RECENT_DAYS) -> list[Day]:
         """The last days with a record, the newest first, the open one among them."""
         return list(self.days.where(reader, "account_id = ? ORDER BY date DESC LIMIT ?", (account_id, limit)))
 
@@ -96,7 +96,7 @@ class ScoreBook(Book[Score]):
         transaction.touch(seq, touching)
         return Booking(before=before, after=after, day=day, seq=seq)
 
-    def _day(self, reader: Reader, account_id: str, date: str, last: str) -> Day:
+    def _day(self, reader: BooksReader, account_id: str, date: str, last: str) -> Day:
         for wanted in (date, last):
             if (found := self.days.get(reader, day_id(account_id, wanted))) is not None:
                 return found

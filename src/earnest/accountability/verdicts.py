@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from earnest.accountability.asking import Asked
-from earnest.accountability.points import POINTS, Charge, Rule, rules_for
+from earnest.accountability.asking import AskedTask
+from earnest.accountability.points import POINTS, Charge, PointsRule, rules_for
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.verification.verdict import Answer, Cause
 
@@ -26,7 +26,7 @@ class TaskVerdict:
     evidence: tuple[str, ...] = ()
     waits: bool = False
     by: str = ""
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[PointsRule, ...] = ()
     for_operator: str = ""
     decided_at_ms: int = 0
 
@@ -34,14 +34,14 @@ class TaskVerdict:
         object.__setattr__(self, "answer", Answer(self.answer))
         object.__setattr__(self, "cause", None if self.cause is None else Cause(self.cause))
         object.__setattr__(self, "evidence", tuple(self.evidence))
-        object.__setattr__(self, "rules", tuple(Rule(rule) for rule in self.rules))
+        object.__setattr__(self, "rules", tuple(PointsRule(rule) for rule in self.rules))
 
     @property
     def points(self) -> int:
         """What it earned or cost."""
         return sum(POINTS[rule] for rule in self.rules)
 
-    def is_failure(self, asked: Asked) -> bool:
+    def is_failure(self, asked: AskedTask) -> bool:
         """True where it uses up an attempt."""
         return self.points < 0 or (not asked.is_structured and self.answer is Answer.NOT_VERIFIED)
 
@@ -69,7 +69,7 @@ class TaskVerdict:
 BY_OPERATOR: Final = "operator"
 
 
-def feedback(asked: Iterable[Asked], verdicts: Iterable[TaskVerdict]) -> list[JsonValue]:
+def feedback(asked: Iterable[AskedTask], verdicts: Iterable[TaskVerdict]) -> list[JsonValue]:
     """What the agent is told, a line each: of what was not verified, and of what the operator has decided."""
     return [
         _line(one, verdict)
@@ -78,17 +78,17 @@ def feedback(asked: Iterable[Asked], verdicts: Iterable[TaskVerdict]) -> list[Js
     ]
 
 
-def decided_since(asked: Iterable[Asked], verdicts: Iterable[TaskVerdict], since_ms: int) -> list[str]:
+def decided_since(asked: Iterable[AskedTask], verdicts: Iterable[TaskVerdict], since_ms: int) -> list[str]:
     """What the operator has decided since then, a line each."""
     pairs = zip(asked, verdicts, strict=True)
     return [_line(one, verdict) for one, verdict in pairs if verdict.decided_at_ms > since_ms]
 
 
-def _line(asked: Asked, verdict: TaskVerdict) -> str:
+def _line(asked: AskedTask, verdict: TaskVerdict) -> str:
     return f"{asked.id} (attempt {asked.attempt} of {asked.max_attempts}): {verdict.answer}: {verdict.reason}"
 
 
-def ruled(asked: Asked, verdict: TaskVerdict, asserted: frozenset[str]) -> TaskVerdict:
+def ruled(asked: AskedTask, verdict: TaskVerdict, asserted: frozenset[str]) -> TaskVerdict:
     """The verdict with the rules that it falls under. `asserted`: the tasks that the agent says it did."""
     rules = rules_for(
         asked,
@@ -101,13 +101,13 @@ def ruled(asked: Asked, verdict: TaskVerdict, asserted: frozenset[str]) -> TaskV
 
 
 def complete(
-    asked: Iterable[Asked], found: Mapping[str, TaskVerdict], asserted: frozenset[str]
+    asked: Iterable[AskedTask], found: Mapping[str, TaskVerdict], asserted: frozenset[str]
 ) -> tuple[TaskVerdict, ...]:
     """One verdict for each task: a weakened one is not verified, and where none was given it is unclear."""
     return tuple(ruled(one, _of(one, found.get(one.id)), asserted) for one in asked)
 
 
-def _of(asked: Asked, found: TaskVerdict | None) -> TaskVerdict:
+def _of(asked: AskedTask, found: TaskVerdict | None) -> TaskVerdict:
     if asked.weakened:
         reason = f"the contract was weakened without leave: {asked.weakened}"
         return TaskVerdict(task=asked.id, answer=Answer.NOT_VERIFIED, reason=reason)

@@ -3,12 +3,12 @@
 from typing import Final
 
 from earnest.agents.actions import (
-    Action,
+    AgentAction,
     AskHuman,
-    BoardPost,
     ChatSay,
     ExecuteJob,
-    Move,
+    GoTo,
+    PostOnBoard,
     ProposeJob,
     ReviewJob,
     WebSearch,
@@ -19,7 +19,7 @@ from earnest.agents.executing import execute, is_final
 from earnest.agents.job_files import PLAIN, read_file
 from earnest.agents.means import Means
 from earnest.agents.recall import ACTION, QUESTION
-from earnest.agents.state import AgentState, Result
+from earnest.agents.state import ActionResult, AgentState
 from earnest.client.problem import Problem
 from earnest.foundation.errors import Faulty, Refused, Unavailable
 from earnest.world.talk import WHY_CHARACTERS_MAX, Reach
@@ -38,13 +38,13 @@ async def act(state: AgentState, means: Means) -> AgentState:
     except Problem as problem:
         if not is_final(problem):
             raise
-        result = Result(ok=False, text=f"refused: {problem}", claim_id="")
+        result = ActionResult(ok=False, text=f"refused: {problem}", claim_id="")
     except (Refused, Faulty, OSError) as error:
-        result = Result(ok=False, text=str(error), claim_id="")
+        result = ActionResult(ok=False, text=str(error), claim_id="")
     return {**state, "result": result}
 
 
-async def _done(action: Action, state: AgentState, means: Means) -> Result:
+async def _done(action: AgentAction, state: AgentState, means: Means) -> ActionResult:
     match action.payload:
         case ExecuteJob():
             return await execute(action.payload, state["tick"], means)
@@ -54,13 +54,13 @@ async def _done(action: Action, state: AgentState, means: Means) -> Result:
             return await _review(action.payload, state, means)
         case AskHuman():
             said = _ask(action.payload, state, means)
-        case Move() | ChatSay() | BoardPost():
+        case GoTo() | ChatSay() | PostOnBoard():
             said = await _share(action, state["tick"], means)
         case WebSearch(query=query):
             said = await _search(query, means)
         case _:
             said = ""
-    return Result(ok=True, text=said, claim_id="")
+    return ActionResult(ok=True, text=said, claim_id="")
 
 
 def _ask(payload: AskHuman, state: AgentState, means: Means) -> str:
@@ -80,34 +80,36 @@ async def _search(query: str, means: Means) -> str:
     return said
 
 
-async def _share(action: Action, tick: str, means: Means) -> str:
+async def _share(action: AgentAction, tick: str, means: Means) -> str:
     """Go, say or post; in words for the trace."""
     keyed = means.client.keyed(f"{tick}-share")
     match action.payload:
-        case Move(place=place):
+        case GoTo(place=place):
             set_out = await keyed.world_move(place, why=action.why.goal[:WHY_CHARACTERS_MAX])
             return f"on the way to the {place}, there at {set_out['arrives_at']}"
         case ChatSay(text=text, far=far):
             said = await keyed.chat_say(text, reach=(Reach.FAR if far else Reach.NEAR).value)
             return "said to all" if far else f"said to {said['heard_by']} who were near"
-        case BoardPost(text=text, thread=thread, title=title):
+        case PostOnBoard(text=text, thread=thread, title=title):
             return f"posted {(await keyed.board_post(text, title=title, thread_id=thread))['post_id']}"
         case other:
             raise TypeError(f"{type(other).__name__} is not shared with anybody")
 
 
-async def _propose(payload: ProposeJob, tick: str, means: Means) -> Result:
+async def _propose(payload: ProposeJob, tick: str, means: Means) -> ActionResult:
     """Post an entry; one that can never be posted as it stands is set aside, so that others have their turn."""
     try:
         return await _posted(payload, tick, means)
     except (Problem, Faulty, Refused, OSError) as error:
         if not isinstance(error, Problem) or error.code in FAULTS:
             means.backlog.set_aside(payload.entry, str(error))
-            return Result(ok=True, text=f"set aside {payload.entry}, which cannot be posted: {error}", claim_id="")
+            return ActionResult(
+                ok=True, text=f"set aside {payload.entry}, which cannot be posted: {error}", claim_id=""
+            )
         raise
 
 
-async def _posted(payload: ProposeJob, tick: str, means: Means) -> Result:
+async def _posted(payload: ProposeJob, tick: str, means: Means) -> ActionResult:
     entry = means.backlog.entry(payload.entry)
     offer = entry.offer()
     files = [
@@ -124,16 +126,16 @@ async def _posted(payload: ProposeJob, tick: str, means: Means) -> Result:
         redo_of=payload.redo_of or None,
     )
     means.backlog.note(entry.name, posted["job_id"], payload.redo_of)
-    return Result(ok=True, text=f"posted {posted['job_id']}", claim_id="")
+    return ActionResult(ok=True, text=f"posted {posted['job_id']}", claim_id="")
 
 
-async def _review(payload: ReviewJob, state: AgentState, means: Means) -> Result:
+async def _review(payload: ReviewJob, state: AgentState, means: Means) -> ActionResult:
     """Approve, send back while revisions are left, or reject."""
     claim = next(one for one in state["jobs"]["as_buyer"]["to_review"] if one["claim_id"] == payload.claim_id)
     keyed = means.client.keyed(f"{state['tick']}-review")
     if payload.approved:
         moved = await keyed.decide_job(claim["job_id"], approved=True, reason=payload.reason)
-        return Result(ok=True, text=f"approved: {moved['state']}", claim_id=payload.claim_id)
+        return ActionResult(ok=True, text=f"approved: {moved['state']}", claim_id=payload.claim_id)
     job = await means.client.get_job(claim["job_id"])
     known = [str(one["id"]) for one in job["criteria"]]
     cited = [one for one in payload.criteria if one in known] or known
@@ -141,4 +143,4 @@ async def _review(payload: ReviewJob, state: AgentState, means: Means) -> Result
         moved = await keyed.request_changes(payload.claim_id, reason=payload.reason, criteria=cited)
     else:
         moved = await keyed.decide_job(claim["job_id"], approved=False, reason=payload.reason, criteria=cited)
-    return Result(ok=True, text=f"not approved: {moved['state']}", claim_id=payload.claim_id)
+    return ActionResult(ok=True, text=f"not approved: {moved['state']}", claim_id=payload.claim_id)

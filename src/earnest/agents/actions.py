@@ -12,7 +12,7 @@ TEXT_CHARACTERS_MAX: Final = 2_000
 FACTS_MAX: Final = 10
 
 
-class Kind(StrEnum):
+class AgentActionKind(StrEnum):
     """The seed's kinds, and three more: of the web, of people, and of the map."""
 
     NOOP = "noop"
@@ -41,7 +41,7 @@ class Noop:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class GoTo:
     """Go to a place of the world."""
 
     place: str
@@ -56,7 +56,7 @@ class ChatSay:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoardPost:
+class PostOnBoard:
     """Write on the bulletin board; into a thread, or under a title as a new one."""
 
     text: str
@@ -108,28 +108,28 @@ class AskHuman:
     about: str = ""
 
 
-Payload: TypeAlias = Noop | Move | ChatSay | BoardPost | ProposeJob | ExecuteJob | ReviewJob | WebSearch | AskHuman
-PAYLOADS: Final[dict[Kind, type[Payload]]] = dict(
+Payload: TypeAlias = Noop | GoTo | ChatSay | PostOnBoard | ProposeJob | ExecuteJob | ReviewJob | WebSearch | AskHuman
+PAYLOADS: Final[dict[AgentActionKind, type[Payload]]] = dict(
     zip(
-        Kind,
-        (Noop, Move, ChatSay, BoardPost, ProposeJob, ExecuteJob, ReviewJob, WebSearch, AskHuman),
+        AgentActionKind,
+        (Noop, GoTo, ChatSay, PostOnBoard, ProposeJob, ExecuteJob, ReviewJob, WebSearch, AskHuman),
         strict=True,
     )
 )
-SOCIAL: Final = frozenset({Kind.MOVE, Kind.CHAT_SAY, Kind.BOARD_POST})
+SOCIAL: Final = frozenset({AgentActionKind.MOVE, AgentActionKind.CHAT_SAY, AgentActionKind.BOARD_POST})
 """What others see or hear."""
 _KINDS: Final = {payload: kind for kind, payload in PAYLOADS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class AgentAction:
     """One thing to do. What is sent for it is keyed by the tick that it belongs to."""
 
     payload: Payload
     why: Why
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> AgentActionKind:
         """What it is."""
         return _KINDS[type(self.payload)]
 
@@ -139,13 +139,13 @@ class Action:
         return {"kind": self.kind.value, **given["payload"], "why": given["why"]}
 
 
-def read_action(value: JsonValue) -> Action:
+def read_action(value: JsonValue) -> AgentAction:
     """The inverse of `to_json`, for whatever a model or a file holds. An action without a reason is refused.
 
     Raises `Refused("action_invalid")` for an unknown kind, an unknown or missing member, and a wrong type.
     """
-    if not isinstance(value, dict) or value.get("kind") not in list(Kind):
-        raise Refused("action_invalid", f"an action's kind is one of {', '.join(Kind)}")
+    if not isinstance(value, dict) or value.get("kind") not in list(AgentActionKind):
+        raise Refused("action_invalid", f"an action's kind is one of {', '.join(AgentActionKind)}")
     members = {name: one for name, one in value.items() if name not in {"kind", "why"}}
     reason = value.get("why")
     if not isinstance(reason, dict):
@@ -153,7 +153,7 @@ def read_action(value: JsonValue) -> Action:
     why: Why = _made(Why, reason)
     if not (why.goal and why.facts and why.expected_value):
         raise Refused("action_invalid", "an action says why: goal, facts and expected_value, none of them empty")
-    return Action(payload=_made(PAYLOADS[Kind(value["kind"])], members), why=why)
+    return AgentAction(payload=_made(PAYLOADS[AgentActionKind(value["kind"])], members), why=why)
 
 
 def _made(kind: type[Any], members: JsonObject) -> Any:
@@ -174,7 +174,7 @@ def _value(name: str, wanted: Any, value: JsonValue) -> Any:
     raise Refused("action_invalid", f"{name} has another type, or is too long")
 
 
-def action_schema(kinds: tuple[Kind, ...]) -> JsonObject:
+def action_schema(kinds: tuple[AgentActionKind, ...]) -> JsonObject:
     """The form of a model's answer: an object for each kind that may be chosen."""
     return {
         "type": "object",

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from earnest.agents.book import Book
+from earnest.agents.book import JsonLinesBook
 from earnest.agents.job_files import Offered, offered
-from earnest.agents.state import Entry
+from earnest.agents.state import BacklogItem
 from earnest.contracts.json_values import plain
 from earnest.contracts.spec import FORMAT, TITLE_CHARACTERS_MAX, VerificationSpec, parse_spec, spec_of_json
 from earnest.contracts.yaml_source import read_yaml
@@ -55,7 +55,7 @@ class Backlogged:
 class Backlog:
     """The entries in their order, those that were found after them, and what became of them, by the agent's book."""
 
-    def __init__(self, entries: Sequence[Backlogged], book: Book) -> None:
+    def __init__(self, entries: Sequence[Backlogged], book: JsonLinesBook) -> None:
         self._given = {entry.name: entry for entry in entries}
         self._book = book
 
@@ -80,7 +80,7 @@ class Backlog:
         """The pages that entries were made of."""
         return {row["url"] for row in self._book.rows(FOUND)}
 
-    def open(self, rejected: Sequence[str]) -> list[Entry]:
+    def open(self, rejected: Sequence[str]) -> list[BacklogItem]:
         """What could be posted now: rejected jobs of mine once more, at most three times each, then what is new."""
         return [*self._redos(rejected), *self._news()]
 
@@ -92,13 +92,13 @@ class Backlog:
         """An entry cannot be posted as it is. It is tried again once its file is another."""
         self._book.add(UNPOSTABLE, _aside(self._entries[name]), entry=name, text=why)
 
-    def _news(self) -> Iterator[Entry]:
+    def _news(self) -> Iterator[BacklogItem]:
         posted = [row["entry"] for row in self._book.rows(POSTED) if not row["redo_of"]]
         for entry in self._entries.values():
             if posted.count(entry.name) < entry.times and self._book.get(_aside(entry)) is None:
                 yield _told(entry, "")
 
-    def _redos(self, rejected: Sequence[str]) -> Iterator[Entry]:
+    def _redos(self, rejected: Sequence[str]) -> Iterator[BacklogItem]:
         rows = list(self._book.rows(POSTED))
         redone = [row["redo_of"] for row in rows if row["redo_of"]]
         first_of = {row["job_id"]: row["redo_of"] or row["job_id"] for row in rows}
@@ -121,8 +121,8 @@ def _aside(entry: Backlogged) -> str:
     return f"{UNPOSTABLE}/{entry.name}/{digest}"
 
 
-def _told(entry: Backlogged, redo_of: str) -> Entry:
-    return Entry(
+def _told(entry: Backlogged, redo_of: str) -> BacklogItem:
+    return BacklogItem(
         name=entry.name,
         title=entry.path.stem,
         category=entry.category,

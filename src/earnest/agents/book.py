@@ -11,7 +11,7 @@ ROWS_MAX: Final = 10_000
 """Beyond it the older half goes, when the book is opened."""
 
 
-class Book:
+class JsonLinesBook:
     """A file of JSON lines that are added, never changed. A row whose key is there already is not added again.
 
     Another process of the same user may add lines, as `earnest agent answer` does; `refresh` sees them.

@@ -3,7 +3,7 @@
 from typing import Final
 
 from earnest.agents.actions import (
-    Action,
+    AgentAction,
     AskHuman,
     ExecuteJob,
     Noop,
@@ -13,7 +13,7 @@ from earnest.agents.actions import (
     WebSearch,
     Why,
 )
-from earnest.agents.state import AgentState, Remembered, Role, class_of
+from earnest.agents.state import AgentRole, AgentState, RememberedOutcome, class_of
 from earnest.client.heartbeat import instant_ms
 from earnest.client.payloads import Claim, Job
 
@@ -26,7 +26,7 @@ YES: Final = ("approve", "yes", "accept")
 NO: Final = ("reject", "no", "decline")
 
 
-def obligation(state: AgentState) -> Action | None:
+def obligation(state: AgentState) -> AgentAction | None:
     """What was promised already. No model is asked whether to keep it."""
     for claim in state["jobs"]["as_seller"]["owed"]:
         facts = (f"claim {claim['claim_id']} is {claim['state']}", f"due at {claim['due_at']}")
@@ -35,7 +35,7 @@ def obligation(state: AgentState) -> Action | None:
     return None
 
 
-def chosen(state: AgentState) -> Action:
+def chosen(state: AgentState) -> AgentAction:
     """What code would do: review, then work, then propose, then look for work on the web, else nothing."""
     return _review(state) or _execution(state) or _proposal(state) or _search(state) or _nothing(state)
 
@@ -52,12 +52,12 @@ def is_avoided(job: Job, state: AgentState) -> bool:
     )
 
 
-def _age(one: Remembered) -> int:
+def _age(one: RememberedOutcome) -> int:
     return -one["at_ms"]
 
 
-def _review(state: AgentState) -> Action | None:
-    if not Role(state["role"]).proposes:
+def _review(state: AgentState) -> AgentAction | None:
+    if not AgentRole(state["role"]).proposes:
         return None
     for claim in state["jobs"]["as_buyer"]["to_review"]:
         if payload := _decision(claim, state):
@@ -88,8 +88,8 @@ def _decision(claim: Claim, state: AgentState) -> Payload | None:
     return None
 
 
-def _execution(state: AgentState) -> Action | None:
-    if not Role(state["role"]).executes or state["jobs"]["as_seller"]["owed"]:
+def _execution(state: AgentState) -> AgentAction | None:
+    if not AgentRole(state["role"]).executes or state["jobs"]["as_seller"]["owed"]:
         return None
     for job in state["jobs"]["available"]:
         if not is_avoided(job, state):
@@ -99,8 +99,8 @@ def _execution(state: AgentState) -> Action | None:
     return None
 
 
-def _proposal(state: AgentState) -> Action | None:
-    if not Role(state["role"]).proposes or state["jobs"]["as_buyer"]["open"]:
+def _proposal(state: AgentState) -> AgentAction | None:
+    if not AgentRole(state["role"]).proposes or state["jobs"]["as_buyer"]["open"]:
         return None
     for entry in state["jobs"]["backlog"][:1]:
         payload = ProposeJob(entry=entry["name"], redo_of=entry["redo_of"])
@@ -109,17 +109,17 @@ def _proposal(state: AgentState) -> Action | None:
     return None
 
 
-def _search(state: AgentState) -> Action | None:
+def _search(state: AgentState) -> AgentAction | None:
     for search in state["jobs"]["searches"][:1]:
         fact = "nothing is in my backlog, and nothing that I posted is pending"
         return _action(WebSearch(query=search), "find work that somebody wants done", fact, value="a job to post")
     return None
 
 
-def _nothing(state: AgentState) -> Action:
+def _nothing(state: AgentState) -> AgentAction:
     fact = "nothing waits that I could do" if not state["jobs"]["available"] else "what is open has failed before"
     return _action(Noop(), "spend nothing on nothing", fact, value="none")
 
 
-def _action(payload: Payload, goal: str, *facts: str, value: str) -> Action:
-    return Action(payload=payload, why=Why(goal=goal, facts=facts, expected_value=value))
+def _action(payload: Payload, goal: str, *facts: str, value: str) -> AgentAction:
+    return AgentAction(payload=payload, why=Why(goal=goal, facts=facts, expected_value=value))

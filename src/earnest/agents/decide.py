@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from earnest.agents.actions import Action, Kind, action_schema, read_action
+from earnest.agents.actions import AgentAction, AgentActionKind, action_schema, read_action
 from earnest.agents.choosing import chosen, obligation
 from earnest.agents.guards import fault, offered
 from earnest.agents.means import Means
@@ -17,7 +17,7 @@ MODEL: Final = "model"
 CODE: Final = "code"
 PART: Final = "model"
 FILES_MAX: Final = 20
-IDLE: Final = frozenset({Kind.NOOP, Kind.ASK_HUMAN})
+IDLE: Final = frozenset({AgentActionKind.NOOP, AgentActionKind.ASK_HUMAN})
 
 
 async def decide(state: AgentState, means: Means) -> AgentState:
@@ -38,7 +38,7 @@ async def decide(state: AgentState, means: Means) -> AgentState:
     return _decided(state, action, MODEL)
 
 
-async def _asked(state: AgentState, means: Means, kinds: tuple[Kind, ...]) -> Action:
+async def _asked(state: AgentState, means: Means, kinds: tuple[AgentActionKind, ...]) -> AgentAction:
     assert means.mind is not None
     submissions = {one["claim_id"]: await _submission(one, means) for one in state["jobs"]["as_buyer"]["to_review"]}
     told = await means.mind.choose(question(state, kinds, submissions), action_schema(kinds))
@@ -50,7 +50,7 @@ async def _asked(state: AgentState, means: Means, kinds: tuple[Kind, ...]) -> Ac
     return action
 
 
-def _decided(state: AgentState, action: Action, by: str, note: str = "") -> AgentState:
+def _decided(state: AgentState, action: AgentAction, by: str, note: str = "") -> AgentState:
     notes = [*state["notes"], note] if note else state["notes"]
     return {**state, "action": dict(action.to_json()), "decided_by": by, "notes": notes}
 

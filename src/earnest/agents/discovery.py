@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 from earnest.agents.ports import Mind
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.spec import Acceptance, VerificationSpec
-from earnest.effects.outside.llm.api import Message, Role
+from earnest.effects.outside.llm.api import Message, MessageRole
 from earnest.effects.outside.llm.fencing import FENCES, Data, told
 from earnest.effects.outside.llm.fitting import misfits
-from earnest.effects.outside.web.fetching import FetchLimits, Page, Web, is_within
-from earnest.effects.outside.web.searching import Engine, Searcher
-from earnest.effects.outside.web.text import Found, text_of
+from earnest.effects.outside.web.fetching import FetchedPage, FetchLimits, Web, is_within
+from earnest.effects.outside.web.searching import SearchEngine, Searcher
+from earnest.effects.outside.web.text import SearchResult, text_of
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
 
@@ -35,7 +35,7 @@ _BRACKETS: Final = str.maketrans("[]", "()")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class JobSource:
     """Where jobs are found. `hosts`: its pages lie there or on sub-domains; `query` holds `{topic}`."""
 
     name: str
@@ -50,7 +50,7 @@ class Source:
         return self.query.format(topic=topic)
 
 
-FIVERR: Final = Source(
+FIVERR: Final = JobSource(
     name="fiverr",
     archetype="fiverr_gig",
     hosts=("fiverr.com",),
@@ -77,7 +77,7 @@ class DiscoverySettings:
     @property
     def searcher(self) -> Searcher:
         """Serper where there is a key, else DuckDuckGo."""
-        engine = Engine.SERPER if self.serper_key else Engine.DUCKDUCKGO
+        engine = SearchEngine.SERPER if self.serper_key else SearchEngine.DUCKDUCKGO
         return Searcher(engine=engine, api_key=self.serper_key)
 
 
@@ -108,9 +108,11 @@ def read_discovery(environment: Mapping[str, str]) -> DiscoverySettings:
     )
 
 
-def picked(found: Sequence[Found], source: Source, allowlist: Sequence[str], known: Collection[str]) -> list[Found]:
+def picked(
+    found: Sequence[SearchResult], source: JobSource, allowlist: Sequence[str], known: Collection[str]
+) -> list[SearchResult]:
     """The results that may be fetched, by host and never by substring, those left out that were used before."""
-    chosen: list[Found] = []
+    chosen: list[SearchResult] = []
     for one in found:
         try:
             host = (urlsplit(one.url).hostname or "").rstrip(".")
@@ -128,8 +130,8 @@ class Discovery:
     settings: DiscoverySettings
     web: Web
     drafter: Mind
-    keep: Callable[[Page], Awaitable[None]]
-    source: Source = FIVERR
+    keep: Callable[[FetchedPage], Awaitable[None]]
+    source: JobSource = FIVERR
 
     async def discover(
         self, query: str, known: Collection[str] = (), note: Callable[[str], None] = lambda _: None
@@ -148,7 +150,7 @@ class Discovery:
                 note(f"{result.url}: {error}")
         return None
 
-    async def _made_of(self, result: Found) -> Discovered:
+    async def _made_of(self, result: SearchResult) -> Discovered:
         """A job made of one page. Raises `Refused`, `Unavailable`."""
         allowed = tuple(host for host in self.settings.allowlist if _meet(host, self.source.hosts))
         page = await self.web.fetch(result.url, limits=FetchLimits(body_bytes=PAGE_BYTES_MAX, hosts=allowed))
@@ -162,7 +164,7 @@ class Discovery:
         await self.keep(page)
         return Discovered(spec=spec, url=result.url, digest=page.digest)
 
-    def _spec(self, draft: Mapping[str, Any], page: Page) -> VerificationSpec:
+    def _spec(self, draft: Mapping[str, Any], page: FetchedPage) -> VerificationSpec:
         deliver = f"Deliver {DELIVERABLE}: {draft['deliverable']}"
         text = f"{draft['text']}\n\n{deliver}\n\nMade from {page.url} ({page.digest})."
         criteria = (Criterion(id=f"C{at}", text=one) for at, one in enumerate(draft["criteria"], start=1))
@@ -216,8 +218,8 @@ def _plain(text: object) -> str:
     return "\n".join(line.strip() for line in lines).strip()
 
 
-def _question(source: Source, result: Found, text: str) -> list[Message]:
-    rules = Message(role=Role.SYSTEM, text=f"prompt: discovery@1\n\n{_RULES}\n\n{FENCES}")
+def _question(source: JobSource, result: SearchResult, text: str) -> list[Message]:
+    rules = Message(role=MessageRole.SYSTEM, text=f"prompt: discovery@1\n\n{_RULES}\n\n{FENCES}")
     page = Data(name="page", text=text, characters_max=PAGE_CHARACTERS_MAX)
     found = Data(name="result", text=f"{result.title}\n{result.snippet}")
     return [rules, told(f"An offer on {source.name}, as the search engine shows it, and its page.", found, page)]

@@ -11,8 +11,8 @@ from typing import Final
 from earnest.agents.actions import ExecuteJob
 from earnest.agents.job_files import evidence_of
 from earnest.agents.means import Means
-from earnest.agents.ports import Worked, WorkFailed, WorkOrder
-from earnest.agents.state import REJECTED, WAITING, WORKING, Result
+from earnest.agents.ports import WorkFailed, WorkOrder, WorkReport
+from earnest.agents.state import REJECTED, WAITING, WORKING, ActionResult
 from earnest.client.payloads import Claim, Item, Job
 from earnest.client.problem import Problem
 from earnest.foundation.errors import EarnestError, Refused
@@ -31,7 +31,7 @@ _WANTED: Final = re.compile(r"\[verifier:|evidence required", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Revision:
+class WorkRevision:
     """The files of one revision of a claim: `folder` is there once its work is whole."""
 
     place: Path
@@ -48,7 +48,7 @@ class Revision:
         return self.place / f"r{self.number}.json"
 
 
-async def execute(payload: ExecuteJob, tick: str, means: Means) -> Result:
+async def execute(payload: ExecuteJob, tick: str, means: Means) -> ActionResult:
     """Claim, work, hand in, and wait a while for the verdict. Raises `Problem`, `Unavailable`."""
     claim_id = payload.claim_id
     if not claim_id:
@@ -69,7 +69,7 @@ async def execute(payload: ExecuteJob, tick: str, means: Means) -> Result:
 
 async def _hand_in(claim: Claim, means: Means) -> Claim:
     job = await means.client.get_job(claim["job_id"])
-    revision = Revision(means.folder / claim["claim_id"], claim["revision"] + 1)
+    revision = WorkRevision(means.folder / claim["claim_id"], claim["revision"] + 1)
     worked = await _worked(job, claim, revision, means)
     evidence = _evidence(worked.said)
     _complete(job, revision.folder)
@@ -84,14 +84,14 @@ async def _hand_in(claim: Claim, means: Means) -> Claim:
     return await means.client.get_claim(claim["claim_id"])
 
 
-async def _worked(job: Job, claim: Claim, revision: Revision, means: Means) -> Worked:
+async def _worked(job: Job, claim: Claim, revision: WorkRevision, means: Means) -> WorkReport:
     """The work of a revision, as it was done; done now where it is not whole. It begins with what the last one left."""
     if revision.folder.is_dir():
-        return Worked(**json.loads(revision.told.read_text(encoding="utf-8")))
+        return WorkReport(**json.loads(revision.told.read_text(encoding="utf-8")))
     _forget_old(means.folder)
     new = revision.place / "new"
     shutil.rmtree(new, ignore_errors=True)
-    before = Revision(revision.place, revision.number - 1).folder
+    before = WorkRevision(revision.place, revision.number - 1).folder
     if before.is_dir():
         shutil.copytree(before, new, symlinks=True)
     else:
@@ -114,7 +114,7 @@ def feedback_on(claim: Claim) -> list[str]:
     return found if is_said or not claim["reason"] else [*found, claim["reason"]]
 
 
-async def _failed(claim: Claim, means: Means, why: str) -> Result:
+async def _failed(claim: Claim, means: Means, why: str) -> ActionResult:
     """Work that failed is tried once more at the next tick; then the claim is given back, which is honest and free."""
     claim_id = claim["claim_id"]
     tried = sum(1 for row in means.book.rows(FAILED) if row["claim_id"] == claim_id) + 1
@@ -125,7 +125,7 @@ async def _failed(claim: Claim, means: Means, why: str) -> Result:
     return _result(claim_id, f"given back, the work failed: {why}", ok=False)
 
 
-async def _verdict(claim: Claim, means: Means) -> Result:
+async def _verdict(claim: Claim, means: Means) -> ActionResult:
     """The state of the claim once a machine has judged it, or after `verdict_ms`."""
     wait_ms, until_ms = LOOK_MS, means.clock.now_ms() + means.verdict_ms
     while claim["state"] in WAITING and claim["verdict"] is None and means.clock.now_ms() < until_ms:
@@ -136,8 +136,8 @@ async def _verdict(claim: Claim, means: Means) -> Result:
     return _result(claim["claim_id"], said, ok=claim["state"] not in REJECTED)
 
 
-def _result(claim_id: str, text: str, *, ok: bool) -> Result:
-    return Result(ok=ok, text=text, claim_id=claim_id)
+def _result(claim_id: str, text: str, *, ok: bool) -> ActionResult:
+    return ActionResult(ok=ok, text=text, claim_id=claim_id)
 
 
 def _evidence(said: str) -> str:

@@ -6,19 +6,19 @@ from typing import Final, assert_never
 
 from earnest.agents.actions import (
     SOCIAL,
-    Action,
+    AgentAction,
+    AgentActionKind,
     AskHuman,
-    BoardPost,
     ChatSay,
     ExecuteJob,
-    Kind,
-    Move,
+    GoTo,
     Noop,
+    PostOnBoard,
     ProposeJob,
     ReviewJob,
     WebSearch,
 )
-from earnest.agents.state import AgentState, Role, Town, has_work
+from earnest.agents.state import AgentRole, AgentState, TownSeen, has_work
 from earnest.client.payloads import Claim
 from earnest.verification.judging.orders import gives_orders
 from earnest.world.places import HOME, PLACES
@@ -29,7 +29,7 @@ HOUR_MS: Final = 3_600_000
 _KEY: Final = re.compile(r"ern_[a-z]+_\w+")
 
 
-def fault(action: Action, state: AgentState) -> str:
+def fault(action: AgentAction, state: AgentState) -> str:
     """Why it may not be done; empty if it may."""
     wrong = ""
     match action.payload:
@@ -37,7 +37,7 @@ def fault(action: Action, state: AgentState) -> str:
             pass
         case AskHuman(question=question):
             wrong = "" if question.strip() else "the question is empty"
-        case Move() | ChatSay() | BoardPost() as shared:
+        case GoTo() | ChatSay() | PostOnBoard() as shared:
             wrong = _of_sharing(shared, state)
         case WebSearch(query=query):
             wrong = "" if query in state["jobs"]["searches"] else "that is no search that I was shown"
@@ -52,21 +52,21 @@ def fault(action: Action, state: AgentState) -> str:
     return wrong
 
 
-def offered(state: AgentState) -> tuple[Kind, ...]:
+def offered(state: AgentState) -> tuple[AgentActionKind, ...]:
     """The kinds that could be chosen now.
 
     While there is work, its texts, my memories and my operator's answers are shown, and nothing can be said that others
     hear; without any, what is public is shown, and that alone: what is private has no way out.
     """
-    jobs, role = state["jobs"], Role(state["role"])
+    jobs, role = state["jobs"], AgentRole(state["role"])
     if not has_work(jobs, role):
-        found = [Kind.NOOP]
+        found = [AgentActionKind.NOOP]
         found += sorted(SOCIAL) if state["world"] is not None and _may_share(state) else []
-        return (*found, *([Kind.WEB_SEARCH] if jobs["searches"] else []))
-    found = [Kind.NOOP, Kind.ASK_HUMAN]
-    found += [Kind.EXECUTE_JOB] if role.executes and (jobs["available"] or jobs["as_seller"]["owed"]) else []
-    found += [Kind.PROPOSE_JOB] if role.proposes and jobs["backlog"] and not jobs["as_buyer"]["open"] else []
-    found += [Kind.REVIEW_JOB] if role.proposes and jobs["as_buyer"]["to_review"] else []
+        return (*found, *([AgentActionKind.WEB_SEARCH] if jobs["searches"] else []))
+    found = [AgentActionKind.NOOP, AgentActionKind.ASK_HUMAN]
+    found += [AgentActionKind.EXECUTE_JOB] if role.executes and (jobs["available"] or jobs["as_seller"]["owed"]) else []
+    found += [AgentActionKind.PROPOSE_JOB] if role.proposes and jobs["backlog"] and not jobs["as_buyer"]["open"] else []
+    found += [AgentActionKind.REVIEW_JOB] if role.proposes and jobs["as_buyer"]["to_review"] else []
     return tuple(found)
 
 
@@ -83,28 +83,28 @@ def _may_share(state: AgentState) -> bool:
     return len(lately) < SHARED_PER_HOUR
 
 
-def _of_sharing(shared: Move | ChatSay | BoardPost, state: AgentState) -> str:
+def _of_sharing(shared: GoTo | ChatSay | PostOnBoard, state: AgentState) -> str:
     world = state["world"]
     if world is None:
         return "I have not looked at any world in which that could be done"
     if not _may_share(state):
         return f"that was done {SHARED_PER_HOUR} times in an hour: work comes first"
     match shared:
-        case Move(place=place):
+        case GoTo(place=place):
             return _of_move(place, world)
         case ChatSay(text=text):
             return _of_text(text, SAID_CHARACTERS_MAX)
-        case BoardPost():
+        case PostOnBoard():
             return _of_post(shared, world)
 
 
-def _of_move(place: str, world: Town) -> str:
+def _of_move(place: str, world: TownSeen) -> str:
     if place not in PLACES and place != HOME:
         return f"there is no such place; there are {', '.join([*PLACES, HOME])}"
     return "I am there, or on my way" if world["summary"]["self"]["place"] == place else ""
 
 
-def _of_post(post: BoardPost, world: Town) -> str:
+def _of_post(post: PostOnBoard, world: TownSeen) -> str:
     if post.thread and not any(one["thread_id"] == post.thread for one in world["board"]):
         return "that is no thread that I was shown"
     wrong = "" if post.thread else _of_text(post.title, TITLE_CHARACTERS_MAX)
@@ -118,7 +118,7 @@ def _of_text(text: str, characters_max: int) -> str:
 
 
 def _of_proposal(proposed: ProposeJob, state: AgentState) -> str:
-    if not Role(state["role"]).proposes:
+    if not AgentRole(state["role"]).proposes:
         return "an executor posts no jobs"
     if state["jobs"]["as_buyer"]["open"]:
         return "a job of mine is open already: one at a time"
@@ -128,7 +128,7 @@ def _of_proposal(proposed: ProposeJob, state: AgentState) -> str:
 
 
 def _of_execution(execution: ExecuteJob, state: AgentState) -> str:
-    if not Role(state["role"]).executes:
+    if not AgentRole(state["role"]).executes:
         return "a proposer takes no jobs"
     owed = state["jobs"]["as_seller"]["owed"]
     if any((one["claim_id"], one["job_id"]) == (execution.claim_id, execution.job_id) for one in owed):
@@ -143,7 +143,7 @@ def _of_execution(execution: ExecuteJob, state: AgentState) -> str:
 
 
 def _of_review(review: ReviewJob, state: AgentState) -> str:
-    if not Role(state["role"]).proposes:
+    if not AgentRole(state["role"]).proposes:
         return "an executor decides on no work"
     claim = next((one for one in state["jobs"]["as_buyer"]["to_review"] if one["claim_id"] == review.claim_id), None)
     if claim is None:

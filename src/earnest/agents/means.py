@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from earnest.agents.backlog import Backlog
-from earnest.agents.book import Book
-from earnest.agents.ports import Hands, Mind, Scout, Teacher
-from earnest.agents.state import Role
+from earnest.agents.book import JsonLinesBook
+from earnest.agents.ports import JobHands, Mind, Scout, Teacher
+from earnest.agents.state import AgentRole
 from earnest.agents.world import World
 from earnest.client.client import AsyncClient
 from earnest.effects.ground.clock import Clock
@@ -21,11 +21,11 @@ class Means:
     """`folder` holds the work of claims. `mind` None: code decides. `health`: what the agent says of itself."""
 
     client: AsyncClient
-    role: Role
+    role: AgentRole
     folder: Path
-    book: Book
+    book: JsonLinesBook
     backlog: Backlog
-    hands: Hands
+    hands: JobHands
     teacher: Teacher
     clock: Clock
     world: World

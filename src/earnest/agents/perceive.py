@@ -4,7 +4,7 @@ from itertools import islice
 from typing import Final
 
 from earnest.agents.means import Means
-from earnest.agents.state import ENDED, REJECTED, WAITING, WORKING, AgentState, Buyer, Jobs, Seller, has_work
+from earnest.agents.state import ENDED, REJECTED, WAITING, WORKING, AgentState, BuyerSide, Jobs, SellerSide, has_work
 from earnest.client import jobs
 from earnest.client.payloads import ClaimSummary, Job
 from earnest.client.payloads_home import Home
@@ -34,7 +34,7 @@ async def perceive(state: AgentState, means: Means) -> AgentState:
     searches = [] if means.scout is None or backlog or is_waiting or not means.role.proposes else means.scout.searches()
     seen = Jobs(
         available=await _available(means, home) if is_free else [],
-        as_seller=Seller(owed=owed, recent=sold),
+        as_seller=SellerSide(owed=owed, recent=sold),
         as_buyer=as_buyer,
         backlog=backlog,
         searches=searches,
@@ -44,13 +44,13 @@ async def perceive(state: AgentState, means: Means) -> AgentState:
     return {**state, "jobs": seen, "world": world, "chat_recent": chat}
 
 
-async def _as_buyer(means: Means, bought: list[ClaimSummary]) -> Buyer:
+async def _as_buyer(means: Means, bought: list[ClaimSummary]) -> BuyerSide:
     if not means.role.proposes:
-        return Buyer(open=[], to_review=[], recent=[])
+        return BuyerSide(open=[], to_review=[], recent=[])
     mine = (await means.client.list_jobs(mine=True, state="open", limit=OPEN_MAX))["data"]
     waiting = [one for one in bought if one["state"] in WAITING and one["acceptance"] in {"buyer", "proposer"}]
     whole = [await means.client.get_claim(one["claim_id"]) for one in waiting[:REVIEWS_MAX]]
-    return Buyer(open=mine, to_review=whole, recent=bought)
+    return BuyerSide(open=mine, to_review=whole, recent=bought)
 
 
 async def _available(means: Means, home: Home) -> list[Job]:

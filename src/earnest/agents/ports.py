@@ -30,7 +30,7 @@ class WorkOrder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worked:
+class WorkReport:
     """What whoever worked says, its Evidence section included, and by which approach to which class of task."""
 
     said: str
@@ -38,14 +38,14 @@ class Worked:
     approach: str
 
 
-class Hands(Protocol):
+class JobHands(Protocol):
     """Whoever does the work of a job: a program, or the engine."""
 
     def can(self, job: Job) -> bool:
         """Is there a way to do such a job?"""
         ...
 
-    async def work(self, order: WorkOrder) -> Worked:
+    async def work(self, order: WorkOrder) -> WorkReport:
         """Do it. Raises `WorkFailed`. Cancelled or killed, it may be asked again for the same."""
         ...
 
@@ -71,7 +71,7 @@ class Scout(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Feedback:
+class VerdictFeedback:
     """A verdict on work of mine. `key` is the same for the same verdict."""
 
     key: str
@@ -85,6 +85,6 @@ class Feedback:
 class Teacher(Protocol):
     """The way to the engine's solver, which alone writes its memory."""
 
-    async def feedback(self, feedback: Feedback) -> None:
+    async def feedback(self, feedback: VerdictFeedback) -> None:
         """Tell it of a verdict; the same one again changes nothing."""
         ...

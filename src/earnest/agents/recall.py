@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from earnest.agents.actions import SOCIAL
 from earnest.agents.means import Means
-from earnest.agents.state import AgentState, Answered, Memories, Remembered, Shared, class_of
+from earnest.agents.state import AgentState, Memories, OperatorAnswer, RememberedOutcome, Shared, class_of
 
 EACH_MAX: Final = 8
 READ_MAX: Final = 400
@@ -27,14 +27,16 @@ async def recall(state: AgentState, means: Means) -> AgentState:
     memories = Memories(
         failures=failures[:EACH_MAX],
         successes=successes[:EACH_MAX],
-        answers=[Answered(about=row["about"], answer=row["text"]) for row in islice(means.book.rows(ANSWER), EACH_MAX)],
+        answers=[
+            OperatorAnswer(about=row["about"], answer=row["text"]) for row in islice(means.book.rows(ANSWER), EACH_MAX)
+        ],
         shared=list(islice(_shared(means.book.rows(ACTION)), EACH_MAX)),
     )
     return {**state, "memories": memories}
 
 
-def _remembered(row: dict[str, Any]) -> Remembered:
-    return Remembered(
+def _remembered(row: dict[str, Any]) -> RememberedOutcome:
+    return RememberedOutcome(
         about=row["about"], job_id=row["job_id"], is_good=row["is_good"], text=row["text"], at_ms=row["at_ms"]
     )
 

@@ -3,9 +3,9 @@
 import json
 from typing import Final
 
-from earnest.agents.executing import FAILED, Revision, feedback_on
+from earnest.agents.executing import FAILED, WorkRevision, feedback_on
 from earnest.agents.means import Means
-from earnest.agents.ports import Feedback
+from earnest.agents.ports import VerdictFeedback
 from earnest.agents.recall import OUTCOME
 from earnest.agents.state import AgentState, class_of
 from earnest.client.payloads import Claim, ClaimSummary
@@ -73,14 +73,14 @@ async def _remember(claim: Claim, means: Means) -> None:
     task_class = _task_class(claim, means) or class_of(job)
     criteria = tuple(str(one["text"]) for one in job["criteria"])
     await means.teacher.feedback(
-        Feedback(key=key, job=job["title"], task_class=task_class, criteria=criteria, is_good=is_good, why=why)
+        VerdictFeedback(key=key, job=job["title"], task_class=task_class, criteria=criteria, is_good=is_good, why=why)
     )
     means.book.add(TAUGHT, f"{TAUGHT}/{key}")
 
 
 def _task_class(claim: Claim, means: Means) -> str:
     """As whoever worked it called it."""
-    told = Revision(means.folder / claim["claim_id"], claim["revision"]).told
+    told = WorkRevision(means.folder / claim["claim_id"], claim["revision"]).told
     if not told.is_file():
         return ""
     return str(json.loads(told.read_text(encoding="utf-8")).get("task_class", ""))

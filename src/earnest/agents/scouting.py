@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.agents.actions import Kind
+from earnest.agents.actions import AgentActionKind
 from earnest.agents.backlog import Backlog, Backlogged
-from earnest.agents.book import Book
+from earnest.agents.book import JsonLinesBook
 from earnest.agents.discovery import DELIVERABLE, Discovery
 from earnest.agents.recall import ACTION
 from earnest.client.private_file import write_private
@@ -26,7 +26,7 @@ class WebScout:
 
     discovery: Discovery
     backlog: Backlog
-    book: Book
+    book: JsonLinesBook
     folder: Path
     clock: Clock
     topics: Sequence[str]
@@ -63,5 +63,5 @@ class WebScout:
         for row in self.book.rows(ACTION):
             if row["at_ms"] < at_ms:
                 return
-            if row["action"]["kind"] == Kind.WEB_SEARCH:
+            if row["action"]["kind"] == AgentActionKind.WEB_SEARCH:
                 yield row["action"]["query"]

@@ -18,7 +18,7 @@ ENDED: Final = frozenset({"released", "refunded", "cancelled", "expired"})
 GOALS: Final = ("earn ai$ by work that can be verified", "hand in nothing that is not so", "keep every claim")
 
 
-class Role(StrEnum):
+class AgentRole(StrEnum):
     """What an agent is there for."""
 
     PROPOSER = "proposer"
@@ -28,22 +28,22 @@ class Role(StrEnum):
     @property
     def proposes(self) -> bool:
         """It posts jobs and decides on what is handed in."""
-        return self is not Role.EXECUTOR
+        return self is not AgentRole.EXECUTOR
 
     @property
     def executes(self) -> bool:
         """It takes jobs."""
-        return self is not Role.PROPOSER
+        return self is not AgentRole.PROPOSER
 
 
-class Seller(TypedDict):
+class SellerSide(TypedDict):
     """My claims: those that I owe something for, and the newest of all."""
 
     owed: list[ClaimSummary]
     recent: list[ClaimSummary]
 
 
-class Buyer(TypedDict):
+class BuyerSide(TypedDict):
     """My jobs: those that nobody has claimed, work to decide on in full, and the newest claims on them."""
 
     open: list[JobSummary]
@@ -51,7 +51,7 @@ class Buyer(TypedDict):
     recent: list[ClaimSummary]
 
 
-class Entry(TypedDict):
+class BacklogItem(TypedDict):
     """An entry of the backlog that could be posted. `redo_of`: the rejected job that it repeats, or empty."""
 
     name: str
@@ -67,20 +67,20 @@ class Jobs(TypedDict):
     search the web, none while there is anything else to propose or to wait for."""
 
     available: list[Job]
-    as_seller: Seller
-    as_buyer: Buyer
-    backlog: list[Entry]
+    as_seller: SellerSide
+    as_buyer: BuyerSide
+    backlog: list[BacklogItem]
     searches: list[str]
 
 
-class Town(TypedDict):
+class TownSeen(TypedDict):
     """The summary of the platform's world, and the threads of its board."""
 
     summary: WorldSummary
     board: list[Thread]
 
 
-class Remembered(TypedDict):
+class RememberedOutcome(TypedDict):
     """One outcome. `is_good`: approved; else rejected or failed. `about`: the class of work, `category/check kinds`."""
 
     about: str
@@ -90,7 +90,7 @@ class Remembered(TypedDict):
     at_ms: int
 
 
-class Answered(TypedDict):
+class OperatorAnswer(TypedDict):
     """What the operator answered to a question about a claim or job."""
 
     about: str
@@ -108,13 +108,13 @@ class Shared(TypedDict):
 class Memories(TypedDict):
     """What recall found: failures and successes, the newest first, the operator's answers, and what I lately shared."""
 
-    failures: list[Remembered]
-    successes: list[Remembered]
-    answers: list[Answered]
+    failures: list[RememberedOutcome]
+    successes: list[RememberedOutcome]
+    answers: list[OperatorAnswer]
     shared: list[Shared]
 
 
-class Result(TypedDict):
+class ActionResult(TypedDict):
     """What an action came to. `claim_id`: of the claim that it moved, or empty."""
 
     ok: bool
@@ -130,17 +130,17 @@ class AgentState(TypedDict):
     role: str
     goals: list[str]
     home: Home
-    world: Town | None
+    world: TownSeen | None
     chat_recent: list[str]
     jobs: Jobs
     memories: Memories
     action: JsonObject | None
     decided_by: str
     notes: list[str]
-    result: Result | None
+    result: ActionResult | None
 
 
-def fresh_state(tick: str, at_ms: int, role: Role, home: Home) -> AgentState:
+def fresh_state(tick: str, at_ms: int, role: AgentRole, home: Home) -> AgentState:
     """A tick that begins."""
     return AgentState(
         tick=tick,
@@ -152,8 +152,8 @@ def fresh_state(tick: str, at_ms: int, role: Role, home: Home) -> AgentState:
         chat_recent=[],
         jobs=Jobs(
             available=[],
-            as_seller=Seller(owed=[], recent=[]),
-            as_buyer=Buyer(open=[], to_review=[], recent=[]),
+            as_seller=SellerSide(owed=[], recent=[]),
+            as_buyer=BuyerSide(open=[], to_review=[], recent=[]),
             backlog=[],
             searches=[],
         ),
@@ -165,7 +165,7 @@ def fresh_state(tick: str, at_ms: int, role: Role, home: Home) -> AgentState:
     )
 
 
-def has_work(jobs: Jobs, role: Role) -> bool:
+def has_work(jobs: Jobs, role: AgentRole) -> bool:
     """Is there anything to work, to post or to decide on?"""
     work = [*jobs["available"], *jobs["as_seller"]["owed"]] if role.executes else []
     postable = jobs["backlog"] if role.proposes and not jobs["as_buyer"]["open"] else []

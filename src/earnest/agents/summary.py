@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from earnest.agents.actions import Kind
-from earnest.agents.state import AgentState, Role, Town, has_work
+from earnest.agents.actions import AgentActionKind
+from earnest.agents.state import AgentRole, AgentState, TownSeen, has_work
 from earnest.client.payloads import Claim, Job
 from earnest.client.payloads_world import Thread
 from earnest.effects.outside.llm.api import Message
-from earnest.effects.outside.llm.api import Role as Sender
+from earnest.effects.outside.llm.api import MessageRole as Sender
 from earnest.effects.outside.llm.fencing import FENCES, Data, told
 
 TEXT_CHARACTERS: Final = 2_000
@@ -23,15 +23,16 @@ Answer with one JSON object: "kind", the members of that kind, and "why" {"goal"
 none of them empty. Kinds that can be chosen now, with their members:
 """
 MEMBERS: Final = {
-    Kind.NOOP: "no members",
-    Kind.ASK_HUMAN: '"question": what the operator should decide; "about": an id, or ""',
-    Kind.MOVE: '"place": board, cafe, market, computer or home',
-    Kind.CHAT_SAY: '"text": for those near; "far": true if all are to hear it',
-    Kind.BOARD_POST: '"text"; "thread": the id of a thread below, or "" and a "title" for a new one',
-    Kind.WEB_SEARCH: '"query": a search below, exactly; what it finds may become an entry of the backlog',
-    Kind.EXECUTE_JOB: '"job_id" of an open job below; "claim_id": ""',
-    Kind.PROPOSE_JOB: '"entry" and "redo_of" of an entry of the backlog below, exactly',
-    Kind.REVIEW_JOB: '"claim_id" of work below; "approved": is every criterion met by what was handed in, as far as '
+    AgentActionKind.NOOP: "no members",
+    AgentActionKind.ASK_HUMAN: '"question": what the operator should decide; "about": an id, or ""',
+    AgentActionKind.MOVE: '"place": board, cafe, market, computer or home',
+    AgentActionKind.CHAT_SAY: '"text": for those near; "far": true if all are to hear it',
+    AgentActionKind.BOARD_POST: '"text"; "thread": the id of a thread below, or "" and a "title" for a new one',
+    AgentActionKind.WEB_SEARCH: '"query": a search below, exactly; what it finds may become an entry of the backlog',
+    AgentActionKind.EXECUTE_JOB: '"job_id" of an open job below; "claim_id": ""',
+    AgentActionKind.PROPOSE_JOB: '"entry" and "redo_of" of an entry of the backlog below, exactly',
+    AgentActionKind.REVIEW_JOB: '"claim_id" of work below; "approved": is every criterion met by what was handed '
+    "in, as far as "
     'you can see; "reason": one sentence; "criteria": the ids of those that are not met, [] if approved',
 }
 HINTS: Final = """Do not repeat what failed: look at the failures first. A review has the whole submission; judge it, \
@@ -40,12 +41,14 @@ HINTS_AT_REST: Final = """Nothing is to be worked now. Say or post something onl
 that is going on, and never what was said before; all of it is public."""
 
 
-def question(state: AgentState, kinds: tuple[Kind, ...], submissions: dict[str, str]) -> tuple[Message, Message]:
+def question(
+    state: AgentState, kinds: tuple[AgentActionKind, ...], submissions: dict[str, str]
+) -> tuple[Message, Message]:
     """The rules, and the state: with work, what belongs to it; without, what is public and nothing else.
 
     `submissions`: what was handed in, as text, by claim.
     """
-    at_work = has_work(state["jobs"], Role(state["role"]))
+    at_work = has_work(state["jobs"], AgentRole(state["role"]))
     offered = "\n".join(f"- {kind.value}: {MEMBERS[kind]}" for kind in kinds)
     hints = HINTS if at_work else HINTS_AT_REST
     rules = Message(role=Sender.SYSTEM, text=f"{RULES}\n{offered}\n\n{hints}\n\n{FENCES}")
@@ -90,7 +93,7 @@ def _at_rest(state: AgentState) -> Iterator[str | Data]:
         yield Data(name="board", text=_lines(map(_thread, state["world"]["board"])), characters_max=2 * TEXT_CHARACTERS)
 
 
-def _public(world: Town) -> dict[str, object]:
+def _public(world: TownSeen) -> dict[str, object]:
     """The summary without what it says of me beside my place: money and claims are nobody's business."""
     summary = world["summary"]
     opportunities = [{"title": one["title"], "reward_micro": one["reward_micro"]} for one in summary["opportunities"]]

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from earnest.agents.state import Town
+from earnest.agents.state import TownSeen
 from earnest.client.client import AsyncClient
 from earnest.client.problem import Problem
 
@@ -18,7 +18,7 @@ class World:
         self._client = client
         self._is_there = True
 
-    async def look(self) -> tuple[Town | None, list[str]]:
+    async def look(self) -> tuple[TownSeen | None, list[str]]:
         """The world and what was said in it, a line each; None where there is no world."""
         if not self._is_there:
             return None, []
@@ -31,4 +31,4 @@ class World:
                 raise
             self._is_there = False
             return None, []
-        return Town(summary=summary, board=board), [f"{one['handle']}: {one['text']}" for one in chat]
+        return TownSeen(summary=summary, board=board), [f"{one['handle']}: {one['text']}" for one in chat]

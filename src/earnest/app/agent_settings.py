@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from earnest.agents.backlog import Backlogged
 from earnest.agents.job_files import micro_of
-from earnest.agents.state import Role
+from earnest.agents.state import AgentRole
 from earnest.app.judging_settings import SettingsFile
 from earnest.foundation.errors import Faulty, Refused
 
@@ -39,7 +39,7 @@ class Searching:
 class AgentSettings:
     """agent.toml. Paths are relative to its folder; `every_s` None: at the pace that the platform advises."""
 
-    role: Role = Role.EXECUTOR
+    role: AgentRole = AgentRole.EXECUTOR
     exec: str = ""
     heartbeat: str = ""
     model: bool = True
@@ -55,7 +55,7 @@ class AgentSettings:
 _WHOLE: Final[Mapping[str, Callable[[Any], bool]]] = {
     "exec": lambda value: isinstance(value, str) and bool(words_of(value)),
     "heartbeat": lambda value: isinstance(value, str) and bool(words_of(value)),
-    "role": lambda value: value in list(Role),
+    "role": lambda value: value in list(AgentRole),
     "model": lambda value: isinstance(value, bool),
     "categories": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
     "currency": lambda value: isinstance(value, str) and re.fullmatch("[A-Z]{3}", value) is not None,
@@ -91,7 +91,7 @@ def read_agent_settings(folder: Path) -> AgentSettings:
     if file.faults:
         raise Faulty(file.faults)
     settings = AgentSettings(**given)
-    return replace(settings, role=Role(settings.role))
+    return replace(settings, role=AgentRole(settings.role))
 
 
 def words_of(command: str, folder: Path = Path()) -> list[str]:

@@ -11,11 +11,18 @@ from typing import IO, Final
 from earnest.app import places
 from earnest.audit.cutting import mark_in, parts_up_to
 from earnest.effects.ground.backup.contents import Contents
-from earnest.effects.ground.backup.manifest import Manifest, SavedFile, SavedFolder, SavedLink, manifest_bytes, named
-from earnest.effects.ground.backup.walking import Found, walk
+from earnest.effects.ground.backup.manifest import (
+    BackupManifest,
+    SavedFile,
+    SavedFolder,
+    SavedLink,
+    manifest_bytes,
+    named,
+)
+from earnest.effects.ground.backup.walking import FoundFile, walk
 from earnest.effects.ground.clock import Clock, rest_ms
 from earnest.effects.ground.durable import put_file, sync_folder
-from earnest.effects.ground.storage.reader import Reader, ReadPool
+from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.ground.storage.snapshot import copy_books
 from earnest.engine.facts import FINISHED, STARTED
 from earnest.foundation.errors import Refused
@@ -65,7 +72,7 @@ class BackupOrder:
 class BackedUp:
     """A backup that was made. `written_bytes` were new; `missing` artifacts are known to the books and not there."""
 
-    manifest: Manifest
+    manifest: BackupManifest
     size_bytes: int
     written_bytes: int
     missing: tuple[str, ...]
@@ -144,7 +151,7 @@ class _Taking:
         self._moved_bytes = 0
         self._going = _Going()
 
-    def all(self) -> tuple[Manifest, tuple[str, ...]]:
+    def all(self) -> tuple[BackupManifest, tuple[str, ...]]:
         """Everything, in order."""
         created_ms = self._clock.now_ms()
         log = places.audit_log(self._home)
@@ -159,7 +166,7 @@ class _Taking:
         going = self._going
         lying = {file.path for file in going.files}
         missing = tuple(sorted(one for one in books.artifacts if place_of(one) not in lying))
-        manifest = Manifest(
+        manifest = BackupManifest(
             id="",
             created_ms=created_ms,
             version=VERSION,
@@ -197,7 +204,7 @@ class _Taking:
             return False
         return not (path.startswith(RUNS) and path.removeprefix(RUNS) in unfinished)
 
-    def _take(self, found: Found) -> None:
+    def _take(self, found: FoundFile) -> None:
         """Take one along. What went meanwhile is passed over: nothing that the copied books need goes."""
         going, place = self._going, self._home / found.path
         try:
@@ -231,7 +238,7 @@ class _Taking:
             return
         before = list(walk(self._home, below=below))
         kept = self._going.copy()
-        self._take(Found(below, (self._home / below).lstat().st_mode, (0, 0, 0, 0)))
+        self._take(FoundFile(below, (self._home / below).lstat().st_mode, (0, 0, 0, 0)))
         for found in before:
             self._take(found)
         with contextlib.closing(ReadPool.open_reader(places.books(self._home))) as pool:
@@ -254,7 +261,7 @@ def place_of(sha256: str) -> str:
     return f"artifacts/{sha256[7:9]}/{sha256[9:]}"
 
 
-def _said(reader: Reader, revision: str, last_seq: int) -> _Books:
+def _said(reader: BooksReader, revision: str, last_seq: int) -> _Books:
     return _Books(
         revision=revision,
         last_seq=last_seq,

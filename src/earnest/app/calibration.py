@@ -17,8 +17,8 @@ from earnest.engine.gradient.calibration import (
     proposals,
     replay,
 )
-from earnest.engine.gradient.cascade import State
-from earnest.engine.gradient.constants import Constants, Signal
+from earnest.engine.gradient.cascade import MacroState
+from earnest.engine.gradient.constants import Constants, SolverSignal
 from earnest.foundation.errors import Diagnostic, Faulty
 
 RUNS_MAX: Final = 10_000
@@ -66,7 +66,7 @@ def _recorded(log: Path) -> Iterator[RecordedRun]:
     """Runs whose words are the solver's. A line that does not hold is left out: `earnest audit report` tells of it."""
     events = (line.event for line in read_lines(log) if line.event is not None and not line.fault)
     for run in logged_runs(events):
-        if run.end in list(State) and all(one.directive in list(State) for one in run.rounds):
+        if run.end in list(MacroState) and all(one.directive in list(MacroState) for one in run.rounds):
             yield _run(run)
 
 
@@ -76,7 +76,7 @@ def _run(run: LoggedRun) -> RecordedRun:
         task_class=run.task_class,
         time_budget_ms=run.time_budget_ms,
         rounds=tuple(map(_round, run.rounds)),
-        end=State(run.end),
+        end=MacroState(run.end),
         elapsed_ms=run.elapsed_ms,
     )
 
@@ -87,7 +87,7 @@ def _round(one: LoggedRound) -> RecordedRound:
         implausibility=one.implausibility,
         resource=one.resource,
         elapsed_ms=one.elapsed_ms,
-        state=State(one.directive),
+        state=MacroState(one.directive),
         accepted=one.accepted,
         objected=bool(one.objected),
     )
@@ -95,13 +95,13 @@ def _round(one: LoggedRound) -> RecordedRound:
 
 def _changed(constants: Constants, changes: Mapping[str, str]) -> Constants:
     faults = [f"there is no constant {name!r}; known: {', '.join(sorted(_SETTABLE))}" for name in _unknown(changes)]
-    values: dict[str, int | float | Signal] = {}
+    values: dict[str, int | float | SolverSignal] = {}
     for name, text in changes.items():
         if name not in _SETTABLE:
             continue
         try:
             whole = name in _WHOLE
-            values[_SETTABLE[name]] = Signal(text) if name == "signal" else int(text) if whole else float(text)
+            values[_SETTABLE[name]] = SolverSignal(text) if name == "signal" else int(text) if whole else float(text)
         except ValueError:
             faults.append(f"{name} cannot be {text!r}")
     changed = replace(constants, **values)  # type: ignore[arg-type]  # each has the type of its constant

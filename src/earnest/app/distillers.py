@@ -5,7 +5,7 @@ from typing import Final
 from earnest.app.models import ModelPool
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.effects.outside.llm.api import CompletionLimits, Message
-from earnest.effects.outside.llm.api import Role as Speaker
+from earnest.effects.outside.llm.api import MessageRole as Speaker
 from earnest.engine.messages import Role
 from earnest.memory.distilling import ANSWER_CHARACTERS_MAX, DigestDistiller, Distiller, ModelDistiller
 

@@ -21,7 +21,7 @@ from earnest.effects.ground.clock import SystemChance, SystemClock
 from earnest.effects.ground.storage.driver import SQLITE_VERSION
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.hands.sandbox.kept import fault
-from earnest.effects.outside.llm.api import CompletionLimits, Message, Role
+from earnest.effects.outside.llm.api import CompletionLimits, Message, MessageRole
 from earnest.foundation.errors import EarnestError, Refused
 from earnest.runtime.layers import laying
 from earnest.verification.registry import Registry
@@ -29,12 +29,12 @@ from earnest.verification.registry import Registry
 PACKAGES: Final = ("earnest", "lmdb", "pydantic", "typer")
 AUDIT: Final = "audit log"
 FREE_BYTES_MIN: Final = 256 * 1024 * 1024
-HELLO: Final = Message(role=Role.USER, text="Answer with the word yes.")
+HELLO: Final = Message(role=MessageRole.USER, text="Answer with the word yes.")
 HELLO_LIMITS: Final = CompletionLimits(silence_ms=60_000, deadline_ms=60_000, answer_tokens=256, attempts=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class DoctorFinding:
     """One thing that was looked at."""
 
     name: str
@@ -44,7 +44,7 @@ class Finding:
 
 async def examine(
     settings: Settings, *, online: bool = False, only_sandbox: bool = False, deep: bool = False
-) -> tuple[Finding, ...]:
+) -> tuple[DoctorFinding, ...]:
     """Look at everything; the sandbox is really attacked. Only `online` is every model asked for a word.
 
     `deep` reads all that lies in the data directory, else only what is newer in the audit log than `journal verify`.
@@ -57,13 +57,13 @@ async def examine(
     kept = [await _read(name, check, settings) for name, check in reading.items()]  # before anything opens the books
     versions = ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
     return (
-        Finding(name="python", well=True, detail=f"{platform.python_version()} on {platform.platform()}"),
-        Finding(name="packages", well=True, detail=f"{versions}, sqlite {SQLITE_VERSION}"),
+        DoctorFinding(name="python", well=True, detail=f"{platform.python_version()} on {platform.platform()}"),
+        DoctorFinding(name="packages", well=True, detail=f"{versions}, sqlite {SQLITE_VERSION}"),
         await _sandbox(settings),
-        Finding(name="checks", well=True, detail=", ".join(Registry().kinds())),
+        DoctorFinding(name="checks", well=True, detail=", ".join(Registry().kinds())),
         _judge(settings.judge),
         await _models(settings.models, online=online),
-        Finding(name="probes", well=True, detail=", ".join(sorted(settings.probes)) or "none"),
+        DoctorFinding(name="probes", well=True, detail=", ".join(sorted(settings.probes)) or "none"),
         _web(settings),
         _mcp(settings),
         _home(settings),
@@ -72,12 +72,12 @@ async def examine(
     )
 
 
-async def _read(name: str, check: Check, settings: Settings) -> Finding:
+async def _read(name: str, check: Check, settings: Settings) -> DoctorFinding:
     well, detail = await look(check, settings.home, settings.books)
-    return Finding(name=name, well=well, detail=detail)
+    return DoctorFinding(name=name, well=well, detail=detail)
 
 
-async def _sandbox(settings: Settings) -> Finding:
+async def _sandbox(settings: Settings) -> DoctorFinding:
     sandbox = await open_for(settings, SystemClock())
     try:
         test = await sandbox.self_test()
@@ -89,67 +89,67 @@ async def _sandbox(settings: Settings) -> Finding:
     kept = f"this is not kept: {unkept}" if unkept else ""
     copies = f"tool calls copy large workspaces: {copied}" if copied else ""
     detail = f"{test.provider}: held against {held} of {len(test.probes)} attacks"
-    return Finding(
+    return DoctorFinding(
         name="sandbox",
         well=test.green,
         detail="; ".join(filter(None, (detail, test.lack, copies, kept))) if test.green else test.reason,
     )
 
 
-def _judge(judge: JudgeSettings) -> Finding:
+def _judge(judge: JudgeSettings) -> DoctorFinding:
     """Whether there is a judge; it is not asked. An address may hold a password, so only the host is told."""
     if not judge.model:
-        return Finding(name="judge", well=True, detail="none: what only a model can judge waits for a person")
+        return DoctorFinding(name="judge", well=True, detail="none: what only a model can judge waits for a person")
     if find_spec("openai") is None:
-        return Finding(name="judge", well=False, detail=CLIENT_MISSING)
-    return Finding(
+        return DoctorFinding(name="judge", well=False, detail=CLIENT_MISSING)
+    return DoctorFinding(
         name="judge", well=True, detail=f"{judge.model} at {urlsplit(judge.base_url).netloc.rpartition('@')[2]}"
     )
 
 
-async def _models(models: ModelSettings, *, online: bool) -> Finding:
+async def _models(models: ModelSettings, *, online: bool) -> DoctorFinding:
     """Who works for which role, and at what price."""
     described = "; ".join(describe(models))
     if find_spec("openai") is None:
-        return Finding(name="models", well=not models.base_url, detail=f"{described}; {CLIENT_MISSING}")
+        return DoctorFinding(name="models", well=not models.base_url, detail=f"{described}; {CLIENT_MISSING}")
     if not online:
-        return Finding(name="models", well=True, detail=described)
+        return DoctorFinding(name="models", well=True, detail=described)
     try:
         async with ModelPool(models, clock=SystemClock(), chance=SystemChance()) as pool:
             roles = await pool.of_roles()
             for model in {priced.model.endpoint.model: priced.model for priced in roles.values()}.values():
                 await model.complete([HELLO], call_id="doctor", limits=HELLO_LIMITS)
     except EarnestError as error:
-        return Finding(name="models", well=False, detail=f"{described}; {error}")
-    return Finding(name="models", well=True, detail=f"{described}; all of them answer")
+        return DoctorFinding(name="models", well=False, detail=f"{described}; {error}")
+    return DoctorFinding(name="models", well=True, detail=f"{described}; all of them answer")
 
 
-def _web(settings: Settings) -> Finding:
+def _web(settings: Settings) -> DoctorFinding:
     """What agents may do on the web without further leave; nothing is asked for it."""
     free = [name for name in ("search", "fetch") if getattr(settings.web, name)]
     if find_spec("bs4") is None:
         detail = "what reads HTML is not installed: install 'earnest[web]'"
-        return Finding(name="web", well=not free, detail=detail)
-    return Finding(name="web", well=True, detail=f"{settings.web.engine}; free: {', '.join(free) or 'nothing'}")
+        return DoctorFinding(name="web", well=not free, detail=detail)
+    return DoctorFinding(name="web", well=True, detail=f"{settings.web.engine}; free: {', '.join(free) or 'nothing'}")
 
 
-def _mcp(settings: Settings) -> Finding:
+def _mcp(settings: Settings) -> DoctorFinding:
     """Which servers there are; none is started."""
     if settings.mcp_servers and find_spec("mcp") is None:
-        return Finding(name="mcp", well=False, detail="the client is not installed: install 'earnest[mcp]'")
-    return Finding(name="mcp", well=True, detail=described(settings.mcp_servers) or "no servers")
+        return DoctorFinding(name="mcp", well=False, detail="the client is not installed: install 'earnest[mcp]'")
+    return DoctorFinding(name="mcp", well=True, detail=described(settings.mcp_servers) or "no servers")
 
 
-def _home(settings: Settings) -> Finding:
+def _home(settings: Settings) -> DoctorFinding:
     parent = next(path for path in (settings.home, *settings.home.parents) if path.exists())
     if not os.access(parent, os.W_OK):
-        return Finding(name="data directory", well=False, detail=f"{parent} cannot be written")
+        return DoctorFinding(name="data directory", well=False, detail=f"{parent} cannot be written")
     free = shutil.disk_usage(parent).free
     detail = f"{settings.home}, {free // 2**20} MiB free"
-    return Finding(name="data directory", well=free >= FREE_BYTES_MIN, detail=detail)
+    return DoctorFinding(name="data directory", well=free >= FREE_BYTES_MIN, detail=detail)
 
 
-def _books(settings: Settings) -> Finding:
+def _books(settings: Settings) -> DoctorFinding:
     try:
         books = ReadPool.open_reader(settings.books)
         try:
@@ -158,8 +158,8 @@ def _books(settings: Settings) -> Finding:
             books.close()
     except EarnestError as error:
         is_none = isinstance(error, Refused) and error.code == "no_database"
-        return Finding(name="books", well=is_none, detail="not written yet" if is_none else str(error))
-    return Finding(name="books", well=not faults, detail="; ".join(faults) or str(settings.books))
+        return DoctorFinding(name="books", well=is_none, detail="not written yet" if is_none else str(error))
+    return DoctorFinding(name="books", well=not faults, detail="; ".join(faults) or str(settings.books))
 
 
 def _version(name: str) -> str:

@@ -10,7 +10,7 @@ from typing import Final, cast
 from earnest.app import places
 from earnest.app.backup import place_of
 from earnest.effects.ground.durable import put_file
-from earnest.effects.ground.storage.reader import Reader, ReadPool
+from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, digest_bytes
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.views.owned import account_called, document_of
@@ -34,7 +34,7 @@ def export(books: ReadPool, home: Path, name: str, target: Path, now_ms: int) ->
     Raises `Refused`: `not_found`, `export_place`; `OSError`.
     """
 
-    def found(reader: Reader) -> JsonObject:
+    def found(reader: BooksReader) -> JsonObject:
         return document_of(reader, account_called(reader, name), now_ms)
 
     return write_export(lambda: books.read_sync(found), partial(_kept, home), target)

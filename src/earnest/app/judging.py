@@ -18,8 +18,8 @@ from earnest.effects.hands.sandbox.api import Mount, Sandbox
 from earnest.effects.hands.sandbox.equipped import Equipment
 from earnest.effects.hands.scratch import scratch
 from earnest.foundation.canonical import JsonObject
-from earnest.runtime.judging import Judged, Keeping, Replayed, judged, linted, replayed
-from earnest.runtime.submission import Submission, read_spec
+from earnest.runtime.judging import Keeping, RecordedVerdict, Replayed, judged, linted, replayed
+from earnest.runtime.submission import SubmittedWork, read_spec
 from earnest.verification.lint import Complaint
 from earnest.verification.plugin import Reviews
 from earnest.verification.registry import Registry
@@ -69,12 +69,12 @@ def spec_of_document(document: JsonObject, folder: Path) -> VerificationSpec:
 
 
 async def verdicts_on(
-    submissions: Sequence[Submission],
+    submissions: Sequence[SubmittedWork],
     settings: JudgingSettings,
-    tell: Callable[[Submission, Judged], None],
+    tell: Callable[[SubmittedWork, RecordedVerdict], None],
     *,
     keep: bool | None = None,
-) -> list[Judged]:
+) -> list[RecordedVerdict]:
     """Judge them in one sandbox, as many at once as there are processors; `tell` is told of each in its turn.
 
     The verdicts are kept for a replay, by default if there is a data directory.
@@ -91,7 +91,7 @@ async def verdicts_on(
     parallel = min(PARALLEL_CHECKS, len(os.sched_getaffinity(0)))
     at_once = asyncio.Semaphore(parallel)
 
-    async def judge(one: Submission) -> Judged:
+    async def judge(one: SubmittedWork) -> RecordedVerdict:
         async with at_once:
             found = equipment[id(one.spec)]
             return await judged(verifier, one.spec, one.base_folder, one.work, keep_in=keeping, equipment=found)

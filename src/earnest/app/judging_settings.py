@@ -16,7 +16,7 @@ from earnest.app import places
 from earnest.app.judges import JudgeSettings, read_judge
 from earnest.contracts.environment import EnvironmentSpec, read_environment
 from earnest.contracts.node import node_of
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.effects.ground.storage.place import Books, ServerBooks
 from earnest.effects.outside.probes.spec import ProbeSpec, read_probe
 from earnest.foundation.errors import Diagnostic, Faulty, Refused
@@ -183,7 +183,7 @@ def _environment(file: SettingsFile) -> EnvironmentSpec | None:
     table = file.values.get("environment")
     if table is None:
         return None
-    reader = Reader()
+    reader = NodeReader()
     wanted = read_environment(reader, node_of(table, "environment"), str(file.path))
     for fault in reader.faults:
         file.fault(fault.message, key=fault.path.rpartition(".")[2])

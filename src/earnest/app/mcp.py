@@ -79,10 +79,10 @@ class _Source:
         """See `ToolSource`."""
         if find_spec("mcp") is None:
             raise Unavailable("what speaks to MCP servers is not installed: install 'earnest[mcp]'")
-        from earnest.effects.hands.mcp.server import Server  # noqa: PLC0415
+        from earnest.effects.hands.mcp.server import McpServer  # noqa: PLC0415
         from earnest.effects.hands.mcp.tools import McpTools  # noqa: PLC0415
 
-        self._source = self._source or McpTools(Server(self._server))
+        self._source = self._source or McpTools(McpServer(self._server))
         return await self._source.tools()
 
     async def close(self) -> None:

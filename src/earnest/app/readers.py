@@ -20,11 +20,11 @@ from earnest.memory.megram import Level
 from earnest.memory.service import MemoryReader, open_memory_reader
 from earnest.memory.thinking import proposal
 from earnest.runtime.order import Grants, Order, read_order
-from earnest.runtime.task_log_reading import Exchange, Judgement, read_task_log
+from earnest.runtime.task_log_reading import Judgement, LoggedExchange, read_task_log
 
 if TYPE_CHECKING:
     from earnest.runtime.edits.change import RunChange
-    from earnest.runtime.edits.outside import Part
+    from earnest.runtime.edits.outside import EditPart
 
 RULES_READ_MAX = 1_000
 
@@ -63,7 +63,7 @@ def audit_log(settings: Settings) -> Path:
     return path
 
 
-def task_log(settings: Settings, run_id: str) -> Iterator[Exchange | Judgement | None]:
+def task_log(settings: Settings, run_id: str) -> Iterator[LoggedExchange | Judgement | None]:
     """What the models of a run were told and answered, in order; None for what cannot be read. Raises `OSError`."""
     from earnest.runtime.task_run import RUNS_FOLDER  # noqa: PLC0415 - loads all that runs need
 
@@ -99,7 +99,7 @@ def run_of(settings: Settings, run: str | None) -> str:
         return books.read_sync(lambda reader: find_run(reader, run) if run else newest_run(reader))
 
 
-def outside_of(settings: Settings, run_id: str) -> "tuple[tuple[Part, ...], tuple[str, ...]]":
+def outside_of(settings: Settings, run_id: str) -> "tuple[tuple[EditPart, ...], tuple[str, ...]]":
     """What a run changed outside the workspace, with leave, and the places of which nothing was kept."""
     from earnest.runtime.edits.change import undo_store  # noqa: PLC0415 - loads all that runs need
     from earnest.runtime.edits.outside import changed_outside  # noqa: PLC0415

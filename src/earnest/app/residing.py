@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from earnest.agents.backlog import Backlog
-from earnest.agents.book import Book
+from earnest.agents.book import JsonLinesBook
 from earnest.agents.loop import Control, PlainLoop
 from earnest.agents.means import Means
 from earnest.agents.ports import WorkOrder
-from earnest.agents.state import Role
+from earnest.agents.state import AgentRole
 from earnest.agents.world import World
 from earnest.app.agent_settings import AgentSettings, words_of
 from earnest.app.heartbeating import PATIENCE
@@ -24,10 +24,10 @@ from earnest.client.credentials import Credentials, agent_folder
 from earnest.effects.ground.clock import SystemChance, SystemClock
 from earnest.effects.ground.storage.lock import WriterLock
 from earnest.foundation.errors import Refused
-from earnest.runtime.agents.health import FILE_NAME, Health
+from earnest.runtime.agents.health import FILE_NAME, ResidentHealth
 from earnest.runtime.agents.program_hands import ProgramHands
 from earnest.runtime.agents.reporting import Reporting
-from earnest.runtime.agents.resident import Resident
+from earnest.runtime.agents.resident import ResidentRunner
 from earnest.runtime.agents.skills import Skilled, SkilledHands
 from earnest.runtime.agents.teaching import SolverTeacher
 from earnest.runtime.heartbeats.command import CommandProgram, without_keys
@@ -79,7 +79,7 @@ def with_graph(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 @asynccontextmanager
-async def opened_resident(residing: Residing) -> AsyncIterator[tuple[Resident, HeartbeatRunner | None]]:
+async def opened_resident(residing: Residing) -> AsyncIterator[tuple[ResidentRunner, HeartbeatRunner | None]]:
     """An agent with its files locked, and the runner of its heartbeats if its folder holds a contract.
 
     Raises `Refused`: `validation`, `data_directory_in_use`, `langgraph_missing`."""
@@ -92,9 +92,9 @@ async def opened_resident(residing: Residing) -> AsyncIterator[tuple[Resident, H
         state = folder / RESIDENT
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         stack.callback(WriterLock(state / LOCK).release)
-        book = Book(state)
+        book = JsonLinesBook(state)
         backlog = Backlog(agent.backlog, book)
-        health = Health(role=agent.role.value, path=state / FILE_NAME)
+        health = ResidentHealth(role=agent.role.value, path=state / FILE_NAME)
         own = _Own(folder)
         mind = await _mind(stack, agent, own)
         means = Means(
@@ -113,7 +113,7 @@ async def opened_resident(residing: Residing) -> AsyncIterator[tuple[Resident, H
         )
         control = await _control(stack, state, means)
         every_ms = agent.every_s * 1_000 if agent.every_s else None
-        resident = Resident(
+        resident = ResidentRunner(
             means,
             control,
             health,
@@ -126,7 +126,7 @@ async def opened_resident(residing: Residing) -> AsyncIterator[tuple[Resident, H
 
 
 def _heartbeats(
-    stack: AsyncExitStack, residing: Residing, client: AsyncClient, folder: Path, book: Book
+    stack: AsyncExitStack, residing: Residing, client: AsyncClient, folder: Path, book: JsonLinesBook
 ) -> HeartbeatRunner | None:
     contract = residing.folder / CONTRACT
     if not contract.is_file():
@@ -193,7 +193,7 @@ def _hands(residing: Residing, own: "_Own") -> SkilledHands:
 
 
 def _scout(
-    agent: AgentSettings, mind: "ModelMind | None", backlog: Backlog, *, folder: Path, book: Book
+    agent: AgentSettings, mind: "ModelMind | None", backlog: Backlog, *, folder: Path, book: JsonLinesBook
 ) -> "WebScout | None":
     """A model has to read what is found."""
     if mind is None or not agent.role.proposes or not os.environ.get("WEB_SEARCH_ENABLED"):
@@ -298,8 +298,8 @@ class _Own:
         return EngineHands(open_runs=self.runs, order_of=order, approach="model")
 
 
-def role_of(text: str) -> Role:
+def role_of(text: str) -> AgentRole:
     """Raises `Refused("validation")` for what is no role."""
-    if text not in list(Role):
-        raise Refused("validation", f"a role is one of {', '.join(Role)}, not {text[:80]!r}")
-    return Role(text)
+    if text not in list(AgentRole):
+        raise Refused("validation", f"a role is one of {', '.join(AgentRole)}, not {text[:80]!r}")
+    return AgentRole(text)

@@ -13,7 +13,7 @@ from earnest.app import places
 from earnest.app.backup import BOOKS, CONTENTS, MANIFESTS, SECRET, Tell, place_of
 from earnest.app.home_check import key_faults, verify_records
 from earnest.effects.ground.backup.contents import Contents, Moved
-from earnest.effects.ground.backup.manifest import Manifest, SavedFile, manifest_from
+from earnest.effects.ground.backup.manifest import BackupManifest, SavedFile, manifest_from
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.durable import sync_folder
 from earnest.effects.ground.storage.reader import ReadPool
@@ -30,7 +30,7 @@ RECORDS: Final = (BOOKS, "audit/", "secrets/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class BackupSource:
     """Where a backup lies, and where its keys do, if anywhere; `name` is the beginning of its id, empty: the newest."""
 
     folder: Path
@@ -42,16 +42,16 @@ class Source:
 class Restored:
     """A backup that was found whole. `rows` of the books were made anew and compared."""
 
-    manifest: Manifest
+    manifest: BackupManifest
     rows: int
 
 
-def backups_in(folder: Path) -> list[Manifest]:
+def backups_in(folder: Path) -> list[BackupManifest]:
     """All backups in a folder, the newest first. Raises as `restore`."""
     return [_manifest(path) for path in _manifests(folder)]
 
 
-def verify_backup(source: Source, clock: Clock, tell: Tell = lambda _: None) -> Restored:
+def verify_backup(source: BackupSource, clock: Clock, tell: Tell = lambda _: None) -> Restored:
     """Read all of a backup, and verify its books, audit log and keys in a temporary place. Raises as `restore`."""
     manifest, lays = _opened(source)
     with scratch("restore") as folder:
@@ -65,7 +65,7 @@ def verify_backup(source: Source, clock: Clock, tell: Tell = lambda _: None) -> 
     return Restored(manifest=manifest, rows=rows)
 
 
-def restore(source: Source, home: Path, clock: Clock, tell: Tell = lambda _: None) -> Restored:
+def restore(source: BackupSource, home: Path, clock: Clock, tell: Tell = lambda _: None) -> Restored:
     """Make a data directory of a backup, verified before it takes its place.
 
     Raises `Refused`: `home_not_empty`, `backup_missing`, `backup_foreign`, `backup_incomplete`, `backup_damaged`, each
@@ -96,7 +96,7 @@ def restore(source: Source, home: Path, clock: Clock, tell: Tell = lambda _: Non
     return Restored(manifest=manifest, rows=rows)
 
 
-def _opened(source: Source) -> tuple[Manifest, dict[bool, Contents]]:
+def _opened(source: BackupSource) -> tuple[BackupManifest, dict[bool, Contents]]:
     """The manifest that is meant, and where the contents of the rest (False) and of the keys (True) are read."""
     matching = [path for path in _manifests(source.folder) if path.stem.startswith(source.name)]
     if not matching or (source.name and len(matching) > 1):
@@ -118,7 +118,7 @@ def _manifests(folder: Path) -> list[Path]:
     return found
 
 
-def _manifest(path: Path) -> Manifest:
+def _manifest(path: Path) -> BackupManifest:
     with path.open("rb") as file:
         manifest = manifest_from(file.read(MANIFEST_BYTES_MAX), str(path))
     if manifest.id != path.stem:
@@ -132,7 +132,7 @@ def _lay_out(lays: dict[bool, Contents], file: SavedFile, target: Path, tell: Te
     lays[file.secret].lay_out(file, target, moved)
 
 
-def _verified(home: Path, manifest: Manifest, source: Source, clock: Clock, tell: Tell) -> int:
+def _verified(home: Path, manifest: BackupManifest, source: BackupSource, clock: Clock, tell: Tell) -> int:
     """Hold what was laid out against itself; how many rows the facts made anew. Raises `Refused("backup_damaged")`."""
     tell("verifying the journal and the audit log")
     records = verify_records(home)

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Final
 
 from earnest.agents.backlog import Backlog
-from earnest.agents.book import Book
+from earnest.agents.book import JsonLinesBook
 from earnest.agents.discovery import FIVERR, Discovery, read_discovery
 from earnest.agents.ports import Mind
 from earnest.agents.scouting import REWARD_MICRO, WebScout
 from earnest.app.agent_settings import Searching
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.outside.web.fetching import Page, Web
+from earnest.effects.outside.web.fetching import FetchedPage, Web
 
 FOUND: Final = "found"
 PAGES: Final = "pages"
@@ -19,11 +19,17 @@ PAGES: Final = "pages"
 
 
 def scout_of(
-    wanted: Searching, environment: Mapping[str, str], mind: Mind, backlog: Backlog, *, folder: Path, book: Book
+    wanted: Searching,
+    environment: Mapping[str, str],
+    mind: Mind,
+    backlog: Backlog,
+    *,
+    folder: Path,
+    book: JsonLinesBook,
 ) -> WebScout:
     """Raises `Refused("validation")` for an allowlist that holds what is no host."""
 
-    async def keep(page: Page) -> None:
+    async def keep(page: FetchedPage) -> None:
         (folder / PAGES).mkdir(mode=0o700, exist_ok=True)
         (folder / PAGES / page.digest.removeprefix("sha256:")).write_bytes(page.body)
 

@@ -13,7 +13,7 @@ from typing import Final
 from earnest.app import places
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
 from earnest.identity.secret import KeyedHash
@@ -39,7 +39,7 @@ def open_key_store(home: Path, database: Database, clock: Clock, chance: Chance)
     return database.read_sync(lambda reader: check_key_store(home, reader))
 
 
-def check_key_store(home: Path, reader: Reader) -> KeyedHash:
+def check_key_store(home: Path, reader: BooksReader) -> KeyedHash:
     """The secret, if it is the one by which the keys in the books were made. Raises as `open_key_store` does."""
     path, known = places.key_store(home), _known_fingerprint(reader)
     if known and not path.exists():
@@ -106,12 +106,12 @@ def _checksum(secret: bytes) -> str:
     return hashlib.sha256(FORMAT.encode() + secret).hexdigest()[:16]
 
 
-def _known_fingerprint(reader: Reader) -> str | None:
+def _known_fingerprint(reader: BooksReader) -> str | None:
     newest = next(reader.facts(kind=MADE, limit=1, newest_first=True), None)
     return None if newest is None else str(newest.body["fingerprint"])
 
 
-def _has_keys(reader: Reader) -> bool:
+def _has_keys(reader: BooksReader) -> bool:
     return any(KEYS.where(reader, "1 = 1 LIMIT 1"))
 
 

@@ -51,7 +51,7 @@ _LOG: Final = logging.getLogger("earnest.work")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class PlatformServer:
     """An open platform. `link` is the operator's way in, while there is no operator; else empty.
 
     `mailer` None: no mail leaves. `working` is what goes on beside the requests, by name: whatever of it ends is a
@@ -99,7 +99,7 @@ class Server:
 
 
 @contextlib.asynccontextmanager
-async def open_server(settings: Settings) -> AsyncIterator[Server]:
+async def open_server(settings: Settings) -> AsyncIterator[PlatformServer]:
     """Open the market of a data directory, for which there is one server, and begin the work beside it.
 
     Raises `Refused`: `data_directory_in_use` beside another server, `key_store_damaged`.
@@ -132,7 +132,7 @@ async def open_server(settings: Settings) -> AsyncIterator[Server]:
         presences = Presences(market.desk)
         mailer = mailer_of(settings.mail, clock)
         is_new = database.read_sync(the_operator) is None
-        server = Server(
+        server = PlatformServer(
             settings=settings,
             clock=clock,
             market=market,

@@ -20,7 +20,7 @@ from earnest.app.model_settings import ModelSettings, read_models
 from earnest.app.server_settings import ServerSettings, read_server
 from earnest.app.web import WebSettings, read_web
 from earnest.effects.hands.mcp.api import ServerSpec
-from earnest.engine.gradient.constants import Constants, Signal, Tuning
+from earnest.engine.gradient.constants import Constants, SolverSignal, Tuning
 from earnest.foundation.errors import Faulty
 from earnest.foundation.names import is_slug
 from earnest.market.terms import Terms
@@ -119,10 +119,10 @@ def _constants(file: SettingsFile) -> Constants:
         if name not in CONSTANTS:
             file.fault(f"[solver] has no constant {name!r}; {hint(name, tuple(CONSTANTS))}", key=name)
         elif name == "signal":
-            if value in list(Signal):
-                good[name] = Signal(value)
+            if value in list(SolverSignal):
+                good[name] = SolverSignal(value)
             else:
-                file.fault(f"[solver] signal is {value!r}: it must be one of {', '.join(Signal)}", key=name)
+                file.fault(f"[solver] signal is {value!r}: it must be one of {', '.join(SolverSignal)}", key=name)
         elif isinstance(value, bool) or not isinstance(value, int | float):
             file.fault(f"[solver] {name} is {value!r}: it must be a number", key=name)
         else:

@@ -13,7 +13,7 @@ from earnest.effects.outside.web.fetching import Web
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk
 from earnest.runtime.market.market import Market
-from earnest.runtime.simulation.story import Plan, Simulated, simulate
+from earnest.runtime.simulation.story import Simulated, SimulationPlan, simulate
 from earnest.verification.registry import Registry
 
 START_MS: Final = 1_767_225_600_000
@@ -23,7 +23,7 @@ OPEN_JOBS: Final = 1_000
 """Of an agent: all of the simulation is one period, in which buyers post as often as they would in many."""
 
 
-async def simulated(plan: Plan, progress: Callable[[int], None] = lambda _: None) -> Simulated:
+async def simulated(plan: SimulationPlan, progress: Callable[[int], None] = lambda _: None) -> Simulated:
     """Live through a plan and throw the books away."""
     clock = VirtualClock(START_MS)
     with (

@@ -9,7 +9,7 @@ from earnest.effects.hands.tools.api import Leave, Tool
 from earnest.effects.hands.tools.fetch import Fetch
 from earnest.effects.hands.tools.search import Search
 from earnest.effects.outside.web.fetching import Web
-from earnest.effects.outside.web.searching import Engine, Searcher
+from earnest.effects.outside.web.searching import SearchEngine, Searcher
 
 KEY_VARIABLE: Final = "EARNEST_SEARCH_API_KEY"
 TEXT_CHARACTERS_MAX: Final = 1_000
@@ -24,7 +24,7 @@ class WebSettings:
 
     search: bool = False
     fetch: bool = False
-    engine: Engine = Engine.DUCKDUCKGO
+    engine: SearchEngine = SearchEngine.DUCKDUCKGO
     api_key: str = field(default="", repr=False)
     cx: str = ""
     """Google's number of the search engine to be used."""
@@ -39,8 +39,8 @@ def read_web(given: object, environment: Mapping[str, str], fault: Fault) -> Web
     for name, value in given.items():
         if name in {"search", "fetch"} and isinstance(value, bool):
             values[name] = value
-        elif name == "engine" and value in list(Engine):
-            values[name] = Engine(value)
+        elif name == "engine" and value in list(SearchEngine):
+            values[name] = SearchEngine(value)
         elif name in {"api_key", "cx"} and isinstance(value, str) and len(value) <= TEXT_CHARACTERS_MAX:
             values[name] = value.strip()
         else:
@@ -48,11 +48,13 @@ def read_web(given: object, environment: Mapping[str, str], fault: Fault) -> Web
     if key := environment.get(KEY_VARIABLE, "").strip():
         values["api_key"] = key
     settings = WebSettings(**values)
-    if settings.engine is not Engine.DUCKDUCKGO and not (settings.api_key.isascii() and settings.api_key.isprintable()):
+    if settings.engine is not SearchEngine.DUCKDUCKGO and not (
+        settings.api_key.isascii() and settings.api_key.isprintable()
+    ):
         fault(f"[web] api_key ({KEY_VARIABLE}) must be printable ASCII", "engine")
-    if settings.engine is not Engine.DUCKDUCKGO and not settings.api_key:
+    if settings.engine is not SearchEngine.DUCKDUCKGO and not settings.api_key:
         fault(f"[web] the engine {settings.engine} needs api_key ({KEY_VARIABLE})", "engine")
-    if settings.engine is Engine.GOOGLE and not settings.cx:
+    if settings.engine is SearchEngine.GOOGLE and not settings.cx:
         fault("[web] the engine google needs cx", "engine")
     return settings
 
@@ -70,7 +72,7 @@ def web_tools(settings: WebSettings, clock: Clock) -> tuple[Tool, ...]:
 _WANTED: Final = {
     "search": "search must be true or false",
     "fetch": "fetch must be true or false",
-    "engine": f"engine must be one of {', '.join(Engine)}",
+    "engine": f"engine must be one of {', '.join(SearchEngine)}",
     "api_key": "api_key must be a text",
     "cx": "cx must be a text",
 }

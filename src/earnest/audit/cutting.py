@@ -16,7 +16,7 @@ class Mark(NamedTuple):
     size_bytes: int = 0
 
 
-class Part(NamedTuple):
+class LogPart(NamedTuple):
     """A file that goes along, its first `size_bytes`; `name` is what it is called there."""
 
     file: IO[bytes]
@@ -32,7 +32,7 @@ def mark_in(log: Path) -> Mark:
     return Mark(status.st_ino, status.st_size)
 
 
-def parts_up_to(log: Path, certain: Mark, last_seq: int) -> Iterator[Part]:
+def parts_up_to(log: Path, certain: Mark, last_seq: int) -> Iterator[LogPart]:
     """What comes, in whole lines, before the first head that a later fact than `last_seq` holds; file by file.
 
     What was there at `certain`, before the books were copied, is not read. Every line that a head in the copy knows of
@@ -45,11 +45,11 @@ def parts_up_to(log: Path, certain: Mark, last_seq: int) -> Iterator[Part]:
         for file, is_full in there.files():
             status = os.fstat(file.fileno())
             if is_known and status.st_ino != certain.inode:
-                yield Part(file, Path(file.name).name, status.st_size)
+                yield LogPart(file, Path(file.name).name, status.st_size)
                 continue
             end, is_cut = _end(file, certain.size_bytes if is_known else 0, last_seq)
             is_known = False  # all after this one is read
-            yield Part(file, Path(file.name).name if is_full and not is_cut else log.name, end)
+            yield LogPart(file, Path(file.name).name if is_full and not is_cut else log.name, end)
             if is_cut:
                 return
 

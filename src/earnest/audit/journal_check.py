@@ -13,11 +13,11 @@ from earnest.audit.snapshot import SNAPSHOT_NAME, altered_snapshot, kept_end, ke
 from earnest.audit.verified import Verified
 from earnest.effects.ground.storage.driver import DATABASE_ERROR
 from earnest.effects.ground.storage.place import Books
-from earnest.effects.ground.storage.reader import Reader, ReadPool
+from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.ground.storage.wal import wal_faults
 from earnest.foundation.errors import EarnestError, Refused
 from earnest.journal.heads import SEALED, Head, Witness, witness_in
-from earnest.journal.verify import Finding, JournalReport, What, report_of, verify_journal
+from earnest.journal.verify import JournalFinding, JournalReport, What, report_of, verify_journal
 
 UNREADABLE: Final[tuple[type[Exception], ...]] = (EarnestError, *DATABASE_ERROR)
 FINDINGS_MAX: Final = 100
@@ -43,7 +43,7 @@ class AuditCheck:
         return not self.findings
 
 
-class Known(NamedTuple):
+class KnownLine(NamedTuple):
     """A line that somebody else knows, and who."""
 
     lines: int
@@ -63,7 +63,7 @@ def check_journal(books: Books, audit_log: Path, since: Verified | None = None) 
     after = since.log if since is not None and is_told else LogPosition()
     heads = [Head(size=size, root=bytes.fromhex(root)) for size, root in _heads(audit_log, after)]
     faults = wal_faults(books) if isinstance(books, Path) else ()  # before anything opens them
-    found = [Finding(what=What.DAMAGED, first_seq=0, last_seq=0, detail=fault) for fault in faults]
+    found = [JournalFinding(what=What.DAMAGED, first_seq=0, last_seq=0, detail=fault) for fault in faults]
     try:
         pool = ReadPool.open_reader(books)
         try:
@@ -77,7 +77,7 @@ def check_journal(books: Books, audit_log: Path, since: Verified | None = None) 
         is_empty = isinstance(books, Path) and books.is_file() and books.stat().st_size == 0
         if (code == "no_database" and not heads) or (code in PASSING and not is_empty):
             raise
-        found.append(Finding(what=What.DAMAGED, first_seq=0, last_seq=0, detail=f"{books}: {error}"))
+        found.append(JournalFinding(what=What.DAMAGED, first_seq=0, last_seq=0, detail=f"{books}: {error}"))
         return report_of(found, verify_journal(None, heads))
 
 
@@ -115,14 +115,14 @@ def check_audit_log(log: Path, books: Books, since: LogPosition | None = None) -
     return AuditCheck(end=end, vouched=vouched, torn_bytes=torn_bytes, findings=tuple(findings[:FINDINGS_MAX]))
 
 
-def _by_line(known: list[Known]) -> dict[int, list[Known]]:
-    found: dict[int, list[Known]] = {}
+def _by_line(known: list[KnownLine]) -> dict[int, list[KnownLine]]:
+    found: dict[int, list[KnownLine]] = {}
     for one in known:
         found.setdefault(one.lines, []).append(one)
     return found
 
 
-def _found_before(log: Path, since: LogPosition, known: list[Known]) -> Iterator[str]:
+def _found_before(log: Path, since: LogPosition, known: list[KnownLine]) -> Iterator[str]:
     if broken := kept_statistics(log).broken:
         yield f"{log} was found broken when it was read before: {broken}"
     is_removed = any(one.removed and one.lines >= since.lines for one in known)
@@ -130,7 +130,7 @@ def _found_before(log: Path, since: LogPosition, known: list[Known]) -> Iterator
         yield f"{log} line {since.lines}, which was verified before, is gone or changed"
 
 
-def _found_removed(log: Path, first: CheckedLine, known: list[Known]) -> Iterator[str]:
+def _found_removed(log: Path, first: CheckedLine, known: list[KnownLine]) -> Iterator[str]:
     before = first.lines - 1
     if before and not any(one.removed and (one.lines, one.head) == (before, first.prev) for one in known):
         yield f"{log} begins with line {first.lines}, and no fact says that those before it were removed"
@@ -140,11 +140,11 @@ def _heads(audit_log: Path, after: LogPosition) -> Iterator[tuple[int, str]]:
     return heads_in(audit_log, after) if has_log(audit_log) else iter(())
 
 
-def _known(log: Path, books: Books) -> Iterator[Known]:
+def _known(log: Path, books: Books) -> Iterator[KnownLine]:
     """The lines that the journal and the kept statistics know; books that cannot be read know none."""
     end = kept_end(log)
     if end is not None and end.lines:
-        yield Known(end.lines, end.head, f"{log.with_name(SNAPSHOT_NAME)} counts {end.lines} lines")
+        yield KnownLine(end.lines, end.head, f"{log.with_name(SNAPSHOT_NAME)} counts {end.lines} lines")
     try:
         pool = ReadPool.open_reader(books)
         try:
@@ -155,16 +155,16 @@ def _known(log: Path, books: Books) -> Iterator[Known]:
         return  # `earnest journal verify` says why
 
 
-def _witnesses(reader: Reader) -> list[Known]:
-    found: list[Known] = []
+def _witnesses(reader: BooksReader) -> list[KnownLine]:
+    found: list[KnownLine] = []
     for fact in reader.facts(kind=SEALED):
         if not fact.is_intact:
             continue
         witness = witness_in(fact.body) or Witness(lines=0, head=GENESIS)
         what = f"had {witness.lines} lines" if witness.lines else "was told of a head of the journal"
-        found.append(Known(witness.lines, witness.head, f"fact {fact.seq} holds that it {what}"))
+        found.append(KnownLine(witness.lines, witness.head, f"fact {fact.seq} holds that it {what}"))
     removals = ((fact.seq, removed_by(fact.body)) for fact in reader.facts(kind=REMOVED) if fact.is_intact)
-    found += [Known(*end, f"fact {seq} holds that it was removed", removed=True) for seq, end in removals if end]
+    found += [KnownLine(*end, f"fact {seq} holds that it was removed", removed=True) for seq, end in removals if end]
     return found
 
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from earnest.audit.event import LogPosition
-from earnest.audit.statistics import Finding, FindingCode, Statistics, silent_runs
+from earnest.audit.statistics import AuditFinding, FindingCode, Statistics, silent_runs
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.instants import rfc3339
 
@@ -21,7 +21,7 @@ class Trigger(StrEnum):
     ON_DEMAND = "on-demand"
 
 
-class Trend(StrEnum):
+class RunTrend(StrEnum):
     """Where a run was heading in its latest decided round."""
 
     IMPROVING = "improving"
@@ -47,7 +47,7 @@ class GapTrend:
     """One run's trend, by the gradient of quality of its latest of `rounds` decided rounds."""
 
     run_id: str
-    trend: Trend
+    trend: RunTrend
     gradient: float
     rounds: int
 
@@ -71,20 +71,20 @@ class AuditReport:
     tasks_observed: int
     total_corrections: int
     gap_trends: tuple[GapTrend, ...]
-    boundary_violations: tuple[Finding, ...]
-    drift_alerts: tuple[Finding, ...]
-    anomalies: tuple[Finding, ...]
+    boundary_violations: tuple[AuditFinding, ...]
+    drift_alerts: tuple[AuditFinding, ...]
+    anomalies: tuple[AuditFinding, ...]
     unlisted_findings: int
     """How many more there were than the three lists hold."""
     tool_health: ToolHealth
     log: LogPosition
 
 
-def trend_of(gradient: float, epsilon: float) -> Trend:
+def trend_of(gradient: float, epsilon: float) -> RunTrend:
     """Falling loss of quality is improvement; less than `epsilon` either way is none."""
     if abs(gradient) < epsilon - _TOLERANCE:
-        return Trend.STABLE
-    return Trend.IMPROVING if gradient < 0 else Trend.WORSENING
+        return RunTrend.STABLE
+    return RunTrend.IMPROVING if gradient < 0 else RunTrend.WORSENING
 
 
 def report_of(
@@ -163,29 +163,29 @@ def report_lines(report: AuditReport) -> list[str]:
     return lines
 
 
-def _anomalies(statistics: Statistics, now_ms: int, silence_ms: int) -> Iterator[Finding]:
+def _anomalies(statistics: Statistics, now_ms: int, silence_ms: int) -> Iterator[AuditFinding]:
     """Those of the window, around them what is only known when a report is made."""
     window = statistics.window
     if statistics.broken:
-        yield Finding(code=FindingCode.LOG_BROKEN, run_id="", detail=statistics.broken)
+        yield AuditFinding(code=FindingCode.LOG_BROKEN, run_id="", detail=statistics.broken)
     if window.dropped_messages:
         detail = f"observers of the bus lost {window.dropped_messages} messages"
-        yield Finding(code=FindingCode.DROPPED_MESSAGES, run_id="", detail=detail)
+        yield AuditFinding(code=FindingCode.DROPPED_MESSAGES, run_id="", detail=detail)
     if window.unlogged_messages:
         detail = f"{window.unlogged_messages} messages could not be written to the log"
-        yield Finding(code=FindingCode.UNLOGGED_MESSAGES, run_id="", detail=detail)
+        yield AuditFinding(code=FindingCode.UNLOGGED_MESSAGES, run_id="", detail=detail)
     yield from window.anomalies.listed
     for run_id, run in silent_runs(statistics, now_ms, silence_ms).items():
         if not run.silence_told:
             detail = f"no message since {rfc3339(run.last_ms)} and no FinalResult"
-            yield Finding(code=FindingCode.SILENT_RUN, run_id=run_id, detail=detail)
+            yield AuditFinding(code=FindingCode.SILENT_RUN, run_id=run_id, detail=detail)
 
 
 def _section(title: str, lines: list[str]) -> list[str]:
     return [f"{title}: {len(lines)}", *lines] if lines else [f"{title}: none"]
 
 
-def _described(findings: Iterable[Finding]) -> list[str]:
+def _described(findings: Iterable[AuditFinding]) -> list[str]:
     return [
         f"  {finding.code}: {finding.run_id + ': ' if finding.run_id else ''}{finding.detail}" for finding in findings
     ]

@@ -21,7 +21,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
-class Snapshot:
+class LogSnapshot:
     """Statistics and the line of the log up to which they count."""
 
     format: Literal["earnest-audit-stats-v1"] = "earnest-audit-stats-v1"
@@ -30,9 +30,9 @@ class Snapshot:
 
 
 @cache
-def _adapter() -> TypeAdapter[Snapshot]:
+def _adapter() -> TypeAdapter[LogSnapshot]:
     """Made where it is needed: that takes longer than to load everything else here."""
-    return TypeAdapter(Snapshot)
+    return TypeAdapter(LogSnapshot)
 
 
 def read_report(log_path: Path, *, now_ms: int, settings: AuditSettings | None = None) -> AuditReport:
@@ -47,7 +47,7 @@ def read_report(log_path: Path, *, now_ms: int, settings: AuditSettings | None =
     )
 
 
-def take_snapshot(log_path: Path) -> Snapshot:
+def take_snapshot(log_path: Path) -> LogSnapshot:
     """The statistics of the whole log: those kept beside it, and the lines since; they are kept for the next time.
 
     A log that lost lines which the kept statistics counted is read anew and called broken. Raises
@@ -56,7 +56,7 @@ def take_snapshot(log_path: Path) -> Snapshot:
     snapshot = _load(log_path)
     if not has_position(log_path, snapshot.end):
         lost = f"line {snapshot.end.lines}, which was read before, is gone or changed"
-        snapshot = Snapshot(statistics=Statistics(broken=lost))
+        snapshot = LogSnapshot(statistics=Statistics(broken=lost))
     statistics, line = snapshot.statistics, None
     for line in read_lines(log_path, snapshot.end):
         if line.fault and not statistics.broken:
@@ -69,7 +69,7 @@ def take_snapshot(log_path: Path) -> Snapshot:
     return snapshot
 
 
-def keep_snapshot(log_path: Path, snapshot: Snapshot) -> None:
+def keep_snapshot(log_path: Path, snapshot: LogSnapshot) -> None:
     """Write it beside the log (mode 0600) by renaming. A failure is logged: the next reader reads more, no more."""
     path = log_path.with_name(SNAPSHOT_NAME)
     draft = path.with_name(f"{SNAPSHOT_NAME}.{os.getpid()}")
@@ -110,7 +110,7 @@ def altered_snapshot(log_path: Path) -> bool:
     return anew != kept.statistics
 
 
-def _load(log_path: Path) -> Snapshot:
+def _load(log_path: Path) -> LogSnapshot:
     """What was kept, or nothing if it cannot be read: it is only a short cut."""
     path = log_path.with_name(SNAPSHOT_NAME)
     try:
@@ -118,4 +118,4 @@ def _load(log_path: Path) -> Snapshot:
             kept = file.read(SNAPSHOT_BYTES_MAX)
         return _adapter().validate_json(kept, strict=True)
     except (OSError, ValueError):
-        return Snapshot()
+        return LogSnapshot()

@@ -44,7 +44,7 @@ class FindingCode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class AuditFinding:
     """One thing that the operator should know. `run_id` is empty if it is about no run."""
 
     code: str
@@ -53,22 +53,22 @@ class Finding:
 
 
 @dataclass(slots=True, kw_only=True)
-class Findings:
+class AuditFindings:
     """A bounded list of findings."""
 
-    listed: list[Finding] = field(default_factory=list)
+    listed: list[AuditFinding] = field(default_factory=list)
     unlisted: int = 0
 
     def add(self, code: str, run_id: str, detail: str) -> None:
         """List it, or count it when the list is full."""
         if len(self.listed) < FINDINGS_MAX:
-            self.listed.append(Finding(code=code, run_id=run_id, detail=detail))
+            self.listed.append(AuditFinding(code=code, run_id=run_id, detail=detail))
         else:
             self.unlisted += 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
+class RunGap:
     """Where a run stands after `rounds` decided rounds, the terminal one included. None: the message did not say."""
 
     rounds: int
@@ -77,11 +77,11 @@ class Gap:
 
 
 @dataclass(slots=True, kw_only=True)
-class Window:
+class StatisticsWindow:
     """What was counted since the last periodic report."""
 
     start_ms: int = 0
-    gaps: dict[str, Gap | None] = field(default_factory=dict)
+    gaps: dict[str, RunGap | None] = field(default_factory=dict)
     """Runs observed, the oldest first; None before the first decided round."""
     runs_unlisted: int = 0
     corrections: int = 0
@@ -90,9 +90,9 @@ class Window:
     logical_retries: int = 0
     dropped_messages: int = 0
     unlogged_messages: int = 0
-    boundary_violations: Findings = field(default_factory=Findings)
-    drift_alerts: Findings = field(default_factory=Findings)
-    anomalies: Findings = field(default_factory=Findings)
+    boundary_violations: AuditFindings = field(default_factory=AuditFindings)
+    drift_alerts: AuditFindings = field(default_factory=AuditFindings)
+    anomalies: AuditFindings = field(default_factory=AuditFindings)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,7 +110,7 @@ class OpenRun:
     ids_complete: bool = True
     corrections: int = 0
     """Since the last replan."""
-    gap: Gap | None = None
+    gap: RunGap | None = None
     directive: str = ""
     thrashing: bool = False
     silence_told: bool = False
@@ -122,7 +122,7 @@ class Statistics:
 
     broken: str = ""
     """The first break of the chain in words; empty while it holds."""
-    window: Window = field(default_factory=Window)
+    window: StatisticsWindow = field(default_factory=StatisticsWindow)
     runs: dict[str, OpenRun] = field(default_factory=dict)
     ended: dict[str, None] = field(default_factory=dict)
     """Runs with a FinalResult, the oldest first."""
@@ -201,7 +201,7 @@ def _fold_note(statistics: Statistics, event: LogEvent) -> None:
         case Note.WINDOW:
             for run in silent_runs(statistics, event.at_ms, _integer(fields.get("silence_ms"))).values():
                 run.silence_told = True
-            statistics.window = Window(start_ms=event.at_ms)
+            statistics.window = StatisticsWindow(start_ms=event.at_ms)
 
 
 def _count(statistics: Statistics, run: OpenRun, event: LogEvent) -> None:
@@ -234,7 +234,7 @@ def _count(statistics: Statistics, run: OpenRun, event: LogEvent) -> None:
             _forget_oldest(statistics.ended, REMEMBERED_RUNS_MAX)
 
 
-def _count_correction(window: Window, run: OpenRun, event: LogEvent) -> None:
+def _count_correction(window: StatisticsWindow, run: OpenRun, event: LogEvent) -> None:
     failure_class = event.fields.get("failure_class")
     window.corrections += 1
     window.environmental_retries += failure_class in ("environmental", "mixed")
@@ -244,10 +244,10 @@ def _count_correction(window: Window, run: OpenRun, event: LogEvent) -> None:
         window.drift_alerts.add(FindingCode.DRIFT, event.run_id, f"{DRIFT_CORRECTIONS} corrections before a replan")
 
 
-def _count_round(window: Window, run: OpenRun, event: LogEvent) -> None:
+def _count_round(window: StatisticsWindow, run: OpenRun, event: LogEvent) -> None:
     """Take the round's gap, and notice symmetry broken again and again without coming closer."""
     before, directive = run.gap, str(event.fields.get("directive", ""))
-    gap = Gap(
+    gap = RunGap(
         rounds=before.rounds + 1 if before else 1,
         gradient=_number(event.fields.get("gradient")),
         distance=_number(event.fields.get("D")),
@@ -272,7 +272,7 @@ def _count_round(window: Window, run: OpenRun, event: LogEvent) -> None:
     window.gaps[event.run_id] = gap
 
 
-def _check_budget(window: Window, run: OpenRun, event: LogEvent) -> None:
+def _check_budget(window: StatisticsWindow, run: OpenRun, event: LogEvent) -> None:
     """Time is measured here; cost and tokens are those that the run says it spent."""
     said = {name: _integer(event.fields.get(f"spent_{name}")) for name in SPENT}
     spent = {**said, "tokens": said["prompt_tokens"] + said["completion_tokens"]}

@@ -10,7 +10,7 @@ from earnest.audit.event import LogEvent, LogPosition, Note, Scalar, plain
 from earnest.audit.fields import select_fields
 from earnest.audit.log import AuditLog
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
-from earnest.audit.snapshot import Snapshot, keep_snapshot, take_snapshot
+from earnest.audit.snapshot import LogSnapshot, keep_snapshot, take_snapshot
 from earnest.audit.statistics import fold, has_forgotten, has_seen, knows_cause
 from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.clock import Clock
@@ -183,7 +183,7 @@ class Auditor:
             _log.warning("%s", error)
         if self._log.end != self._kept:
             self._sync()
-            keep_snapshot(self._log.path, Snapshot(end=self._log.end, statistics=self._statistics))
+            keep_snapshot(self._log.path, LogSnapshot(end=self._log.end, statistics=self._statistics))
             self._kept = self._log.end
 
     def _sync(self) -> bool:

@@ -20,7 +20,7 @@ NO_SEGMENTS: Final = frozenset({"", ".", ".."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class HttpAnswer:
     """What came back. The names of `headers` are in lower case."""
 
     status: int
@@ -32,7 +32,7 @@ class Answer:
         return json.loads(self.content)
 
 
-def as_json(answer: Answer) -> Any:
+def as_json(answer: HttpAnswer) -> Any:
     """The body, an object of whatever members the platform has documented. Raises `Unavailable` where it is none."""
     try:
         found = answer.json()
@@ -52,7 +52,7 @@ class Ask(Generic[T_co]):
     query: Query = field(default_factory=dict)
     content: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    read: Callable[[Answer], T_co] = as_json
+    read: Callable[[HttpAnswer], T_co] = as_json
 
     def after(self, cursor: str) -> "Ask[T_co]":
         """The same list, from this cursor on."""

@@ -12,12 +12,12 @@ from typing import Any, Final, Self, TypeVar
 
 import httpx2
 
-from earnest.client.ask import API, Answer, Ask
+from earnest.client.ask import API, Ask, HttpAnswer
 from earnest.client.endpoint import AsyncSender, Sender
 from earnest.client.endpoints import Endpoints
-from earnest.client.looking import Look, Looking
+from earnest.client.looking import LastHome, Looking
 from earnest.client.payloads import Page
-from earnest.client.retrying import Again, Lost, Patience, Wait, attempts
+from earnest.client.retrying import Again, Patience, ReplyLost, Wait, attempts
 from earnest.effects.ground.clock import Chance, SystemChance, SystemClock
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.version import VERSION
@@ -72,7 +72,7 @@ class _Talk(Endpoints):
         except UnicodeError:
             raise Refused("validation", "a text of the request is no Unicode, or no ASCII in a header") from None
 
-    def _attempts(self) -> Generator[Again | Wait, Answer | Lost | None, Answer]:
+    def _attempts(self) -> Generator[Again | Wait, HttpAnswer | ReplyLost | None, HttpAnswer]:
         return attempts(self._patience, self._chance)
 
 
@@ -97,7 +97,7 @@ class Client(_Talk, Sender):
     def send(self, ask: Ask[T]) -> T:
         """The answer to one request. Raises `Problem` where it is refused, `Unavailable` where nobody answers."""
         request, steps = self._request(ask), self._attempts()
-        got: Answer | Lost | None = None
+        got: HttpAnswer | ReplyLost | None = None
         while True:
             try:
                 step = steps.send(got)
@@ -118,7 +118,7 @@ class Client(_Talk, Sender):
                 return
             ask = ask.after(page["next_cursor"])
 
-    def home(self, *, include: str = "", explain: bool = False) -> Look:
+    def home(self, *, include: str = "", explain: bool = False) -> LastHome:
         """One look at everything that concerns me. What has not changed is not sent again."""
         return self._looking.seen(self.send(self._looking.ask(include, explain=explain)))
 
@@ -132,7 +132,7 @@ class Client(_Talk, Sender):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _once(self, request: httpx2.Request) -> Answer | Lost:
+    def _once(self, request: httpx2.Request) -> HttpAnswer | ReplyLost:
         try:
             return _answer(self._http.send(request))
         except httpx2.RequestError as error:
@@ -160,7 +160,7 @@ class AsyncClient(_Talk, AsyncSender):
     async def send(self, ask: Ask[T]) -> T:
         """See `Client.send`."""
         request, steps = self._request(ask), self._attempts()
-        got: Answer | Lost | None = None
+        got: HttpAnswer | ReplyLost | None = None
         while True:
             try:
                 step = steps.send(got)
@@ -182,7 +182,7 @@ class AsyncClient(_Talk, AsyncSender):
                 return
             ask = ask.after(page["next_cursor"])
 
-    async def home(self, *, include: str = "", explain: bool = False) -> Look:
+    async def home(self, *, include: str = "", explain: bool = False) -> LastHome:
         """See `Client.home`."""
         return self._looking.seen(await self.send(self._looking.ask(include, explain=explain)))
 
@@ -196,7 +196,7 @@ class AsyncClient(_Talk, AsyncSender):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _once(self, request: httpx2.Request) -> Answer | Lost:
+    async def _once(self, request: httpx2.Request) -> HttpAnswer | ReplyLost:
         try:
             return _answer(await self._http.send(request))
         except httpx2.RequestError as error:
@@ -225,10 +225,10 @@ def _page(found: Page[T]) -> Page[T]:
     raise Unavailable("what answered is no platform: its answer is no page of a list")
 
 
-def _answer(response: httpx2.Response) -> Answer:
+def _answer(response: httpx2.Response) -> HttpAnswer:
     headers = {name.lower(): text for name, text in response.headers.items()}
-    return Answer(status=response.status_code, headers=headers, content=response.content)
+    return HttpAnswer(status=response.status_code, headers=headers, content=response.content)
 
 
-def _lost(error: httpx2.RequestError) -> Lost:
-    return Lost(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+def _lost(error: httpx2.RequestError) -> ReplyLost:
+    return ReplyLost(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)

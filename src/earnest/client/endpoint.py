@@ -27,7 +27,7 @@ class AsyncSender(ABC):
         """See `Sender`."""
 
 
-class Endpoint(Generic[P, T]):
+class ClientMethod(Generic[P, T]):
     """A method whose parameters are those of `ask`, and whose result is what that asks for."""
 
     def __init__(self, ask: Callable[P, Ask[T]]) -> None:
@@ -35,7 +35,7 @@ class Endpoint(Generic[P, T]):
         self.__doc__ = ask.__doc__
 
     @overload
-    def __get__(self, client: None, owner: type) -> "Endpoint[P, T]": ...
+    def __get__(self, client: None, owner: type) -> "ClientMethod[P, T]": ...
     @overload
     def __get__(self, client: Sender, owner: type) -> Callable[P, T]: ...
     @overload

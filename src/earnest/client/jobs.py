@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from earnest.client.ask import Answer, Ask, delete, get, given, post, put
+from earnest.client.ask import Ask, HttpAnswer, delete, get, given, post, put
 from earnest.client.payloads import (
     Applied,
     Artifact,
@@ -166,5 +166,5 @@ def list_generators() -> Ask[Whole[Generator]]:
     return get("/meta/generators")
 
 
-def _content(answer: Answer) -> bytes:
+def _content(answer: HttpAnswer) -> bytes:
     return answer.content

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from earnest.client.ask import Answer, Ask, get, post
+from earnest.client.ask import Ask, HttpAnswer, get, post
 from earnest.client.payloads import Page
 from earnest.client.payloads_periods import Period, PeriodMetrics
 
@@ -27,5 +27,5 @@ def get_metrics_csv(period: str = "current") -> Ask[str]:
     return replace(get("/periods/{}/metrics", period, query={"format": "csv"}), read=_text)
 
 
-def _text(answer: Answer) -> str:
+def _text(answer: HttpAnswer) -> str:
     return answer.content.decode()

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from earnest.client.ask import Answer
+from earnest.client.ask import HttpAnswer
 from earnest.foundation.errors import EarnestError
 
 MS: Final = 1_000
@@ -32,7 +32,7 @@ class Problem(EarnestError):
         super().__init__(f"{self.code}: {self.detail}" if self.detail else self.code)
 
 
-def problem_of(answer: Answer) -> Problem:
+def problem_of(answer: HttpAnswer) -> Problem:
     """The problem that an answer is, also where something on the way has written it, or sends us elsewhere."""
     try:
         members = answer.json()
@@ -41,7 +41,7 @@ def problem_of(answer: Answer) -> Problem:
     return Problem(answer.status, members if isinstance(members, dict) else {}, retry_after_ms(answer))
 
 
-def retry_after_ms(answer: Answer) -> int | None:
+def retry_after_ms(answer: HttpAnswer) -> int | None:
     """Retry-After, in seconds or as a date that the answer's own Date is compared with; None: nothing was said."""
     text = answer.headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():

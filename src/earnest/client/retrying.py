@@ -4,7 +4,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from earnest.client.ask import Answer
+from earnest.client.ask import HttpAnswer
 from earnest.client.problem import problem_of, retry_after_ms
 from earnest.effects.ground.clock import Chance
 from earnest.foundation.errors import Unavailable
@@ -15,7 +15,7 @@ BUSY: Final = 429
 FAILED: Final = 500
 
 
-class Lost(Exception):
+class ReplyLost(Exception):
     """No answer came. Whether anything happened is not known: so the same key is sent again."""
 
 
@@ -30,7 +30,7 @@ class Patience:
     first_ms: int = 500
     wait_max_ms: int = 60_000
 
-    def wait_ms(self, got: Answer | Lost, attempt: int, fraction: float) -> int | None:
+    def wait_ms(self, got: HttpAnswer | ReplyLost, attempt: int, fraction: float) -> int | None:
         """How long to wait after attempt number `attempt`, from 0 on; None: this is the answer."""
         if attempt + 1 >= self.attempts or not _may_do_later(got):
             return None
@@ -56,7 +56,7 @@ class Again:
 Step: TypeAlias = Again | Wait
 
 
-def attempts(patience: Patience, chance: Chance) -> Generator[Step, Answer | Lost | None, Answer]:
+def attempts(patience: Patience, chance: Chance) -> Generator[Step, HttpAnswer | ReplyLost | None, HttpAnswer]:
     """What to do, one step after the other; each `Again` is answered with what came back.
 
     Returns an answer of 200 to 299, or 304. Raises `Problem`, and `Unavailable` where none came at all.
@@ -72,22 +72,22 @@ def attempts(patience: Patience, chance: Chance) -> Generator[Step, Answer | Los
         attempt += 1
 
 
-def _outcome(got: Answer | Lost) -> Answer:
-    if isinstance(got, Lost):
+def _outcome(got: HttpAnswer | ReplyLost) -> HttpAnswer:
+    if isinstance(got, ReplyLost):
         raise Unavailable(f"the platform cannot be reached: {got}") from got
     if got.status >= REDIRECTS and got.status != UNCHANGED:
         raise problem_of(got)
     return got
 
 
-def _may_do_later(got: Answer | Lost) -> bool:
+def _may_do_later(got: HttpAnswer | ReplyLost) -> bool:
     """A quota that ends at an hour nobody names, such as attempts a day, is not waited for."""
-    if isinstance(got, Lost) or got.status >= FAILED:
+    if isinstance(got, ReplyLost) or got.status >= FAILED:
         return True
     if got.status == BUSY:
         return _asked_ms(got) is not None
     return got.status == 409 and problem_of(got).retryable
 
 
-def _asked_ms(got: Answer | Lost) -> int | None:
-    return None if isinstance(got, Lost) else retry_after_ms(got)
+def _asked_ms(got: HttpAnswer | ReplyLost) -> int | None:
+    return None if isinstance(got, ReplyLost) else retry_after_ms(got)

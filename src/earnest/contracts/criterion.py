@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from earnest.contracts.json_values import frozen_object, plain_object
 from earnest.contracts.node import Node
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Diagnostic
 
@@ -77,14 +77,14 @@ def check_diagnostics(check: CheckSpec, faults: Iterable[tuple[str, str]], sourc
     return [Diagnostic(source=source, line=check.line_of(path), message=_named(path, text)) for path, text in faults]
 
 
-def read_criteria(reader: Reader, nodes: Iterable[Node], check_faults: CheckFaults) -> tuple[Criterion, ...]:
+def read_criteria(reader: NodeReader, nodes: Iterable[Node], check_faults: CheckFaults) -> tuple[Criterion, ...]:
     """Criteria from a list; ids that are not given are C1, C2, … by position. A plain text is a criterion too."""
     read = [(node, _criterion(reader, node, f"C{at}", check_faults)) for at, node in enumerate(nodes, start=1)]
     reader.unique(((node, criterion.id) for node, criterion in read), "criterion id")
     return tuple(criterion for _, criterion in read)
 
 
-def _criterion(reader: Reader, node: Node, position_id: str, check_faults: CheckFaults) -> Criterion:
+def _criterion(reader: NodeReader, node: Node, position_id: str, check_faults: CheckFaults) -> Criterion:
     if isinstance(node.value, str):
         return Criterion(id=position_id, text=reader.text(node, at_most=CRITERION_CHARACTERS_MAX))
     entries = reader.mapping(node, required=(), optional=("text", "id", "mode", "check", "required"))
@@ -103,7 +103,7 @@ def _criterion(reader: Reader, node: Node, position_id: str, check_faults: Check
     )
 
 
-def _check(reader: Reader, node: Node, check_faults: CheckFaults) -> CheckSpec | None:
+def _check(reader: NodeReader, node: Node, check_faults: CheckFaults) -> CheckSpec | None:
     entries = reader.names(node)
     if not isinstance(node.value, Mapping):
         return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from earnest.contracts.node import Node
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Diagnostic
 
@@ -35,7 +35,7 @@ class EnvironmentSpec:
         return Diagnostic(source=self.source, line=self.lines.get(key, 0), message=f"environment.{key}: {message}")
 
 
-def read_environment(reader: Reader, node: Node | None, source: str) -> EnvironmentSpec | None:
+def read_environment(reader: NodeReader, node: Node | None, source: str) -> EnvironmentSpec | None:
     """The environment in a file, None if it has none; what is wrong is noted in `reader`."""
     if node is None:
         return None

@@ -25,7 +25,7 @@ LOOK_CHARACTERS_MAX: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class PlaybookBudget:
     """`time_s`: 1 to `BUDGET_S_MAX`; `replans`: 0 to `REPLANS_MAX`."""
 
     time_s: int = 300
@@ -80,7 +80,7 @@ class Playbook:
     task_class: str
     subtasks: tuple[Subtask, ...]
     criteria: tuple[Criterion, ...] = ()
-    budget: Budget = Budget()
+    budget: PlaybookBudget = PlaybookBudget()
     inputs: Mapping[str, str] = field(default_factory=dict)
     edits: Mapping[str, str] = field(default_factory=dict)
     environment: EnvironmentSpec | None = None

@@ -25,12 +25,12 @@ from earnest.contracts.playbook import (
     SUBTASKS_MAX,
     WRITES_MAX,
     Approach,
-    Budget,
     Playbook,
+    PlaybookBudget,
     Step,
     Subtask,
 )
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.contracts.yaml_source import read_yaml
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Faulty
@@ -74,7 +74,7 @@ class _Parser:
     """Reads the parts of a playbook; what is wrong is in `reader`."""
 
     def __init__(self, *, tools: Collection[str] | None, tool_faults: ToolFaults, check_faults: CheckFaults) -> None:
-        self.reader = Reader()
+        self.reader = NodeReader()
         self._tools = tools
         self._tool_faults = tool_faults
         self._check_faults = check_faults
@@ -99,9 +99,9 @@ class _Parser:
             subtasks=self._subtasks(entries.get("subtasks")),
         )
 
-    def _budget(self, node: Node | None) -> Budget:
+    def _budget(self, node: Node | None) -> PlaybookBudget:
         entries = self.reader.mapping(node, required=(), optional=("time_s", "replans"))
-        return Budget(
+        return PlaybookBudget(
             time_s=self.reader.integer(entries.get("time_s"), low=1, high=BUDGET_S_MAX, default=300),
             replans=self.reader.integer(entries.get("replans"), low=0, high=REPLANS_MAX, default=3),
         )

@@ -23,7 +23,7 @@ class Fault:
     message: str
 
 
-class Reader:
+class NodeReader:
     """Reads nodes and collects faults. A method that finds one answers its default (or None) and goes on."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from earnest.contracts.criterion import (
 from earnest.contracts.environment import EnvironmentSpec, environment_to_json, read_environment
 from earnest.contracts.kinds import refuse_other_kind
 from earnest.contracts.node import Node, node_of
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.contracts.yaml_source import read_yaml
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Faulty
@@ -71,14 +71,14 @@ def spec_to_json(spec: VerificationSpec) -> JsonObject:
 
 
 def _read(root: Node, source: str, check_faults: CheckFaults) -> VerificationSpec:
-    reader = Reader()
+    reader = NodeReader()
     spec = _spec(reader, root, source, check_faults)
     if reader.faults:
         raise Faulty(reader.diagnostics(source))
     return spec
 
 
-def _spec(reader: Reader, root: Node, source: str, check_faults: CheckFaults) -> VerificationSpec:
+def _spec(reader: NodeReader, root: Node, source: str, check_faults: CheckFaults) -> VerificationSpec:
     entries = reader.mapping(
         root, required=("format", "title", "text", "criteria"), optional=("acceptance", "environment")
     )

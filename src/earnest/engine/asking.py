@@ -5,9 +5,9 @@ from itertools import count
 
 from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.messages import Role
-from earnest.engine.model_messages import ModelAnswered, ModelAsked, Turn
+from earnest.engine.model_messages import ModelAnswered, ModelAsked, ModelTurn
 from earnest.engine.ports import Question, Unanswered
-from earnest.engine.run import Run
+from earnest.engine.run import EngineRun
 from earnest.foundation.canonical import JsonObject
 
 
@@ -15,11 +15,18 @@ class Asking:
     """The model of one pass of a role (`engine.ports.RoleModel`)."""
 
     def __init__(
-        self, run: Run, role: Role, cause: Envelope, *, round_number: int = 0, subtask_id: str = "", attempt: int = 0
+        self,
+        run: EngineRun,
+        role: Role,
+        cause: Envelope,
+        *,
+        round_number: int = 0,
+        subtask_id: str = "",
+        attempt: int = 0,
     ) -> None:
         self._run = run
         self._cause = cause
-        self._place = Turn(role=role, round=round_number, subtask_id=subtask_id, attempt=attempt)
+        self._place = ModelTurn(role=role, round=round_number, subtask_id=subtask_id, attempt=attempt)
         self._numbers = count(1)
         self.answers: list[ModelAnswered] = []
         """What was told of each call so far."""

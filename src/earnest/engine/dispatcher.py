@@ -7,17 +7,17 @@ from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.messages import (
     DispatchEnded,
     GroupStarted,
-    Outcome,
     PlanDirective,
     PlannedSubTask,
     PlanReady,
     PriorOutput,
     Role,
     SubTask,
+    SubTaskEnding,
     SubTaskOutcome,
 )
 from earnest.engine.participant import Participant, Work
-from earnest.engine.run import Run
+from earnest.engine.run import EngineRun
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Dispatcher(Participant[DispatchState]):
         """Nothing to dispatch."""
         return DispatchState()
 
-    def hear(self, run: Run, state: DispatchState, envelope: Envelope) -> Work | None:
+    def hear(self, run: EngineRun, state: DispatchState, envelope: Envelope) -> Work | None:
         """Start a round, or go on with it."""
         match envelope.payload:
             case PlanDirective() as directive:
@@ -55,11 +55,11 @@ class Dispatcher(Participant[DispatchState]):
             case SubTaskOutcome() as outcome if state.plan is not None and outcome.round == state.plan.round:
                 state.outcomes[outcome.subtask_id] = outcome
                 state.in_flight.discard(outcome.subtask_id)
-                state.group_failed |= outcome.status is Outcome.FAILED
+                state.group_failed |= outcome.status is SubTaskEnding.FAILED
                 self._feed(run, state, envelope)
         return None
 
-    async def _begin(self, run: Run, state: DispatchState, cause: Envelope, plan: PlanReady) -> None:
+    async def _begin(self, run: EngineRun, state: DispatchState, cause: Envelope, plan: PlanReady) -> None:
         state.plan = plan
         state.group_failed = False
         state.pending.clear()
@@ -71,7 +71,7 @@ class Dispatcher(Participant[DispatchState]):
             await run.hands.revert(f"r{plan.round}/revert", [state.worked.pop(subtask_id) for subtask_id in obsolete])
         self._feed(run, state, cause)
 
-    def _feed(self, run: Run, state: DispatchState, cause: Envelope) -> None:
+    def _feed(self, run: EngineRun, state: DispatchState, cause: Envelope) -> None:
         """Fill the free places; when a group is done, go to the next, or end."""
         assert state.plan is not None
         if not state.queue and not state.in_flight:
@@ -85,7 +85,7 @@ class Dispatcher(Participant[DispatchState]):
         while state.queue and len(state.in_flight) < run.limits.parallel_subtasks:
             self._order(run, state, cause, state.queue.popleft())
 
-    def _next_group(self, run: Run, state: DispatchState, cause: Envelope) -> None:
+    def _next_group(self, run: EngineRun, state: DispatchState, cause: Envelope) -> None:
         assert state.plan is not None
         sequence = min(state.pending)
         state.queue.extend(state.pending.pop(sequence))
@@ -94,7 +94,7 @@ class Dispatcher(Participant[DispatchState]):
         )
         run.post.send(Role.DISPATCHER, f"r{state.plan.round}/group{sequence}", started, cause)
 
-    def _order(self, run: Run, state: DispatchState, cause: Envelope, subtask: PlannedSubTask) -> None:
+    def _order(self, run: EngineRun, state: DispatchState, cause: Envelope, subtask: PlannedSubTask) -> None:
         plan, directive = state.plan, state.directive
         assert plan is not None
         state.in_flight.add(subtask.id)

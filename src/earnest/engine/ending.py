@@ -3,27 +3,32 @@
 from collections.abc import Iterator
 from typing import Final
 
-from earnest.engine.gradient.cascade import Cause, State
+from earnest.engine.gradient.cascade import AbandonCause, MacroState
 from earnest.engine.gradient.trajectory import Trajectory
-from earnest.engine.messages import FinalResult, Outcome, SubTaskOutcome, UnmetCriterion
+from earnest.engine.messages import FinalResult, SubTaskEnding, SubTaskOutcome, UnmetCriterion
 from earnest.engine.sensing import STATUS, Seen, judged
 from earnest.engine.spending import usage_of
 from earnest.verification.verdict import CriterionVerdict
 
-NEXT_MOVES: Final[dict[Cause, tuple[str, ...]]] = {
-    Cause.BUDGET: ("allow more replans, tokens, calls or cost, or add another approach to the failing subtasks",),
-    Cause.TIME: ("raise the time budget", "make the slow step smaller"),
-    Cause.DIVERGENCE: ("look at the trajectory: each change made the result worse",),
-    Cause.EXHAUSTED: ("add another approach to the failing subtasks", "check whether the criteria can be met at all"),
-    Cause.UNCLEAR: ("find out why the criteria could not be judged: `earnest doctor`",),
-    Cause.PLANNING: ("look at the reasons: the plan broke the rules twice",),
-    Cause.UNANSWERED: ("look whether the model's endpoint answers: `earnest doctor`", "try a stronger model"),
-    Cause.IMPOSSIBLE: ("provide what is missing, or name another, and start again",),
-    Cause.LAW_1: ("confirm the named action, or leave it out",),
-    Cause.UNKNOWN_EFFECT: ("give the step a `look` command, which tells whether it happened",),
-    Cause.SILENCE: ("look at `earnest audit tail` for the last message",),
-    Cause.USER: ("start again when you are ready",),
-    Cause.FAULT: ("report this with the output of `earnest show --json`",),
+NEXT_MOVES: Final[dict[AbandonCause, tuple[str, ...]]] = {
+    AbandonCause.BUDGET: (
+        "allow more replans, tokens, calls or cost, or add another approach to the failing subtasks",
+    ),
+    AbandonCause.TIME: ("raise the time budget", "make the slow step smaller"),
+    AbandonCause.DIVERGENCE: ("look at the trajectory: each change made the result worse",),
+    AbandonCause.EXHAUSTED: (
+        "add another approach to the failing subtasks",
+        "check whether the criteria can be met at all",
+    ),
+    AbandonCause.UNCLEAR: ("find out why the criteria could not be judged: `earnest doctor`",),
+    AbandonCause.PLANNING: ("look at the reasons: the plan broke the rules twice",),
+    AbandonCause.UNANSWERED: ("look whether the model's endpoint answers: `earnest doctor`", "try a stronger model"),
+    AbandonCause.IMPOSSIBLE: ("provide what is missing, or name another, and start again",),
+    AbandonCause.LAW_1: ("confirm the named action, or leave it out",),
+    AbandonCause.UNKNOWN_EFFECT: ("give the step a `look` command, which tells whether it happened",),
+    AbandonCause.SILENCE: ("look at `earnest audit tail` for the last message",),
+    AbandonCause.USER: ("start again when you are ready",),
+    AbandonCause.FAULT: ("report this with the output of `earnest show --json`",),
 }
 
 
@@ -32,7 +37,7 @@ def final_result(seen: Seen, trajectory: Trajectory, detail: str, elapsed_ms: in
     decision = trajectory.end
     assert decision is not None
     last = trajectory.rounds[-1] if trajectory.rounds else None
-    done = tuple(outcome for outcome in _outcomes(seen) if outcome.status is Outcome.MATCHED)
+    done = tuple(outcome for outcome in _outcomes(seen) if outcome.status is SubTaskEnding.MATCHED)
     names = {outcome.subtask_id for outcome in done}
     planned = seen.plan.subtasks if seen.plan else ()
     unmet = tuple(unmet_criteria(seen))
@@ -49,7 +54,7 @@ def final_result(seen: Seen, trajectory: Trajectory, detail: str, elapsed_ms: in
         previous=trajectory.previous,
         done=tuple(outcome.subtask_id for outcome in done),
         not_done=tuple(subtask.id for subtask in planned if subtask.id not in names),
-        unmet=() if decision.state is State.ACCEPT else unmet,
+        unmet=() if decision.state is MacroState.ACCEPT else unmet,
         next_moves=NEXT_MOVES[decision.cause] if decision.cause else (),
         elapsed_ms=elapsed_ms,
         usage=usage_of(seen.answers, seen.sequences),
@@ -61,9 +66,9 @@ def _summary(rationale: str, detail: str, done: int, planned: int) -> str:
     return f"{told} {done} of {planned} subtasks done." if planned else told
 
 
-def _judged_only(seen: Seen, state: State) -> str:
+def _judged_only(seen: Seen, state: MacroState) -> str:
     """Of an accepted result: how many criteria rest on a model's word about what it read, and on nothing else."""
-    if state is not State.ACCEPT:
+    if state is not MacroState.ACCEPT:
         return ""
     texts, by_place = _texts(seen), _verdicts(seen)
     count = len({texts[place] for place, verdict in by_place.items() if verdict.judged_only and place in texts})

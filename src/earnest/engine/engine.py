@@ -6,7 +6,7 @@ from typing import Any, Final
 from earnest.effects.ground.bus.api import Bus, Subscription
 from earnest.effects.ground.clock import Clock
 from earnest.engine.dispatcher import Dispatcher
-from earnest.engine.gradient.cascade import Cause
+from earnest.engine.gradient.cascade import AbandonCause
 from earnest.engine.messages import FinalResult, Role, TaskRequested
 from earnest.engine.participant import Participant
 from earnest.engine.ports import Recall
@@ -17,7 +17,7 @@ from earnest.engine.roles.perceiver import PerceiverRole
 from earnest.engine.roles.planner import PlannerRole
 from earnest.engine.roles.shared_memory import SharedMemoryRole
 from earnest.engine.roles.solver import SolverRole
-from earnest.engine.run import Run
+from earnest.engine.run import EngineRun
 from earnest.engine.watchdog import watch
 from earnest.foundation.errors import Refused, Unavailable
 
@@ -33,7 +33,7 @@ class Engine:
 
     def __init__(self, *, bus: Bus, clock: Clock, recall: Recall) -> None:
         self._clock = clock
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, EngineRun] = {}
         roles: tuple[Participant[Any], ...] = (
             PerceiverRole(self._runs),
             PlannerRole(self._runs),
@@ -68,7 +68,7 @@ class Engine:
         self._results.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def work(self, run: Run, request: TaskRequested, *, already_elapsed_ms: int = 0) -> FinalResult:
+    async def work(self, run: EngineRun, request: TaskRequested, *, already_elapsed_ms: int = 0) -> FinalResult:
         """Work one task to its end; no role knows of the run afterwards.
 
         Raises `Refused("too_many_runs")` when no place is free, `Unavailable` if the engine is closed meanwhile, and
@@ -89,7 +89,7 @@ class Engine:
                 role.forget(run.id)
             await run.cancel_work()
 
-    def stop(self, run_id: str, cause: Cause, detail: str) -> None:
+    def stop(self, run_id: str, cause: AbandonCause, detail: str) -> None:
         """End a run in the user's name; unknown and ended runs are left alone."""
         if run_id in self._runs:
             self._runs[run_id].stop(Role.USER, cause, detail)

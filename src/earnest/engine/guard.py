@@ -7,11 +7,11 @@ from typing import Final, NoReturn
 from earnest.effects.ground.bus.api import Envelope
 from earnest.effects.hands.tools.failures import ToolFailure, logical
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
-from earnest.engine.gradient.cascade import Cause
+from earnest.engine.gradient.cascade import AbandonCause
 from earnest.engine.messages import Role, SubTask, ToolCalled
 from earnest.engine.plan_rules import targets
 from earnest.engine.ports import NeedsConfirmation
-from earnest.engine.run import Run
+from earnest.engine.run import EngineRun
 from earnest.foundation.errors import EarnestError
 
 REFUSED_REPEATS_MAX: Final = 1
@@ -24,10 +24,10 @@ class ExecutionOver(EarnestError):
     """The executor went on where it had been stopped: its execution ends here."""
 
 
-class Guard:
+class ToolGuard:
     """The tools of one execution (`engine.ports.GuardedTools`). Every call ends as a record and as a message."""
 
-    def __init__(self, run: Run, order: SubTask, attempt: int, cause: Envelope) -> None:
+    def __init__(self, run: EngineRun, order: SubTask, attempt: int, cause: Envelope) -> None:
         self.calls: list[str] = []
         """The keys of the calls so far, in the order in which they ended."""
         self.over = ""
@@ -88,7 +88,7 @@ class Guard:
                 return await run.hands.call(needs.key, needs.call, look)
         except NeedsConfirmation as needs:
             self.over = str(needs)
-            run.stop(Role.RUNTIME, Cause.LAW_1, self.over)
+            run.stop(Role.RUNTIME, AbandonCause.LAW_1, self.over)
             raise
         finally:
             run.effects_in_flight -= 1

@@ -30,7 +30,7 @@ class Lack(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class ImpossibilityClaim:
     """What a role says. `record` names a call of its own (`call 2`), or the surroundings that it was shown."""
 
     lack: Lack
@@ -47,7 +47,7 @@ class Claim:
 class Reality(Protocol):
     """Where a claim is looked into."""
 
-    async def confirmed(self, claim: Claim, needs: Sequence[str], criteria: Sequence[Criterion]) -> str:
+    async def confirmed(self, claim: ImpossibilityClaim, needs: Sequence[str], criteria: Sequence[Criterion]) -> str:
         """What is missing, in words for the user; empty if the claim is not true or cannot be shown.
 
         `needs` are what the request takes as given, `criteria` those that must hold together.
@@ -62,7 +62,7 @@ class Reality(Protocol):
 class Unbelieving:
     """`Reality` for runs in which nobody claims anything."""
 
-    async def confirmed(self, _claim: Claim, _needs: Sequence[str], _criteria: Sequence[Criterion]) -> str:
+    async def confirmed(self, _claim: ImpossibilityClaim, _needs: Sequence[str], _criteria: Sequence[Criterion]) -> str:
         """Nothing is."""
         return ""
 
@@ -84,13 +84,13 @@ CLAIM_FORM: Final[JsonObject] = {
 }
 
 
-def claim_of(value: JsonValue) -> Claim | None:
+def claim_of(value: JsonValue) -> ImpossibilityClaim | None:
     """The claim in an answer of that form, if there is one."""
     match value:
         case {"kind": str(kind), "name": str(name), "because": str(because), "record": str(record)} if (
             isinstance(value, Mapping) and kind in {*Lack} and name.strip()
         ):
-            return Claim(
+            return ImpossibilityClaim(
                 lack=Lack(kind),
                 name=name.strip(),
                 because=printable(because[:BECAUSE_CHARACTERS_MAX]),

@@ -7,13 +7,13 @@ from earnest.contracts.criterion import Criterion
 from earnest.effects.hands.tools.failures import PASSING_ERRNOS
 from earnest.effects.hands.tools.record import ToolRecord
 from earnest.engine.ports import BudgetSpent, RoleModel
-from earnest.engine.run import Run
+from earnest.engine.run import EngineRun
 from earnest.foundation.errors import Broken
 from earnest.verification.verdict import Answer, Cause, CriterionVerdict
 
 
 async def judge(
-    run: Run,
+    run: EngineRun,
     key: str,
     criteria: Sequence[Criterion],
     calls: Sequence[ToolRecord],

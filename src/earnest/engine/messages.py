@@ -11,7 +11,7 @@ from earnest.contracts.criterion import Criterion
 from earnest.contracts.playbook import Approach
 from earnest.effects.hands.tools.record import ToolRecord
 from earnest.engine.gradient.blocking import Target, TriedApproach
-from earnest.engine.gradient.cascade import Cause, State, Urgency
+from earnest.engine.gradient.cascade import AbandonCause, MacroState, Urgency
 from earnest.engine.gradient.lessons import Lesson
 from earnest.engine.gradient.loss import Loss
 from earnest.engine.recollection import Recollection
@@ -35,7 +35,7 @@ class Role(StrEnum):
     RUNTIME = "runtime"
 
 
-class Status(StrEnum):
+class SubTaskStatus(StrEnum):
     """What R3 says about its own execution. Never a verdict."""
 
     COMPLETED = "completed"
@@ -43,7 +43,7 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-class Outcome(StrEnum):
+class SubTaskEnding(StrEnum):
     """What became of a subtask."""
 
     MATCHED = "matched"
@@ -224,7 +224,7 @@ class ExecutionResult:
     round: int
     subtask_id: str
     attempt: int
-    status: Status
+    status: SubTaskStatus
     output: str
     calls: tuple[str, ...]
     reason: str = ""
@@ -259,7 +259,7 @@ class SubTaskOutcome:
 
     round: int
     subtask_id: str
-    status: Outcome
+    status: SubTaskEnding
     output: str
     approach_id: str | None
     verdicts: tuple[CriterionVerdict, ...]
@@ -324,7 +324,7 @@ class PlanDirective:
     """
 
     round: int
-    directive: State
+    directive: MacroState
     previous: str
     loss: Loss
     gradient: float
@@ -352,7 +352,7 @@ class MegramEmitted:
 class StopRequested:
     """Somebody who may ends the run: the user, the watchdog, or the engine over its own fault."""
 
-    cause: Cause
+    cause: AbandonCause
     detail: str
 
 
@@ -371,8 +371,8 @@ class FinalResult:
     `unmet` names every criterion that is not met, so that nobody is deceived (Law 0).
     """
 
-    directive: State
-    cause: Cause | None
+    directive: MacroState
+    cause: AbandonCause | None
     summary: str
     output: str
     loss: Loss | None

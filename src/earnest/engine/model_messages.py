@@ -6,7 +6,7 @@ from earnest.engine.messages import Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class ModelTurn:
     """Where in a run a model is asked. What has no place in a round or subtask holds 0 or an empty text.
 
     `number` counts the calls of one pass of the role from 1: the turns of R3's tool loop, else always 1.
@@ -31,7 +31,7 @@ class Turn:
 class ModelAsked:
     """A role asks its model. `prompt` is `name@version` of the prompt file."""
 
-    turn: Turn
+    turn: ModelTurn
     prompt: str
 
 
@@ -43,7 +43,7 @@ class ModelAnswered:
     configured currency; None if the price of the model is not known.
     """
 
-    turn: Turn
+    turn: ModelTurn
     model: str
     calls: int
     prompt_tokens: int

@@ -5,9 +5,9 @@ from collections.abc import Coroutine, Mapping
 from typing import ClassVar, Generic, TypeVar
 
 from earnest.effects.ground.bus.api import Envelope, Subscription
-from earnest.engine.gradient.cascade import Cause
+from earnest.engine.gradient.cascade import AbandonCause
 from earnest.engine.messages import Role
-from earnest.engine.run import Run
+from earnest.engine.run import EngineRun
 
 State = TypeVar("State")
 Work = Coroutine[None, None, None]
@@ -19,7 +19,7 @@ class Participant(ABC, Generic[State]):
     role: ClassVar[Role]
     hears: ClassVar[tuple[type, ...]]
 
-    def __init__(self, runs: Mapping[str, Run]) -> None:
+    def __init__(self, runs: Mapping[str, EngineRun]) -> None:
         self._runs = runs
         self._states: dict[str, State] = {}
 
@@ -28,7 +28,7 @@ class Participant(ABC, Generic[State]):
         """The state of a run of which nothing was heard yet."""
 
     @abstractmethod
-    def hear(self, run: Run, state: State, envelope: Envelope, /) -> Work | None:
+    def hear(self, run: EngineRun, state: State, envelope: Envelope, /) -> Work | None:
         """Take notice of one message."""
 
     async def attend(self, inbox: Subscription) -> None:
@@ -42,14 +42,14 @@ class Participant(ABC, Generic[State]):
         """Drop the state of a run that has ended."""
         self._states.pop(run_id, None)
 
-    def _serve(self, run: Run, envelope: Envelope) -> None:
+    def _serve(self, run: EngineRun, envelope: Envelope) -> None:
         state = self._states.get(run.id)
         if state is None:
             state = self._states[run.id] = self.fresh()
         try:
             work = self.hear(run, state, envelope)
         except Exception as error:
-            run.stop(Role.RUNTIME, Cause.FAULT, f"{self.role}: {type(error).__name__}: {error}")
+            run.stop(Role.RUNTIME, AbandonCause.FAULT, f"{self.role}: {type(error).__name__}: {error}")
         else:
             if work is not None:
                 run.spawn(work)

@@ -9,12 +9,12 @@ from earnest.engine.messages import PlannedSubTask, PlanReady
 from earnest.engine.recollection import Recollection
 from earnest.foundation.text import printable
 from earnest.memory.megram import approach_tag
-from earnest.memory.potential import Action
+from earnest.memory.potential import Advice
 
 HEAD: Final = "What memory has of such work:"
 LINES_MAX: Final = 10
 LINE_CHARACTERS_MAX: Final = 200
-_WORDS: Final = {Action.EXPLOIT: "went well", Action.AVOID: "went badly", Action.CAUTION: "went now well, now badly"}
+_WORDS: Final = {Advice.EXPLOIT: "went well", Advice.AVOID: "went badly", Advice.CAUTION: "went now well, now badly"}
 
 
 def with_memory(plan: PlanReady, task_class: str, recollections: Collection[Recollection]) -> PlanReady:

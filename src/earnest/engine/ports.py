@@ -10,19 +10,19 @@ from earnest.effects.hands.tools.failures import ToolFailure
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.outside.llm.api import Message, Native
 from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
-from earnest.engine.impossibility import Claim
+from earnest.engine.impossibility import ImpossibilityClaim
 from earnest.engine.messages import (
     CorrectionSignal,
     FinalResult,
     PlanDirective,
     PlanningFailed,
     PlanReady,
-    Status,
     SubTask,
+    SubTaskStatus,
     TaskRequested,
     TaskSpec,
 )
-from earnest.engine.model_messages import ModelAnswered, Turn
+from earnest.engine.model_messages import ModelAnswered, ModelTurn
 from earnest.engine.recollection import Recollection
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import EarnestError
@@ -72,7 +72,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class ModelReply:
     """What came back: a value of the question's schema, or None with `told.failure`; and what it took."""
 
     value: JsonObject | None
@@ -82,7 +82,7 @@ class Reply:
 class Models(Protocol):
     """The models of all roles, with every call journalled as intent and outcome and held to the run's budget."""
 
-    async def ask(self, turn: Turn, question: Question) -> Reply:
+    async def ask(self, turn: ModelTurn, question: Question) -> ModelReply:
         """Ask once, whatever crashes, with at most one repair of an answer that is not of the form.
 
         Raises `BudgetSpent` before the call that would pass a bound.
@@ -159,7 +159,7 @@ class Confirming(Protocol):
         ...
 
 
-class Judge(Protocol):
+class CriteriaJudge(Protocol):
     """Evidence in, verdicts out. Never raises for what a check did: that is `unclear`."""
 
     async def judge(
@@ -235,7 +235,7 @@ class Planner(Protocol):
         """What to ask memory before planning."""
         ...
 
-    async def plan(self, context: PlanningContext, model: RoleModel) -> PlanReady | PlanningFailed | Claim:
+    async def plan(self, context: PlanningContext, model: RoleModel) -> PlanReady | PlanningFailed | ImpossibilityClaim:
         """A plan for the round, why there is none, or that none can be: the claim is looked into, and if it is not true
 
         the planner is asked again, with that as an objection. Round and number of corrections are set by R2 itself.
@@ -255,10 +255,10 @@ class GuardedTools(Protocol):
 class Assertion:
     """What an executor says about its work. Which calls it made, and for whom, the engine knows by itself."""
 
-    status: Status
+    status: SubTaskStatus
     output: str
     reason: str = ""
-    impossible: Claim | None = None
+    impossible: ImpossibilityClaim | None = None
 
 
 class Executor(Protocol):

@@ -23,7 +23,7 @@ def active_ms(started_ms: int, now_ms: int, pauses: Iterable[Pause]) -> int:
     return max(0, now_ms - started_ms - paused)
 
 
-class Post:
+class Outbox:
     """Sends for all roles of one run."""
 
     def __init__(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from earnest.memory.megram import Tag
-from earnest.memory.potential import Action, Potentials
+from earnest.memory.potential import Advice, Potentials
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +31,8 @@ class Recollection:
     hypotheses: tuple[str, ...] = ()
 
     @property
-    def action(self) -> Action:
+    def action(self) -> Advice:
         """What the newest rule says; where there is none, what the potentials say."""
         if self.rules:
-            return Action.AVOID if self.rules[0].avoid else Action.EXPLOIT
+            return Advice.AVOID if self.rules[0].avoid else Advice.EXPLOIT
         return self.potentials.action

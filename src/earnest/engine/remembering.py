@@ -5,7 +5,7 @@ from typing import Final
 
 from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.gradient.blocking import logically_failing
-from earnest.engine.gradient.cascade import State
+from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.gradient.lessons import CONTENT_CHARACTERS_MAX, Lesson
 from earnest.engine.gradient.trajectory import Observation
@@ -75,12 +75,12 @@ def dissonances(
         tag = rules.get(rule_id)
         if tag is not None and tag not in taught:
             content = f"The rule {rule_id} was followed in round {plan.round}, and the work failed."
-            yield rule_id, Lesson(state=State.CHANGE_APPROACH, tag=tag, content=content)
+            yield rule_id, Lesson(state=MacroState.CHANGE_APPROACH, tag=tag, content=content)
 
 
 def _verdict(given: FeedbackGiven) -> Lesson:
     """What others found counts as what a run of its own finds: the task was met, or its approach was wrong."""
-    state = State.ACCEPT if given.is_good else State.CHANGE_APPROACH
+    state = MacroState.ACCEPT if given.is_good else MacroState.CHANGE_APPROACH
     said = f"{given.job}: {given.why} Criteria: {'; '.join(given.criteria)}"
     return Lesson(state=state, tag=intent_tag(given.task_class), content=head_tail(said, CONTENT_CHARACTERS_MAX))
 
@@ -88,5 +88,5 @@ def _verdict(given: FeedbackGiven) -> Lesson:
 def _note(wanted: RememberRequested) -> Lesson:
     if not 1 <= len(wanted.text.strip()) <= CONTENT_CHARACTERS_MAX:
         raise Refused("note_too_long", f"a note has 1 to {CONTENT_CHARACTERS_MAX} characters")
-    state = State.ABANDON if wanted.avoid else State.ACCEPT
+    state = MacroState.ABANDON if wanted.avoid else MacroState.ACCEPT
     return Lesson(state=state, tag=wanted.tag, content=wanted.text.strip(), level=Level.C)

@@ -5,18 +5,18 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 
 from earnest.engine.confirming import Nobody
-from earnest.engine.gradient.cascade import Cause
+from earnest.engine.gradient.cascade import AbandonCause
 from earnest.engine.gradient.constants import Constants, Tuning, tuned
 from earnest.engine.impossibility import Reality, Unbelieving
 from earnest.engine.messages import FinalResult, Role, StopRequested
 from earnest.engine.ports import (
     BudgetSpent,
     Confirming,
+    CriteriaJudge,
     EffectUnknown,
     Executor,
     GivenUp,
     Hands,
-    Judge,
     LastWords,
     Models,
     NeedsConfirmation,
@@ -24,7 +24,7 @@ from earnest.engine.ports import (
     Planner,
     Unanswered,
 )
-from earnest.engine.post import Post
+from earnest.engine.post import Outbox
 from earnest.foundation.errors import Broken, Unavailable
 
 
@@ -39,15 +39,15 @@ class RunLimits:
 
 
 @dataclass(kw_only=True)
-class Run:
+class EngineRun:
     """Admitted to the engine until its FinalResult was handled by every role."""
 
-    post: Post
+    post: Outbox
     perceiver: Perceiver
     planner: Planner
     executor: Executor
     hands: Hands
-    judge: Judge
+    judge: CriteriaJudge
     models: Models
     last_words: LastWords | None = None
     constants: Constants
@@ -86,7 +86,7 @@ class Run:
         task.add_done_callback(self._work.discard)
         task.add_done_callback(lambda _: work.close())  # cancelled before its first step, it would never be awaited
 
-    def stop(self, sender: Role, cause: Cause, detail: str) -> None:
+    def stop(self, sender: Role, cause: AbandonCause, detail: str) -> None:
         """Ask for the end and cancel what runs. Asking again changes nothing: the first reason counts."""
         if self.stopping or self.result.done():
             return
@@ -118,14 +118,14 @@ class Run:
         try:
             await work
         except NeedsConfirmation as error:
-            self.stop(Role.RUNTIME, Cause.LAW_1, str(error))
+            self.stop(Role.RUNTIME, AbandonCause.LAW_1, str(error))
         except (EffectUnknown, Broken, Unavailable, OSError, MemoryError) as error:  # says nothing about the task
             self.fail(error)
         except GivenUp as error:
-            self.stop(Role.USER, Cause.UNKNOWN_EFFECT, str(error))
+            self.stop(Role.USER, AbandonCause.UNKNOWN_EFFECT, str(error))
         except Unanswered as error:
-            self.stop(Role.RUNTIME, Cause.UNANSWERED, str(error))
+            self.stop(Role.RUNTIME, AbandonCause.UNANSWERED, str(error))
         except BudgetSpent as error:
-            self.stop(Role.RUNTIME, Cause.BUDGET, str(error))
+            self.stop(Role.RUNTIME, AbandonCause.BUDGET, str(error))
         except Exception as error:
-            self.stop(Role.RUNTIME, Cause.FAULT, f"{type(error).__name__}: {error}")
+            self.stop(Role.RUNTIME, AbandonCause.FAULT, f"{type(error).__name__}: {error}")

@@ -12,15 +12,15 @@ from earnest.contracts.playbook import (
     STEPS_MAX,
     WRITES_MAX,
     Approach,
-    Budget,
     Playbook,
+    PlaybookBudget,
     Step,
     Subtask,
 )
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
-from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.engine.confirming import ConfirmationAsked
-from earnest.engine.gradient.cascade import State
+from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.messages import FinalResult, PlannedSubTask, TaskRequested, TaskSpec
 from earnest.engine.sensing import Seen
 from earnest.foundation.errors import Refused
@@ -32,7 +32,7 @@ SLOWER: Final = 10
 """A step may take so many times as long as it did."""
 SHELL: Final = ("/bin/bash", "-o", "pipefail", "-c")
 _PROOF: Final = re.compile(r"c\d+ (?P<digest>sha256:[0-9a-f]{64}): (?P<quote>.*)", re.DOTALL)
-"""A reference into the records, as `verification.ledger.rulings` tells it."""
+"""A reference into the records, as `verification.records.rulings` tells it."""
 
 Digest = Callable[[ToolCall], str]
 """The digest under which a call is recorded."""
@@ -94,7 +94,7 @@ class _Saving:
 
     def saved(self, inputs: Mapping[str, str]) -> Saved:
         run, plan = self.run, self.run.seen.plan
-        if run.result is None or run.result.directive is not State.ACCEPT:
+        if run.result is None or run.result.directive is not MacroState.ACCEPT:
             raise _not_saved("only a run that was accepted can be repeated")
         if run.request is None or run.spec is None or plan is None:
             raise _not_saved("nothing was planned, so there is nothing to repeat")
@@ -103,7 +103,7 @@ class _Saving:
         playbook = Playbook(
             intent=run.spec.intent,
             task_class=run.spec.task_class,
-            budget=Budget(time_s=min(BUDGET_S_MAX, max(1, run.request.budget.time_ms // 1000))),
+            budget=PlaybookBudget(time_s=min(BUDGET_S_MAX, max(1, run.request.budget.time_ms // 1000))),
             inputs=dict(inputs),
             criteria=self._criteria("task", plan.task_criteria, run.seen.task_verdicts, everything, left_out),
             subtasks=tuple(self._subtask(subtask, left_out) for subtask in plan.subtasks),
@@ -196,7 +196,7 @@ class _Saving:
         """The whole content, where the step states it; else that the quotation is there: what is computed may vary."""
         for change in record.changed:
             text = self.texts.get(change.path)
-            pattern = _pattern(quote, text) if text is not None and change.kind is Kind.FILE else None
+            pattern = _pattern(quote, text) if text is not None and change.kind is EntryKind.FILE else None
             if pattern is None:
                 continue
             is_stated = record.tool == "write_file" and record.args.get("content") == text
@@ -216,9 +216,9 @@ class _Saving:
 
 def _of_change(record: ToolRecord, quote: str) -> CheckSpec | None:
     for change in record.changed:
-        if change.kind is Kind.GONE and quote == f"removed {change.path}":
+        if change.kind is EntryKind.GONE and quote == f"removed {change.path}":
             return CheckSpec(kind="command", config={"command": ["test", "!", "-e", change.path]})
-        if change.kind is Kind.FOLDER and quote == f"made folder {change.path}":
+        if change.kind is EntryKind.FOLDER and quote == f"made folder {change.path}":
             return CheckSpec(kind="command", config={"command": ["test", "-d", change.path]})
     return None
 

@@ -6,16 +6,16 @@ from typing import Final
 
 from earnest.contracts.criterion import Criterion
 from earnest.effects.hands.tools.record import ToolRecord
-from earnest.engine.gradient.blocking import Call, Trial
-from earnest.engine.gradient.loss import Answer, Judged
+from earnest.engine.gradient.blocking import AttemptedCall, SubTaskTrial
+from earnest.engine.gradient.loss import CriterionState, JudgedCriterion
 from earnest.engine.gradient.trajectory import Observation
 from earnest.engine.guard import REFUSALS
 from earnest.engine.messages import (
     Alternatives,
-    Outcome,
     OutcomeSummary,
     PlanReady,
     ReplanRequest,
+    SubTaskEnding,
     SubTaskOutcome,
     ToolCalled,
 )
@@ -26,7 +26,11 @@ from earnest.verification.verdict import CriterionVerdict
 STATUS: Final = "(status)"
 """Stands for the criterion of a subtask that requires none: that it is done."""
 
-_ANSWERS: Final = {Verdict.VERIFIED: Answer.PASS, Verdict.NOT_VERIFIED: Answer.FAIL, Verdict.UNCLEAR: Answer.UNCLEAR}
+_ANSWERS: Final = {
+    Verdict.VERIFIED: CriterionState.PASS,
+    Verdict.NOT_VERIFIED: CriterionState.FAIL,
+    Verdict.UNCLEAR: CriterionState.UNCLEAR,
+}
 
 
 @dataclass(slots=True)
@@ -76,7 +80,7 @@ def observation(seen: Seen, elapsed_ms: int) -> Observation:
     )
 
 
-def judged(seen: Seen) -> Iterator[Judged]:
+def judged(seen: Seen) -> Iterator[JudgedCriterion]:
     """Every required criterion of every subtask and of the task; what was not run or not judged says so.
 
     A subtask that requires nothing is one criterion, answered by its status: it can fail all the same.
@@ -103,12 +107,12 @@ def _required(criteria: Iterable[Criterion]) -> Iterator[Criterion]:
 
 def _judged(
     criterion: Criterion, subtask: str | None, verdict: CriterionVerdict | None, outcome: SubTaskOutcome | None
-) -> Judged:
+) -> JudgedCriterion:
     gaps = outcome.trajectory if outcome else ()
-    return Judged(
+    return JudgedCriterion(
         criterion=criterion.id,
         subtask=subtask,
-        answer=_ANSWERS[verdict.answer] if verdict else Answer.NOT_RUN,
+        answer=_ANSWERS[verdict.answer] if verdict else CriterionState.NOT_RUN,
         mode=criterion.mode,
         failure_class=verdict.failure_class if verdict else None,
         attempts=len(gaps),
@@ -116,11 +120,11 @@ def _judged(
     )
 
 
-def _judged_by_status(subtask: str, outcome: SubTaskOutcome | None) -> Judged:
+def _judged_by_status(subtask: str, outcome: SubTaskOutcome | None) -> JudgedCriterion:
     if outcome is None:
-        return Judged(criterion=STATUS, subtask=subtask, answer=Answer.NOT_RUN)
-    answer = Answer.PASS if outcome.status is Outcome.MATCHED else Answer.FAIL
-    return Judged(criterion=STATUS, subtask=subtask, answer=answer, failure_class=outcome.failure_class)
+        return JudgedCriterion(criterion=STATUS, subtask=subtask, answer=CriterionState.NOT_RUN)
+    answer = CriterionState.PASS if outcome.status is SubTaskEnding.MATCHED else CriterionState.FAIL
+    return JudgedCriterion(criterion=STATUS, subtask=subtask, answer=answer, failure_class=outcome.failure_class)
 
 
 def _open_ways(ways: Alternatives, outcomes: Mapping[str, SubTaskOutcome]) -> Iterator[frozenset[str]]:
@@ -132,18 +136,18 @@ def _open_ways(ways: Alternatives, outcomes: Mapping[str, SubTaskOutcome]) -> It
 
 def _trials(
     plan: PlanReady, outcomes: Mapping[str, SubTaskOutcome], records: Mapping[str, ToolRecord]
-) -> Iterator[Trial]:
+) -> Iterator[SubTaskTrial]:
     for subtask in plan.subtasks:
         outcome = outcomes.get(subtask.id)
         if outcome is not None:
             calls = tuple(_call(records[key]) for key in outcome.calls)
-            yield Trial(subtask=subtask.id, approach=outcome.approach_id, calls=calls)
+            yield SubTaskTrial(subtask=subtask.id, approach=outcome.approach_id, calls=calls)
 
 
-def _call(record: ToolRecord) -> Call:
+def _call(record: ToolRecord) -> AttemptedCall:
     """A call that the engine refused was never made: so its failure says nothing; to find nothing is no failure."""
     failed = None if record.found_nothing else record.failure
     failure = None if failed is None or failed.code in REFUSALS else failed.failure_class
-    return Call(
+    return AttemptedCall(
         tools=frozenset(record.tool_ids), target=record.target, ok=record.ok or record.found_nothing, failure=failure
     )

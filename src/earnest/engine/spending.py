@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.engine.messages import Budget, Role, Usage
-from earnest.engine.model_messages import ModelAnswered, Turn
+from earnest.engine.model_messages import ModelAnswered, ModelTurn
 
 MTOK: Final = 1_000_000
 ANSWER_TOKENS_MAX: Final = 8_192
@@ -114,7 +114,7 @@ def usage_of(answers: Collection[ModelAnswered], sequences: Sequences) -> Usage:
     )
 
 
-def passes(turns: Iterable[Turn], sequences: Sequences) -> int:
+def passes(turns: Iterable[ModelTurn], sequences: Sequences) -> int:
     """Passes of roles with a model, one after another. Each draft of R2 is one; the further turns of others are calls.
 
     Subtasks of one sequence work side by side: the one with the most passes counts.

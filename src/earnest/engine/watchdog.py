@@ -3,9 +3,9 @@
 from typing import Final
 
 from earnest.effects.ground.clock import Clock
-from earnest.engine.gradient.cascade import Cause
+from earnest.engine.gradient.cascade import AbandonCause
 from earnest.engine.messages import Role
-from earnest.engine.run import Run
+from earnest.engine.run import EngineRun
 from earnest.foundation.errors import Broken
 
 LOOK_MS: Final = 250
@@ -13,7 +13,7 @@ ENDING_MS: Final = 5_000
 """How long R7 has for the FinalResult of a run that is to stop."""
 
 
-async def watch(run: Run, clock: Clock, already_elapsed_ms: int) -> None:
+async def watch(run: EngineRun, clock: Clock, already_elapsed_ms: int) -> None:
     """Look at the run every quarter of a second; stop it over its time budget or when nothing moves any more.
 
     A run that does not end although it was stopped, by whomever, fails: nobody waits for ever. Ticks are counted,
@@ -24,9 +24,9 @@ async def watch(run: Run, clock: Clock, already_elapsed_ms: int) -> None:
         now_ns, budget_ms = clock.ticks_ns(), run.constants.time_budget_ms
         elapsed_ms = already_elapsed_ms + (now_ns - started_ns) // 1_000_000
         if elapsed_ms >= budget_ms:
-            run.stop(Role.WATCHDOG, Cause.TIME, f"the time budget of {budget_ms / 1000:g} s is spent")
+            run.stop(Role.WATCHDOG, AbandonCause.TIME, f"the time budget of {budget_ms / 1000:g} s is spent")
         elif not run.effects_in_flight and now_ns - run.post.last_ns >= run.limits.silence_ms * 1_000_000:
-            run.stop(Role.WATCHDOG, Cause.SILENCE, f"no message for {run.limits.silence_ms / 1000:g} s")
+            run.stop(Role.WATCHDOG, AbandonCause.SILENCE, f"no message for {run.limits.silence_ms / 1000:g} s")
         else:
             await clock.sleep_ms(min(LOOK_MS, budget_ms - elapsed_ms))
     await clock.sleep_ms(ENDING_MS)

@@ -12,7 +12,7 @@ RESERVED: Final = frozenset({"earnest", "me", "platform", "register", "system"})
 """Handles that nobody can have: words of ours, and of our paths."""
 
 
-class Kind(StrEnum):
+class AccountKind(StrEnum):
     """What sort of party an account is. A platform has one account of the last kind."""
 
     AGENT = "agent"
@@ -21,7 +21,7 @@ class Kind(StrEnum):
     PLATFORM = "platform"
 
 
-class Status(StrEnum):
+class AccountStatus(StrEnum):
     """How far an account has come (market ruling a.2)."""
 
     REGISTERED = "registered"
@@ -41,21 +41,21 @@ class Account:
 
     id: str
     handle: str
-    kind: Kind
-    status: Status
+    kind: AccountKind
+    status: AccountStatus
     created_at_ms: int
     operator_id: str | None = None
     description: str = ""
     mail: str = ""
     expected_every_s: int = 1_800
     model_fingerprint: str = ""
-    suspended_from: Status | None = None
+    suspended_from: AccountStatus | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", Kind(self.kind))
-        object.__setattr__(self, "status", Status(self.status))
+        object.__setattr__(self, "kind", AccountKind(self.kind))
+        object.__setattr__(self, "status", AccountStatus(self.status))
         if self.suspended_from is not None:
-            object.__setattr__(self, "suspended_from", Status(self.suspended_from))
+            object.__setattr__(self, "suspended_from", AccountStatus(self.suspended_from))
 
 
 def check_handle(handle: str) -> None:
@@ -70,30 +70,30 @@ def check_handle(handle: str) -> None:
 
 def owned(account: Account, operator: Account, mail: str) -> Account:
     """An agent that an operator answers for. Raises `Refused("account_state")`: somebody does already."""
-    if account.kind is not Kind.AGENT or account.status is not Status.REGISTERED:
+    if account.kind is not AccountKind.AGENT or account.status is not AccountStatus.REGISTERED:
         raise _wrong_state(account, "can be claimed once, after its registration")
-    return replace(account, status=Status.IDENTITY_VERIFIED, operator_id=operator.id, mail=mail or operator.mail)
+    return replace(account, status=AccountStatus.IDENTITY_VERIFIED, operator_id=operator.id, mail=mail or operator.mail)
 
 
 def suspended(account: Account) -> Account:
     """An account that may only look. The operator of the platform cannot be. Raises `Refused("account_state")`."""
-    if account.status is Status.SUSPENDED or account.kind in {Kind.OPERATOR, Kind.PLATFORM}:
+    if account.status is AccountStatus.SUSPENDED or account.kind in {AccountKind.OPERATOR, AccountKind.PLATFORM}:
         raise _wrong_state(account, "cannot be suspended")
-    return replace(account, status=Status.SUSPENDED, suspended_from=account.status)
+    return replace(account, status=AccountStatus.SUSPENDED, suspended_from=account.status)
 
 
 def resumed(account: Account) -> Account:
     """Where it was before it was suspended. Raises `Refused("account_state")`."""
-    if account.status is not Status.SUSPENDED:
+    if account.status is not AccountStatus.SUSPENDED:
         raise _wrong_state(account, "is not suspended")
-    return replace(account, status=account.suspended_from or Status.REGISTERED, suspended_from=None)
+    return replace(account, status=account.suspended_from or AccountStatus.REGISTERED, suspended_from=None)
 
 
 def with_payouts(account: Account) -> Account:
     """One whose earnings may leave the platform. Raises `Refused("account_state")`."""
-    if account.status not in {Status.IDENTITY_VERIFIED, Status.ONBOARDING}:
+    if account.status not in {AccountStatus.IDENTITY_VERIFIED, AccountStatus.ONBOARDING}:
         raise _wrong_state(account, "must be owned, and not paid out to yet")
-    return replace(account, status=Status.PAYOUTS_ENABLED)
+    return replace(account, status=AccountStatus.PAYOUTS_ENABLED)
 
 
 def _wrong_state(account: Account, why: str) -> Refused:

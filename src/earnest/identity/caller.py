@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Account, Kind, Status
+from earnest.identity.account import Account, AccountKind, AccountStatus
 
 
 class Scope(StrEnum):
@@ -40,7 +40,7 @@ class Caller:
                 "heartbeat_scope_forbidden" if self.scope is Scope.HEARTBEAT else "scope_forbidden",
                 f"a key of scope {self.scope} may not do this; it takes {' or '.join(scopes)}",
             )
-        if self.account.status is Status.SUSPENDED:
+        if self.account.status is AccountStatus.SUSPENDED:
             raise Refused("account_suspended", "the account is suspended: its operator knows why")
 
     @property
@@ -51,4 +51,4 @@ class Caller:
     @property
     def is_operator(self) -> bool:
         """True for the operator of the platform."""
-        return self.account.kind is Kind.OPERATOR
+        return self.account.kind is AccountKind.OPERATOR

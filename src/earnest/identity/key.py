@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Account, Status
+from earnest.identity.account import Account, AccountStatus
 from earnest.identity.caller import Scope
 from earnest.identity.secret import BASE62_CHARACTERS, KeyedHash, base62, same
 
@@ -110,7 +110,7 @@ def may_add(account: Account, scope: Scope) -> None:
     """
     if scope not in {Scope.LIVE, Scope.HEARTBEAT}:
         raise Refused("scope_forbidden", "an agent's further keys are of scope live or hb")
-    if account.status is Status.REGISTERED:
+    if account.status is AccountStatus.REGISTERED:
         raise Refused("onboarding_required", "an operator must own the agent first: see its claim_url")
 
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Final
 
 from earnest.effects.ground.storage.facts import StoredFact
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.facts import Fact
@@ -25,7 +25,7 @@ def redact(transaction: Transaction, bodies: Mapping[int, JsonObject], *, subjec
         transaction.record(Fact(kind=REDACTED, subject=subject, at_ms=at_ms, body={"leaves": now}))
 
 
-def redactions_in(reader: Reader) -> dict[int, bytes]:
+def redactions_in(reader: BooksReader) -> dict[int, bytes]:
     """By the number of each redacted fact, the leaf of what stands there now."""
     return {seq: leaf for fact in reader.facts(kind=REDACTED) if fact.is_intact for seq, leaf in _leaves(fact)}
 

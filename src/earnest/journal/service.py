@@ -8,7 +8,7 @@ from typing import Final
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.reader import ROWS_MAX, Reader
+from earnest.effects.ground.storage.reader import ROWS_MAX, BooksReader
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Broken, Unavailable
 from earnest.journal.heads import SEALED, Head, Seal, Witness, fact_of, seal_in, seal_of
@@ -141,7 +141,7 @@ class Sealer:
         await asyncio.shield(self.seal())
 
 
-def _last_frontier(reader: Reader) -> Frontier:
+def _last_frontier(reader: BooksReader) -> Frontier:
     """The tree at the last head, or an empty one. That the head is true is for `verify` to find out."""
     last = next(reader.facts(kind=SEALED, newest_first=True, limit=1), None)
     if last is None:
@@ -155,7 +155,7 @@ def _last_frontier(reader: Reader) -> Frontier:
     return seal.frontier()
 
 
-def _grow(reader: Reader, frontier: Frontier, limit: int = ROWS_MAX) -> Frontier:
+def _grow(reader: BooksReader, frontier: Frontier, limit: int = ROWS_MAX) -> Frontier:
     """The tree with every fact that the reader sees, or with at most `limit` more."""
     grown = frontier.copy()
     for leaf in reader.leaves(after_seq=frontier.size, limit=limit):

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from earnest.effects.ground.storage.facts import StoredFact
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Broken
 from earnest.journal.heads import SEALED, Head, Seal, seal_in
 from earnest.journal.merkle import Frontier
@@ -45,7 +45,7 @@ class What(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class JournalFinding:
     """Something wrong with the facts `first_seq` to `last_seq`; both 0 if it concerns no fact in particular."""
 
     what: What
@@ -68,7 +68,7 @@ class JournalReport:
     heads_from_elsewhere: int
     unsealed: int
     redacted: int
-    findings: tuple[Finding, ...]
+    findings: tuple[JournalFinding, ...]
     findings_left_out: int
 
     @property
@@ -82,13 +82,13 @@ class JournalReport:
         return not self.findings
 
 
-def report_of(first: list[Finding], rest: JournalReport) -> JournalReport:
+def report_of(first: list[JournalFinding], rest: JournalReport) -> JournalReport:
     """The same report with findings before its own."""
     return replace(rest, findings=(*first, *rest.findings))
 
 
 def verify_journal(
-    reader: Reader | None, heads_from_elsewhere: Iterable[Head] = (), since: Seal | None = None
+    reader: BooksReader | None, heads_from_elsewhere: Iterable[Head] = (), since: Seal | None = None
 ) -> JournalReport:
     """Recompute every leaf, every head and every given head in one pass, in memory that does not grow with the facts.
 
@@ -140,7 +140,7 @@ class _Walk:
         self._shift = 0
         self._head_shift = 0
         self._altered: list[int] = []
-        self._findings: list[Finding] = []
+        self._findings: list[JournalFinding] = []
         self._latest: dict[What, int] = {}
         self._left_out = 0
 
@@ -166,7 +166,7 @@ class _Walk:
             known = self._elsewhere[0].size
             self.find(What.CUT_OFF, self.last_seq + 1, known, f"a head from elsewhere is one of {known} facts")
 
-    def name_altered(self, reader: Reader) -> None:
+    def name_altered(self, reader: BooksReader) -> None:
         """Tell the altered facts that changed places from those that changed."""
         for seq in self._altered:
             fact = next(reader.facts(after_seq=seq - 1, limit=1))
@@ -184,7 +184,7 @@ class _Walk:
             self._findings[place] = replace(before, last_seq=last_seq)
         elif len(self._findings) < FINDINGS_MAX:
             self._latest[what] = len(self._findings)
-            self._findings.append(Finding(what=what, first_seq=first_seq, last_seq=last_seq, detail=detail))
+            self._findings.append(JournalFinding(what=what, first_seq=first_seq, last_seq=last_seq, detail=detail))
         else:
             self._left_out += 1
 

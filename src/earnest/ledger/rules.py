@@ -23,7 +23,7 @@ SUM_MICRO_MAX: Final = 2**63 - 1 - CHAIN_TRANSFERS_MAX * AMOUNT_MICRO_MAX
 ID_CHARACTERS_MAX: Final = 256
 
 
-class Fault(StrEnum):
+class TransferFault(StrEnum):
     """What is wrong with a transfer, in order of precedence."""
 
     ID = "its id is missing or too long"
@@ -85,36 +85,38 @@ def account_named(name: str) -> LedgerAccount:
     return LedgerAccount(id=name, currency=currency_of(name), guarded=is_guarded(name))
 
 
-def _own_fault(transfer: Transfer, booked: Mapping[str, Transfer]) -> Fault | None:
+def _own_fault(transfer: Transfer, booked: Mapping[str, Transfer]) -> TransferFault | None:
     amount = transfer.amount_micro
     tests = (
-        (Fault.ID, not 0 < len(transfer.id) <= ID_CHARACTERS_MAX),
-        (Fault.EXISTS, transfer.id in booked),
-        (Fault.AMOUNT, type(amount) is not int or not 0 < amount <= AMOUNT_MICRO_MAX),
-        (Fault.ACCOUNTS, transfer.debit == transfer.credit),
-        (Fault.CURRENCY, not currency_of(transfer.debit) == currency_of(transfer.credit) == transfer.currency),
-        (Fault.PENDING_ID, (transfer.pending_id is not None) != (transfer.kind in _ENDS)),
+        (TransferFault.ID, not 0 < len(transfer.id) <= ID_CHARACTERS_MAX),
+        (TransferFault.EXISTS, transfer.id in booked),
+        (TransferFault.AMOUNT, type(amount) is not int or not 0 < amount <= AMOUNT_MICRO_MAX),
+        (TransferFault.ACCOUNTS, transfer.debit == transfer.credit),
+        (TransferFault.CURRENCY, not currency_of(transfer.debit) == currency_of(transfer.credit) == transfer.currency),
+        (TransferFault.PENDING_ID, (transfer.pending_id is not None) != (transfer.kind in _ENDS)),
     )
     return _first(tests)
 
 
-def _end_fault(transfer: Transfer, booked: Mapping[str, Transfer]) -> Fault | None:
+def _end_fault(transfer: Transfer, booked: Mapping[str, Transfer]) -> TransferFault | None:
     """What is wrong with it as the end of a reservation."""
     if transfer.pending_id is None:
         return None
     held = booked.get(transfer.pending_id)
     if held is None or held.kind is not TransferKind.PENDING:
-        return Fault.PENDING_MISSING
+        return TransferFault.PENDING_MISSING
     is_part = transfer.kind is TransferKind.POST and transfer.amount_micro < held.amount_micro
     tests = (
-        (Fault.PENDING_DIFFERS, (transfer.debit, transfer.credit) != (held.debit, held.credit)),
-        (Fault.PENDING_AMOUNT, not is_part and transfer.amount_micro != held.amount_micro),
-        (Fault.RESOLVED, held.resolved != ""),
+        (TransferFault.PENDING_DIFFERS, (transfer.debit, transfer.credit) != (held.debit, held.credit)),
+        (TransferFault.PENDING_AMOUNT, not is_part and transfer.amount_micro != held.amount_micro),
+        (TransferFault.RESOLVED, held.resolved != ""),
     )
     return _first(tests)
 
 
-def _sums_fault(transfer: Transfer, accounts: Mapping[str, LedgerAccount], freed: Mapping[str, int]) -> Fault | None:
+def _sums_fault(
+    transfer: Transfer, accounts: Mapping[str, LedgerAccount], freed: Mapping[str, int]
+) -> TransferFault | None:
     """What the accounts cannot bear. `freed`: what the chain has added so far to what an account may give."""
     if transfer.pending_id is not None:  # it was borne when it was reserved
         return None
@@ -126,13 +128,13 @@ def _sums_fault(transfer: Transfer, accounts: Mapping[str, LedgerAccount], freed
         credit.credits_posted + credit.credits_pending if credit is not None else 0,
     )
     tests = (
-        (Fault.FUNDS, free_micro < 0 and debit.guarded),
-        (Fault.FULL, free_micro < -AMOUNT_MICRO_MAX or largest > SUM_MICRO_MAX),
+        (TransferFault.FUNDS, free_micro < 0 and debit.guarded),
+        (TransferFault.FULL, free_micro < -AMOUNT_MICRO_MAX or largest > SUM_MICRO_MAX),
     )
     return _first(tests)
 
 
-def _first(tests: Iterable[tuple[Fault, bool]]) -> Fault | None:
+def _first(tests: Iterable[tuple[TransferFault, bool]]) -> TransferFault | None:
     for fault, holds in tests:
         if holds:
             return fault
@@ -151,15 +153,15 @@ def _book(transfer: Transfer, booked: dict[str, Transfer], freed: dict[str, int]
     freed[transfer.credit] = freed.get(transfer.credit, 0) + posted
 
 
-def _failure(fault: Fault, transfer: Transfer) -> Refused | Broken:
+def _failure(fault: TransferFault, transfer: Transfer) -> Refused | Broken:
     """Three faults can come of a request; all others are mistakes of our own."""
     message, currency = f"{transfer.reason}: {fault} ({transfer.currency})", transfer.currency
     match fault:
-        case Fault.EXISTS:
+        case TransferFault.EXISTS:
             return Refused("transfer_exists", message, currency=currency)
-        case Fault.FUNDS:
+        case TransferFault.FUNDS:
             return Refused("insufficient_funds", message, currency=currency)
-        case Fault.FULL:
+        case TransferFault.FULL:
             return Refused("limit_reached", message, currency=currency)
         case _:
             return Broken(f"transfer {transfer.id[:80]!r}: {fault}")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from earnest.effects.ground.storage.book import Book
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.rows import Project, Rows, RowT
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject
@@ -62,17 +62,17 @@ def post(transaction: Transaction, chain: Chain) -> None:
     _book(transaction, fact, accounts)
 
 
-def balance(reader: Reader, account: str) -> LedgerAccount:
+def balance(reader: BooksReader, account: str) -> LedgerAccount:
     """The sums of an account; zeros where nothing was booked on it yet."""
     return rows.LEDGER_ACCOUNTS.get(reader, account) or account_named(account)
 
 
-def is_posted(reader: Reader, transfer_id: str) -> bool:
+def is_posted(reader: BooksReader, transfer_id: str) -> bool:
     """True if a transfer of this id was booked."""
     return rows.TRANSFERS.get(reader, transfer_id) is not None
 
 
-def _found(reader: Reader, rows: Rows[RowT], keys: Iterable[str]) -> dict[str, RowT]:
+def _found(reader: BooksReader, rows: Rows[RowT], keys: Iterable[str]) -> dict[str, RowT]:
     """The rows that there are. One at a time: SQLite is quicker so than with a list of keys."""
     found = {key: rows.get(reader, key) for key in dict.fromkeys(keys)}
     return {key: row for key, row in found.items() if row is not None}

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.ground.kv.api import Reading, Writing
+from earnest.effects.ground.kv.api import StoreChange, StoreView
 from earnest.effects.ground.kv.lmdb import LmdbKeyValue
 from earnest.memory import keys, store
 from earnest.memory.megram import Megram
@@ -21,10 +21,10 @@ def copy_of(path: Path, to: Path) -> int:
     source, target = LmdbKeyValue(path, readonly=True), LmdbKeyValue(to)
     with contextlib.closing(source), contextlib.closing(target):
 
-        def copy(rows: Reading) -> int:
+        def copy(rows: StoreView) -> int:
             store.check_format(rows)
 
-            def put(tx: Writing) -> None:
+            def put(tx: StoreChange) -> None:
                 for key, value in rows.scan(b""):
                     tx.put(key, value)
 
@@ -39,14 +39,14 @@ def compared(copied: Path, anew: Path, now_ms: int) -> tuple[str, ...]:
     kept, made = LmdbKeyValue(copied), LmdbKeyValue(anew)
     with contextlib.closing(kept), contextlib.closing(made):
 
-        def compare(rows: Reading) -> tuple[str, ...]:
+        def compare(rows: StoreView) -> tuple[str, ...]:
             made.write(lambda tx: _forget_faded(rows, tx, now_ms))
             return made.read(lambda right: tuple(islice(_differences(rows, right), DIFFERENCES_MAX)))
 
         return kept.read(compare)
 
 
-def _forget_faded(kept: Reading, made: Writing, now_ms: int) -> None:
+def _forget_faded(kept: StoreView, made: StoreChange, now_ms: int) -> None:
     """Forget what memory had forgotten before it was recalled: a recall renews only what is there."""
     missing = [key for key, _ in made.scan(keys.RECORDS) if kept.get(key) is None]
     for key in missing:
@@ -61,7 +61,7 @@ def _has_faded(megram: Megram, now_ms: int) -> bool:
     return expiry_ms is not None and expiry_ms <= now_ms
 
 
-def _differences(kept: Reading, made: Reading) -> Iterator[str]:
+def _differences(kept: StoreView, made: StoreView) -> Iterator[str]:
     """Both in one order. Pairs that the dreamer has yet to look at are its own notes: they need only be readable."""
     left, right = _rows(kept), _rows(made)
     one, other = next(left, None), next(right, None)
@@ -78,7 +78,7 @@ def _differences(kept: Reading, made: Reading) -> Iterator[str]:
             one, other = next(left, None), next(right, None)
 
 
-def _rows(tx: Reading) -> Iterator[tuple[bytes, bytes]]:
+def _rows(tx: StoreView) -> Iterator[tuple[bytes, bytes]]:
     store.check_stirred(tx)
     return (
         (key, value) for key, value in tx.scan(b"") if key not in _OF_THE_WRITER and not key.startswith(keys.STIRRED)

@@ -8,7 +8,7 @@ from typing import Final
 
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken
-from earnest.memory.megram import HYPOTHESES, Level, Megram, State, Tag, of_state
+from earnest.memory.megram import HYPOTHESES, Level, Megram, MegramState, Tag, of_state
 from earnest.memory.megram_json import decode_megram, encode_megram
 from earnest.memory.potential import TOLERANCE, Potentials
 
@@ -25,7 +25,7 @@ DREAMER: Final = "dreamer"
 """The agent of what memory made of itself."""
 
 
-class Why(StrEnum):
+class RevisionReason(StrEnum):
     """Why memory was revised."""
 
     CONSOLIDATED = "consolidated"
@@ -34,10 +34,10 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revision:
+class MemoryRevision:
     """What memory forgets and, in the same step, remembers instead. Applying it again changes nothing."""
 
-    why: Why
+    why: RevisionReason
     forget: tuple[str, ...]
     remember: tuple[Megram, ...]
 
@@ -47,12 +47,12 @@ class Revision:
         return {"why": self.why.value, "forget": list(self.forget), "remember": remember}
 
     @classmethod
-    def from_json(cls, body: JsonObject) -> "Revision":
+    def from_json(cls, body: JsonObject) -> "MemoryRevision":
         """Raises `Broken` for what no version of ours wrote."""
         match body:
-            case {"why": str(why), "forget": [*forget], "remember": [*remember]} if why in list(Why):
+            case {"why": str(why), "forget": [*forget], "remember": [*remember]} if why in list(RevisionReason):
                 megrams = tuple(decode_megram(one) for one in remember if isinstance(one, dict))
-                return cls(why=Why(why), forget=tuple(map(str, forget)), remember=megrams)
+                return cls(why=RevisionReason(why), forget=tuple(map(str, forget)), remember=megrams)
         raise Broken("a revision of memory cannot be read")
 
 
@@ -90,7 +90,7 @@ class Distilled:
     hypothesis: str = ""
 
 
-def consolidated(cluster: Cluster, words: Distilled, now_ms: int) -> Revision:
+def consolidated(cluster: Cluster, words: Distilled, now_ms: int) -> MemoryRevision:
     """One rule in the place of the cluster's events and of the pair's older rule.
 
     An older rule that said the opposite has fallen before (`has_fallen`) and is one of the events. What the rule
@@ -104,7 +104,7 @@ def consolidated(cluster: Cluster, words: Distilled, now_ms: int) -> Revision:
         space=cluster.tag.space,
         entity=cluster.tag.entity,
         content=words.rule,
-        state=State.ABANDON if cluster.avoid else State.ACCEPT,
+        state=MegramState.ABANDON if cluster.avoid else MegramState.ACCEPT,
         f=min(1.0, abs(potentials.decision) / potentials.attention),
         sigma=-1.0 if cluster.avoid else 1.0,
         k=0.0,
@@ -112,8 +112,8 @@ def consolidated(cluster: Cluster, words: Distilled, now_ms: int) -> Revision:
         run_id=newest.run_id,
     )
     older = (one for one in cluster.rules if one.agent == DREAMER)
-    return Revision(
-        why=Why.CONSOLIDATED,
+    return MemoryRevision(
+        why=RevisionReason.CONSOLIDATED,
         forget=tuple(one.id for one in (*cluster.events, *older)),
         remember=(rule, *_hypotheses(cluster, words, now_ms)),
     )
@@ -133,16 +133,16 @@ def demoted(rule: Megram) -> Megram:
     return replace(rule, level=Level.K, k=DEMOTED_K)
 
 
-def fall(rule: Megram) -> Revision:
+def fall(rule: Megram) -> MemoryRevision:
     """A rule is knowledge again, and fades."""
-    return Revision(why=Why.DEMOTED, forget=(rule.id,), remember=(demoted(rule),))
+    return MemoryRevision(why=RevisionReason.DEMOTED, forget=(rule.id,), remember=(demoted(rule),))
 
 
 def _hypotheses(cluster: Cluster, words: Distilled, now_ms: int) -> Sequence[Megram]:
     if not words.hypothesis:
         return ()
     idea = of_state(
-        State.CHANGE_PATH,  # the only row that speaks for nothing: sigma is 0
+        MegramState.CHANGE_PATH,  # the only row that speaks for nothing: sigma is 0
         megram_id=_id("idea", cluster),
         level=Level.M,
         created_at_ms=now_ms,

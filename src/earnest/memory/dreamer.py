@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Final, Protocol
 
 from earnest.effects.ground.clock import Clock
-from earnest.memory.consolidation import Cluster, Revision, consolidated, fall, has_fallen
+from earnest.memory.consolidation import Cluster, MemoryRevision, consolidated, fall, has_fallen
 from earnest.memory.distilling import DigestDistiller, Distiller
 from earnest.memory.megram import Forgotten, Level, Megram, Tag
 from earnest.memory.potential import Potentials
@@ -64,7 +64,7 @@ class Dreamer:
             if len(batch) < BATCH_MAX:
                 return tuple(forgotten)
 
-    async def revisions(self) -> AsyncIterator[Revision]:
+    async def revisions(self) -> AsyncIterator[MemoryRevision]:
         """What is to be revised, one after the other: apply each before asking for the next.
 
         Rules fall first, so that what remains of them counts when their pair gets another; at most one a pair. Looks

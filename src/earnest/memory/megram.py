@@ -37,7 +37,7 @@ TIMELESS: Final = (Level.C, Level.T)
 """The levels that do not decay."""
 
 
-class State(StrEnum):
+class MegramState(StrEnum):
     """The directive or end of a run that left the Megram (seed R7)."""
 
     ABANDON = "abandon"
@@ -58,15 +58,15 @@ class Quantum:
     k: float
 
 
-QUANTIZATION: Final[Mapping[State, Quantum]] = MappingProxyType(
+QUANTIZATION: Final[Mapping[MegramState, Quantum]] = MappingProxyType(
     {
-        State.ABANDON: Quantum(f=0.95, sigma=-1.0, k=0.05),
-        State.ACCEPT: Quantum(f=0.90, sigma=1.0, k=0.05),
-        State.CHANGE_APPROACH: Quantum(f=0.85, sigma=-1.0, k=0.05),
-        State.SUCCESS: Quantum(f=0.80, sigma=1.0, k=0.05),
-        State.BREAK_SYMMETRY: Quantum(f=0.75, sigma=1.0, k=0.05),
-        State.CHANGE_PATH: Quantum(f=0.30, sigma=0.0, k=0.2),
-        State.REFINE: Quantum(f=0.10, sigma=0.5, k=0.5),
+        MegramState.ABANDON: Quantum(f=0.95, sigma=-1.0, k=0.05),
+        MegramState.ACCEPT: Quantum(f=0.90, sigma=1.0, k=0.05),
+        MegramState.CHANGE_APPROACH: Quantum(f=0.85, sigma=-1.0, k=0.05),
+        MegramState.SUCCESS: Quantum(f=0.80, sigma=1.0, k=0.05),
+        MegramState.BREAK_SYMMETRY: Quantum(f=0.75, sigma=1.0, k=0.05),
+        MegramState.CHANGE_PATH: Quantum(f=0.30, sigma=0.0, k=0.2),
+        MegramState.REFINE: Quantum(f=0.10, sigma=0.5, k=0.5),
     }
 )
 """The quantization matrix (seed R5)."""
@@ -111,7 +111,7 @@ class Megram:
     space: str
     entity: str
     content: str
-    state: State
+    state: MegramState
     f: float
     sigma: float
     k: float
@@ -160,7 +160,7 @@ def _is_origin(megram: Megram) -> bool:
 
 
 def of_state(
-    state: State,
+    state: MegramState,
     *,
     megram_id: str,
     level: Level,

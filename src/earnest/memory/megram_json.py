@@ -4,7 +4,7 @@ from typing import Any
 
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Refused
-from earnest.memory.megram import Level, Megram, State
+from earnest.memory.megram import Level, Megram, MegramState
 
 
 def encode_megram(megram: Megram) -> JsonObject:
@@ -33,6 +33,6 @@ def decode_megram(fields: JsonObject) -> Megram:
     try:
         values: dict[str, Any] = {**fields}
         weights = {name: float(values[name]) for name in ("f", "sigma", "k")}  # RFC 8785 writes 1.0 as 1
-        return Megram(**{**values, **weights, "level": Level(values["level"]), "state": State(values["state"])})
+        return Megram(**{**values, **weights, "level": Level(values["level"]), "state": MegramState(values["state"])})
     except (ValueError, TypeError, KeyError, AttributeError, Refused) as error:
         raise Broken(f"memory holds a record that it did not write: {error}") from error

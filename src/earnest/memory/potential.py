@@ -32,7 +32,7 @@ _DOUBLINGS_PER_MS: Final = {k: int(math.ldexp(k / (DAY_MS * math.log(2)), _FRACT
 """How often weights of a class double in a millisecond, in units of 2^-96."""
 
 
-class Action(StrEnum):
+class Advice(StrEnum):
     """What the planner is told: no history, SHOULD PREFER, MUST NOT, or with care."""
 
     IGNORE = "ignore"
@@ -49,15 +49,15 @@ class Potentials:
     decision: float
 
     @property
-    def action(self) -> Action:
+    def action(self) -> Advice:
         """The seed's table: attention from 0.5 on counts; decision must pass ±0.2."""
         if self.attention < ATTENTION_MIN - TOLERANCE:
-            return Action.IGNORE
+            return Advice.IGNORE
         if self.decision > DECISION_MIN + TOLERANCE:
-            return Action.EXPLOIT
+            return Advice.EXPLOIT
         if self.decision < -DECISION_MIN - TOLERANCE:
-            return Action.AVOID
-        return Action.CAUTION
+            return Advice.AVOID
+        return Advice.CAUTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
-from earnest.effects.ground.kv.api import KeyValue, Reading, Writing
+from earnest.effects.ground.kv.api import KeyValue, StoreChange, StoreView
 from earnest.effects.ground.kv.lmdb import REMEDY, LmdbKeyValue
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.memory import store
-from earnest.memory.consolidation import CLUSTER_MAX, Cluster, Revision
+from earnest.memory.consolidation import CLUSTER_MAX, Cluster, MemoryRevision
 from earnest.memory.megram import RECALL_MAX, Forgotten, Level, Megram, Tag
 from earnest.memory.potential import Potentials
 
@@ -35,7 +35,7 @@ FACTS_MAX: Final = 1_024
 _NOTHING_LOST: Final = 2**63
 _Result = TypeVar("_Result")
 
-Apply: TypeAlias = Callable[[Writing], object]
+Apply: TypeAlias = Callable[[StoreChange], object]
 FactChanges: TypeAlias = Callable[[int, int, int], Sequence[tuple[int, Apply]]]
 """What the facts after the first number, up to the second, change: in their order, at most the third of them."""
 _log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class MemoryReader:
     def __init__(self, kv: KeyValue) -> None:
         self._kv = kv
 
-    def _look(self, look: Callable[[Reading], _Result]) -> _Result:
+    def _look(self, look: Callable[[StoreView], _Result]) -> _Result:
         """What `look` answers. Raises `Broken` if it finds what memory has not written."""
         try:
             return self._kv.read(look)
@@ -76,7 +76,7 @@ class MemoryReader:
     def cluster(self, tag: Tag, now_ms: int) -> Cluster | None:
         """The newest events of a pair and what is said of it, in one view; None if it has no events."""
 
-        def look(tx: Reading) -> Cluster | None:
+        def look(tx: StoreView) -> Cluster | None:
             events = store.recent(tx, tag.space, tag.entity, CLUSTER_MAX)
             if not events:
                 return None
@@ -130,7 +130,7 @@ class MemoryReader:
 class _Change:
     """Something to be written. `answered` is None for what nobody waits for."""
 
-    apply: Callable[[Writing], object]
+    apply: Callable[[StoreChange], object]
     fact_seq: int | None = None
     answered: asyncio.Future[None] | None = None
     advances_to: int | None = None
@@ -223,7 +223,7 @@ class Memory(MemoryReader):
         """Delete on request; whether it was there. Raises what the store raises."""
         return await self._ask(lambda tx: store.delete(tx, megram_id) is not None, fact_seq) is not False
 
-    async def revise(self, revision: Revision, *, fact_seq: int | None = None) -> None:
+    async def revise(self, revision: MemoryRevision, *, fact_seq: int | None = None) -> None:
         """Forget and remember in one step. Raises what the store raises."""
         await self._ask(revising(revision), fact_seq)
 
@@ -254,14 +254,14 @@ class Memory(MemoryReader):
         else:  # a transaction still runs in its thread; it needs the store
             self._draining.add_done_callback(lambda _: self._kv.close())
 
-    def _hand_in(self, apply: Callable[[Writing], object], fact_seq: int | None) -> None:
+    def _hand_in(self, apply: Callable[[StoreChange], object], fact_seq: int | None) -> None:
         change = _Change(apply=apply, fact_seq=fact_seq)
         if self._closed or not self.room:
             self._lose([change], Unavailable("memory is closed" if self._closed else "memory's queue is full"))
         else:
             self._enqueue(change)
 
-    async def _ask(self, apply: Callable[[Writing], _Result], fact_seq: int | None = None) -> _Result | None:
+    async def _ask(self, apply: Callable[[StoreChange], _Result], fact_seq: int | None = None) -> _Result | None:
         """Apply in the order of the queue and wait for the answer; as the asker waits, no limit is needed.
 
         None where another process has applied the fact.
@@ -320,7 +320,7 @@ def damaged(error: Exception) -> Broken:
     return Broken(f"memory is damaged ({error or type(error).__name__}): {REMEDY}")
 
 
-def _apply_all(tx: Writing, batch: Sequence[_Change], end_seq: int, facts: FactChanges) -> None:
+def _apply_all(tx: StoreChange, batch: Sequence[_Change], end_seq: int, facts: FactChanges) -> None:
     """Apply a batch, among what facts of other processes change up to where the mark goes, in the order of facts.
 
     The mark stays before `end_seq`.
@@ -357,12 +357,12 @@ def forgetting(megram_id: str) -> Apply:
     return partial(store.delete, megram_id=megram_id)
 
 
-def revising(revision: Revision) -> Apply:
+def revising(revision: MemoryRevision) -> Apply:
     """Some are forgotten and others remembered."""
     return partial(store.revise, revision=revision)
 
 
-def _nothing(tx: Writing) -> None:
+def _nothing(tx: StoreChange) -> None:
     """A change that only moves the mark."""
 
 

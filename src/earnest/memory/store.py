@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from earnest.effects.ground.kv.api import Reading, Writing
+from earnest.effects.ground.kv.api import StoreChange, StoreView
 from earnest.effects.ground.kv.lmdb import REMEDY
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.instants import EPOCH, rfc3339
 from earnest.memory import keys
-from earnest.memory.consolidation import Revision
+from earnest.memory.consolidation import MemoryRevision
 from earnest.memory.megram import INSTANT_MS_MAX, Forgotten, Level, Megram, Tag, tool_of
 from earnest.memory.megram_json import decode_megram, encode_megram
 from earnest.memory.potential import DecaySum, Potentials, expires_at_ms, potentials
@@ -30,20 +30,20 @@ class Stirred:
     by: bytes
 
 
-def check_format(tx: Reading) -> None:
+def check_format(tx: StoreView) -> None:
     """Raises `Refused("memory_format")` if another version wrote this store."""
     found = tx.get(keys.FORMAT)
     if found not in (None, FORMAT):
         raise Refused("memory_format", f"memory has the format {found!r}, this version reads {FORMAT!r}: {REMEDY}")
 
 
-def ensure_format(tx: Writing) -> None:
+def ensure_format(tx: StoreChange) -> None:
     """Check, and mark a new store."""
     check_format(tx)
     tx.put(keys.FORMAT, FORMAT)
 
 
-def put(tx: Writing, megram: Megram) -> bool:
+def put(tx: StoreChange, megram: Megram) -> bool:
     """Remember, unless its id is known already; whether it was new."""
     key = keys.record(megram.id)
     if tx.get(key) is not None:
@@ -59,12 +59,12 @@ def put(tx: Writing, megram: Megram) -> bool:
     return True
 
 
-def _stir(tx: Writing, megram: Megram, by: str) -> None:
+def _stir(tx: StoreChange, megram: Megram, by: str) -> None:
     """Have the dreamer look at the pair again."""
     tx.put(keys.stirred(megram.space, megram.entity), json.dumps([megram.space, megram.entity, by]).encode())
 
 
-def recall(tx: Writing, megram_id: str, now_ms: int) -> bool:
+def recall(tx: StoreChange, megram_id: str, now_ms: int) -> bool:
     """Count its age from `now_ms`, if that is later; whether anything changed. It stirs its pair."""
     megram = get(tx, megram_id)
     at_ms = min(now_ms, INSTANT_MS_MAX)
@@ -76,7 +76,7 @@ def recall(tx: Writing, megram_id: str, now_ms: int) -> bool:
     return True
 
 
-def delete(tx: Writing, megram_id: str) -> Forgotten | None:
+def delete(tx: StoreChange, megram_id: str) -> Forgotten | None:
     """Forget for good; None if it was not known."""
     megram = get(tx, megram_id)
     if megram is None:
@@ -91,7 +91,7 @@ def delete(tx: Writing, megram_id: str) -> Forgotten | None:
     return Forgotten(id=megram.id, level=megram.level, space=megram.space, entity=megram.entity)
 
 
-def revise(tx: Writing, revision: Revision) -> None:
+def revise(tx: StoreChange, revision: MemoryRevision) -> None:
     """Forget what is to be forgotten, then remember what takes its place."""
     for megram_id in revision.forget:
         delete(tx, megram_id)
@@ -99,7 +99,7 @@ def revise(tx: Writing, revision: Revision) -> None:
         put(tx, megram)
 
 
-def delete_expired(tx: Writing, now_ms: int, limit: int) -> tuple[Forgotten, ...]:
+def delete_expired(tx: StoreChange, now_ms: int, limit: int) -> tuple[Forgotten, ...]:
     """Forget what has fallen below its limit, at most `limit` of it, the longest expired first."""
     due: list[str] = []
     for key, reference in tx.scan(keys.EXPIRIES):
@@ -109,13 +109,13 @@ def delete_expired(tx: Writing, now_ms: int, limit: int) -> tuple[Forgotten, ...
     return tuple(forgotten for megram_id in due if (forgotten := delete(tx, megram_id)))
 
 
-def get(tx: Reading, megram_id: str) -> Megram | None:
+def get(tx: StoreView, megram_id: str) -> Megram | None:
     """The Megram with this id."""
     data = tx.get(keys.record(megram_id))
     return None if data is None else _decoded(tx, data)
 
 
-def query_mk(tx: Reading, space: str, entity: str, now_ms: int) -> Potentials:
+def query_mk(tx: StoreView, space: str, entity: str, now_ms: int) -> Potentials:
     """Potentials over levels M and K. Its cost grows only with what was renewed after `now_ms`: as a rule, nothing."""
     sums: dict[float, DecaySum] = {}
     for key, data in tx.scan(keys.decay_sums(space, entity)):
@@ -126,22 +126,22 @@ def query_mk(tx: Reading, space: str, entity: str, now_ms: int) -> Potentials:
     return potentials(sums, _renewed_after(tx, space, entity, now_ms), now_ms)
 
 
-def recent(tx: Reading, space: str, entity: str, limit: int) -> tuple[Megram, ...]:
+def recent(tx: StoreView, space: str, entity: str, limit: int) -> tuple[Megram, ...]:
     """The newest Megrams of levels M and K by creation, newest first."""
     return _newest(tx, keys.created_pair(space, entity), limit)
 
 
-def query_c(tx: Reading, space: str, entity: str, limit: int) -> tuple[Megram, ...]:
+def query_c(tx: StoreView, space: str, entity: str, limit: int) -> tuple[Megram, ...]:
     """The newest rules (level C) of a pair, newest first."""
     return _newest(tx, keys.rules_of_pair(space, entity), limit)
 
 
-def used(tx: Reading, tool: str, limit: int) -> tuple[Megram, ...]:
+def used(tx: StoreView, tool: str, limit: int) -> tuple[Megram, ...]:
     """The newest Megrams of levels M and K about a tool, newest first."""
     return _newest(tx, keys.used_all(tool), limit)
 
 
-def stirred(tx: Reading, limit: int) -> tuple[Stirred, ...]:
+def stirred(tx: StoreView, limit: int) -> tuple[Stirred, ...]:
     """Pairs to which something was added since they were last `settled`."""
     found: list[Stirred] = []
     for key, by in tx.scan(keys.STIRRED):
@@ -152,7 +152,7 @@ def stirred(tx: Reading, limit: int) -> tuple[Stirred, ...]:
     return tuple(found)
 
 
-def check_stirred(tx: Reading) -> None:
+def check_stirred(tx: StoreView) -> None:
     """Raises `Broken` unless each pair that waits for the dreamer stands under its own key."""
     for key, by in tx.scan(keys.STIRRED):
         try:
@@ -163,7 +163,7 @@ def check_stirred(tx: Reading) -> None:
             raise Broken(f"memory holds a pair to look at that it did not write: {key!r}")
 
 
-def settled(tx: Writing, pairs: Iterable[Stirred]) -> None:
+def settled(tx: StoreChange, pairs: Iterable[Stirred]) -> None:
     """The dreamer has looked at these pairs; what was stirred again meanwhile stays so."""
     for pair in pairs:
         if tx.get(pair.key) == pair.by:
@@ -171,7 +171,7 @@ def settled(tx: Writing, pairs: Iterable[Stirred]) -> None:
 
 
 def entries(
-    tx: Reading,
+    tx: StoreView,
     *,
     space: str | None = None,
     entity: str | None = None,
@@ -193,17 +193,17 @@ def entries(
     return tuple(found)
 
 
-def counts(tx: Reading) -> dict[Level, int]:
+def counts(tx: StoreView) -> dict[Level, int]:
     """How many Megrams each level has."""
     return {level: int(tx.get(keys.count(level)) or b"0") for level in Level}
 
 
-def applied_seq(tx: Reading) -> int:
+def applied_seq(tx: StoreView) -> int:
     """The fact up to which everything has been applied; 0 at the beginning."""
     return int(tx.get(keys.APPLIED_SEQ) or b"0")
 
 
-def set_applied_seq(tx: Writing, fact_seq: int) -> None:
+def set_applied_seq(tx: StoreChange, fact_seq: int) -> None:
     """Move the mark forward; never back."""
     if fact_seq > applied_seq(tx):
         tx.put(keys.APPLIED_SEQ, b"%d" % fact_seq)
@@ -219,7 +219,7 @@ def _place(space: str | None, entity: str | None, level: Level | None, after: Me
     return keys.RECORDS, b"" if after is None else keys.record(after.id)
 
 
-def _weigh_in(tx: Writing, megram: Megram) -> None:
+def _weigh_in(tx: StoreChange, megram: Megram) -> None:
     """Write all that depends on how old it is: sum, expiry, recall."""
     key = keys.decay_sum(megram.space, megram.entity, megram.level, megram.k)
     tx.put(key, _sum(tx, key).plus(megram).encode())
@@ -233,7 +233,7 @@ def _weigh_in(tx: Writing, megram: Megram) -> None:
             tx.put(keys.renewed(megram.space, megram.entity, at_ms, megram.id), megram.id.encode())
 
 
-def _weigh_out(tx: Writing, megram: Megram) -> None:
+def _weigh_out(tx: StoreChange, megram: Megram) -> None:
     """Undo `_weigh_in`."""
     key = keys.decay_sum(megram.space, megram.entity, megram.level, megram.k)
     rest = _sum(tx, key).minus(megram)
@@ -249,7 +249,7 @@ def _weigh_out(tx: Writing, megram: Megram) -> None:
         tx.delete(keys.renewed(megram.space, megram.entity, megram.renewed_at_ms, megram.id))
 
 
-def _renewed_after(tx: Reading, space: str, entity: str, now_ms: int) -> tuple[Megram, ...]:
+def _renewed_after(tx: StoreView, space: str, entity: str, now_ms: int) -> tuple[Megram, ...]:
     """Megrams of levels M and K that were created or recalled later than now, each once."""
     rows = (
         (keys.created_pair(space, entity), keys.created_from(space, entity, now_ms + 1)),
@@ -271,7 +271,7 @@ def _rows(megram: Megram) -> Iterator[bytes]:
             yield keys.used(tool, megram.created_at_ms, megram.id)
 
 
-def _newest(tx: Reading, prefix: bytes, limit: int) -> tuple[Megram, ...]:
+def _newest(tx: StoreView, prefix: bytes, limit: int) -> tuple[Megram, ...]:
     found: list[Megram] = []
     for _, reference in tx.scan(prefix, reverse=True):
         if len(found) == limit:
@@ -280,18 +280,18 @@ def _newest(tx: Reading, prefix: bytes, limit: int) -> tuple[Megram, ...]:
     return tuple(found)
 
 
-def _referenced(tx: Reading, reference: bytes) -> Iterator[Megram]:
+def _referenced(tx: StoreView, reference: bytes) -> Iterator[Megram]:
     megram = get(tx, reference.decode(errors="replace"))
     if megram is not None:
         yield megram
 
 
-def _sum(tx: Reading, key: bytes) -> DecaySum:
+def _sum(tx: StoreView, key: bytes) -> DecaySum:
     data = tx.get(key)
     return DecaySum() if data is None else DecaySum.decode(data)
 
 
-def _count(tx: Writing, level: Level, change: int) -> None:
+def _count(tx: StoreChange, level: Level, change: int) -> None:
     key = keys.count(level)
     tx.put(key, b"%d" % (int(tx.get(key) or b"0") + change))
 
@@ -308,7 +308,7 @@ def record_of(data: bytes) -> Megram:
         raise Broken(f"memory holds a record that it did not write: {error}") from error
 
 
-def _decoded(tx: Reading, data: bytes) -> Megram:
+def _decoded(tx: StoreView, data: bytes) -> Megram:
     """A record with its last recall, which stands apart so that records never change."""
     megram = record_of(data)
     recalled_at = tx.get(keys.recall(megram.id))

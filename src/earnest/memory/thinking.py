@@ -5,8 +5,8 @@ from itertools import islice
 from typing import Final
 
 from earnest.foundation.errors import Refused
-from earnest.memory.consolidation import Revision, Why
-from earnest.memory.megram import NOTES, PERSONA, Level, Megram, State
+from earnest.memory.consolidation import MemoryRevision, RevisionReason
+from earnest.memory.megram import NOTES, PERSONA, Level, Megram, MegramState
 from earnest.memory.potential import Potentials
 
 LAWS: Final = (
@@ -42,7 +42,7 @@ def _held(rule: Megram, since: Potentials) -> bool:
     return is_rule and since.attention >= HELD_ATTENTION and rule.sigma * since.decision >= HELD_DECISION
 
 
-def persona(text: str, by: str, now_ms: int) -> Revision:
+def persona(text: str, by: str, now_ms: int) -> MemoryRevision:
     """The persona in the place of the one before. Raises `Refused("persona_invalid")` for a text or name out of bounds.
 
     `by` is the person who approved it, 1 to 100 printable characters.
@@ -59,11 +59,11 @@ def persona(text: str, by: str, now_ms: int) -> Revision:
         space=PERSONA.space,
         entity=PERSONA.entity,
         content=text,
-        state=State.ACCEPT,
+        state=MegramState.ACCEPT,
         f=1.0,
         sigma=1.0,
         k=0.0,
         agent=by,
         run_id=PERSONA_ID,
     )
-    return Revision(why=Why.PERSONA, forget=(PERSONA_ID,), remember=(megram,))
+    return MemoryRevision(why=RevisionReason.PERSONA, forget=(PERSONA_ID,), remember=(megram,))

@@ -24,7 +24,7 @@ class Person(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Approval:
     """What was answered under a key. `spent` is which of the actions confirmed beforehand it used up, if any."""
 
     told: ConfirmationAnswered
@@ -42,7 +42,7 @@ class Answer:
         }
 
     @classmethod
-    def from_json(cls, value: JsonValue) -> "Answer":
+    def from_json(cls, value: JsonValue) -> "Approval":
         """The inverse of `to_json`. Raises `Broken` for anything else."""
         match value:
             case {
@@ -78,7 +78,7 @@ class Approvals:
         self._clock = clock
         self._person = person
         self._turn = asyncio.Lock()
-        self._answers = {key: Answer.from_json(body["answer"]) for key, body in kept.items() if "answer" in body}
+        self._answers = {key: Approval.from_json(body["answer"]) for key, body in kept.items() if "answer" in body}
         self._beforehand = list(beforehand)
         for answer in self._answers.values():
             if answer.spent in self._beforehand:
@@ -101,7 +101,7 @@ class Approvals:
             return False
         return self._clock.now_ms() < answer.told.expires_at_ms
 
-    async def _answer(self, asked: ConfirmationAsked) -> Answer:
+    async def _answer(self, asked: ConfirmationAsked) -> Approval:
         spent = next((action for action in self._beforehand if _names(action, asked)), "")
         if spent:
             self._beforehand.remove(spent)
@@ -111,7 +111,7 @@ class Approvals:
         else:
             approved, by = await self._said(self._person, asked), "person"
         told = ConfirmationAnswered(action=asked.action, approved=approved, by=by, expires_at_ms=asked.expires_at_ms)
-        return Answer(told=told, spent=spent)
+        return Approval(told=told, spent=spent)
 
     async def _said(self, person: Person, asked: ConfirmationAsked) -> bool:
         """Silence is a no."""

@@ -8,8 +8,8 @@ from typing import Final, TypeAlias
 
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.reader import Reader
-from earnest.effects.ground.storage.replies import KEPT_MS, Reply, drop_replies, keep_reply, kept_reply
+from earnest.effects.ground.storage.reader import BooksReader
+from earnest.effects.ground.storage.replies import KEPT_MS, StoredReply, drop_replies, keep_reply, kept_reply
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import Members, canonical_text, digest_of
 from earnest.foundation.errors import Refused
@@ -58,7 +58,7 @@ class Keyed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class StoryResponse:
     """What is sent back. `refusal`: the code, where the rules said no; `replayed`: it was given before."""
 
     status: int
@@ -68,7 +68,7 @@ class Answer:
 
 
 @dataclass(slots=True, kw_only=True)
-class Entry:
+class StoryContext:
     """What a story works with inside a transaction. `now_ms` is a whole second; `caller` None: nobody showed a key."""
 
     transaction: Transaction
@@ -93,7 +93,7 @@ class Entry:
         self.shown[name] = secret
 
 
-Act: TypeAlias = Callable[[Entry], Members]
+Act: TypeAlias = Callable[[StoryContext], Members]
 """The effect, in one transaction: a plain function that may run again. Its value is the body of the answer."""
 
 
@@ -118,7 +118,7 @@ class Desk:
         keyed: Keyed | None = None,
         prepare: Callable[[], Awaitable[Act]] | None = None,
         status: int = 200,
-    ) -> Answer:
+    ) -> StoryResponse:
         """Do it once and answer; a second request with the same key waits for the first and gets its answer.
 
         `prepare` is what cannot be done in a transaction (models, sandboxes, networks); it gives the act. What the
@@ -174,7 +174,7 @@ class Desk:
         keyed: Keyed,
         prepare: Callable[[], Awaitable[Act]] | None,
         status: int,
-    ) -> Answer:
+    ) -> StoryResponse:
         try:
             if prepare is not None:
                 kept = self.database.read_sync(lambda reader: _kept(reader, keyed))
@@ -187,48 +187,48 @@ class Desk:
                 raise
             return await self._keep_refusal(caller, keyed, refused)
 
-    async def _write(self, caller: Caller | None, act: Act | None, keyed: Keyed | None, status: int) -> Answer:
+    async def _write(self, caller: Caller | None, act: Act | None, keyed: Keyed | None, status: int) -> StoryResponse:
         now_ms = self.now_ms()
 
-        def write(transaction: Transaction) -> Answer:
+        def write(transaction: Transaction) -> StoryResponse:
             if keyed is not None and (kept := _kept(transaction, keyed)) is not None:
                 return kept
-            entry = Entry(transaction=transaction, now_ms=now_ms, caller=caller, chance=self.chance)
+            entry = StoryContext(transaction=transaction, now_ms=now_ms, caller=caller, chance=self.chance)
             body = act(entry) if act is not None else {}
             if keyed is not None:
                 _keep(entry, keyed, status, {**body, **dict.fromkeys(entry.shown)})
-            return Answer(status=status, body={**body, **entry.shown})
+            return StoryResponse(status=status, body={**body, **entry.shown})
 
         return await self.database.write(write)
 
-    async def _keep_refusal(self, caller: Caller | None, keyed: Keyed, refused: Refused) -> Answer:
+    async def _keep_refusal(self, caller: Caller | None, keyed: Keyed, refused: Refused) -> StoryResponse:
         body: Members = {"code": refused.code, "detail": str(refused), **refused.details}
         now_ms = self.now_ms()
 
-        def write(transaction: Transaction) -> Answer:
-            entry = Entry(transaction=transaction, now_ms=now_ms, caller=caller, chance=self.chance)
+        def write(transaction: Transaction) -> StoryResponse:
+            entry = StoryContext(transaction=transaction, now_ms=now_ms, caller=caller, chance=self.chance)
             _keep(entry, keyed, 0, body)
-            return Answer(status=0, body=body, refusal=refused.code)
+            return StoryResponse(status=0, body=body, refusal=refused.code)
 
         return await self.database.write(write)
 
 
-def _kept(reader: Reader, keyed: Keyed) -> Answer | None:
+def _kept(reader: BooksReader, keyed: Keyed) -> StoryResponse | None:
     reply = kept_reply(reader, keyed.reply_id)
     if reply is None:
         return None
     if reply.fingerprint != keyed.fingerprint:
         raise Refused("idempotency_key_conflict", "this Idempotency-Key was used for another request")
     body = json.loads(reply.body)
-    return Answer(status=reply.status, body=body, refusal="" if reply.status else body["code"], replayed=True)
+    return StoryResponse(status=reply.status, body=body, refusal="" if reply.status else body["code"], replayed=True)
 
 
-def _keep(entry: Entry, keyed: Keyed, status: int, body: Members) -> None:
+def _keep(entry: StoryContext, keyed: Keyed, status: int, body: Members) -> None:
     """Keep the answer. Status 0 stands for a refusal, whose code says which status that is."""
     if not entry.transaction.has_recorded:
         actor = entry.caller.id if entry.caller else ""
         kept = {"route": keyed.route, "code": str(body.get("code", "")) if status == 0 else ""}
         entry.transaction.record(Fact(kind=REQUEST_ANSWERED, subject=actor, at_ms=entry.now_ms, body=kept))
     text = canonical_text(body)
-    reply = Reply(id=keyed.reply_id, fingerprint=keyed.fingerprint, status=status, body=text, at_ms=entry.now_ms)
+    reply = StoredReply(id=keyed.reply_id, fingerprint=keyed.fingerprint, status=status, body=text, at_ms=entry.now_ms)
     keep_reply(entry.transaction, reply)

@@ -15,7 +15,7 @@ from earnest.engine.messages import FinalResult, Role
 from earnest.engine.remembering import SESSION
 from earnest.foundation.errors import EarnestError
 from earnest.foundation.facts import Fact
-from earnest.memory.consolidation import Revision
+from earnest.memory.consolidation import MemoryRevision
 from earnest.memory.dreamer import Dreamer
 from earnest.memory.megram import Forgotten
 from earnest.memory.service import Memory
@@ -37,7 +37,7 @@ class Dream:
     """What one cycle did, in order."""
 
     forgotten: tuple[Forgotten, ...]
-    revisions: tuple[Revision, ...]
+    revisions: tuple[MemoryRevision, ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class Dreaming:
             self._tell(seq, DreamEvent(what="expired", gone=tuple(ids), new=()))
         return gone
 
-    async def revise(self, revision: Revision) -> None:
+    async def revise(self, revision: MemoryRevision) -> None:
         """The fact first, so that a crash cannot undo it; then memory; then the message."""
         await to_the_end(self._revise(revision))
 
@@ -105,7 +105,7 @@ class Dreaming:
                 revisions.append(revision)
         return Dream(forgotten=gone, revisions=tuple(revisions))
 
-    async def _revise(self, revision: Revision) -> None:
+    async def _revise(self, revision: MemoryRevision) -> None:
         fact = Fact(kind=REVISED, subject="memory", at_ms=self.clock.now_ms(), body=revision.to_json())
         seq = await self.database.write(lambda transaction: transaction.record(fact))
         await self.memory.revise(revision, fact_seq=seq)

@@ -9,11 +9,11 @@ from typing import Any, Final, cast
 
 from earnest.accountability.service import AGREEMENTS, HEARTBEATS
 from earnest.effects.ground.storage.book import Book
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Account, Kind, Status, suspended
+from earnest.identity.account import Account, AccountKind, AccountStatus, suspended
 from earnest.identity.service import ACCOUNTS, KEYS, PRESENCES
 from earnest.journal.redaction import REDACTABLE, redact
 from earnest.ledger.service import DEPOSITS, DESTINATIONS, PAYOUTS
@@ -87,7 +87,7 @@ AT_WORK: Final[Mapping[str, tuple[Book[Any], str]]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forgotten:
+class ForgottenAccount:
     """What went: rows and facts that lost texts, and artifacts that the account had brought."""
 
     account_id: str
@@ -96,7 +96,7 @@ class Forgotten:
     artifacts: int
 
 
-def forget(transaction: Transaction, name: str, at_ms: int) -> Forgotten:
+def forget(transaction: Transaction, name: str, at_ms: int) -> ForgottenAccount:
     """Remove what is personal of the account with this id or handle. It stays suspended, and its keys end.
 
     Raises `Refused`: `not_found`, `account_state` for one that is no agent's, or is still needed.
@@ -119,7 +119,7 @@ def forget(transaction: Transaction, name: str, at_ms: int) -> Forgotten:
             personal.book.rows.update(transaction, key, after)
             bodies |= _without(transaction, personal.book, key, after, bodies)
     redact(transaction, bodies, subject=account.id, at_ms=at_ms)
-    return Forgotten(account_id=account.id, rows=rows, facts=len(bodies), artifacts=len(artifacts))
+    return ForgottenAccount(account_id=account.id, rows=rows, facts=len(bodies), artifacts=len(artifacts))
 
 
 def handle_after(account_id: str) -> str:
@@ -127,8 +127,8 @@ def handle_after(account_id: str) -> str:
     return f"forgotten_{account_id[-20:].lower()}"
 
 
-def _check(reader: Reader, account: Account) -> None:
-    if account.kind is not Kind.AGENT:
+def _check(reader: BooksReader, account: Account) -> None:
+    if account.kind is not AccountKind.AGENT:
         raise Refused("account_state", f"@{account.handle} is the {account.kind}: only agents are forgotten")
     needed = [
         what for what, (book, rows) in AT_WORK.items() if any(book.where(reader, f"{rows} LIMIT 1", (account.id,)))
@@ -139,21 +139,21 @@ def _check(reader: Reader, account: Account) -> None:
 
 def _shut(transaction: Transaction, account: Account, at_ms: int) -> None:
     """Suspended, and without a key that works."""
-    if account.status is not Status.SUSPENDED:
+    if account.status is not AccountStatus.SUSPENDED:
         ACCOUNTS.change(transaction, at_ms, account, suspended(account), touching=(account.id,), reason=REASON)
     for key in list(KEYS.where(transaction, f"{_MINE} AND revoked_at_ms IS NULL", (account.id,))):
         ended = replace(key, revoked_at_ms=at_ms)
         KEYS.change(transaction, at_ms, key, ended, touching=(account.id,), reason=REASON)
 
 
-def _keys(reader: Reader, personal: Personal, account_id: str) -> list[str]:
+def _keys(reader: BooksReader, personal: Personal, account_id: str) -> list[str]:
     rows = personal.book.rows
     found = reader.execute(f"SELECT {rows.key} FROM {rows.table} WHERE {personal.rows}", (account_id,))  # noqa: S608
     return [str(key) for (key,) in found.fetchall()]
 
 
 def _without(
-    reader: Reader, book: Book[Any], key: str, after: JsonObject, known: Mapping[int, JsonObject]
+    reader: BooksReader, book: Book[Any], key: str, after: JsonObject, known: Mapping[int, JsonObject]
 ) -> Iterator[tuple[int, JsonObject]]:
     """The facts about a row, without the texts: those of one account may concern a row twice."""
     kinds = tuple(kind for kind in book.projections if kind.endswith(REDACTABLE))

@@ -8,7 +8,7 @@ from typing import Final
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.hands.sandbox.api import Mount, Sandbox
-from earnest.effects.hands.tools.api import Leave, Place
+from earnest.effects.hands.tools.api import Leave, ToolPlace
 from earnest.effects.hands.tools.arguments import with_home
 from earnest.effects.hands.tools.failures import NEEDS_CONFIRMATION, ToolFailure
 from earnest.effects.hands.tools.record import RawResult, ToolCall, ToolRecord
@@ -30,7 +30,7 @@ from earnest.runtime.layers import OverLayers
 from earnest.runtime.order import Grants
 from earnest.runtime.programs import ProgramOrder
 from earnest.runtime.run_book import RunBook
-from earnest.runtime.unknown_effects import Decision
+from earnest.runtime.unknown_effects import EffectDecision
 
 MEASUREMENT_MS: Final = 20_000
 """How long a command of a judge may take."""
@@ -235,12 +235,12 @@ class JournaledHands:
                 return why
             await self._book.ask(key, {"wording": self._wording(call), "why": why})
             raise EffectUnknown(f"a crash left open whether this happened: {self._wording(call)} ({key}); {why}")
-        decision = Decision(str(decided["decision"]))
-        if decision is Decision.GIVE_UP:
+        decision = EffectDecision(str(decided["decision"]))
+        if decision is EffectDecision.GIVE_UP:
             raise GivenUp(f"whether this happened stays open: {self._wording(call)} ({key})")
-        if decision is Decision.ABSENT:  # which is used up: made again, it may become unknown again
+        if decision is EffectDecision.ABSENT:  # which is used up: made again, it may become unknown again
             await self._book.intend(key, self._intent(call))
-        return decision is Decision.HAPPENED
+        return decision is EffectDecision.HAPPENED
 
     async def look(self, key: str, command: str) -> ToolRecord:
         """What a command line puts out over the workspace, without leave or network; it leaves nothing there."""
@@ -293,9 +293,9 @@ class JournaledHands:
         """True if the call starts what the user named as the executor: only what it leaves in its stage counts."""
         return self._program is not None and self._program.starts(call)
 
-    def _place(self, stage: Stage) -> Place:
+    def _place(self, stage: Stage) -> ToolPlace:
         sandbox = OverLayers(self._sandbox, stage, self._workspace) if stage.lowers else self._sandbox
-        return Place(folder=stage.folder, sandbox=sandbox, stage=stage, inputs=self._inputs, home=self._home)
+        return ToolPlace(folder=stage.folder, sandbox=sandbox, stage=stage, inputs=self._inputs, home=self._home)
 
 
 def wanted_paths(told: Sequence[str], home: Path) -> tuple[Path, ...]:

@@ -12,9 +12,9 @@ from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.engine.model.judge import Measure, ModelJudge
 from earnest.engine.ports import RoleModel, Unanswered
 from earnest.verification.core import Measured, conclude
-from earnest.verification.ledger.records import FileText, Ledger
-from earnest.verification.ledger.rulings import Opinion, ruled
 from earnest.verification.paths import read_entry
+from earnest.verification.records.evidence import FileText, Ledger
+from earnest.verification.records.rulings import JudgeOpinion, ruled
 from earnest.verification.verdict import Answer, CriterionVerdict
 
 CHECK: Final = "records/1"
@@ -68,7 +68,7 @@ class Hearing:
                     if b"\0" not in data:
                         self._texts[entry.path] = FileText(digest=entry.digest, text=data.decode())
 
-    async def opinions(self, output: str, model: RoleModel) -> tuple[Opinion, ...] | str:
+    async def opinions(self, output: str, model: RoleModel) -> tuple[JudgeOpinion, ...] | str:
         """What the model says, or why it says nothing that counts: that is our failure, and costs nobody anything."""
         try:
             measure = self._measuring if self._measure else None
@@ -95,7 +95,7 @@ class Hearing:
             measured=self._measured,
         )
 
-    def _ruled(self, opinions: tuple[Opinion, ...] | str) -> Iterator[CriterionVerdict]:
+    def _ruled(self, opinions: tuple[JudgeOpinion, ...] | str) -> Iterator[CriterionVerdict]:
         """Each file was compared with its digest when it was read, so what was judged is what was taken in."""
         if isinstance(opinions, str):
             for criterion in self._criteria:

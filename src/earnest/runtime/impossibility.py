@@ -10,7 +10,7 @@ from typing import Final
 from earnest.contracts.criterion import Criterion
 from earnest.effects.hands.listing import escaped
 from earnest.effects.hands.workspace.staging import Workspace
-from earnest.engine.impossibility import Claim, Lack
+from earnest.engine.impossibility import ImpossibilityClaim, Lack
 from earnest.runtime.order import Order
 from earnest.runtime.surroundings import has_program
 from earnest.verification.exclusion import excluding
@@ -32,7 +32,7 @@ class Lookout:
         self._home = user_home
         self._attended = attended
 
-    async def confirmed(self, claim: Claim, needs: Sequence[str], criteria: Sequence[Criterion]) -> str:
+    async def confirmed(self, claim: ImpossibilityClaim, needs: Sequence[str], criteria: Sequence[Criterion]) -> str:
         """See `Reality`."""
         name = escaped(claim.name)
         if claim.lack is Lack.CRITERIA:
@@ -55,7 +55,7 @@ class Lookout:
             if name in made or await asyncio.to_thread(has_program, name):
                 continue
             lack = Lack.NETWORK if name == Lack.NETWORK else Lack.FILE
-            claim = Claim(lack=lack, name=name, because="", record="")
+            claim = ImpossibilityClaim(lack=lack, name=name, because="", record="")
             if missing := await self.confirmed(claim, needs, criteria):
                 return missing
         return ""

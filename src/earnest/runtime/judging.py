@@ -21,7 +21,7 @@ from earnest.verification.lint import Complaint, Junk, complaints
 from earnest.verification.paths import path_fault, read_beside, texts_of
 from earnest.verification.plugin import Check, Promise, Subject, lint_faults
 from earnest.verification.registry import Registry
-from earnest.verification.replay import Agreement, Comparison, compared, trust_key, work_key
+from earnest.verification.replay import Comparison, ReplayAgreement, compared, trust_key, work_key
 from earnest.verification.service import Verifier
 from earnest.verification.verdict import CriterionVerdict, Verdict
 
@@ -30,7 +30,7 @@ CONTROLS: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class RecordedVerdict:
     """A verdict, and where it is kept: `id` is empty and `unkept` says why if it is not."""
 
     verdict: Verdict
@@ -57,7 +57,7 @@ class Replayed:
     @property
     def disagreeing(self) -> Sequence[str]:
         """The `trust_key`s of checks that answered otherwise."""
-        return [each.key for each in self.comparisons if each.agreement is Agreement.DISAGREES]
+        return [each.key for each in self.comparisons if each.agreement is ReplayAgreement.DISAGREES]
 
 
 async def judged(
@@ -68,7 +68,7 @@ async def judged(
     *,
     keep_in: Keeping | None,
     equipment: Equipment | None = None,
-) -> Judged:
+) -> RecordedVerdict:
     """Judge a submission, and keep the verdict. What the checks name beside the spec is read once, before."""
     criteria = reviewed_criteria(spec)
     promise = Promise(title=spec.title, text=spec.text, origin=str(submission))
@@ -103,7 +103,7 @@ async def judged(
             hidden=_hidden(spec_folder, beside),
             keep=keep,
         )
-    return Judged(verdict=verdict, id="".join(ids), unkept="".join(problems))
+    return RecordedVerdict(verdict=verdict, id="".join(ids), unkept="".join(problems))
 
 
 async def replayed(verifier: Verifier, registry: Registry, book: VerdictBook, name: str) -> Replayed:

@@ -8,12 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.sandbox.api import Execution, Layers, Profile, Report, Sandbox, SelfTest, Status
-from earnest.effects.hands.workspace.known import Known
+from earnest.effects.hands.sandbox.api import (
+    Execution,
+    ExecutionReport,
+    ExecutionStatus,
+    Layers,
+    Profile,
+    Sandbox,
+    SelfTest,
+)
+from earnest.effects.hands.workspace.known import KnownContent
 from earnest.effects.hands.workspace.overlay import changes_in
 from earnest.effects.hands.workspace.stage import Stage, entry_of
 from earnest.effects.hands.workspace.staging import Workspace
-from earnest.effects.hands.workspace.tree import Kind, TreeLimits, remove_tree
+from earnest.effects.hands.workspace.tree import EntryKind, TreeLimits, remove_tree
 from earnest.effects.hands.workspace.views import UPPER, Views
 from earnest.foundation.errors import EarnestError
 
@@ -22,11 +30,11 @@ _TRIAL: Final = (
     "set -e; cat kept; echo new > changed; rm gone; rm -r folder; mkdir folder; echo new > folder/made; chmod 700 kept"
 )
 _CHANGED: Final = {
-    "changed": Kind.FILE,
-    "folder/below": Kind.GONE,
-    "folder/made": Kind.FILE,
-    "gone": Kind.GONE,
-    "kept": Kind.FILE,
+    "changed": EntryKind.FILE,
+    "folder/below": EntryKind.GONE,
+    "folder/made": EntryKind.FILE,
+    "gone": EntryKind.GONE,
+    "kept": EntryKind.FILE,
 }
 _LIMITS: Final = TreeLimits()
 
@@ -40,7 +48,7 @@ class OverLayers:
         self._workspace = workspace
         self.description = sandbox.description
 
-    async def run(self, execution: Execution) -> Report:
+    async def run(self, execution: Execution) -> ExecutionReport:
         """See `Sandbox`."""
         if execution.work == self._stage.folder:
             await asyncio.to_thread(self._workspace.seal, self._stage)
@@ -98,12 +106,12 @@ def _from_outside(place: Path) -> str:
 async def _from_inside(place: Path, sandbox: Sandbox) -> str:
     """What goes wrong when a command in the sandbox writes to the same one afterwards."""
     lower, layer = place / "lower", place / "layer"
-    known = Known(lower, _LIMITS, frozenset())
+    known = KnownContent(lower, _LIMITS, frozenset())
     below = known.read()
     report = await sandbox.run(
         Execution(profile=Profile.WORK, argv=("sh", "-c", _TRIAL), work=Layers(lowers=(lower,), folder=layer))
     )
-    if (report.status, report.exit_code, report.stdout) != (Status.DONE, 0, b"kept"):
+    if (report.status, report.exit_code, report.stdout) != (ExecutionStatus.DONE, 0, b"kept"):
         return report.reason or f"a command in a layer failed: {report.stderr.decode(errors='replace').strip()}"
     upper = layer / UPPER
     changes = changes_in(upper, below, _LIMITS, frozenset(), lambda path, node: entry_of(upper, path, node))

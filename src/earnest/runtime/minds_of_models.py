@@ -10,7 +10,7 @@ from earnest.effects.hands.tools.task_folder import PROGRAM
 from earnest.engine.model.executor import ModelExecutor
 from earnest.engine.model.graceful import last_words
 from earnest.engine.model.judge import ModelJudge
-from earnest.engine.model.offers import Offer
+from earnest.engine.model.offers import ToolOffer
 from earnest.engine.model.perceiver import ModelPerceiver
 from earnest.engine.model.planner import ModelPlanner
 from earnest.engine.picture import Look
@@ -19,10 +19,10 @@ from earnest.runtime.minds import Minds
 from earnest.runtime.order import Grants
 
 
-def offers_of(tools: Iterable[Tool]) -> tuple[Offer, ...]:
+def offers_of(tools: Iterable[Tool]) -> tuple[ToolOffer, ...]:
     """What models are told of these tools, in their order: the first that fits is to be preferred (seed R3)."""
     return tuple(
-        Offer(name=tool.name, purpose=tool.purpose, args=tool.args_schema, reach=_reach(tool)) for tool in tools
+        ToolOffer(name=tool.name, purpose=tool.purpose, args=tool.args_schema, reach=_reach(tool)) for tool in tools
     )
 
 

@@ -13,13 +13,13 @@ from typing import Final, TypeAlias, cast
 from earnest.effects.ground.clock import Clock
 from earnest.effects.outside.llm.answers import NoAnswer, read_answer
 from earnest.effects.outside.llm.api import ChatModel, Completion, CompletionLimits, Finish, Message
-from earnest.effects.outside.llm.api import Role as Speaker
+from earnest.effects.outside.llm.api import MessageRole as Speaker
 from earnest.effects.outside.llm.fitting import misfits
 from earnest.engine.codec import decode, encode
 from earnest.engine.messages import Budget, Role
 from earnest.engine.model.calling import answer_of
-from earnest.engine.model_messages import ModelAnswered, Turn
-from earnest.engine.ports import BudgetSpent, Question, Reply
+from earnest.engine.model_messages import ModelAnswered, ModelTurn
+from earnest.engine.ports import BudgetSpent, ModelReply, Question
 from earnest.engine.spending import Amount, Price, amount_of, prompt_tokens_max
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, digest_bytes
 from earnest.foundation.errors import Broken, Unavailable
@@ -46,7 +46,7 @@ RoleModels: TypeAlias = Mapping[Role, PricedModel]
 
 
 @dataclass(slots=True, kw_only=True)
-class Account:
+class CallTotals:
     """What the requests of one call took so far. `cost_micro` None: somebody's price or count is not known."""
 
     calls: int = 0
@@ -91,12 +91,12 @@ class JournaledModels:
         self._clock = clock
         self._log = log
 
-    async def ask(self, turn: Turn, question: Question) -> Reply:
+    async def ask(self, turn: ModelTurn, question: Question) -> ModelReply:
         """See `Models`."""
         done = self._book.outcome(turn.key)
         if done is not None:
             return _kept(turn, question, done)
-        chosen, account, started_ns = self._models[turn.role], Account(), self._clock.ticks_ns()
+        chosen, account, started_ns = self._models[turn.role], CallTotals(), self._clock.ticks_ns()
         value, failure = await self._converse(turn, question, chosen, account)
         told = ModelAnswered(
             turn=turn,
@@ -110,10 +110,10 @@ class JournaledModels:
         )
         body = {"prompt": question.prompt, "value": value, "told": encode(told), "charged": _charged(account.charged)}
         await self._book.conclude(turn.key, body)
-        return Reply(value=value, told=told)
+        return ModelReply(value=value, told=told)
 
     async def _converse(
-        self, turn: Turn, question: Question, chosen: PricedModel, account: Account
+        self, turn: ModelTurn, question: Question, chosen: PricedModel, account: CallTotals
     ) -> tuple[JsonObject | None, str]:
         """Ask and, if what comes is no answer, once more: the value, or why there is none."""
         asked, reason = question, ""
@@ -133,7 +133,9 @@ class JournaledModels:
                 asked = replace(question, messages=(*question.messages, *_repair(completion, reason)), native=None)
         return None, f"no usable answer, twice: {reason}"
 
-    async def _complete(self, turn: Turn, question: Question, chosen: PricedModel, account: Account) -> Completion:
+    async def _complete(
+        self, turn: ModelTurn, question: Question, chosen: PricedModel, account: CallTotals
+    ) -> Completion:
         """One request, whose intent is durable before it. Raises `Unavailable` and `BudgetSpent`."""
         model, messages = chosen.model, question.messages
         request = max(_written(question), key=len)
@@ -177,13 +179,13 @@ def _amount(charged: JsonValue) -> Amount:
     raise Broken("what a model call took cannot be read")
 
 
-def _kept(turn: Turn, question: Question, done: JsonObject) -> Reply:
+def _kept(turn: ModelTurn, question: Question, done: JsonObject) -> ModelReply:
     """The answer that an earlier process got. What the prompt was made of may have changed since, its form not."""
     match done:
         case {"prompt": str(prompt), "value": dict() | None as value, "told": dict(told)}:
             if prompt != question.prompt:
                 raise Broken(f"the resumed run asks by {question.prompt} at {turn.key}, where {prompt} was answered")
-            return Reply(value=value, told=cast("ModelAnswered", decode(ModelAnswered.__name__, told)))
+            return ModelReply(value=value, told=cast("ModelAnswered", decode(ModelAnswered.__name__, told)))
     raise Broken(f"what a model answered at {turn.key} cannot be read")
 
 

@@ -8,14 +8,14 @@ from typing import Final, TypeAlias
 from earnest.effects.ground.bus.api import Envelope
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.facts import StoredFact
-from earnest.effects.ground.storage.reader import Reader, ReadPool
+from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.engine.facts import MEGRAM, RECALLED, message_of
 from earnest.engine.memory_messages import MemoryRecalled
 from earnest.engine.messages import MegramEmitted
 from earnest.engine.recollection import Recollection, Rule
 from earnest.engine.remembering import SESSION
-from earnest.memory.consolidation import Revision, has_fallen
-from earnest.memory.megram import ANY_TARGET, HYPOTHESES, Megram, State, Tag, of_state, tool_of
+from earnest.memory.consolidation import MemoryRevision, has_fallen
+from earnest.memory.megram import ANY_TARGET, HYPOTHESES, Megram, MegramState, Tag, of_state, tool_of
 from earnest.memory.potential import direct_potentials
 from earnest.memory.service import Apply, FactChanges, Memory, forgetting, recalling, remembering, revising
 from earnest.memory.thinking import PERSONA_ID
@@ -31,7 +31,7 @@ HYPOTHESES_MAX: Final = 2
 STEP_FACTS: Final = 256
 """Facts that memory catches up on at a time: fewer than its queue holds."""
 
-Change: TypeAlias = Envelope | Revision | str
+Change: TypeAlias = Envelope | MemoryRevision | str
 """What a fact does to memory: a message, a revision, or the id of an entry that somebody had forgotten."""
 
 
@@ -91,7 +91,7 @@ def megram_of(envelope: Envelope) -> Megram:
     assert isinstance(emitted, MegramEmitted)
     lesson = emitted.lesson
     return of_state(
-        State(lesson.state),
+        MegramState(lesson.state),
         megram_id=emitted.megram_id,
         level=lesson.level,
         created_at_ms=envelope.at_ms,
@@ -117,7 +117,7 @@ async def catching_up(memory: Memory, books: ReadPool) -> AsyncIterator[int]:
     while missed := await books.read(partial(_unseen, after_seq=after_seq)):
         for seq, change in missed:
             match change:
-                case Revision():
+                case MemoryRevision():
                     await memory.revise(change, fact_seq=seq)
                 case str(megram_id):
                     await memory.forget(megram_id, fact_seq=seq)
@@ -131,7 +131,7 @@ async def catching_up(memory: Memory, books: ReadPool) -> AsyncIterator[int]:
     memory.hold(None)
 
 
-def _unseen(reader: Reader, after_seq: int) -> list[tuple[int, Change]]:
+def _unseen(reader: BooksReader, after_seq: int) -> list[tuple[int, Change]]:
     return [(fact.seq, _change(fact)) for fact in _told(reader, after_seq, STEP_FACTS)]
 
 
@@ -139,7 +139,7 @@ def changes_in(books: ReadPool) -> FactChanges:
     """What the facts of these books change."""
 
     def between(after_seq: int, up_to_seq: int, limit: int) -> list[tuple[int, Apply]]:
-        def look(reader: Reader) -> list[tuple[int, Apply]]:
+        def look(reader: BooksReader) -> list[tuple[int, Apply]]:
             facts = takewhile(lambda fact: fact.seq <= up_to_seq, _told(reader, after_seq, limit))
             return [(fact.seq, _applying(_change(fact))) for fact in facts]
 
@@ -148,14 +148,14 @@ def changes_in(books: ReadPool) -> FactChanges:
     return between
 
 
-def _told(reader: Reader, after_seq: int, limit: int | None = None) -> Iterator[StoredFact]:
+def _told(reader: BooksReader, after_seq: int, limit: int | None = None) -> Iterator[StoredFact]:
     """The facts that change memory, in order."""
     return reader.facts(kind=(MEGRAM, RECALLED, FORGOTTEN, REVISED), after_seq=after_seq, limit=limit)
 
 
 def _applying(change: Change) -> Apply:
     match change:
-        case Revision():
+        case MemoryRevision():
             return revising(change)
         case str():
             return forgetting(change)
@@ -169,7 +169,7 @@ def _applying(change: Change) -> Apply:
 def _change(fact: StoredFact) -> Change:
     match fact.kind:
         case kind if kind == REVISED:
-            return Revision.from_json(fact.body)
+            return MemoryRevision.from_json(fact.body)
         case kind if kind == FORGOTTEN:
             return fact.subject
     return message_of(fact.subject, fact.at_ms, fact.body)

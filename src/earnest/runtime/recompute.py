@@ -13,7 +13,7 @@ from typing import Any, Final
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.facts import StoredFact
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.replies import altered_replies
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.effects.hands.scratch import scratch
@@ -37,7 +37,7 @@ class Recomputed:
     differences: tuple[str, ...]
 
 
-def recompute(reader: Reader, clock: Clock, progress: Callable[[int], None] = lambda _: None) -> Recomputed:
+def recompute(reader: BooksReader, clock: Clock, progress: Callable[[int], None] = lambda _: None) -> Recomputed:
     """Make every table anew from the facts of one moment, in a temporary place, and compare.
 
     `progress` is told how many facts were read. Raises `Broken` for a fact that cannot be applied.
@@ -49,7 +49,7 @@ def recompute(reader: Reader, clock: Clock, progress: Callable[[int], None] = la
             return anew.read_sync(lambda rebuilt: _compared(reader, rebuilt, facts))
 
 
-def _replay(reader: Reader, anew: Database, progress: Callable[[int], None]) -> int:
+def _replay(reader: BooksReader, anew: Database, progress: Callable[[int], None]) -> int:
     """Record the same facts in the same order: their numbers and hashes come out alike, or something is wrong."""
     stored, count = reader.facts(), 0
     while batch := list(islice(stored, FACTS_AT_ONCE)):
@@ -73,7 +73,7 @@ def _apply(transaction: Transaction, batch: list[StoredFact]) -> None:
             raise Broken(f"fact {one.seq} ({one.kind}) cannot be applied: {error!r}") from error
 
 
-def _compared(kept: Reader, rebuilt: Reader, facts: int) -> Recomputed:
+def _compared(kept: BooksReader, rebuilt: BooksReader, facts: int) -> Recomputed:
     rows = 0
     differences: list[str] = []
     for table, key in TABLES.items():
@@ -85,10 +85,10 @@ def _compared(kept: Reader, rebuilt: Reader, facts: int) -> Recomputed:
     return Recomputed(facts=facts, rows=rows, differences=tuple(differences))
 
 
-def _beside(kept: Reader) -> Iterator[str]:
+def _beside(kept: BooksReader) -> Iterator[str]:
     """What no fact holds, and only a commitment or a digest vouches for."""
     yield from (f"replies {reply_id}: it is not the answer that was given" for reply_id in altered_replies(kept))
-    sealed: tuple[tuple[Iterator[Any], Callable[[Reader, Any], object]], ...] = (
+    sealed: tuple[tuple[Iterator[Any], Callable[[BooksReader, Any], object]], ...] = (
         (TRIALS.where(kept, "state = 'running'"), opened_trial),
         (REVIEWS.where(kept, "published_at_ms IS NULL"), opened),
     )
@@ -100,7 +100,9 @@ def _beside(kept: Reader) -> Iterator[str]:
                 yield str(error)
 
 
-def _pairs(kept: Reader, rebuilt: Reader, table: str, key: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def _pairs(
+    kept: BooksReader, rebuilt: BooksReader, table: str, key: str
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """The rows of both, by key; an empty one stands where one side has none."""
     left, right = _rows(kept, table, key), _rows(rebuilt, table, key)
     one, other = next(left, {}), next(right, {})
@@ -116,7 +118,7 @@ def _pairs(kept: Reader, rebuilt: Reader, table: str, key: str) -> Iterator[tupl
             other = next(right, {})
 
 
-def _rows(reader: Reader, table: str, key: str) -> Iterator[dict[str, Any]]:
+def _rows(reader: BooksReader, table: str, key: str) -> Iterator[dict[str, Any]]:
     cursor = reader.execute(f"SELECT * FROM {table} ORDER BY {key}")  # noqa: S608
     names = [column[0] for column in cursor.description]
     return (dict(zip(names, row, strict=True)) for row in cursor)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.reader import Reader, ReadPool
+from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Refused
 from earnest.verification.reviews.facts import DECIDED, WAITING, decided_fact, decision_of, review_of, waiting_fact
@@ -37,7 +37,7 @@ class ReviewBook:
         advice = [criterion for criterion in verdict.criteria if criterion.id not in waiting]
         facts = [waiting_fact(review, advice, self.clock.now_ms()) for review in verdict.reviews]
 
-        def new(reader: Reader) -> list[str]:
+        def new(reader: BooksReader) -> list[str]:
             return [
                 fact.subject for fact in facts if not any(reader.facts(kind=WAITING, subject=fact.subject, limit=1))
             ]
@@ -82,7 +82,7 @@ class ReviewBook:
             return await database.write(record)
 
 
-def _decision(reader: Reader, review_id: str) -> Decision | None:
+def _decision(reader: BooksReader, review_id: str) -> Decision | None:
     """The first decision is the one that stands."""
     fact = next(reader.facts(kind=DECIDED, subject=review_id, limit=1), None)
     return None if fact is None else decision_of(fact.body)

@@ -12,7 +12,7 @@ from typing import Final, cast
 from earnest.effects.ground.bus.api import Envelope
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.engine.facts import DECIDED, INTENT, MESSAGES, OUTCOME, UNKNOWN, message_fact, message_of
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
@@ -27,7 +27,7 @@ Recorded = Callable[[int, Envelope], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class RunRemains:
     """What an earlier process left of a run."""
 
     messages: Mapping[str, Envelope] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Kept:
     """What a person answered. One answer is about one intent: made again, an effect may become unknown again."""
 
 
-def read_kept(reader: Reader, run_id: str) -> Kept:
+def read_kept(reader: BooksReader, run_id: str) -> RunRemains:
     """Messages and effects of a run. Raises `Broken` for facts that no version of ours wrote."""
     messages: dict[str, Envelope] = {}
     effects: dict[str, dict[str, JsonObject]] = {INTENT: {}, UNKNOWN: {}, DECIDED: {}, OUTCOME: {}}
@@ -54,7 +54,7 @@ def read_kept(reader: Reader, run_id: str) -> Kept:
         else:
             envelope = message_of(run_id, fact.at_ms, fact.body)
             messages[envelope.id] = envelope
-    return Kept(
+    return RunRemains(
         messages=messages,
         intents=effects[INTENT],
         outcomes=effects[OUTCOME],
@@ -72,7 +72,7 @@ class RunBook:
         run_id: str,
         database: Database,
         clock: Clock,
-        kept: Kept,
+        kept: RunRemains,
         recorded: Recorded,
         failed: Callable[[str], None],
     ) -> None:

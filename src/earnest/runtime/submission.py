@@ -28,7 +28,7 @@ def reviewed_criteria(spec: VerificationSpec) -> tuple[Criterion, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Submission:
+class SubmittedWork:
     """A folder or an archive to be judged by a spec, whose own files lie in `base_folder`. All paths are absolute."""
 
     spec: VerificationSpec
@@ -42,8 +42,8 @@ def read_spec(path: Path, verifier: Verifier) -> VerificationSpec:
     return parse_spec(text_of(path), str(path), check_faults=lambda check: verifier.check_faults(check, folder))
 
 
-def submissions(spec: VerificationSpec, base_folder: Path, works: Sequence[Path]) -> tuple[Submission, ...]:
+def submissions(spec: VerificationSpec, base_folder: Path, works: Sequence[Path]) -> tuple[SubmittedWork, ...]:
     """What a spec makes with folders and archives, in order. Raises `Faulty` with every one that is missing."""
     if missing := [work for work in works if not work.exists()]:
         raise Faulty(Diagnostic(source=str(work), line=0, message="no such folder or archive") for work in missing)
-    return tuple(Submission(spec=spec, base_folder=base_folder.absolute(), work=work.absolute()) for work in works)
+    return tuple(SubmittedWork(spec=spec, base_folder=base_folder.absolute(), work=work.absolute()) for work in works)

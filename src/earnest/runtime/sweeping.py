@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.effects.ground.backup.walking import walk
-from earnest.effects.ground.storage.reader import Reader, ReadPool
+from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.hands.workspace.trash import Trash
 from earnest.engine.facts import FINISHED, STARTED
 from earnest.foundation.errors import Unavailable
@@ -79,7 +79,7 @@ class Sweep:
             kept=Counter(fate for fate in fates.values() if fate is not Fate.WHOLE),
         )
 
-    def _fate(self, reader: Reader, folder: Path, needed: frozenset[str], now_ms: int) -> Fate:
+    def _fate(self, reader: BooksReader, folder: Path, needed: frozenset[str], now_ms: int) -> Fate:
         run_id, kinds, last_ms = folder.name, list[str](), None
         for fact in reader.facts(kind=_TELLING, subject=run_id):
             kinds.append(fact.kind)
@@ -129,7 +129,7 @@ def _take(place: Path, trash: Trash | None) -> int:
     return size_bytes
 
 
-def _needed(reader: Reader) -> frozenset[str]:
+def _needed(reader: BooksReader) -> frozenset[str]:
     """The runs from whose files a run without an end begins."""
     finished = frozenset(reader.subjects(kind=FINISHED))
     waiting = (fact for fact in reader.facts(kind=STARTED) if fact.subject not in finished)

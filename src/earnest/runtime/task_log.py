@@ -15,7 +15,7 @@ from earnest.effects.ground.bus.api import Envelope
 from earnest.effects.ground.clock import Clock
 from earnest.effects.outside.llm.api import Message
 from earnest.engine.messages import CorrectionSignal, OutcomeSummary, ReplanRequest, SubTaskOutcome
-from earnest.engine.model_messages import Turn
+from earnest.engine.model_messages import ModelTurn
 from earnest.engine.ports import Question
 from earnest.foundation.text import head_tail
 from earnest.runtime.redaction import Redaction
@@ -34,10 +34,10 @@ class TaskLog:
         self._clock = clock
         with suppress(OSError):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._told: dict[Turn, tuple[Message, ...]] = {}
+        self._told: dict[ModelTurn, tuple[Message, ...]] = {}
         """The messages of each conversation so far, by its first turn."""
 
-    def note(self, turn: Turn, question: Question, model: str, *, answer: str = "", failure: str = "") -> None:
+    def note(self, turn: ModelTurn, question: Question, model: str, *, answer: str = "", failure: str = "") -> None:
         """Write what is new in the conversation: of its messages, those that did not go along the last time."""
         conversation = replace(turn, number=1)
         before = self._told.get(conversation, ())

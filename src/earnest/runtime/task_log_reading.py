@@ -14,7 +14,7 @@ AT_MS_MAX: Final = 253_402_300_799_999
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class LoggedExchange:
     """One request to a model. `messages` are (role, text), without the `messages_before` that a request before told.
 
     Either `answer` or `failure` is empty.
@@ -57,7 +57,7 @@ class Judgement:
         return {"at_ms": self.at_ms, "key": self.key, "kind": self.kind, "lines": list(self.lines)}
 
 
-def read_task_log(folder: Path) -> Iterator[Exchange | Judgement | None]:
+def read_task_log(folder: Path) -> Iterator[LoggedExchange | Judgement | None]:
     """What stands in the log of the run in `folder`, by line; None for a line that cannot be read.
 
     Nothing if there is no log: nothing was asked or judged yet. Raises `OSError` for one that may not be read.
@@ -70,7 +70,7 @@ def read_task_log(folder: Path) -> Iterator[Exchange | Judgement | None]:
         yield from map(_entry, log)
 
 
-def _entry(line: bytes) -> Exchange | Judgement | None:
+def _entry(line: bytes) -> LoggedExchange | Judgement | None:
     try:
         value: Any = json.loads(line)
     except (ValueError, RecursionError):
@@ -88,7 +88,7 @@ def _entry(line: bytes) -> Exchange | Judgement | None:
             "answer": str(answer),
             "failure": str(failure),
         } if 0 <= at_ms <= AT_MS_MAX:
-            return Exchange(
+            return LoggedExchange(
                 at_ms=at_ms,
                 key=key,
                 model=model,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from earnest.effects.ground.bus.api import Bus
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.hands.edits.taking import EDIT_LIMITS
 from earnest.effects.hands.outside_file import Outside
 from earnest.effects.hands.sandbox.api import Mount, Sandbox
@@ -21,12 +21,12 @@ from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.codec import encode
 from earnest.engine.engine import Engine
 from earnest.engine.facts import FINISHED, RESUMED, STARTED
-from earnest.engine.gradient.cascade import Cause
+from earnest.engine.gradient.cascade import AbandonCause
 from earnest.engine.gradient.constants import Constants, Tuning
 from earnest.engine.messages import FinalResult, TaskSpec
 from earnest.engine.ports import Clarifier, EffectUnknown
-from earnest.engine.post import Pause, Post, active_ms
-from earnest.engine.run import Run, RunLimits
+from earnest.engine.post import Outbox, Pause, active_ms
+from earnest.engine.run import EngineRun, RunLimits
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, EarnestError, Refused, Unavailable, Waits
 from earnest.foundation.facts import Fact
@@ -46,12 +46,12 @@ from earnest.runtime.order import Order, PlaybookOrder, RequestOrder, order_from
 from earnest.runtime.programs import program_minds
 from earnest.runtime.recall import MemoryRecall
 from earnest.runtime.redaction import Redaction
-from earnest.runtime.run_book import Kept, RunBook, read_kept
+from earnest.runtime.run_book import RunBook, RunRemains, read_kept
 from earnest.runtime.run_lock import hold_run, let_run_go
 from earnest.runtime.surroundings import Surroundings
 from earnest.runtime.task_log import TaskLog
 from earnest.runtime.telling import Untold, marker_of, untold, waiting_runs, waits
-from earnest.runtime.unknown_effects import Decision, UnknownEffect, decide, open_effect
+from earnest.runtime.unknown_effects import EffectDecision, UnknownEffect, decide, open_effect
 from earnest.verification.service import Verifier
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Unfinished:
 
     order: Order
     started_ms: int
-    kept: Kept
+    kept: RunRemains
     last_ms: int
     pauses: tuple[Pause, ...]
 
@@ -149,7 +149,7 @@ class TaskRuns:
         False while its servers of tools and whatever else it needs are still got ready: then whoever awaits `work` has
         to be cancelled, and the run stays unfinished.
         """
-        self._services.engine.stop(run_id, Cause.USER, detail)
+        self._services.engine.stop(run_id, AbandonCause.USER, detail)
         return run_id not in self._preparing
 
     def workspace_of(self, run_id: str) -> Path:
@@ -178,7 +178,7 @@ class TaskRuns:
         """What a person is asked before the run can go on."""
         return await self._services.database.read(lambda reader: open_effect(reader, run_id))
 
-    async def decide(self, run_id: str, decision: Decision, by: str, key: str | None = None) -> None:
+    async def decide(self, run_id: str, decision: EffectDecision, by: str, key: str | None = None) -> None:
         """See `unknown_effects.decide`."""
         await decide(self._services.database, self._services.clock, run_id, decision, by=by, key=key)
 
@@ -238,7 +238,7 @@ class TaskRuns:
         await book.close((Fact(kind=FINISHED, subject=run_id, at_ms=services.clock.now_ms(), body=body),))
         return result
 
-    async def _admit(self, left: Unfinished, book: RunBook, pauses: tuple[Pause, ...]) -> tuple[Run, Workspace]:
+    async def _admit(self, left: Unfinished, book: RunBook, pauses: tuple[Pause, ...]) -> tuple[EngineRun, Workspace]:
         services, order, kept, run_id = self._services, left.order, left.kept, book.run_id
         mounts = tuple(Mount(source=path, target=name) for name, path in order.inputs.items())
         await services.toolbox.open(order.tools)
@@ -282,8 +282,8 @@ class TaskRuns:
         await hands.recover(kept.outcomes, kept.intents)
         minds = await self._minds(left, book, hands, Surroundings(order, workspace, services.user_home))
         budget = order.request.budget
-        run = Run(
-            post=Post(run_id=run_id, bus=services.bus, clock=services.clock, kept=book, pauses=pauses),
+        run = EngineRun(
+            post=Outbox(run_id=run_id, bus=services.bus, clock=services.clock, kept=book, pauses=pauses),
             perceiver=minds.perceiver,
             planner=minds.planner,
             executor=minds.executor,
@@ -368,12 +368,12 @@ class TaskRuns:
         await self._services.database.write(lambda transaction: transaction.record(fact))
 
 
-def _check_known(reader: Reader, run_id: str) -> None:
+def _check_known(reader: BooksReader, run_id: str) -> None:
     if not any(reader.facts(subject=run_id, kind=STARTED, limit=1)):
         raise Refused("run_unknown", f"there is no run {run_id}")
 
 
-def _unfinished(reader: Reader, run_id: str) -> Unfinished:
+def _unfinished(reader: BooksReader, run_id: str) -> Unfinished:
     order: Order | None = None
     started_ms = 0
     pauses: list[Pause] = []

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from earnest.effects.ground.durable import put_file
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.engine.codec import decode
 from earnest.engine.facts import FINISHED, STARTED
 from earnest.engine.messages import FinalResult
@@ -34,7 +34,7 @@ def marker_of(run_folder: Path) -> Path:
     return run_folder / "untold"
 
 
-def waiting_runs(reader: Reader, order_digest: str, runs_folder: Path) -> Iterator[str]:
+def waiting_runs(reader: BooksReader, order_digest: str, runs_folder: Path) -> Iterator[str]:
     """The runs of this order that have no end, or one of which nobody was told; the newest first."""
     for run_id in reversed(_open_runs(reader, runs_folder)):
         started = next(reader.facts(kind=STARTED, subject=run_id, limit=1))
@@ -42,7 +42,7 @@ def waiting_runs(reader: Reader, order_digest: str, runs_folder: Path) -> Iterat
             yield run_id
 
 
-def _open_runs(reader: Reader, runs_folder: Path) -> list[str]:
+def _open_runs(reader: BooksReader, runs_folder: Path) -> list[str]:
     """All runs that wait, in the order of their start.
 
     What was found before is kept beside the runs, up to a fact: only what came after it is read.
@@ -59,11 +59,11 @@ def _open_runs(reader: Reader, runs_folder: Path) -> list[str]:
     return found
 
 
-def _ended(reader: Reader, runs: list[str]) -> Iterator[str]:
+def _ended(reader: BooksReader, runs: list[str]) -> Iterator[str]:
     return (run_id for run_id in runs if any(reader.facts(kind=FINISHED, subject=run_id, limit=1)))
 
 
-def _kept_open(reader: Reader, place: Path) -> tuple[list[str], int]:
+def _kept_open(reader: BooksReader, place: Path) -> tuple[list[str], int]:
     """The runs that waited, and the fact up to which that was so; nothing where other facts stand there now."""
     try:
         kept = json.loads(place.read_bytes())
@@ -74,13 +74,13 @@ def _kept_open(reader: Reader, place: Path) -> tuple[list[str], int]:
     return (found, seq) if is_same else ([], 0)
 
 
-def waits(reader: Reader, run_id: str, runs_folder: Path) -> bool:
+def waits(reader: BooksReader, run_id: str, runs_folder: Path) -> bool:
     """True for a run without an end, or with one of which nobody was told."""
     has_ended = any(reader.facts(kind=FINISHED, subject=run_id, limit=1))
     return not has_ended or marker_of(runs_folder / run_id).exists()
 
 
-def untold(reader: Reader, run_id: str, runs_folder: Path) -> Untold | None:
+def untold(reader: BooksReader, run_id: str, runs_folder: Path) -> Untold | None:
     """The end of a run of which nobody was told, if that is what there is."""
     for end in reader.facts(kind=FINISHED, subject=run_id):
         if marker_of(runs_folder / run_id).exists():

@@ -5,16 +5,16 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from earnest.effects.ground.clock import Clock
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import EarnestError
 from earnest.market.terms import Terms
-from earnest.runtime.desk import Desk, Entry
+from earnest.runtime.desk import Desk, StoryContext
 
 LOOK_MS: Final = 1_000
 AT_ONCE: Final = 256
 
-Due: TypeAlias = Callable[[Entry, Terms, str], Members]
+Due: TypeAlias = Callable[[StoryContext, Terms, str], Members]
 """Look at the row with this key and do everything whose time has come. It moves the row's `wake_ms`, or ends it."""
 
 
@@ -52,7 +52,7 @@ class Timers:
     def next_ms(self) -> int | None:
         """The next instant at which something is due, for a clock that can be moved."""
 
-        def earliest(reader: Reader) -> int | None:
+        def earliest(reader: BooksReader) -> int | None:
             found = [
                 reader.execute(f"SELECT min(wake_ms) FROM {table} WHERE wake_ms IS NOT NULL").fetchone()[0]  # noqa: S608
                 for table in self._stories
@@ -64,7 +64,7 @@ class Timers:
     def _due(self) -> list[tuple[str, str]]:
         now_ms = self._desk.now_ms()
 
-        def read(reader: Reader) -> list[tuple[str, str]]:
+        def read(reader: BooksReader) -> list[tuple[str, str]]:
             return [
                 (table, str(key))
                 for table, (column, _) in self._stories.items()

@@ -8,14 +8,14 @@ from enum import StrEnum
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.engine.facts import DECIDED, FINISHED
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
 from earnest.runtime.run_book import read_kept
 
 
-class Decision(StrEnum):
+class EffectDecision(StrEnum):
     """What a person says of an unknown effect."""
 
     HAPPENED = "happened"
@@ -36,7 +36,7 @@ class UnknownEffect:
     why: str
 
 
-def open_effect(reader: Reader, run_id: str) -> UnknownEffect | None:
+def open_effect(reader: BooksReader, run_id: str) -> UnknownEffect | None:
     """What a person is asked before the run can go on: one thing at a time."""
     if any(reader.facts(kind=FINISHED, subject=run_id)):
         return None
@@ -46,14 +46,14 @@ def open_effect(reader: Reader, run_id: str) -> UnknownEffect | None:
 
 
 async def decide(
-    database: Database, clock: Clock, run_id: str, decision: Decision, *, by: str, key: str | None = None
+    database: Database, clock: Clock, run_id: str, decision: EffectDecision, *, by: str, key: str | None = None
 ) -> None:
     """Answer what is asked about a run, or, with `key`, exactly this. Records `effect.decided`.
 
     Raises `Refused("effect_unasked")` where that is not asked, or not any more.
     """
 
-    def write(transaction: Reader) -> Fact:
+    def write(transaction: BooksReader) -> Fact:
         asked = open_effect(transaction, run_id)
         if asked is None or key not in (None, asked.key):
             raise Refused("effect_unasked", f"{run_id} does not wait for a word about an effect")

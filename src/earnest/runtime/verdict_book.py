@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from earnest.contracts.criterion import CheckSpec, Criterion, criterion_to_json, no_check_faults, read_criteria
 from earnest.contracts.node import node_of
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.sandbox.equipped import Equipment
 from earnest.effects.hands.workspace.kept import KeptFiles, entries_from_json, entries_to_json
 from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry
@@ -188,7 +188,7 @@ def _limits(check: CheckSpec) -> JsonObject:
 def _kept(identity: str, record: dict[str, Any]) -> KeptVerdict:
     if record.get("format") != FORMAT:
         raise Refused("verdict_format", f"the verdict {identity} was kept by another version of earnest")
-    reader = Reader()
+    reader = NodeReader()
     criteria = read_criteria(reader, [node_of(one) for one in record["criteria"]], no_check_faults)
     if reader.faults or criteria_digest(criteria) != record["criteria_digest"]:
         raise Broken(f"the criteria of the kept verdict {identity} cannot be read")

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 
 WORKERS: Final = 4
 LOOKED_AT_MAX: Final = 2 * WORKERS
@@ -51,7 +51,7 @@ class WaitingWork(ABC):
             await asyncio.gather(*self._under_way.values())
 
     @abstractmethod
-    def _waiting(self, reader: Reader, limit: int) -> Sequence[str]:
+    def _waiting(self, reader: BooksReader, limit: int) -> Sequence[str]:
         """The ids of what waits, the oldest first."""
 
     @abstractmethod

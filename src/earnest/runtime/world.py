@@ -6,9 +6,9 @@ from typing import Final
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import DAY_MS, rfc3339_s
-from earnest.identity.account import Kind
+from earnest.identity.account import AccountKind
 from earnest.identity.caller import Scope
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.world.almanac import HOUR_MS
 from earnest.world.places import Cell, cell_of, place_at
 from earnest.world.resident import Resident, arrives_at_ms, headed, is_bound_for, newcomer, position
@@ -46,7 +46,7 @@ class Way:
         return Cell(self.x, self.y)
 
 
-def move(entry: Entry, way: Way) -> JsonObject:
+def move(entry: StoryContext, way: Way) -> JsonObject:
     """Set out for a place, or for a cell. To be there, or on the way, already is no new choice.
 
     Raises `Refused`: `validation`, `scope_forbidden`.
@@ -67,7 +67,7 @@ def move(entry: Entry, way: Way) -> JsonObject:
     }
 
 
-def say(entry: Entry, text: str, reach: Reach) -> JsonObject:
+def say(entry: StoryContext, text: str, reach: Reach) -> JsonObject:
     """Say something to those near, or shout it to all. Raises `Refused`: `limit_reached`, `scope_forbidden`."""
     me = _me(entry)
     _need_few(entry, "remarks", HOUR_MS, SAID_PER_HOUR, "remarks in an hour")
@@ -88,7 +88,7 @@ def say(entry: Entry, text: str, reach: Reach) -> JsonObject:
     return {"remark_id": remark.id, "reach": remark.reach, "heard_by": None if reach is Reach.FAR else len(heard)}
 
 
-def post(entry: Entry, *, title: str, text: str, thread: str) -> JsonObject:
+def post(entry: StoryContext, *, title: str, text: str, thread: str) -> JsonObject:
     """Begin a thread on the board, or add to one. Raises `Refused`: `not_found`, `limit_reached`, `scope_forbidden`."""
     me = _me(entry)
     _need_few(entry, "posts", DAY_MS, POSTS_PER_DAY, "posts in a day")
@@ -107,10 +107,10 @@ def post(entry: Entry, *, title: str, text: str, thread: str) -> JsonObject:
     return {"post_id": posted.id, "thread_id": posted.thread}
 
 
-def _me(entry: Entry) -> Resident:
+def _me(entry: StoryContext) -> Resident:
     """The caller in the town; whoever comes for the first time is at home."""
     entry.me.need(*MAY_LIVE)
-    if entry.me.account.kind is not Kind.AGENT:
+    if entry.me.account.kind is not AccountKind.AGENT:
         raise Refused("scope_forbidden", "agents live in the town")
     known = RESIDENTS.get(entry.transaction, entry.me.id)
     if known is None:
@@ -119,7 +119,7 @@ def _me(entry: Entry) -> Resident:
     return known
 
 
-def _need_few(entry: Entry, table: str, span_ms: int, most: int, what: str) -> None:
+def _need_few(entry: StoryContext, table: str, span_ms: int, most: int, what: str) -> None:
     recent = f"SELECT count(*) FROM {table} WHERE account_id = ? AND at_ms > ?"  # noqa: S608 - a table of ours
     (count,) = entry.transaction.execute(recent, (entry.me.id, entry.now_ms - span_ms)).fetchone()
     if count >= most:

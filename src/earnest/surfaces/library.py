@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from earnest.app.settings import Settings
     from earnest.engine.messages import FinalResult
     from earnest.runtime.edits.applying import Edits
-    from earnest.runtime.edits.outside import Part
+    from earnest.runtime.edits.outside import EditPart
     from earnest.runtime.order import Order
 
 __all__ = [
@@ -131,7 +131,7 @@ class Run:
         """See `undo`."""
         return await self._perform(lambda edits: edits.undo(self.id))
 
-    async def _perform(self, act: "Callable[[Edits], Coroutine[Any, Any, tuple[Part, ...]]]") -> tuple[Path, ...]:
+    async def _perform(self, act: "Callable[[Edits], Coroutine[Any, Any, tuple[EditPart, ...]]]") -> tuple[Path, ...]:
         from earnest.app.editing import open_edits  # noqa: PLC0415
 
         async with open_edits(_settings(self.home)) as edits:

@@ -13,20 +13,20 @@ READ_WITHIN_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SamplePayload:
     """A payload."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class OtherPayload:
     """A payload of another type."""
 
     number: int
 
 
-class AskedTwice(Asked):
+class AskedTwice(SamplePayload):
     """A subclass, which is a type of its own to a bus."""
 
 
@@ -49,8 +49,8 @@ async def read_to_end(subscription: Subscription) -> list[object]:
 
 
 def asked(numbers: Iterable[int]) -> list[object]:
-    """One `Asked` a number."""
-    return [Asked(number=number) for number in numbers]
+    """One `SamplePayload` a number."""
+    return [SamplePayload(number=number) for number in numbers]
 
 
 class BusConformance:
@@ -58,7 +58,7 @@ class BusConformance:
 
     async def test_messages_come_in_order_of_publication(self, bus: Bus) -> None:
         """Order."""
-        subscription = bus.subscribe("s", [Asked], capacity=100)
+        subscription = bus.subscribe("s", [SamplePayload], capacity=100)
         for payload in asked(range(100)):
             bus.publish(envelope(payload))
         assert await read(subscription, 100) == asked(range(100))
@@ -67,7 +67,7 @@ class BusConformance:
         """All fields."""
         subscription = bus.subscribe("s", None, capacity=1)
         sent = Envelope(
-            id="b", run_id="run", sender="R2", causation_id="a", at_ms=7, payload=Asked(number=1), replayed=True
+            id="b", run_id="run", sender="R2", causation_id="a", at_ms=7, payload=SamplePayload(number=1), replayed=True
         )
         bus.publish(sent)
         async with asyncio.timeout(READ_WITHIN_S):
@@ -75,47 +75,47 @@ class BusConformance:
 
     async def test_a_subscriber_sees_exactly_the_types_it_named(self, bus: Bus) -> None:
         """Routing, subclasses included."""
-        one = bus.subscribe("one", [Asked], capacity=9)
-        both = bus.subscribe("both", [Asked, Answered], capacity=9)
+        one = bus.subscribe("one", [SamplePayload], capacity=9)
+        both = bus.subscribe("both", [SamplePayload, OtherPayload], capacity=9)
         every = bus.subscribe("every", None, capacity=9)
-        for payload in (Asked(number=1), AskedTwice(number=2), Answered(number=3)):
+        for payload in (SamplePayload(number=1), AskedTwice(number=2), OtherPayload(number=3)):
             bus.publish(envelope(payload))
-        assert await read(every, 3) == [Asked(number=1), AskedTwice(number=2), Answered(number=3)]
-        assert await read(both, 2) == [Asked(number=1), Answered(number=3)]
+        assert await read(every, 3) == [SamplePayload(number=1), AskedTwice(number=2), OtherPayload(number=3)]
+        assert await read(both, 2) == [SamplePayload(number=1), OtherPayload(number=3)]
         one.close()
-        assert await read_to_end(one) == [Asked(number=1)]
+        assert await read_to_end(one) == [SamplePayload(number=1)]
 
     async def test_subscribing_is_complete_when_it_returns(self, bus: Bus) -> None:
         """The first message after is seen, also by a type that was published before."""
-        bus.publish(envelope(Asked(number=1)))
-        late = bus.subscribe("late", [Asked], capacity=9)
-        bus.publish(envelope(Asked(number=2)))
-        assert await read(late, 1) == [Asked(number=2)]
+        bus.publish(envelope(SamplePayload(number=1)))
+        late = bus.subscribe("late", [SamplePayload], capacity=9)
+        bus.publish(envelope(SamplePayload(number=2)))
+        assert await read(late, 1) == [SamplePayload(number=2)]
 
     async def test_a_tap_sees_a_message_before_publish_returns(self, bus: Bus) -> None:
         """Taps are synchronous."""
         seen: list[Envelope] = []
         bus.tap("t", seen.append)
-        sent = envelope(Answered(number=1))
+        sent = envelope(OtherPayload(number=1))
         bus.publish(sent)
         assert seen == [sent]
 
     async def test_taps_see_a_message_before_subscribers_do(self, bus: Bus) -> None:
         """A subscriber that answers cannot make an effect overtake its cause."""
         order: list[str] = []
-        questions = bus.subscribe("s", [Asked], capacity=9)
+        questions = bus.subscribe("s", [SamplePayload], capacity=9)
         bus.tap("t", lambda message: order.append(message.kind))
 
         async def answer() -> None:
             async for message in questions:
-                bus.publish(envelope(Answered(number=1), causation_id=message.id))
+                bus.publish(envelope(OtherPayload(number=1), causation_id=message.id))
                 return
 
         answering = asyncio.create_task(answer())
-        bus.publish(envelope(Asked(number=1)))
+        bus.publish(envelope(SamplePayload(number=1)))
         async with asyncio.timeout(READ_WITHIN_S):
             await answering
-        assert order == ["Asked", "Answered"]
+        assert order == ["SamplePayload", "OtherPayload"]
 
     async def test_what_a_tap_publishes_comes_after_what_it_saw(self, bus: Bus) -> None:
         """Cause before effect for taps before it, taps after it and subscribers."""
@@ -123,16 +123,21 @@ class BusConformance:
         after: list[object] = []
 
         def answer(message: Envelope) -> None:
-            if isinstance(message.payload, Asked):
-                bus.publish(envelope(Answered(number=message.payload.number), causation_id=message.id))
+            if isinstance(message.payload, SamplePayload):
+                bus.publish(envelope(OtherPayload(number=message.payload.number), causation_id=message.id))
 
         bus.tap("before", lambda message: before.append(message.payload))
         bus.tap("answering", answer)
         bus.tap("after", lambda message: after.append(message.payload))
         subscription = bus.subscribe("s", None, capacity=9)
-        bus.publish(envelope(Asked(number=1)))
-        bus.publish(envelope(Asked(number=2)))
-        expected: list[object] = [Asked(number=1), Answered(number=1), Asked(number=2), Answered(number=2)]
+        bus.publish(envelope(SamplePayload(number=1)))
+        bus.publish(envelope(SamplePayload(number=2)))
+        expected: list[object] = [
+            SamplePayload(number=1),
+            OtherPayload(number=1),
+            SamplePayload(number=2),
+            OtherPayload(number=2),
+        ]
         assert before == after == await read(subscription, 4) == expected
 
     async def test_a_tap_that_raises_is_removed_and_harms_nobody(self, bus: Bus) -> None:
@@ -146,7 +151,7 @@ class BusConformance:
 
         bus.tap("bad", fail)
         bus.tap("good", lambda message: seen.append(message.payload))
-        subscription = bus.subscribe("s", [Asked], capacity=9)
+        subscription = bus.subscribe("s", [SamplePayload], capacity=9)
         for payload in asked(range(2)):
             bus.publish(envelope(payload))
         assert len(calls) == 1
@@ -158,13 +163,13 @@ class BusConformance:
         end = bus.tap("t", seen.append)
         end()
         end()
-        bus.publish(envelope(Asked(number=1)))
+        bus.publish(envelope(SamplePayload(number=1)))
         assert seen == []
 
     async def test_a_full_observer_loses_the_newest_and_counts_it(self, bus: Bus) -> None:
         """Others lose nothing."""
-        slow = bus.subscribe("slow", [Asked], capacity=2)
-        quick = bus.subscribe("quick", [Asked], capacity=9)
+        slow = bus.subscribe("slow", [SamplePayload], capacity=2)
+        quick = bus.subscribe("quick", [SamplePayload], capacity=9)
         for payload in asked(range(5)):
             bus.publish(envelope(payload))
         slow.close()
@@ -176,8 +181,8 @@ class BusConformance:
         """Nothing is lost and nothing is half sent."""
         tapped: list[object] = []
         bus.tap("t", lambda message: tapped.append(message.payload))
-        observer = bus.subscribe("observer", [Asked], capacity=9)
-        inbox = bus.subscribe("inbox", [Asked], capacity=2, inbox=True)
+        observer = bus.subscribe("observer", [SamplePayload], capacity=9)
+        inbox = bus.subscribe("inbox", [SamplePayload], capacity=2, inbox=True)
         codes = []
         for payload in asked(range(3)):
             try:
@@ -192,7 +197,7 @@ class BusConformance:
 
     async def test_an_inbox_takes_messages_again_when_it_was_read(self, bus: Bus) -> None:
         """Refusing is not for ever."""
-        inbox = bus.subscribe("inbox", [Asked], capacity=1, inbox=True)
+        inbox = bus.subscribe("inbox", [SamplePayload], capacity=1, inbox=True)
         for payload in asked(range(3)):
             bus.publish(envelope(payload))
             assert await read(inbox, 1) == [payload]
@@ -202,31 +207,31 @@ class BusConformance:
         refusals: list[str] = []
 
         def answer(message: Envelope) -> None:
-            if isinstance(message.payload, Asked):
+            if isinstance(message.payload, SamplePayload):
                 try:
-                    bus.publish(envelope(Answered(number=1)))
-                    bus.publish(envelope(Answered(number=2)))
+                    bus.publish(envelope(OtherPayload(number=1)))
+                    bus.publish(envelope(OtherPayload(number=2)))
                 except Refused as refusal:
                     refusals.append(refusal.code)
 
         bus.tap("t", answer)
-        inbox = bus.subscribe("inbox", [Answered], capacity=1, inbox=True)
-        bus.publish(envelope(Asked(number=1)))
+        inbox = bus.subscribe("inbox", [OtherPayload], capacity=1, inbox=True)
+        bus.publish(envelope(SamplePayload(number=1)))
         assert refusals == ["bus_overflow"]
-        assert await read(inbox, 1) == [Answered(number=1)]
+        assert await read(inbox, 1) == [OtherPayload(number=1)]
 
     async def test_iteration_ends_after_close_when_the_queue_is_drained(self, bus: Bus) -> None:
         """What was queued is still read; what is published afterwards is not."""
-        subscription = bus.subscribe("s", [Asked], capacity=9)
-        bus.publish(envelope(Asked(number=1)))
+        subscription = bus.subscribe("s", [SamplePayload], capacity=9)
+        bus.publish(envelope(SamplePayload(number=1)))
         subscription.close()
         subscription.close()
-        bus.publish(envelope(Asked(number=2)))
+        bus.publish(envelope(SamplePayload(number=2)))
         assert await read_to_end(subscription) == asked([1])
 
     async def test_close_wakes_a_waiting_reader(self, bus: Bus) -> None:
         """An empty queue ends at once."""
-        subscription = bus.subscribe("s", [Asked], capacity=9)
+        subscription = bus.subscribe("s", [SamplePayload], capacity=9)
         reading = asyncio.create_task(read_to_end(subscription))
         await asyncio.sleep(0)
         subscription.close()
@@ -234,20 +239,20 @@ class BusConformance:
 
     async def test_a_closed_inbox_refuses_nobody(self, bus: Bus) -> None:
         """Who has left is not waited for."""
-        inbox = bus.subscribe("inbox", [Asked], capacity=1, inbox=True)
-        bus.publish(envelope(Asked(number=1)))
+        inbox = bus.subscribe("inbox", [SamplePayload], capacity=1, inbox=True)
+        bus.publish(envelope(SamplePayload(number=1)))
         inbox.close()
-        bus.publish(envelope(Asked(number=2)))
+        bus.publish(envelope(SamplePayload(number=2)))
         assert await read_to_end(inbox) == asked([1])
 
     async def test_a_cancelled_reader_takes_no_message_with_it(self, bus: Bus) -> None:
         """Cancelled before and in the very step in which a message arrives."""
-        subscription = bus.subscribe("s", [Asked], capacity=9)
+        subscription = bus.subscribe("s", [SamplePayload], capacity=9)
         for number in range(2):
             reading = asyncio.create_task(read(subscription, 1))
             await asyncio.sleep(0)
             if number:
-                bus.publish(envelope(Asked(number=number)))
+                bus.publish(envelope(SamplePayload(number=number)))
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
         assert await read(subscription, 1) == asked([1])

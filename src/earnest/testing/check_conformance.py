@@ -7,7 +7,7 @@ from typing import Final
 
 from earnest.contracts.criterion import CheckSpec, Criterion
 from earnest.effects.ground.clock import VirtualClock
-from earnest.effects.hands.sandbox.api import Execution, Probe, Report, Sandbox, SelfTest, Status
+from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, ExecutionStatus, Probe, Sandbox, SelfTest
 from earnest.effects.outside.probes.api import Probes
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.names import is_slug
@@ -25,12 +25,12 @@ class ScriptedSandbox:
 
     description = "scripted"
 
-    def __init__(self, answer: Callable[[Execution], Report] | None = None, *, green: bool = True) -> None:
+    def __init__(self, answer: Callable[[Execution], ExecutionReport] | None = None, *, green: bool = True) -> None:
         self.asked: list[Execution] = []
         self.green = green
-        self._answer = answer or (lambda _: Report(status=Status.DONE, exit_code=0))
+        self._answer = answer or (lambda _: ExecutionReport(status=ExecutionStatus.DONE, exit_code=0))
 
-    async def run(self, execution: Execution) -> Report:
+    async def run(self, execution: Execution) -> ExecutionReport:
         """See `Sandbox`."""
         self.asked.append(execution)
         return self._answer(execution)
@@ -57,7 +57,7 @@ class CheckCase:
     config: JsonObject
     submission: Mapping[str, bytes]
     beside: Mapping[str, bytes] = field(default_factory=dict)
-    answer: Callable[[Execution], Report] | None = None
+    answer: Callable[[Execution], ExecutionReport] | None = None
     trusted_only: bool = False
     probes: Probes | None = None
 
@@ -136,7 +136,9 @@ class CheckConformance:
         assert (verdict.answer, len(thrice.asked)) == (Answer.VERIFIED, 3 * len(once.asked))
         flaky = ScriptedSandbox(
             lambda asked: (
-                answer(asked) if len(flaky.asked) <= 2 * len(once.asked) else Report(status=Status.DONE, exit_code=99)
+                answer(asked)
+                if len(flaky.asked) <= 2 * len(once.asked)
+                else ExecutionReport(status=ExecutionStatus.DONE, exit_code=99)
             )
         )
         verdict = await judged(case, tmp_path / "3", case.submission, sandbox=flaky, trusted=True, repeat=3)
@@ -150,14 +152,14 @@ class CheckConformance:
     async def test_a_sandbox_that_refuses_leaves_it_unclear(self, case: CheckCase, tmp_path: Path) -> None:
         """Our failure is not the submission's."""
         if case.check.runs_code:
-            refusing = ScriptedSandbox(lambda _: Report(status=Status.REFUSED, reason="no room"))
+            refusing = ScriptedSandbox(lambda _: ExecutionReport(status=ExecutionStatus.REFUSED, reason="no room"))
             verdict = await judged(case, tmp_path, case.submission, sandbox=refusing, trusted=True)
             assert (verdict.answer, verdict.criteria[0].cause) == (Answer.UNCLEAR, Cause.VERIFIER)
 
     async def test_a_sandbox_that_breaks_leaves_it_unclear(self, case: CheckCase, tmp_path: Path) -> None:
         """As above, by an exception."""
 
-        def broken(_: Execution) -> Report:
+        def broken(_: Execution) -> ExecutionReport:
             raise RuntimeError("broken")
 
         if case.check.runs_code:
@@ -169,9 +171,11 @@ class CheckConformance:
         if case.check.runs_code and case.answer is not None:
             answer = case.answer
 
-            def leaving(execution: Execution) -> Report:
+            def leaving(execution: Execution) -> ExecutionReport:
                 report = answer(execution)
-                return Report(status=report.status, exit_code=report.exit_code, stdout=report.stdout, leftovers=1)
+                return ExecutionReport(
+                    status=report.status, exit_code=report.exit_code, stdout=report.stdout, leftovers=1
+                )
 
             verdict = await judged(case, tmp_path, case.submission, sandbox=ScriptedSandbox(leaving), trusted=True)
             assert verdict.answer is not Answer.VERIFIED

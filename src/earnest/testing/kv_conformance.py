@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from earnest.effects.ground.kv.api import KEY_BYTES_MAX, KeyValue, Reading, Writing
+from earnest.effects.ground.kv.api import KEY_BYTES_MAX, KeyValue, StoreChange, StoreView
 from earnest.foundation.errors import Broken, Unavailable
 
 Rows = list[tuple[bytes, bytes]]
@@ -80,7 +80,7 @@ class KeyValueConformance:
         """Not even what it wrote before."""
         _put_all(kv, {b"a": b"1"})
 
-        def fail(tx: Writing) -> None:
+        def fail(tx: StoreChange) -> None:
             tx.put(b"a", b"2")
             tx.put(b"b", b"2")
             raise _StopError
@@ -92,7 +92,7 @@ class KeyValueConformance:
     def test_a_change_sees_its_own_writes(self, kv: KeyValue) -> None:
         """In a scan as well."""
 
-        def change(tx: Writing) -> Rows:
+        def change(tx: StoreChange) -> Rows:
             tx.put(b"a", b"1")
             tx.put(b"b", b"2")
             tx.delete(b"a")
@@ -105,7 +105,7 @@ class KeyValueConformance:
         _put_all(kv, {b"a": b"1"})
         written, seen = threading.Event(), threading.Event()
 
-        def change(tx: Writing) -> None:
+        def change(tx: StoreChange) -> None:
             tx.put(b"a", b"2")
             written.set()
             assert seen.wait(30)
@@ -122,7 +122,7 @@ class KeyValueConformance:
         """Even if a write is kept in the meantime."""
         _put_all(kv, {b"a": b"1"})
 
-        def look(tx: Reading) -> tuple[bytes | None, bytes | None]:
+        def look(tx: StoreView) -> tuple[bytes | None, bytes | None]:
             before = tx.get(b"a")
             writer = threading.Thread(target=_put_all, args=(kv, {b"a": b"2"}))
             writer.start()
@@ -135,7 +135,7 @@ class KeyValueConformance:
     def test_parallel_writes_are_all_kept(self, kv: KeyValue) -> None:
         """They run one after another."""
 
-        def add_one(tx: Writing) -> None:
+        def add_one(tx: StoreChange) -> None:
             tx.put(b"n", b"%d" % (int(tx.get(b"n") or b"0") + 1))
 
         threads = [threading.Thread(target=lambda: [kv.write(add_one) for _ in range(5)]) for _ in range(8)]
@@ -169,7 +169,7 @@ class KeyValueConformance:
         kv = self.opened(tmp_path / "kv")
         begun, proceed = threading.Event(), threading.Event()
 
-        def change(tx: Writing) -> None:
+        def change(tx: StoreChange) -> None:
             begun.set()
             assert proceed.wait(30)
             tx.put(b"a", b"1")
@@ -209,7 +209,7 @@ class _StopError(Exception):
 
 
 def _put_all(kv: KeyValue, rows: dict[bytes, bytes]) -> None:
-    def change(tx: Writing) -> None:
+    def change(tx: StoreChange) -> None:
         for key, value in rows.items():
             tx.put(key, value)
 

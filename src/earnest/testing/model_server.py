@@ -1,7 +1,7 @@
 """A scripted model endpoint that speaks the chat protocol over a real socket, well or badly.
 
 `async with ModelServer(says("hello")) as server:` serves `server.base_url`; the script's last entry is repeated. An
-entry is a `Reply`, or a function that makes one out of the request. What was asked stands in `server.requests`.
+entry is a `ScriptedReply`, or a function that makes one out of the request. What was asked stands in `server.requests`.
 
 A whole run is scripted by its prompts, each of which plays a script of its own. Which prompt a request is made of
 stands in the first line of its system message, as `prompt: planner@1`:
@@ -26,7 +26,7 @@ from earnest.testing.model_wire import REQUEST_BYTES_MAX, head_of, read_request,
 FORMATS: Final = frozenset({"json_schema", "json_object"})
 
 
-class Fault(StrEnum):
+class WireFault(StrEnum):
     """What goes wrong on the wire."""
 
     HANG_BEFORE_HEADERS = "hang_before_headers"
@@ -50,7 +50,7 @@ class Counting(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ReceivedRequest:
     """What a client asked. `body` is empty for a request without one."""
 
     method: str
@@ -81,7 +81,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class ScriptedReply:
     """One answer. `raw` replaces the body, streamed or not; `pause_ms` passes before each piece of a stream.
 
     Nothing is sent before the event `after` is set. `tokens` are those of the prompt and of the answer.
@@ -97,7 +97,7 @@ class Reply:
     raw: bytes | None = None
     piece_characters: int = 16
     pause_ms: int = 0
-    fault: Fault | None = None
+    fault: WireFault | None = None
     streams: bool = True
     """False: answers in one piece even when asked to stream."""
     after: asyncio.Event | None = None
@@ -106,7 +106,7 @@ class Reply:
     counting: Counting = Counting.LAST
 
 
-Behaviour: TypeAlias = Reply | Callable[[Request], Reply]
+Behaviour: TypeAlias = ScriptedReply | Callable[[ReceivedRequest], ScriptedReply]
 
 
 def by_prompt(**scripts: Behaviour | Sequence[Behaviour]) -> Behaviour:
@@ -116,78 +116,78 @@ def by_prompt(**scripts: Behaviour | Sequence[Behaviour]) -> Behaviour:
     """
     played = dict.fromkeys(scripts, 0)
 
-    def play(request: Request) -> Reply:
+    def play(request: ReceivedRequest) -> ScriptedReply:
         name = request.prompt_name
         if name not in scripts:
-            return Reply(status=403, text=f"nothing is scripted for the prompt {name!r}")
+            return ScriptedReply(status=403, text=f"nothing is scripted for the prompt {name!r}")
         script = scripts[name]
         if isinstance(script, Sequence):
             played[name] += 1
             script = script[min(played[name], len(script)) - 1]
-        return script if isinstance(script, Reply) else script(request)
+        return script if isinstance(script, ScriptedReply) else script(request)
 
     return play
 
 
-def says(text: str) -> Reply:
+def says(text: str) -> ScriptedReply:
     """The model answers with this text."""
-    return Reply(text=text)
+    return ScriptedReply(text=text)
 
 
-def answers(value: JsonValue) -> Reply:
+def answers(value: JsonValue) -> ScriptedReply:
     """The model answers with this value as JSON."""
-    return Reply(text=json.dumps(value))
+    return ScriptedReply(text=json.dumps(value))
 
 
-def prose_around(value: JsonValue) -> Reply:
+def prose_around(value: JsonValue) -> ScriptedReply:
     """An object inside a friendly sentence."""
-    return Reply(text=f"Of course! Here is my judgement: {json.dumps(value)} I hope this helps.")
+    return ScriptedReply(text=f"Of course! Here is my judgement: {json.dumps(value)} I hope this helps.")
 
 
-def fenced(value: JsonValue) -> Reply:
+def fenced(value: JsonValue) -> ScriptedReply:
     """An object in a Markdown code block."""
-    return Reply(text=f"```json\n{json.dumps(value)}\n```")
+    return ScriptedReply(text=f"```json\n{json.dumps(value)}\n```")
 
 
-def thinking_first(value: JsonValue, thought: str = "It looks right to me.") -> Reply:
+def thinking_first(value: JsonValue, thought: str = "It looks right to me.") -> ScriptedReply:
     """A think block, then an object."""
-    return Reply(text=f"<think>{thought}</think>\n{json.dumps(value)}")
+    return ScriptedReply(text=f"<think>{thought}</think>\n{json.dumps(value)}")
 
 
-def cut_short(value: JsonValue) -> Reply:
+def cut_short(value: JsonValue) -> ScriptedReply:
     """The first half of an object, ended by the bound on an answer's length."""
     text = json.dumps(value)
-    return Reply(text=text[: len(text) // 2], finish="length")
+    return ScriptedReply(text=text[: len(text) // 2], finish="length")
 
 
-def two_objects(first: JsonValue, second: JsonValue) -> Reply:
+def two_objects(first: JsonValue, second: JsonValue) -> ScriptedReply:
     """Two objects, one after the other."""
-    return Reply(text=f"{json.dumps(first)}\n{json.dumps(second)}")
+    return ScriptedReply(text=f"{json.dumps(first)}\n{json.dumps(second)}")
 
 
-def calls_tools(*tools: tuple[str, JsonObject]) -> Reply:
+def calls_tools(*tools: tuple[str, JsonObject]) -> ScriptedReply:
     """The model calls these tools, in this order."""
-    return Reply(tools=tools, finish="tool_calls")
+    return ScriptedReply(tools=tools, finish="tool_calls")
 
 
-def fails(status: int, *, retry_after: str | None = None) -> Reply:
+def fails(status: int, *, retry_after: str | None = None) -> ScriptedReply:
     """An error status; `retry_after` is seconds or an HTTP date."""
-    return Reply(status=status, headers={} if retry_after is None else {"Retry-After": retry_after})
+    return ScriptedReply(status=status, headers={} if retry_after is None else {"Retry-After": retry_after})
 
 
-def huge(size_bytes: int) -> Reply:
+def huge(size_bytes: int) -> ScriptedReply:
     """An answer of so many bytes in one piece."""
-    return Reply(text="x" * size_bytes, piece_characters=size_bytes)
+    return ScriptedReply(text="x" * size_bytes, piece_characters=size_bytes)
 
 
-def invalid_utf8() -> Reply:
+def invalid_utf8() -> ScriptedReply:
     """A stream whose bytes are no text."""
-    return Reply(raw=b'data: {"choices": [{"index": 0, "delta": {"content": "\xff\xfe"}}]}\n\n')
+    return ScriptedReply(raw=b'data: {"choices": [{"index": 0, "delta": {"content": "\xff\xfe"}}]}\n\n')
 
 
-def invalid_json() -> Reply:
+def invalid_json() -> ScriptedReply:
     """A stream of events that are no JSON."""
-    return Reply(raw=b'data: {"choices": [\n\ndata: [DONE]\n\n')
+    return ScriptedReply(raw=b'data: {"choices": [\n\ndata: [DONE]\n\n')
 
 
 def refused_url() -> str:
@@ -210,12 +210,12 @@ class ModelServer:
         model: str = "scripted",
         formats: frozenset[str] = FORMATS,
         takes_tools: bool = True,
-        listing: Reply | None = None,
+        listing: ScriptedReply | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.base_url = ""
         """`http://127.0.0.1:PORT/v1`, once it serves."""
-        self.requests: list[Request] = []
+        self.requests: list[ReceivedRequest] = []
         self.connections = 0
         """How many were opened so far."""
         self.counted = (0, 0)
@@ -227,7 +227,7 @@ class ModelServer:
         self._script: Sequence[Behaviour] = script or (says("{}"),)
         self._model = model
         named = {"object": "list", "data": [{"id": model, "object": "model"}]}
-        self._listing = listing or Reply(raw=json.dumps(named).encode())
+        self._listing = listing or ScriptedReply(raw=json.dumps(named).encode())
         self._formats = formats
         self._takes_tools = takes_tools
         self._clock = clock or SystemClock()
@@ -248,7 +248,7 @@ class ModelServer:
         await asyncio.gather(*self._busy, return_exceptions=True)
 
     @property
-    def chats(self) -> list[Request]:
+    def chats(self) -> list[ReceivedRequest]:
         """The requests for a completion."""
         return [request for request in self.requests if request.path.endswith("/chat/completions")]
 
@@ -260,7 +260,7 @@ class ModelServer:
         try:
             while (came := await read_request(reader)) and not writer.is_closing():
                 body = json.loads(came.body) if came.body else {}
-                request = Request(method=came.method, path=came.path, headers=came.headers, body=body)
+                request = ReceivedRequest(method=came.method, path=came.path, headers=came.headers, body=body)
                 await self._answer(request, reader, writer)
                 if came.headers.get("connection") == "close":
                     break
@@ -274,7 +274,9 @@ class ModelServer:
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
 
-    async def _answer(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _answer(
+        self, request: ReceivedRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         self.requests.append(request)
         self.asked.set()
         if request.path.endswith("/models"):
@@ -282,23 +284,23 @@ class ModelServer:
             return
         wanted = request.body.get("response_format")
         if isinstance(wanted, Mapping) and wanted.get("type") not in self._formats:
-            await send(writer, _whole(_error(Reply(status=400, text="response_format is not supported"))))
+            await send(writer, _whole(_error(ScriptedReply(status=400, text="response_format is not supported"))))
             return
         if "tools" in request.body and not self._takes_tools:
-            await send(writer, _whole(_error(Reply(status=400, text="tools are not supported"))))
+            await send(writer, _whole(_error(ScriptedReply(status=400, text="tools are not supported"))))
             return
         behaviour = self._script[min(self._played, len(self._script) - 1)]
         self._played += 1
-        reply = behaviour if isinstance(behaviour, Reply) else behaviour(request)
+        reply = behaviour if isinstance(behaviour, ScriptedReply) else behaviour(request)
         await self._play(reply, request, reader, writer)
 
     async def _play(
-        self, reply: Reply, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, reply: ScriptedReply, request: ReceivedRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        if reply.fault is Fault.RESET:
+        if reply.fault is WireFault.RESET:
             writer.transport.abort()
             return
-        if reply.fault is Fault.HANG_BEFORE_HEADERS:
+        if reply.fault is WireFault.HANG_BEFORE_HEADERS:
             await self._until_gone(reader)
         if reply.after is not None:
             await reply.after.wait()
@@ -314,11 +316,11 @@ class ModelServer:
             await send(writer, _whole(replace(reply, raw=raw)))
             return
         await send(writer, head_of(200, reply.content_type or "text/event-stream", reply.headers))
-        if reply.fault is Fault.HANG_AFTER_HEADERS:
+        if reply.fault is WireFault.HANG_AFTER_HEADERS:
             await self._until_gone(reader)
         await self._stream(reply, writer)
 
-    async def _stream(self, reply: Reply, writer: asyncio.StreamWriter) -> None:
+    async def _stream(self, reply: ScriptedReply, writer: asyncio.StreamWriter) -> None:
         """Events in HTTP chunks; the connection's end before the last chunk is what a crash looks like."""
         pieces = [reply.raw] if reply.raw is not None else self._events(reply)
         if reply.fault is not None:
@@ -327,7 +329,7 @@ class ModelServer:
             if reply.pause_ms:
                 await self._clock.sleep_ms(reply.pause_ms)
             await send(writer, b"%x\r\n%b\r\n" % (len(piece), piece))
-        if reply.fault is Fault.TRUNCATED:
+        if reply.fault is WireFault.TRUNCATED:
             writer.close()
         else:
             await send(writer, b"0\r\n\r\n")
@@ -338,7 +340,7 @@ class ModelServer:
             pass
         raise ConnectionResetError("the client went away")
 
-    def _events(self, reply: Reply) -> list[bytes]:
+    def _events(self, reply: ScriptedReply) -> list[bytes]:
         step = reply.piece_characters
         deltas: list[JsonObject] = [{"role": "assistant", "content": ""}]
         deltas += [{"content": reply.text[at : at + step]} for at in range(0, len(reply.text), step)]
@@ -354,7 +356,7 @@ class ModelServer:
             events.append({**self._frame("chat.completion.chunk", []), "usage": _usage(*_tokens(reply))})
         return [b"data: %b\n\n" % json.dumps(event).encode() for event in events] + [b"data: [DONE]\n\n"]
 
-    def _completion(self, reply: Reply) -> JsonObject:
+    def _completion(self, reply: ScriptedReply) -> JsonObject:
         message: dict[str, JsonValue] = {"role": "assistant", "content": reply.text}
         if reply.tools:
             message["tool_calls"] = [_tool_call(reply, at) for at in range(len(reply.tools))]
@@ -366,12 +368,12 @@ class ModelServer:
         return {"id": "chat-1", "object": kind, "created": 0, "model": self._model, "choices": list(choices)}
 
 
-def _tool_call(reply: Reply, at: int) -> JsonObject:
+def _tool_call(reply: ScriptedReply, at: int) -> JsonObject:
     name, arguments = reply.tools[at]
     return {"id": f"call-{at}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
 
 
-def _pieces(reply: Reply, at: int) -> Iterator[JsonObject]:
+def _pieces(reply: ScriptedReply, at: int) -> Iterator[JsonObject]:
     """A call as it is streamed: its name first, then its arguments bit by bit."""
     name, arguments = reply.tools[at]
     yield {"index": at, "id": f"call-{at}", "type": "function", "function": {"name": name, "arguments": ""}}
@@ -380,7 +382,7 @@ def _pieces(reply: Reply, at: int) -> Iterator[JsonObject]:
         yield {"index": at, "function": {"arguments": text[begin : begin + step]}}
 
 
-def _tokens(reply: Reply) -> tuple[int, int]:
+def _tokens(reply: ScriptedReply) -> tuple[int, int]:
     return reply.tokens or (7, max(1, len(reply.text) // 4))
 
 
@@ -388,11 +390,11 @@ def _usage(prompt: int, spoken: int) -> JsonObject:
     return {"prompt_tokens": prompt, "completion_tokens": spoken, "total_tokens": prompt + spoken}
 
 
-def _error(reply: Reply) -> Reply:
+def _error(reply: ScriptedReply) -> ScriptedReply:
     body = {"error": {"message": reply.text or "scripted failure", "type": "scripted", "code": None}}
     return replace(reply, raw=json.dumps(body).encode(), content_type=None)
 
 
-def _whole(reply: Reply) -> bytes:
+def _whole(reply: ScriptedReply) -> bytes:
     body = reply.raw or b""
     return head_of(reply.status, reply.content_type or "application/json", reply.headers, len(body)) + body

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from earnest.foundation.canonical import JsonObject
-from earnest.testing.model_server import Reply, Request, answers
+from earnest.testing.model_server import ReceivedRequest, ScriptedReply, answers
 from earnest.verification.judging.decoys import ELSEWHERE
 
 _STATEMENTS: Final = re.compile(r"^Statements:\n(\[.*?^\])$", re.MULTILINE | re.DOTALL)
@@ -69,17 +69,17 @@ def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def approves(request: Request) -> Reply:
+def approves(request: ReceivedRequest) -> ScriptedReply:
     """Finds every criterion met."""
     return answers(judgement(request.prompt))
 
 
-def rejects(request: Request) -> Reply:
+def rejects(request: ReceivedRequest) -> ScriptedReply:
     """Finds no criterion met."""
     return answers(judgement(request.prompt, unmet="*"))
 
 
-def obeys(request: Request) -> Reply:
+def obeys(request: ReceivedRequest) -> ScriptedReply:
     """Does what work demands that demands its own acceptance: answers that every statement is met."""
     rows = statements_of(request.prompt)
     return answers({"statements": [{"id": row["id"], "answer": row["if_met"], "reason": "so ordered"} for row in rows]})

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.hands.sandbox.api import Report, SelfTest, Status
+from earnest.effects.hands.sandbox.api import ExecutionReport, ExecutionStatus, SelfTest
 from earnest.effects.hands.tools.record import ToolRecord
 from earnest.verification.plugin import Findings
 from earnest.verification.verdict import Answer, Cause, CriterionVerdict, FailureClass
@@ -74,7 +74,7 @@ def failure_class(calls: Sequence[ToolRecord]) -> FailureClass:
     return FailureClass.ENVIRONMENTAL if failures[-1:] == [FailureClass.ENVIRONMENTAL] else FailureClass.LOGICAL
 
 
-def has_waited(report: Report) -> bool:
+def has_waited(report: ExecutionReport) -> bool:
     """True if nothing but wall time ran out, and most of it without a processor: that may not be the work's fault."""
     return report.broken_limit == "wall time" and WAITED_SHARE * report.cpu_ms < report.wall_ms and not report.leftovers
 
@@ -102,7 +102,7 @@ def _against_the_executions(measured: Measured, findings: Findings) -> Criterion
     if broken:
         return _not_verified(measured, f"it passed the limit of {broken[0].broken_limit}")
     for report in findings.reports:
-        if report.status is not Status.DONE:
+        if report.status is not ExecutionStatus.DONE:
             return _unclear(measured, f"an execution was {report.status}: {report.reason or 'no reason given'}")
         if report.leftovers:
             return _not_verified(measured, f"it left {report.leftovers} processes running")

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from earnest.contracts.node import node_of
-from earnest.contracts.reader import Reader
-from earnest.effects.hands.sandbox.api import MIB, Limits
+from earnest.contracts.reader import NodeReader
+from earnest.effects.hands.sandbox.api import MIB, ExecutionLimits
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.plugin import ConfigFault
 
@@ -31,15 +31,15 @@ LIMITS: Final = {
 """`stdout_kb` bounds stdout and stderr each; `file_mb` one file; `files_mb` all files together."""
 
 
-def read_limits(limits: JsonObject | None) -> tuple[Limits, Sequence[ConfigFault]]:
+def read_limits(limits: JsonObject | None) -> tuple[ExecutionLimits, Sequence[ConfigFault]]:
     """The limits with defaults for what is not said, and everything wrong with them."""
     if limits is None:
-        return Limits(), ()
-    reader = Reader()
+        return ExecutionLimits(), ()
+    reader = NodeReader()
     entries = reader.mapping(node_of(limits, "limits"), required=(), optional=tuple(LIMITS))
     given = {
         limit.field: limit.unit * reader.integer(entries[name], low=limit.low, high=limit.high, default=limit.low)
         for name, limit in LIMITS.items()
         if name in entries
     }
-    return replace(Limits(), **given), [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+    return replace(ExecutionLimits(), **given), [ConfigFault(fault.path, fault.message) for fault in reader.faults]

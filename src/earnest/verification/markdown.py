@@ -31,7 +31,7 @@ class Heading(NamedTuple):
     line: int
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """One line of a table, its cells without surrounding spaces, `\\|` as `|`."""
 
     line: int
@@ -42,8 +42,8 @@ class Table(NamedTuple):
     """A table under the last heading above it (empty: none). `rows` have no header and no line of dashes."""
 
     heading: str
-    header: Row
-    rows: tuple[Row, ...]
+    header: TableRow
+    rows: tuple[TableRow, ...]
 
 
 def headings(text: str) -> list[str]:
@@ -84,10 +84,12 @@ def tables(text: str) -> list[Table]:
         first = at + 1
         while at + 1 < len(lines) and lines[at + 1].strip() and not _begins_block(lines[at + 1]):
             at += 1
-        rows = (Row(number + 1, _cells(lines[number]) or (lines[number].strip(),)) for number in range(first, at + 1))
+        rows = (
+            TableRow(number + 1, _cells(lines[number]) or (lines[number].strip(),)) for number in range(first, at + 1)
+        )
         above = bisect_left(title_lines, first)
         data = tuple(row for row in rows if not all(_ALIGNMENT.fullmatch(cell) for cell in row.cells))
-        found.append(Table(titles[above - 1].text if above else "", Row(first - 1, header), data))
+        found.append(Table(titles[above - 1].text if above else "", TableRow(first - 1, header), data))
         at += 2
     return found
 

@@ -4,7 +4,15 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from earnest.effects.hands.sandbox.api import WORK_DIR, Execution, Limits, Profile, Report, Sandbox, Status
+from earnest.effects.hands.sandbox.api import (
+    WORK_DIR,
+    Execution,
+    ExecutionLimits,
+    ExecutionReport,
+    ExecutionStatus,
+    Profile,
+    Sandbox,
+)
 
 NOT_EXECUTED: Final = frozenset({126, 127})
 SHELL: Final = ("/bin/sh", "-c")
@@ -12,7 +20,7 @@ STDERR_BYTES: Final = 4_096
 _NAMED: Final = re.compile(r"^[^\n:]{1,80}: (?:line )?\d{1,9}: ([^\n:]{1,200}): ", re.M)
 
 
-async def missing_program(argv: Sequence[str], report: Report, sandbox: Sandbox) -> str:
+async def missing_program(argv: Sequence[str], report: ExecutionReport, sandbox: Sandbox) -> str:
     """The program that could not be executed, as an exit code says; empty if it lies in the work, or is there."""
     if report.exit_code not in NOT_EXECUTED:
         return ""
@@ -23,5 +31,5 @@ async def missing_program(argv: Sequence[str], report: Report, sandbox: Sandbox)
     if not name or ("/" in name and not name.startswith("/")) or name.startswith(f"{WORK_DIR}/"):
         return ""
     look = (*SHELL, 'command -v -- "$1" >&2', "sh", name)
-    found = await sandbox.run(Execution(profile=Profile.VERIFY, argv=look, work={}, limits=Limits()))
-    return name if found.status is Status.DONE and found.exit_code != 0 else ""
+    found = await sandbox.run(Execution(profile=Profile.VERIFY, argv=look, work={}, limits=ExecutionLimits()))
+    return name if found.status is ExecutionStatus.DONE and found.exit_code != 0 else ""

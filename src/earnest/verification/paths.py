@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from earnest.contracts.node import Node
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry
 from earnest.foundation.canonical import JsonValue, digest_bytes
 from earnest.foundation.errors import Broken, Refused
@@ -90,7 +90,7 @@ def read_beside(base_folder: Path | None, name: str) -> bytes:
     return data
 
 
-def read_path(reader: Reader, node: Node | None) -> str:
+def read_path(reader: NodeReader, node: Node | None) -> str:
     """A config's path of one file in the work; what is wrong with it is noted."""
     path = reader.text(node, at_most=PATH_CHARACTERS_MAX)
     fault = path_fault(path) if path else None

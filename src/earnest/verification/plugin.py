@@ -7,12 +7,12 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.node import Node, node_of
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.effects.ground.clock import Chance
 from earnest.effects.hands.outside_file import Outside
-from earnest.effects.hands.sandbox.api import Limits, Mount, Report, Sandbox
+from earnest.effects.hands.sandbox.api import ExecutionLimits, ExecutionReport, Mount, Sandbox
 from earnest.effects.hands.tools.record import ToolRecord
-from earnest.effects.hands.workspace.changes import Entry
+from earnest.effects.hands.workspace.changes import PathEntry
 from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotLimits
 from earnest.effects.outside.llm.api import ChatModel
 from earnest.effects.outside.probes.api import Probes
@@ -36,9 +36,9 @@ class Weakness(NamedTuple):
     is_grave: bool = True
 
 
-def faults_of(config: JsonObject, read: Callable[[Reader, Node], object]) -> list[ConfigFault]:
-    """What `read` finds wrong in a config, for a check that reads its own with a `Reader`."""
-    reader = Reader()
+def faults_of(config: JsonObject, read: Callable[[NodeReader, Node], object]) -> list[ConfigFault]:
+    """What `read` finds wrong in a config, for a check that reads its own with a `NodeReader`."""
+    reader = NodeReader()
     read(reader, node_of(config))
     return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
 
@@ -60,7 +60,7 @@ class Base(Protocol):
     """What an edit was before the work began: the workspace's content at that moment."""
 
     @property
-    def entries(self) -> Mapping[str, Entry]:
+    def entries(self) -> Mapping[str, PathEntry]:
         """By path in the workspace, the edit's own name first."""
         ...
 
@@ -128,7 +128,7 @@ class CheckTools:
     """
 
     sandbox: Sandbox
-    limits: Limits
+    limits: ExecutionLimits
     criterion: Criterion
     judges: Judges = Judges()
     seed: int = 0
@@ -149,7 +149,7 @@ class Findings:
 
     passed: bool | None
     reason: str
-    reports: tuple[Report, ...] = ()
+    reports: tuple[ExecutionReport, ...] = ()
     evidence: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     contradiction: bool = False

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from earnest.effects.hands.sandbox.api import Limits, Report
+from earnest.effects.hands.sandbox.api import ExecutionLimits, ExecutionReport
 from earnest.verification.plugin import Findings
 
 BOUNDARY_PERCENT: Final = 90
 
 
-def passes_needed(repeat: int, findings: Findings, limits: Limits) -> int:
+def passes_needed(repeat: int, findings: Findings, limits: ExecutionLimits) -> int:
     """How many passes in all, after a first one that passed with `findings`."""
     return max(repeat, 2 if any(is_at_a_boundary(report, limits) for report in findings.reports) else 1)
 
 
-def is_at_a_boundary(report: Report, limits: Limits) -> bool:
+def is_at_a_boundary(report: ExecutionReport, limits: ExecutionLimits) -> bool:
     """True if an execution used 90 % or more of any limit that is measured."""
     used = (
         (report.wall_ms, limits.wall_ms),

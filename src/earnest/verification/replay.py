@@ -13,7 +13,7 @@ from earnest.verification.verdict import Answer, Cause, CriterionVerdict
 FORMAT: Final = "earnest-verdict-v1"
 
 
-class Agreement(StrEnum):
+class ReplayAgreement(StrEnum):
     """Of one criterion judged twice. DIFFERENT_NOW: the check, its version or the sandbox is not what it was."""
 
     AGREES = "agrees"
@@ -27,7 +27,7 @@ class Comparison:
     """What became of one criterion the second time, and the `trust_key` of its check."""
 
     id: str
-    agreement: Agreement
+    agreement: ReplayAgreement
     detail: str
     key: str
 
@@ -78,22 +78,24 @@ def compared(
 def _compared(
     criterion: Criterion, check: Check | None, old: CriterionVerdict, new: CriterionVerdict, *, same_place: bool
 ) -> Comparison:
-    def result(agreement: Agreement, detail: str) -> Comparison:
+    def result(agreement: ReplayAgreement, detail: str) -> Comparison:
         key = trust_key(check, criterion.check) if check and criterion.check else ""
         return Comparison(id=criterion.id, agreement=agreement, detail=detail, key=key)
 
     was = f"{old.answer}, and again {new.answer}: {new.reason}"
     if check is None or not is_reproducible(check):
-        return result(Agreement.NOT_COMPARABLE, "it rests on a model, a person or the world, which may have changed")
+        return result(
+            ReplayAgreement.NOT_COMPARABLE, "it rests on a model, a person or the world, which may have changed"
+        )
     if old.check != new.check and old.check and new.check:
-        return result(Agreement.DIFFERENT_NOW, f"judged by {old.check} then and by {new.check} now")
+        return result(ReplayAgreement.DIFFERENT_NOW, f"judged by {old.check} then and by {new.check} now")
     if check.runs_code and not same_place:
-        return result(Agreement.DIFFERENT_NOW, "judged in another sandbox")
+        return result(ReplayAgreement.DIFFERENT_NOW, "judged in another sandbox")
     if old.answer is new.answer:
-        return result(Agreement.AGREES, was)
+        return result(ReplayAgreement.AGREES, was)
     if _is_our_failure(old) or _is_our_failure(new):
-        return result(Agreement.NOT_COMPARABLE, f"our side failed: {was}")
-    return result(Agreement.DISAGREES, was)
+        return result(ReplayAgreement.NOT_COMPARABLE, f"our side failed: {was}")
+    return result(ReplayAgreement.DISAGREES, was)
 
 
 def _is_our_failure(verdict: CriterionVerdict) -> bool:

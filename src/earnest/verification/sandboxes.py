@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from earnest.effects.hands.sandbox.api import Execution, Report, Sandbox, SelfTest, Status
+from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, ExecutionStatus, Sandbox, SelfTest
 
 
 class NoSandbox:
@@ -12,9 +12,9 @@ class NoSandbox:
     description = ""
     _reason = "this kind of check says that it runs no code"
 
-    async def run(self, execution: Execution) -> Report:  # noqa: ARG002 - the protocol names it
+    async def run(self, execution: Execution) -> ExecutionReport:  # noqa: ARG002 - the protocol names it
         """A refusal."""
-        return Report(status=Status.REFUSED, reason=self._reason)
+        return ExecutionReport(status=ExecutionStatus.REFUSED, reason=self._reason)
 
     async def self_test(self, _max_age_ms: int = 0, /) -> SelfTest:
         """One that is not green."""
@@ -33,7 +33,7 @@ class Hiding:
         self.description = sandbox.description
         self.self_test = sandbox.self_test
 
-    async def run(self, execution: Execution) -> Report:
+    async def run(self, execution: Execution) -> ExecutionReport:
         """See `Sandbox`."""
         joined = execution.joined and replace(execution.joined, hidden=self._places)
         return await self._sandbox.run(replace(execution, joined=joined, hidden=self._places))

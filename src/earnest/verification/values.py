@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from earnest.contracts.node import Node
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.foundation.canonical import INTEGER_MAX, JsonValue
 from earnest.verification.patterns import PATTERN_CHARACTERS_MAX, is_found, pattern_fault
 from earnest.verification.visible import is_placeholder, without_unseen
@@ -60,7 +60,7 @@ class ValueRule:
     placeholders: bool = False
 
 
-def read_rule(reader: Reader, node: Node) -> ValueRule:
+def read_rule(reader: NodeReader, node: Node) -> ValueRule:
     """The rule that a config writes; a plain word is a type."""
     if isinstance(node.value, str):
         return ValueRule(type=reader.choice(node, Type, default=Type.ANY))
@@ -177,11 +177,11 @@ def _is_date(text: str) -> bool:
         return False
 
 
-def _bound(reader: Reader, node: Node | None) -> int | None:
+def _bound(reader: NodeReader, node: Node | None) -> int | None:
     return None if node is None else reader.integer(node, low=-INTEGER_MAX, high=INTEGER_MAX, default=0)
 
 
-def _pattern(reader: Reader, node: Node) -> str:
+def _pattern(reader: NodeReader, node: Node) -> str:
     pattern = reader.text(node, at_most=PATTERN_CHARACTERS_MAX)
     if fault := pattern_fault(pattern):
         reader.fault(node, fault)

@@ -4,10 +4,10 @@ from typing import Any, Final
 
 from earnest.client import payloads_agents as shown
 from earnest.client.payloads import Whole
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.identity.account import Account, Kind
+from earnest.identity.account import Account, AccountKind
 from earnest.identity.rows import ACCOUNTS
 from earnest.market.reviews.reputation import WEIGHTS, WINDOW_S, reputation_json
 from earnest.market.reviews.signal import Signal, SignalKind
@@ -49,15 +49,15 @@ _TRIED = (
 )
 
 
-def find_agent(reader: Reader, handle: str) -> Account:
+def find_agent(reader: BooksReader, handle: str) -> Account:
     """Whose handle it is, with or without an at-sign. Raises `Refused("not_found")`."""
     found = next(iter(ACCOUNTS.where(reader, "handle = ?", (handle.removeprefix("@"),))), None)
-    if found is None or found.kind not in {Kind.AGENT, Kind.OPERATOR}:
+    if found is None or found.kind not in {AccountKind.AGENT, AccountKind.OPERATOR}:
         raise Refused("not_found", f"nobody here is called {handle[:80]!r}")
     return found
 
 
-def show_agent(reader: Reader, handle: str, now_ms: int) -> shown.Agent:
+def show_agent(reader: BooksReader, handle: str, now_ms: int) -> shown.Agent:
     """An agent's public page."""
     account = find_agent(reader, handle)
     since_ms = now_ms - WINDOW_S * 1_000
@@ -68,7 +68,7 @@ def show_agent(reader: Reader, handle: str, now_ms: int) -> shown.Agent:
     return {
         "id": account.id,
         "handle": account.handle,
-        "kind": "operator" if account.kind is Kind.OPERATOR else "agent",
+        "kind": "operator" if account.kind is AccountKind.OPERATOR else "agent",
         "status": account.status.value,
         "description": account.description,
         "model_fingerprint": account.model_fingerprint,
@@ -88,7 +88,7 @@ def show_agent(reader: Reader, handle: str, now_ms: int) -> shown.Agent:
     }
 
 
-def signals_of(reader: Reader, account_id: str, *, before: tuple[int, str] | None, limit: int) -> list[Signal]:
+def signals_of(reader: BooksReader, account_id: str, *, before: tuple[int, str] | None, limit: int) -> list[Signal]:
     """The signals of an account, the newest first."""
     at_ms, last = before or (2**62, "")
     condition = "account_id = ? AND at_ms <= ? AND (at_ms, id) < (?, ?) ORDER BY at_ms DESC, id DESC LIMIT ?"
@@ -108,7 +108,7 @@ def signal_json(signal: Signal) -> shown.Signal:
     }
 
 
-def activity_of(reader: Reader, handle: str, limit: int) -> Whole[shown.Event]:
+def activity_of(reader: BooksReader, handle: str, limit: int) -> Whole[shown.Event]:
     """What an agent did lately: claims that ended, jobs that it posted, reviews about it, test jobs. One page."""
     account = find_agent(reader, handle)
     rows = [
@@ -133,7 +133,7 @@ def _event(row: tuple[Any, ...]) -> shown.Event:
     }
 
 
-def _ratings(reader: Reader, account_id: str, since_ms: int) -> shown.Ratings:
+def _ratings(reader: BooksReader, account_id: str, since_ms: int) -> shown.Ratings:
     """Of published reviews between unrelated parties, by the side that the agent was on. `average_milli`: of 5,000."""
     found = {side: (count, total) for side, count, total in reader.execute(_RATINGS, (account_id, since_ms)).fetchall()}
     return {"as_seller": _rated(*found.get("buyer", (0, 0))), "as_buyer": _rated(*found.get("seller", (0, 0)))}
@@ -143,7 +143,7 @@ def _rated(count: int, total: int) -> shown.RatingsShown:
     return {"count": count, "average_milli": total * 1_000 // count if count else None}
 
 
-def _responsiveness(reader: Reader, account_id: str, since_ms: int) -> shown.Responsiveness:
+def _responsiveness(reader: BooksReader, account_id: str, since_ms: int) -> shown.Responsiveness:
     """Did it review whoever reviewed it, and answer whoever disputed with it? Apart from the reputation."""
     sent, late, wanted = reader.execute(_ANSWERED, (account_id, since_ms)).fetchone()
     disputes, answered = reader.execute(_DISPUTED, (account_id, since_ms)).fetchone()

@@ -5,7 +5,7 @@ from typing import Final
 from earnest.client.payloads import Capability as CapabilityShown
 from earnest.client.payloads import Generator, TrialOffered, Whole
 from earnest.client.payloads import Trial as TrialShown
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller
 from earnest.market.capabilities.capability import Capability, capability_json
@@ -17,12 +17,12 @@ from earnest.market.terms import DAY_S, Terms
 LISTED_MAX: Final = 100
 
 
-def list_capabilities(reader: Reader, account_id: str) -> Whole[CapabilityShown]:
+def list_capabilities(reader: BooksReader, account_id: str) -> Whole[CapabilityShown]:
     """The capabilities of an agent, in the order declared: never more than one page."""
     return {"data": [capability_json(each) for each in _of(reader, account_id)], "next_cursor": None}
 
 
-def list_trials(reader: Reader, account_id: str, after: str, limit: int) -> list[TrialShown]:
+def list_trials(reader: BooksReader, account_id: str, after: str, limit: int) -> list[TrialShown]:
     """The test jobs that an agent has begun, the newest first; after the one with the id `after`."""
     last = TRIALS.get(reader, after) if after else None
     before = (last.started_at_ms, last.id) if last else (2**62, "")
@@ -30,7 +30,9 @@ def list_trials(reader: Reader, account_id: str, after: str, limit: int) -> list
     return [trial_json(each) for each in TRIALS.where(reader, conditions, (account_id, *before, limit))]
 
 
-def show_trial(reader: Reader, caller: Caller, trial_id: str, now_ms: int, terms: Terms) -> TrialShown | TrialOffered:
+def show_trial(
+    reader: BooksReader, caller: Caller, trial_id: str, now_ms: int, terms: Terms
+) -> TrialShown | TrialOffered:
     """A test job: one that was begun by the caller, one that has ended, or one that is offered to the caller.
 
     Raises `Refused("not_found")` for any other.
@@ -61,12 +63,12 @@ def list_generators() -> Whole[Generator]:
     }
 
 
-def _of(reader: Reader, account_id: str) -> list[Capability]:
+def _of(reader: BooksReader, account_id: str) -> list[Capability]:
     conditions = "account_id = ? AND removed = 0 ORDER BY declared_at_ms, id LIMIT ?"
     return list(CAPABILITIES.where(reader, conditions, (account_id, LISTED_MAX)))
 
 
-def _left(reader: Reader, capability: Capability, now_ms: int, terms: Terms) -> int:
+def _left(reader: BooksReader, capability: Capability, now_ms: int, terms: Terms) -> int:
     conditions = "account_id = ? AND started_at_ms > ? LIMIT ?"
     recent = TRIALS.where(reader, conditions, (capability.account_id, now_ms - DAY_S * 1_000, LISTED_MAX * 10))
     return attempts_left(capability, recent, now_ms, terms)

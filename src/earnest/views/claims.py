@@ -5,7 +5,7 @@ from typing import cast
 
 from earnest.client import payloads as shown
 from earnest.effects.ground.storage.driver import SqlValue
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.claims.claim import Claim
@@ -15,7 +15,7 @@ from earnest.market.rows import CLAIMS, SUBMISSIONS
 
 
 def show_claim(
-    reader: Reader, claim_id: str, viewer: str, *, sees_all: bool, sees_measured: bool = False
+    reader: BooksReader, claim_id: str, viewer: str, *, sees_all: bool, sees_measured: bool = False
 ) -> shown.Claim:
     """A claim with its submissions, newest first. Raises `Refused`: `not_found`, `not_a_party`."""
     claim = CLAIMS.get(reader, claim_id)
@@ -27,7 +27,7 @@ def show_claim(
     return {**claim_json(claim), "submissions": [_submission(one, sees_measured=sees_measured) for one in submissions]}
 
 
-def list_claims(reader: Reader, viewer: str, *, role: str, after: str, limit: int) -> list[shown.ClaimSummary]:
+def list_claims(reader: BooksReader, viewer: str, *, role: str, after: str, limit: int) -> list[shown.ClaimSummary]:
     """The claims of one side (`seller` or `buyer`), newest first."""
     column = "buyer" if role == "buyer" else "seller"
     parameters: tuple[SqlValue, ...] = (viewer, after, limit) if after else (viewer, limit)
@@ -35,7 +35,7 @@ def list_claims(reader: Reader, viewer: str, *, role: str, after: str, limit: in
     return [claim_json(claim) for claim in CLAIMS.where(reader, condition, parameters)]
 
 
-def waiting_claims(reader: Reader, after: str, limit: int) -> list[shown.ClaimSummary]:
+def waiting_claims(reader: BooksReader, after: str, limit: int) -> list[shown.ClaimSummary]:
     """The operator's queue: work that no machine could judge, oldest first."""
     condition = (
         "state IN ('submitted', 'verified') AND id > ? AND (acceptance = 'human' OR (acceptance = 'machine' AND "

@@ -4,14 +4,14 @@ import json
 
 from earnest.client import payloads_disputes as shown
 from earnest.effects.ground.storage.driver import SqlValue
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.disputes.dispute import STATEMENTS_MAX, Dispute, Statement, allowed_events
 from earnest.market.rows import CLAIMS, DISPUTES, STATEMENTS
 
 
-def show_dispute(reader: Reader, dispute_id: str, viewer: str, *, sees_all: bool) -> shown.Dispute:
+def show_dispute(reader: BooksReader, dispute_id: str, viewer: str, *, sees_all: bool) -> shown.Dispute:
     """A case with all that was said in it. Raises `Refused("not_found")`, also for who is no side of it."""
     dispute = DISPUTES.get(reader, dispute_id)
     if dispute is None or not (dispute.role_of(viewer) or sees_all):
@@ -29,14 +29,14 @@ def show_dispute(reader: Reader, dispute_id: str, viewer: str, *, sees_all: bool
     }
 
 
-def unread_by(reader: Reader, dispute_id: str, viewer: str) -> int:
+def unread_by(reader: BooksReader, dispute_id: str, viewer: str) -> int:
     """How much of a case a side has not read; 0 for whoever is none."""
     dispute = DISPUTES.get(reader, dispute_id)
     return 0 if dispute is None else _unread(dispute, viewer)
 
 
 def list_disputes(
-    reader: Reader, viewer: str, *, sees_all: bool, waiting: bool, after: str, limit: int
+    reader: BooksReader, viewer: str, *, sees_all: bool, waiting: bool, after: str, limit: int
 ) -> list[shown.DisputeSummary]:
     """The cases of a side, or for arbiters all, the newest first. `waiting`: only those that an arbiter is to rule."""
     conditions: list[str] = []

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Final
 
 from earnest.client.payloads_money import Entry, Place
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.ledger.accounts import available, clearing, pending_out
@@ -49,7 +49,7 @@ class _Entry:
 
 
 def list_entries(
-    reader: Reader, account_id: str, currencies: Sequence[str], after: str, limit: int
+    reader: BooksReader, account_id: str, currencies: Sequence[str], after: str, limit: int
 ) -> tuple[list[Entry], str]:
     """Every transfer that touched the account's money, in the reverse order of the books, and where to go on.
 
@@ -64,11 +64,11 @@ def list_entries(
     return [entry.shown for entry in page], ".".join(map(str, heads)) if any(heads) else ""
 
 
-def _newest(reader: Reader, account: str) -> int:
+def _newest(reader: BooksReader, account: str) -> int:
     return sum(number for (number,) in reader.execute(_NEWEST, (account,)).fetchall())
 
 
-def _walk(reader: Reader, list_number: int, account: tuple[Place, str], head: int, limit: int) -> Iterable[_Entry]:
+def _walk(reader: BooksReader, list_number: int, account: tuple[Place, str], head: int, limit: int) -> Iterable[_Entry]:
     """From the transfer `head` back; nothing where that is none of the account's."""
     place, name = account
     rows = reader.execute(_WALK, {"account": name, "number": head, "limit": limit}).fetchall() if head else []

@@ -7,9 +7,9 @@ from earnest.accountability.days import RECENT_DAYS, date_of
 from earnest.accountability.rows import AGREEMENTS, DAYS, SCORES
 from earnest.accountability.score import Score, standing
 from earnest.effects.ground.storage.driver import SqlValue
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Account, Status
+from earnest.identity.account import Account, AccountStatus
 from earnest.identity.rows import ACCOUNTS, PRESENCES
 from earnest.ledger.accounts import available, clearing
 from earnest.ledger.payout import Payout
@@ -19,7 +19,7 @@ from earnest.market.capabilities.capability import Capability, CapabilityState
 from earnest.market.claims.claim import TERMINAL, Claim, ClaimState
 from earnest.market.claims.deadlines import SILENT
 from earnest.market.disputes.dispute import Dispute
-from earnest.market.homes.given import Duty, HomeInput, Purse, Unreviewed
+from earnest.market.homes.given import CurrencyPurse, Duty, HomeInput, Unreviewed
 from earnest.market.homes.members import ON_ITS_WAY
 from earnest.market.jobs.job import Job
 from earnest.market.jobs.related import are_related
@@ -51,7 +51,7 @@ _IN_REVIEW: Final = (
 
 
 def read_home(
-    reader: Reader, account_id: str, now_ms: int, *, with_jobs: bool = True, as_buyer: bool = True
+    reader: BooksReader, account_id: str, now_ms: int, *, with_jobs: bool = True, as_buyer: bool = True
 ) -> HomeInput:
     """What `market.home.build` takes. `with_jobs`: also what could be taken on; `as_buyer`: also work to judge.
 
@@ -90,7 +90,7 @@ def read_home(
     )
 
 
-def read_duty(reader: Reader, account_id: str, now_ms: int) -> Duty | None:
+def read_duty(reader: BooksReader, account_id: str, now_ms: int) -> Duty | None:
     """What an agent is held to and how it stands; None before it has shown a contract."""
     agreement = AGREEMENTS.get(reader, account_id)
     if agreement is None:
@@ -108,13 +108,13 @@ def read_duty(reader: Reader, account_id: str, now_ms: int) -> Duty | None:
     )
 
 
-def _requirements(reader: Reader, claims: Iterable[Claim]) -> dict[str, str]:
+def _requirements(reader: BooksReader, claims: Iterable[Claim]) -> dict[str, str]:
     ids = sorted({claim.job_id for claim in claims})
     sql = f"SELECT id, requirements FROM jobs WHERE id IN ({_marks(ids)})"  # noqa: S608
     return dict(reader.execute(sql, ids).fetchall())
 
 
-def _reviews(reader: Reader, account_id: str, now_ms: int) -> tuple[Unreviewed, ...]:
+def _reviews(reader: BooksReader, account_id: str, now_ms: int) -> tuple[Unreviewed, ...]:
     found = []
     for me, other in (("seller", "buyer"), ("buyer", "seller")):
         for claim in CLAIMS.where(reader, _IN_REVIEW.format(me=me), (account_id, now_ms, SHOWN_MAX)):
@@ -134,13 +134,13 @@ def _reviews(reader: Reader, account_id: str, now_ms: int) -> tuple[Unreviewed, 
     return tuple(sorted(reviews, key=lambda review: (review.closes_at_ms, review.claim.id))[:SHOWN_MAX])
 
 
-def _to_judge(reader: Reader, account_id: str) -> tuple[Claim, ...]:
+def _to_judge(reader: BooksReader, account_id: str) -> tuple[Claim, ...]:
     """Submitted work whose buyer decides, or lets time decide."""
     sql = f"buyer = ? AND state IN ('submitted', 'verified') AND {_SILENT} ORDER BY review_ends_at_ms, id LIMIT ?"
     return tuple(CLAIMS.where(reader, sql, (account_id, SHOWN_MAX)))
 
 
-def _disputes(reader: Reader, account_id: str) -> tuple[Dispute, ...]:
+def _disputes(reader: BooksReader, account_id: str) -> tuple[Dispute, ...]:
     """A case without its stake is its raiser's matter alone."""
     mine = DISPUTES.where(
         reader, "raiser = ? AND closed_at_ms IS NULL ORDER BY opened_at_ms, id LIMIT ?", (account_id, SHOWN_MAX)
@@ -153,14 +153,14 @@ def _disputes(reader: Reader, account_id: str) -> tuple[Dispute, ...]:
     return tuple(sorted((*mine, *named), key=lambda dispute: (dispute.opened_at_ms, dispute.id))[:SHOWN_MAX])
 
 
-def _jobs(reader: Reader, account: Account, capabilities: Iterable[Capability]) -> tuple[tuple[Job, bool], ...]:
+def _jobs(reader: BooksReader, account: Account, capabilities: Iterable[Capability]) -> tuple[tuple[Job, bool], ...]:
     """Jobs of others, of the right kinds and prices, and whether these are related. Who only registered works free."""
     floors: dict[tuple[str, str, str], int] = {}
     for able in capabilities:
         if able.state is not CapabilityState.REVOKED:
             kind = (able.category, able.task_class, able.currency)
             floors[kind] = min(floors.get(kind, AMOUNT_MICRO_MAX), able.floor_micro)
-    most = 0 if account.status is Status.REGISTERED else AMOUNT_MICRO_MAX
+    most = 0 if account.status is AccountStatus.REGISTERED else AMOUNT_MICRO_MAX
     sql = (
         "state = 'open' AND category = ? AND task_class = ? AND currency = ? AND amount_micro BETWEEN ? AND ?"
         " ORDER BY amount_micro DESC, id LIMIT ?"
@@ -181,7 +181,7 @@ def _jobs(reader: Reader, account: Account, capabilities: Iterable[Capability]) 
     )
 
 
-def _purse(reader: Reader, account_id: str) -> Purse:
+def _purse(reader: BooksReader, account_id: str) -> CurrencyPurse:
     """In the first currency that the account has ever had; without any, the first of all."""
     names = [name(account_id, currency) for currency in CURRENCIES for name in (available, clearing)]
     sums = {each.id: each for each in LEDGER_ACCOUNTS.where(reader, f"id IN ({_marks(names)})", tuple(names))}
@@ -189,7 +189,7 @@ def _purse(reader: Reader, account_id: str) -> Purse:
     currency = next((each for each in CURRENCIES if each in moved), CURRENCIES[0])
     free, earned = sums.get(available(account_id, currency)), sums.get(clearing(account_id, currency))
     (held_micro,) = reader.execute(HELD, (account_id, currency)).fetchone()
-    return Purse(
+    return CurrencyPurse(
         currency=currency,
         available_micro=free.credits_posted - free.debits_posted if free else 0,
         reserved_micro=free.debits_pending if free else 0,
@@ -198,13 +198,13 @@ def _purse(reader: Reader, account_id: str) -> Purse:
     )
 
 
-def _payout(reader: Reader, account_id: str) -> Payout | None:
+def _payout(reader: BooksReader, account_id: str) -> Payout | None:
     """One of the last that is on its way, else the last."""
     last = list(PAYOUTS.where(reader, "account_id = ? ORDER BY requested_at_ms DESC, id LIMIT 10", (account_id,)))
     return next((payout for payout in last if payout.state in ON_ITS_WAY), last[0] if last else None)
 
 
-def _busy_at_ms(reader: Reader, account_id: str) -> int | None:
+def _busy_at_ms(reader: BooksReader, account_id: str) -> int | None:
     newest = (
         "SELECT claimed_at_ms FROM claims WHERE seller = ? ORDER BY id DESC LIMIT 1",
         "SELECT created_at_ms FROM jobs WHERE creator = ? ORDER BY id DESC LIMIT 1",
@@ -213,7 +213,7 @@ def _busy_at_ms(reader: Reader, account_id: str) -> int | None:
     return max(found, default=None)
 
 
-def _owners(reader: Reader, ids: Iterable[str]) -> Iterable[Account]:
+def _owners(reader: BooksReader, ids: Iterable[str]) -> Iterable[Account]:
     names = tuple(sorted(ids))
     return ACCOUNTS.where(reader, f"id IN ({_marks(names)})", names)
 

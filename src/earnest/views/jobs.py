@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from earnest.client import payloads as shown
 from earnest.effects.ground.storage.driver import SqlValue
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.jobs.job import AID_JOB_STATES, AID_STATUS, Job, JobState, aid_status
@@ -41,7 +41,7 @@ class JobsWanted:
     limit: int = 20
 
 
-def list_jobs(reader: Reader, wanted: JobsWanted) -> list[shown.JobSummary]:
+def list_jobs(reader: BooksReader, wanted: JobsWanted) -> list[shown.JobSummary]:
     """Newest first. Each state is asked for by its index, so that the number of other jobs costs nothing."""
     found: list[Job] = []
     for state in AID_JOB_STATES.get(wanted.status, wanted.states):
@@ -50,7 +50,7 @@ def list_jobs(reader: Reader, wanted: JobsWanted) -> list[shown.JobSummary]:
     return [_summary(job) for job in found[: wanted.limit]]
 
 
-def show_job(reader: Reader, job_id: str, viewer: str) -> shown.Job:
+def show_job(reader: BooksReader, job_id: str, viewer: str) -> shown.Job:
     """A job as `viewer` (an account) may see it. Raises `Refused("not_found")`."""
     job = JOBS.get(reader, job_id)
     if job is None:
@@ -78,7 +78,7 @@ def show_job(reader: Reader, job_id: str, viewer: str) -> shown.Job:
     }
 
 
-def _of_state(reader: Reader, wanted: JobsWanted, state: JobState) -> list[Job]:
+def _of_state(reader: BooksReader, wanted: JobsWanted, state: JobState) -> list[Job]:
     conditions: list[str] = ["state = ?"]
     parameters: list[SqlValue] = [state.value]
     equal: Mapping[str, str] = {

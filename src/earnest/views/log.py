@@ -3,7 +3,7 @@
 from typing import Final
 
 from earnest.client.payloads_platform import Checkpoint, Proof
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.journal.heads import SEALED, seal_in
@@ -13,7 +13,7 @@ LEAVES_MAX: Final = 2_000_000
 """A proof reads every leaf under its checkpoint; longer logs are proved by `earnest journal` on the machine."""
 
 
-def newest_checkpoint(reader: Reader) -> Checkpoint:
+def newest_checkpoint(reader: BooksReader) -> Checkpoint:
     """The newest sealed head: so many facts have this Merkle root (SHA-256, hexadecimal). Size 0: nothing is sealed."""
     last = next(reader.facts(kind=SEALED, newest_first=True, limit=1), None)
     if last is None:
@@ -22,7 +22,7 @@ def newest_checkpoint(reader: Reader) -> Checkpoint:
     return {"size": head.size, "root": head.root.hex(), "sealed_at": rfc3339_s(last.at_ms)}
 
 
-def proof_of(reader: Reader, seq: int) -> Proof:
+def proof_of(reader: BooksReader, seq: int) -> Proof:
     """The leaf of fact `seq` and its path to the newest checkpoint. It shows hashes alone, never what the fact says.
 
     Raises `Refused`: `not_found` for a fact that is not under the checkpoint, `maintenance` for a log that is too long.

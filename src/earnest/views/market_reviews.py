@@ -4,7 +4,7 @@ import json
 
 from earnest.client import payloads_disputes as shown
 from earnest.effects.ground.storage.driver import SqlValue
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.reviews.review import ReviewRow, window_of
@@ -13,7 +13,7 @@ from earnest.market.terms import Terms
 
 
 def reviews_of_claim(
-    reader: Reader, claim_id: str, viewer: str, terms: Terms, *, sees_all: bool
+    reader: BooksReader, claim_id: str, viewer: str, terms: Terms, *, sees_all: bool
 ) -> shown.ReviewsOfClaim:
     """The window of a claim, who has sent a review, and the published ones.
 
@@ -45,7 +45,9 @@ def reviews_of_claim(
     }
 
 
-def reviews_about(reader: Reader, account_id: str, *, before: tuple[int, str] | None, limit: int) -> list[ReviewRow]:
+def reviews_about(
+    reader: BooksReader, account_id: str, *, before: tuple[int, str] | None, limit: int
+) -> list[ReviewRow]:
     """The published reviews about an account, the newest first."""
     parameters: tuple[SqlValue, ...] = (account_id, limit)
     older = ""

@@ -10,21 +10,21 @@ from typing import Any, Final, NamedTuple, cast
 from earnest.client.payloads_periods import AgentMetrics, PeriodMetrics
 from earnest.client.payloads_periods import Period as PeriodShown
 from earnest.effects.ground.storage.facts import StoredFact
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Account, Kind
+from earnest.identity.account import Account, AccountKind
 from earnest.identity.rows import ACCOUNTS
 from earnest.ledger.accounts import currency_of, owner_of
 from earnest.market.claims.claim import Claim, ClaimState
 from earnest.market.periods.metrics import (
     Approved,
     Began,
-    Claimed,
+    ClaimedTask,
     Event,
     Headed,
-    Judged,
+    JudgedWork,
     Metrics,
-    Moved,
+    MoneyMoved,
     Paused,
     Tally,
     Tallying,
@@ -51,13 +51,13 @@ _MOVES: Final = frozenset({"posted", "post"})
 _NEWEST: Final = "~"
 
 
-def list_periods(reader: Reader, before: str, limit: int) -> list[PeriodShown]:
+def list_periods(reader: BooksReader, before: str, limit: int) -> list[PeriodShown]:
     """The newest first."""
     where = "id < ? ORDER BY id DESC LIMIT ?"
     return [period_json(one) for one in PERIODS.where(reader, where, (before or _NEWEST, limit))]
 
 
-def show_metrics(reader: Reader, asked: str, now_ms: int, *, only: str = "") -> PeriodMetrics:
+def show_metrics(reader: BooksReader, asked: str, now_ms: int, *, only: str = "") -> PeriodMetrics:
     """Who did what in a period, by id, name or `current`. `only`: of this account alone. Raises `not_found`."""
     return PeriodCounts().show(reader, asked, now_ms, only=only).metrics
 
@@ -77,7 +77,9 @@ class PeriodCounts:
         self._lock = Lock()
         self._kept: dict[str, tuple[Tallying, int]] = {}
 
-    def show(self, reader: Reader, asked: str, now_ms: int, *, only: str = "", facts_max: int | None = None) -> Counted:
+    def show(
+        self, reader: BooksReader, asked: str, now_ms: int, *, only: str = "", facts_max: int | None = None
+    ) -> Counted:
         """As `show_metrics`; at most `facts_max` facts more are read for it."""
         period = _find(reader, asked)
         with self._lock:
@@ -93,7 +95,7 @@ class PeriodCounts:
         return Counted(metrics, min(seq, last) - before, last - before)
 
 
-def _count_on(reader: Reader, period: Period, tallying: Tallying, seq: int, facts_max: int | None) -> int:
+def _count_on(reader: BooksReader, period: Period, tallying: Tallying, seq: int, facts_max: int | None) -> int:
     """Count what came after a fact, and give the last that was looked at."""
     events = _Reading(reader)
     for fact in reader.facts(after_seq=seq, limit=facts_max):
@@ -105,10 +107,12 @@ def _count_on(reader: Reader, period: Period, tallying: Tallying, seq: int, fact
     return seq
 
 
-def _metrics(reader: Reader, period: Period, counted: Mapping[str, Tally], now_ms: int, only: str) -> PeriodMetrics:
+def _metrics(
+    reader: BooksReader, period: Period, counted: Mapping[str, Tally], now_ms: int, only: str
+) -> PeriodMetrics:
     span_ms = (period.ended_at_ms or max(now_ms, period.opened_at_ms)) - period.opened_at_ms
     accounts = (ACCOUNTS.get(reader, each) for each in sorted(counted) if only in {"", each})
-    agents = [one for one in accounts if one is not None and one.kind is Kind.AGENT]
+    agents = [one for one in accounts if one is not None and one.kind is AccountKind.AGENT]
     agents.sort(key=lambda one: one.handle)
     shown = [_shown(one, counted[one.id], metrics_of(counted[one.id], span_ms)) for one in agents]
     return {"period": period_json(period), "span_s": span_ms // 1_000, "agents": shown}
@@ -124,7 +128,7 @@ def metrics_csv(found: PeriodMetrics) -> str:
     return written.getvalue()
 
 
-_NOBODY: Final = Account(id="", handle="", kind=Kind.AGENT, status=cast("Any", "registered"), created_at_ms=0)
+_NOBODY: Final = Account(id="", handle="", kind=AccountKind.AGENT, status=cast("Any", "registered"), created_at_ms=0)
 
 
 def _flat(period: str, agent: AgentMetrics) -> dict[str, object]:
@@ -162,7 +166,7 @@ def _shown(account: Account, tally: Tally, metrics: Metrics) -> AgentMetrics:
     }
 
 
-def _find(reader: Reader, asked: str) -> Period:
+def _find(reader: BooksReader, asked: str) -> Period:
     where = "ended_at_ms IS NULL LIMIT 1" if asked == CURRENT else "id = ? OR name = ? LIMIT 1"
     found = next(PERIODS.where(reader, where, () if asked == CURRENT else (asked, asked)), None)
     if found is None:
@@ -170,7 +174,7 @@ def _find(reader: Reader, asked: str) -> Period:
     return found
 
 
-def _at_work(reader: Reader, period: Period) -> dict[str, str]:
+def _at_work(reader: BooksReader, period: Period) -> dict[str, str]:
     """Which claim each agent worked on when the period began."""
     alive = "claimed_at_ms <= ? AND (ended_at_ms IS NULL OR ended_at_ms >= ?)"
     found: dict[str, str] = {}
@@ -188,7 +192,7 @@ def _at_work(reader: Reader, period: Period) -> dict[str, str]:
 class _Reading:
     """What the facts of a period say, in the words of the metrics."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: BooksReader) -> None:
         self._reader = reader
         self._claims: dict[str, Claim] = {}
         self._creators: dict[str, tuple[str, int]] = {}
@@ -198,7 +202,7 @@ class _Reading:
         body = cast("Mapping[str, Any]", fact.body)
         match fact.kind:
             case "claim.opened":
-                return [Claimed(agent=body["row"]["seller"])]
+                return [ClaimedTask(agent=body["row"]["seller"])]
             case "claim.changed":
                 return self._of_claim(fact, body)
             case "ledger.posted":
@@ -209,7 +213,7 @@ class _Reading:
     def _of_claim(self, fact: StoredFact, body: Mapping[str, Any]) -> Iterator[Event]:
         claim, event, state = self._claim(fact.subject), body["event"], body["set"].get("state")
         if event in _VERDICTS:
-            yield Judged(agent=claim.seller, answer=_VERDICTS[event])
+            yield JudgedWork(agent=claim.seller, answer=_VERDICTS[event])
         if state == ClaimState.IN_PROGRESS:
             yield Began(agent=claim.seller, claim_id=claim.id)
         elif state is not None:
@@ -239,8 +243,8 @@ class _Reading:
                 continue
             giver, taker = self._party(one["debit"]), self._party(one["credit"])
             if giver != taker:
-                yield Moved(agent=giver, amount_micro=-one["amount_micro"])
-                yield Moved(agent=taker, amount_micro=one["amount_micro"])
+                yield MoneyMoved(agent=giver, amount_micro=-one["amount_micro"])
+                yield MoneyMoved(agent=taker, amount_micro=one["amount_micro"])
 
     def _party(self, account: str) -> str:
         """Whose money lies there. What is laid aside for a job is its creator's until it is released."""

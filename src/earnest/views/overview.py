@@ -8,8 +8,8 @@ from earnest.accountability.agreement import Agreement
 from earnest.accountability.days import Day
 from earnest.accountability.rows import AGREEMENTS, DAYS
 from earnest.client.payloads_scores import HeartbeatWhole
-from earnest.effects.ground.storage.reader import Reader
-from earnest.identity.account import Account, Kind
+from earnest.effects.ground.storage.reader import BooksReader
+from earnest.identity.account import Account, AccountKind
 from earnest.identity.presence import Presence
 from earnest.identity.rows import ACCOUNTS, PRESENCES
 from earnest.market.homes.given import Duty
@@ -56,7 +56,7 @@ class AgentView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sums:
+class CurrencySums:
     """Money of one currency: in escrow for `jobs` jobs, and earned by agents so far."""
 
     currency: str
@@ -65,7 +65,7 @@ class Sums:
     earned_micro: int
 
 
-def agent_view(reader: Reader, account_id: str, now_ms: int, terms: Terms) -> AgentView:
+def agent_view(reader: BooksReader, account_id: str, now_ms: int, terms: Terms) -> AgentView:
     """One agent. Raises `Refused("not_found")`."""
     read = read_home(reader, account_id, now_ms, with_jobs=False)
     return AgentView(
@@ -76,7 +76,7 @@ def agent_view(reader: Reader, account_id: str, now_ms: int, terms: Terms) -> Ag
     )
 
 
-def leading_agents(reader: Reader, now_ms: int, terms: Terms, limit: int = AGENTS_SHOWN_MAX) -> list[AgentView]:
+def leading_agents(reader: BooksReader, now_ms: int, terms: Terms, limit: int = AGENTS_SHOWN_MAX) -> list[AgentView]:
     """Agents by their share of today's target; those without a contract follow, the last seen first."""
     held = [row[0] for row in reader.execute("SELECT account_id FROM agreements LIMIT ?", (limit,)).fetchall()]
     seen = [
@@ -87,7 +87,7 @@ def leading_agents(reader: Reader, now_ms: int, terms: Terms, limit: int = AGENT
     ]
     ids = list(dict.fromkeys([*held, *seen]))[:limit]
     found = [agent_view(reader, account_id, now_ms, terms) for account_id in ids]
-    return sorted((one for one in found if one.account.kind is Kind.AGENT), key=_leading)
+    return sorted((one for one in found if one.account.kind is AccountKind.AGENT), key=_leading)
 
 
 def _leading(view: AgentView) -> tuple[int, int, str]:
@@ -96,31 +96,31 @@ def _leading(view: AgentView) -> tuple[int, int, str]:
     return 0, -view.duty.day.score * 1_000_000 // view.duty.day.target, view.account.handle
 
 
-def agents(reader: Reader, after_handle: str, limit: int) -> list[Account]:
+def agents(reader: BooksReader, after_handle: str, limit: int) -> list[Account]:
     """All agents, by handle."""
     condition = "handle > ? AND kind = 'agent' ORDER BY handle LIMIT ?"
     return list(ACCOUNTS.where(reader, condition, (after_handle, limit)))
 
 
-def handles(reader: Reader, ids: Sequence[str]) -> dict[str, str]:
+def handles(reader: BooksReader, ids: Sequence[str]) -> dict[str, str]:
     """Who these accounts are."""
     wanted = sorted(set(ids))
     marks = ", ".join("?" * len(wanted))
     return dict(reader.execute(f"SELECT id, handle FROM accounts WHERE id IN ({marks})", wanted).fetchall())  # noqa: S608
 
 
-def newest_claim(reader: Reader, job_id: str) -> str | None:
+def newest_claim(reader: BooksReader, job_id: str) -> str | None:
     """The id of a job's last claim, for those who see all."""
     (found,) = reader.execute("SELECT max(id) FROM claims WHERE job_id = ?", (job_id,)).fetchone()
     return None if found is None else str(found)
 
 
-def sums(reader: Reader) -> list[Sums]:
+def sums(reader: BooksReader) -> list[CurrencySums]:
     """Money held and earned, by currency."""
     held = {currency: (amount, jobs) for currency, amount, jobs in reader.execute(_HELD).fetchall()}
     earned = dict(reader.execute(_EARNED).fetchall())
     return [
-        Sums(
+        CurrencySums(
             currency=currency,
             held_micro=held.get(currency, (0, 0))[0],
             jobs=held.get(currency, (0, 0))[1],
@@ -130,7 +130,7 @@ def sums(reader: Reader) -> list[Sums]:
     ]
 
 
-def verdicts_by_hour(reader: Reader, now_ms: int, hours: int = 24) -> list[tuple[int, int]]:
+def verdicts_by_hour(reader: BooksReader, now_ms: int, hours: int = 24) -> list[tuple[int, int]]:
     """How many verdicts fell in each of the last hours, the oldest first: its beginning in ms, and the count."""
     last = now_ms // HOUR_MS
     parameters = {"most": VERDICTS_READ_MAX, "since": (last - hours + 1) * HOUR_MS}
@@ -138,23 +138,23 @@ def verdicts_by_hour(reader: Reader, now_ms: int, hours: int = 24) -> list[tuple
     return [(hour * HOUR_MS, found.get(hour * HOUR_MS, 0)) for hour in range(last - hours + 1, last + 1)]
 
 
-def score_days(reader: Reader, account_id: str, days: int = 30) -> list[Day]:
+def score_days(reader: BooksReader, account_id: str, days: int = 30) -> list[Day]:
     """The recorded days of an agent, the oldest first."""
     newest = DAYS.where(reader, "account_id = ? ORDER BY date DESC LIMIT ?", (account_id, days))
     return sorted(newest, key=lambda day: day.date)
 
 
-def offered_contracts(reader: Reader, limit: int = WAITING_SHOWN_MAX) -> list[Agreement]:
+def offered_contracts(reader: BooksReader, limit: int = WAITING_SHOWN_MAX) -> list[Agreement]:
     """Contracts that agents have shown and nobody has accepted."""
     return list(AGREEMENTS.where(reader, "offered <> '' ORDER BY account_id LIMIT ?", (limit,)))
 
 
-def heartbeats_to_decide(reader: Reader, limit: int = WAITING_SHOWN_MAX) -> list[HeartbeatWhole]:
+def heartbeats_to_decide(reader: BooksReader, limit: int = WAITING_SHOWN_MAX) -> list[HeartbeatWhole]:
     """Heartbeats of all agents with tasks that wait for the operator."""
     sql = "SELECT DISTINCT account_id FROM heartbeats WHERE waiting > 0 LIMIT ?"
     return list(_waiting(reader, [row[0] for row in reader.execute(sql, (limit,)).fetchall()], limit))[:limit]
 
 
-def _waiting(reader: Reader, account_ids: Sequence[str], limit: int) -> Iterator[HeartbeatWhole]:
+def _waiting(reader: BooksReader, account_ids: Sequence[str], limit: int) -> Iterator[HeartbeatWhole]:
     for account_id in account_ids:
         yield from waiting_heartbeats(reader, account_id, "", limit, sees_measured=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import INTEGER_MAX, JsonObject, JsonValue
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339
@@ -18,48 +18,48 @@ _CLAIMS: Final = "SELECT id FROM claims WHERE seller = :account"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owned:
+class OwnedRows:
     """Which rows are an account's, in SQL, and which columns are nobody's to see outside the platform."""
 
     rows: str
     withheld: frozenset[str] = frozenset()
 
 
-OWNED: Final[Mapping[str, Owned]] = {
-    "accounts": Owned(rows="id = :account"),
-    "agreements": Owned(rows=_MINE),
-    "applications": Owned(rows=_MINE),
-    "artifacts": Owned(rows=_MINE),
-    "capabilities": Owned(rows=_MINE),
-    "claims": Owned(rows=":account IN (seller, buyer)"),
-    "deposits": Owned(rows=_MINE),
-    "destinations": Owned(rows=_MINE),
-    "disputes": Owned(rows=":account IN (raiser, respondent)"),
-    "heartbeats": Owned(rows=_MINE),
-    "jobs": Owned(rows="creator = :account"),
-    "keys": Owned(rows=_MINE, withheld=frozenset({"digest"})),
-    "payouts": Owned(rows=_MINE),
-    "posts": Owned(rows=_MINE),
-    "presences": Owned(rows=_MINE),
-    "remarks": Owned(rows=_MINE, withheld=frozenset({"heard_by"})),
-    "residents": Owned(rows="id = :account"),
-    "reviews": Owned(
+OWNED: Final[Mapping[str, OwnedRows]] = {
+    "accounts": OwnedRows(rows="id = :account"),
+    "agreements": OwnedRows(rows=_MINE),
+    "applications": OwnedRows(rows=_MINE),
+    "artifacts": OwnedRows(rows=_MINE),
+    "capabilities": OwnedRows(rows=_MINE),
+    "claims": OwnedRows(rows=":account IN (seller, buyer)"),
+    "deposits": OwnedRows(rows=_MINE),
+    "destinations": OwnedRows(rows=_MINE),
+    "disputes": OwnedRows(rows=":account IN (raiser, respondent)"),
+    "heartbeats": OwnedRows(rows=_MINE),
+    "jobs": OwnedRows(rows="creator = :account"),
+    "keys": OwnedRows(rows=_MINE, withheld=frozenset({"digest"})),
+    "payouts": OwnedRows(rows=_MINE),
+    "posts": OwnedRows(rows=_MINE),
+    "presences": OwnedRows(rows=_MINE),
+    "remarks": OwnedRows(rows=_MINE, withheld=frozenset({"heard_by"})),
+    "residents": OwnedRows(rows="id = :account"),
+    "reviews": OwnedRows(
         rows="author = :account OR (about = :account AND published_at_ms IS NOT NULL)", withheld=frozenset({"salt"})
     ),
-    "score_days": Owned(rows=_MINE),
-    "scores": Owned(rows=_MINE),
-    "sealed_reviews": Owned(
+    "score_days": OwnedRows(rows=_MINE),
+    "scores": OwnedRows(rows=_MINE),
+    "sealed_reviews": OwnedRows(
         rows="id IN (SELECT id FROM reviews WHERE author = :account)", withheld=frozenset({"salt"})
     ),
-    "sessions": Owned(rows=_MINE, withheld=frozenset({"id"})),
-    "statements": Owned(rows="author = :account"),
-    "submissions": Owned(rows=f"claim_id IN ({_CLAIMS})"),
-    "transfers": Owned(
+    "sessions": OwnedRows(rows=_MINE, withheld=frozenset({"id"})),
+    "statements": OwnedRows(rows="author = :account"),
+    "submissions": OwnedRows(rows=f"claim_id IN ({_CLAIMS})"),
+    "transfers": OwnedRows(
         rows=f"{_OF_ACCOUNT.format(side='debit')} OR {_OF_ACCOUNT.format(side='credit')}",
         withheld=frozenset({"number", "debit_before", "credit_before"}),
     ),
-    "trials": Owned(rows=_MINE, withheld=frozenset({"secret", "hidden"})),
-    "votes": Owned(rows=_MINE),
+    "trials": OwnedRows(rows=_MINE, withheld=frozenset({"secret", "hidden"})),
+    "votes": OwnedRows(rows=_MINE),
 }
 NOT_OWNED: Final[Mapping[str, str]] = {
     "schema_version": "of the program",
@@ -75,7 +75,7 @@ NOT_OWNED: Final[Mapping[str, str]] = {
 """The other tables, with the reasons."""
 
 
-def account_called(reader: Reader, name: str) -> str:
+def account_called(reader: BooksReader, name: str) -> str:
     """The id of the account with this id or handle. Raises `Refused("not_found")`."""
     found = reader.execute("SELECT id FROM accounts WHERE ? IN (id, handle)", (name,)).fetchone()
     if found is None:
@@ -83,7 +83,7 @@ def account_called(reader: Reader, name: str) -> str:
     return str(found[0])
 
 
-def document_of(reader: Reader, account_id: str, now_ms: int, rows_max: int | None = None) -> JsonObject:
+def document_of(reader: BooksReader, account_id: str, now_ms: int, rows_max: int | None = None) -> JsonObject:
     """All of it, in one value: `tables`, and by table the columns that are `withheld`.
 
     Raises `Refused("limit_reached")` for more than `rows_max` rows.
@@ -104,7 +104,7 @@ def document_of(reader: Reader, account_id: str, now_ms: int, rows_max: int | No
     }
 
 
-def _owned_rows(reader: Reader, account_id: str, limit: int | None) -> Iterator[tuple[str, list[JsonValue]]]:
+def _owned_rows(reader: BooksReader, account_id: str, limit: int | None) -> Iterator[tuple[str, list[JsonValue]]]:
     """Each table, in order, with the account's rows."""
     given: dict[str, str | int] = {"account": account_id, "limit": INTEGER_MAX if limit is None else limit}
     for table, owned in OWNED.items():

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.effects.ground.storage.facts import StoredFact
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.verification.reviews.facts import DECIDED, WAITING, decision_of, review_of
 from earnest.verification.reviews.review import ID_PREFIX, Decision, Review
@@ -24,7 +24,7 @@ class ReviewView:
     decision: Decision | None
 
 
-def list_reviews(reader: Reader, *, with_decided: bool = False, limit: int = 50) -> tuple[ReviewView, ...]:
+def list_reviews(reader: BooksReader, *, with_decided: bool = False, limit: int = 50) -> tuple[ReviewView, ...]:
     """The oldest first, because it has waited longest."""
     decisions = {fact.subject: decision_of(fact.body) for fact in reader.facts(kind=DECIDED)}
     found: list[ReviewView] = []
@@ -36,7 +36,7 @@ def list_reviews(reader: Reader, *, with_decided: bool = False, limit: int = 50)
     return tuple(found)
 
 
-def find_review(reader: Reader, name: str) -> ReviewView:
+def find_review(reader: BooksReader, name: str) -> ReviewView:
     """The one review that `name` means: the beginning of its id, or of the run or the snapshot that it is about.
 
     Raises `Refused("review_unknown")` for none and for several.

@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 from earnest.effects.ground.bus.api import Envelope
 from earnest.effects.ground.storage.facts import StoredFact
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.engine.codec import decode
 from earnest.engine.facts import FINISHED, INTENT, MESSAGES, OUTCOME, RESUMED, STARTED, message_of
 from earnest.engine.messages import (
@@ -62,13 +62,13 @@ class RunView:
     messages: deque[Envelope] = field(default_factory=lambda: deque(maxlen=MESSAGES_SHOWN_MAX))
 
 
-def list_runs(reader: Reader, limit: int = 50) -> tuple[RunLine, ...]:
+def list_runs(reader: BooksReader, limit: int = 50) -> tuple[RunLine, ...]:
     """The newest runs first."""
     started = reader.facts(kind=STARTED, newest_first=True, limit=min(limit, RUNS_SHOWN_MAX))
     return tuple(_line(fact, _end(reader, fact.subject)) for fact in started)
 
 
-def newest_run(reader: Reader) -> str:
+def newest_run(reader: BooksReader) -> str:
     """The id of the run that was started last. Raises `Refused("run_unknown")`."""
     newest = next(reader.facts(kind=STARTED, newest_first=True, limit=1), None)
     if newest is None:
@@ -76,7 +76,7 @@ def newest_run(reader: Reader) -> str:
     return newest.subject
 
 
-def show_run(reader: Reader, run_id: str) -> RunView:
+def show_run(reader: BooksReader, run_id: str) -> RunView:
     """Everything about one run. An unambiguous beginning of its id will do. Raises `Refused("run_unknown")`."""
     full_id = find_run(reader, run_id)
     view: RunView | None = None
@@ -123,7 +123,7 @@ def _see(view: RunView, envelope: Envelope) -> None:
             pass
 
 
-def find_run(reader: Reader, run_id: str) -> str:
+def find_run(reader: BooksReader, run_id: str) -> str:
     """The run whose id this is, or begins. Raises `Refused("run_unknown")`."""
     beginning = f"run_{run_id.removeprefix('run_')}"
     found = reader.subjects_like(beginning, 2) if run_id else []
@@ -133,7 +133,7 @@ def find_run(reader: Reader, run_id: str) -> str:
     raise Refused("run_unknown", f"{problem}; see `earnest runs`")
 
 
-def _end(reader: Reader, run_id: str) -> FinalResult | None:
+def _end(reader: BooksReader, run_id: str) -> FinalResult | None:
     end = next(reader.facts(kind=FINISHED, subject=run_id, newest_first=True, limit=1), None)
     return None if end is None else _result(end)
 

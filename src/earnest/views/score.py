@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from earnest.accountability.asking import Asked
+from earnest.accountability.asking import AskedTask
 from earnest.accountability.days import TARGET_MIN, Day, date_of, day_id
 from earnest.accountability.heartbeat import Heartbeat
 from earnest.accountability.interval import interval_s
@@ -14,7 +14,7 @@ from earnest.accountability.score import Score, subject_of
 from earnest.accountability.tiers import ends_when
 from earnest.accountability.verdicts import TaskVerdict
 from earnest.client import payloads_scores as shown
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.homes.given import Duty
@@ -30,7 +30,7 @@ _LAST: Final = "~"
 """After every id."""
 
 
-def show_score(reader: Reader, account_id: str, now_ms: int, terms: Terms) -> shown.Score:
+def show_score(reader: BooksReader, account_id: str, now_ms: int, terms: Terms) -> shown.Score:
     """`GET /score` of one agent. Raises `Refused("not_found")`."""
     read = read_home(reader, account_id, now_ms, with_jobs=False, as_buyer=False)
     duty, score, day = _standing(read.duty, account_id, now_ms)
@@ -57,7 +57,7 @@ def show_score(reader: Reader, account_id: str, now_ms: int, terms: Terms) -> sh
     }
 
 
-def show_history(reader: Reader, account_id: str, now_ms: int) -> shown.History:
+def show_history(reader: BooksReader, account_id: str, now_ms: int) -> shown.History:
     """Today and the last 7 days with a record, the newest first, each with its own target."""
     _, score, day = _standing(read_duty(reader, account_id, now_ms), account_id, now_ms)
     before = "account_id = ? AND date < ? ORDER BY date DESC LIMIT ?"
@@ -71,7 +71,7 @@ def show_history(reader: Reader, account_id: str, now_ms: int) -> shown.History:
     }
 
 
-def list_histories(reader: Reader, now_ms: int, after: str, limit: int) -> list[shown.History]:
+def list_histories(reader: BooksReader, now_ms: int, after: str, limit: int) -> list[shown.History]:
     """The histories of all agents that have shown a contract, by account."""
     ids = "SELECT account_id FROM agreements WHERE account_id > ? ORDER BY account_id LIMIT ?"
     found = reader.execute(ids, (after, limit)).fetchall()
@@ -83,21 +83,21 @@ def leading(history: shown.History) -> tuple[int, str]:
     return -(history["today"]["score"] * 1_000_000 // history["today"]["target"]), history["handle"]
 
 
-def list_events(reader: Reader, account_id: str, before: str, limit: int) -> list[shown.ScoreFact]:
+def list_events(reader: BooksReader, account_id: str, before: str, limit: int) -> list[shown.ScoreFact]:
     """What was booked, the newest first: for each fact the rule, task and points of every part of it."""
     last = min(int(before), _NEWEST) if before else _NEWEST
     rows = reader.execute(_EVENTS, (subject_of(account_id), last, limit)).fetchall()
     return [_event(seq, at_ms, json.loads(body)) for seq, at_ms, body in rows]
 
 
-def list_heartbeats(reader: Reader, account_id: str, before: str, limit: int) -> list[shown.Heartbeat]:
+def list_heartbeats(reader: BooksReader, account_id: str, before: str, limit: int) -> list[shown.Heartbeat]:
     """Somebody's heartbeats, the newest first."""
     where = "account_id = ? AND id < ? ORDER BY id DESC LIMIT ?"
     return [heartbeat_json(one) for one in HEARTBEATS.where(reader, where, (account_id, before or _LAST, limit))]
 
 
 def waiting_heartbeats(
-    reader: Reader, account_id: str, after: str, limit: int, *, sees_measured: bool
+    reader: BooksReader, account_id: str, after: str, limit: int, *, sees_measured: bool
 ) -> list[shown.HeartbeatWhole]:
     """The operator's queue: heartbeats of one agent with tasks that wait for a verdict, the oldest first, whole."""
     where = "account_id = ? AND waiting > 0 AND id > ? ORDER BY id LIMIT ?"
@@ -107,7 +107,7 @@ def waiting_heartbeats(
 
 
 def show_heartbeat(
-    reader: Reader, heartbeat_id: str, account_id: str, *, sees_all: bool, sees_measured: bool = False
+    reader: BooksReader, heartbeat_id: str, account_id: str, *, sees_all: bool, sees_measured: bool = False
 ) -> shown.Heartbeat:
     """A heartbeat, for whose it is and for those who see all. Raises `Refused("not_found")`."""
     found = HEARTBEATS.get(reader, heartbeat_id)
@@ -116,7 +116,7 @@ def show_heartbeat(
     return _whole(found, sees_measured=sees_measured) if sees_all else heartbeat_json(found)
 
 
-def show_agreement(reader: Reader, account_id: str) -> shown.Agreement:
+def show_agreement(reader: BooksReader, account_id: str) -> shown.Agreement:
     """What an agent is held to, for its operator. Raises `Refused("not_found")`."""
     found = AGREEMENTS.get(reader, account_id)
     if found is None:
@@ -149,7 +149,7 @@ def heartbeat_json(heartbeat: Heartbeat, *, sees_measured: bool = False) -> show
 
     `sees_measured`: for the operator, whose world was measured.
     """
-    asked = [Asked(**one) for one in json.loads(heartbeat.asked)]
+    asked = [AskedTask(**one) for one in json.loads(heartbeat.asked)]
     verdicts = {one.task: one for one in (TaskVerdict(**each) for each in json.loads(heartbeat.verdicts))}
     return {
         "heartbeat_id": heartbeat.id,
@@ -204,7 +204,7 @@ def _whole(heartbeat: Heartbeat, *, sees_measured: bool) -> shown.HeartbeatWhole
     }
 
 
-def _task(asked: Asked, verdict: TaskVerdict | None, *, sees_measured: bool) -> shown.TaskJudged:
+def _task(asked: AskedTask, verdict: TaskVerdict | None, *, sees_measured: bool) -> shown.TaskJudged:
     told = "" if verdict is None else (sees_measured and verdict.for_operator) or verdict.reason
     return {
         "id": asked.id,

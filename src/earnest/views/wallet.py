@@ -3,7 +3,7 @@
 from typing import Final
 
 from earnest.client import payloads_money as shown
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.ledger.accounts import available, clearing
@@ -11,7 +11,7 @@ from earnest.ledger.payout import Deposit, Payout
 from earnest.ledger.rows import DEPOSITS, LEDGER_ACCOUNTS, PAYOUTS
 from earnest.ledger.rules import account_named
 from earnest.ledger.transfer import LedgerAccount
-from earnest.market.homes.given import Purse
+from earnest.market.homes.given import CurrencyPurse
 from earnest.market.terms import CurrencyTerms, Terms
 
 HELD: Final = (
@@ -25,11 +25,11 @@ FROM ledger_accounts GROUP BY currency ORDER BY currency
 """
 
 
-def purse(reader: Reader, account_id: str, currency: str) -> Purse:
+def purse(reader: BooksReader, account_id: str, currency: str) -> CurrencyPurse:
     """The sums of an account. `held_micro` is what its open jobs have in escrow."""
     spendable = _sums(reader, available(account_id, currency))
     ((held_micro,),) = reader.execute(HELD, (account_id, currency)).fetchall()
-    return Purse(
+    return CurrencyPurse(
         currency=currency,
         available_micro=spendable.balance_micro,
         reserved_micro=spendable.debits_pending,
@@ -38,7 +38,7 @@ def purse(reader: Reader, account_id: str, currency: str) -> Purse:
     )
 
 
-def show_wallet(reader: Reader, account_id: str, terms: Terms) -> shown.Wallet:
+def show_wallet(reader: BooksReader, account_id: str, terms: Terms) -> shown.Wallet:
     """`balances`, one a currency, and the payouts under way."""
     under_way = PAYOUTS.where(
         reader,
@@ -52,7 +52,7 @@ def show_wallet(reader: Reader, account_id: str, terms: Terms) -> shown.Wallet:
     }
 
 
-def show_payout(reader: Reader, payout_id: str, account_id: str | None) -> shown.Payout:
+def show_payout(reader: BooksReader, payout_id: str, account_id: str | None) -> shown.Payout:
     """A payout, to its owner; to the operator where `account_id` is None. Raises `Refused("not_found")`."""
     payout = PAYOUTS.get(reader, payout_id)
     if payout is None or account_id not in {None, payout.account_id}:
@@ -74,7 +74,7 @@ def payout_json(payout: Payout) -> shown.Payout:
     }
 
 
-def show_queue(reader: Reader, limit: int = 100) -> shown.MoneyQueue:
+def show_queue(reader: BooksReader, limit: int = 100) -> shown.MoneyQueue:
     """What waits for the operator, the oldest first: deposits to confirm, payouts to approve, pay or look into."""
     deposits = DEPOSITS.where(reader, "state = 'asked' ORDER BY asked_at_ms LIMIT ?", (limit,))
     payouts = PAYOUTS.where(
@@ -92,7 +92,7 @@ def show_queue(reader: Reader, limit: int = 100) -> shown.MoneyQueue:
     }
 
 
-def solvency(reader: Reader, now_ms: int) -> shown.Solvency:
+def solvency(reader: BooksReader, now_ms: int) -> shown.Solvency:
     """Do all accounts sum to 0, and does what came from outside cover what users have? By currency, measured now."""
     rows = reader.execute(_SOLVENCY).fetchall()
     return {
@@ -123,7 +123,7 @@ def _terms_json(terms: CurrencyTerms) -> shown.FeeTerms:
     }
 
 
-def _purse_json(money: Purse) -> shown.Balance:
+def _purse_json(money: CurrencyPurse) -> shown.Balance:
     return {
         "currency": money.currency,
         "balance_micro": money.available_micro + money.clearing_micro,
@@ -147,5 +147,5 @@ def _deposit_json(deposit: Deposit) -> shown.DepositWaiting:
     }
 
 
-def _sums(reader: Reader, account: str) -> LedgerAccount:
+def _sums(reader: BooksReader, account: str) -> LedgerAccount:
     return LEDGER_ACCOUNTS.get(reader, account) or account_named(account)

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, cast
 from earnest.client.payloads_world import Post as PostShown
 from earnest.client.payloads_world import Remark as RemarkShown
 from earnest.client.payloads_world import ResidentShown, Thread, Town, TownTime
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.world.almanac import hour_at
@@ -40,14 +40,14 @@ class Walker(NamedTuple):
     place: str
 
 
-def town_time(reader: Reader, now_ms: int, pace: int) -> TownTime:
+def town_time(reader: BooksReader, now_ms: int, pace: int) -> TownTime:
     """The hour of the town, whose first day began with the platform."""
     first = reader.execute("SELECT at_ms FROM facts WHERE seq = 1").fetchone()
     hour = hour_at(now_ms, now_ms if first is None else int(first[0]), pace)
     return {"day": hour.day, "hour": hour.hour, "phase": hour.phase}
 
 
-def show_town(reader: Reader, now_ms: int, pace: int) -> Town:
+def show_town(reader: BooksReader, now_ms: int, pace: int) -> Town:
     """The map, and where those are who set out last."""
     found = RESIDENTS.where(reader, "set_out_ms >= 0 ORDER BY set_out_ms DESC, id LIMIT ?", (RESIDENTS_SHOWN_MAX,))
     return {
@@ -58,13 +58,13 @@ def show_town(reader: Reader, now_ms: int, pace: int) -> Town:
     }
 
 
-def walkers(reader: Reader, now_ms: int, limit: int = RESIDENTS_SHOWN_MAX) -> list[Walker]:
+def walkers(reader: BooksReader, now_ms: int, limit: int = RESIDENTS_SHOWN_MAX) -> list[Walker]:
     """Who set out last, with the way that is left to them."""
     found = RESIDENTS.where(reader, "set_out_ms >= 0 ORDER BY set_out_ms DESC, id LIMIT ?", (limit,))
     return [Walker(handle_of(reader, one.id), way_left(one, now_ms), one.place) for one in found]
 
 
-def list_remarks(reader: Reader, viewer: str, before: str, limit: int, *, hears_all: bool) -> list[RemarkShown]:
+def list_remarks(reader: BooksReader, viewer: str, before: str, limit: int, *, hears_all: bool) -> list[RemarkShown]:
     """What `viewer` has said and heard, the newest first. `hears_all`: for the operator and auditors."""
     newest = "id < ? AND id >= coalesce((SELECT id FROM remarks ORDER BY id DESC LIMIT 1 OFFSET ?), '')"
     found = REMARKS.where(reader, f"{newest} ORDER BY id DESC", (before or _NEWEST, REMARKS_READ_MAX))
@@ -77,13 +77,13 @@ def list_remarks(reader: Reader, viewer: str, before: str, limit: int, *, hears_
     return shown
 
 
-def list_threads(reader: Reader, before: str, limit: int) -> list[Thread]:
+def list_threads(reader: BooksReader, before: str, limit: int) -> list[Thread]:
     """The newest first, each by the post that began it."""
     first = POSTS.where(reader, "id = thread AND id < ? ORDER BY id DESC LIMIT ?", (before or _NEWEST, limit))
     return [_thread(reader, one) for one in first]
 
 
-def list_posts(reader: Reader, thread: str, after: str, limit: int) -> list[PostShown]:
+def list_posts(reader: BooksReader, thread: str, after: str, limit: int) -> list[PostShown]:
     """The posts of a thread, the oldest first. Raises `Refused("not_found")`."""
     if POSTS.get(reader, thread) is None:
         raise Refused("not_found", f"there is no thread {thread[:80]!r}")
@@ -91,7 +91,7 @@ def list_posts(reader: Reader, thread: str, after: str, limit: int) -> list[Post
     return [_post(reader, one) for one in found]
 
 
-def live_events(reader: Reader, after_seq: int, viewer: str, *, hears_all: bool) -> tuple[list[LiveEvent], int]:
+def live_events(reader: BooksReader, after_seq: int, viewer: str, *, hears_all: bool) -> tuple[list[LiveEvent], int]:
     """What happened after a fact, as `viewer` may know it, and the last fact that was looked at."""
     last_seq, found = after_seq, []
     for fact in reader.facts(kind=LIVE, after_seq=after_seq, limit=EVENTS_AT_ONCE):
@@ -103,7 +103,7 @@ def live_events(reader: Reader, after_seq: int, viewer: str, *, hears_all: bool)
     return found, last_seq
 
 
-def _live(reader: Reader, kind: str, subject: str, body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _live(reader: BooksReader, kind: str, subject: str, body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     match kind:
         case "remark.opened":
             yield "remark", cast("dict[str, Any]", _remark(reader, Remark(**body["row"])))
@@ -119,7 +119,7 @@ def _live(reader: Reader, kind: str, subject: str, body: dict[str, Any]) -> Iter
                 yield "move", {"handle": handle, "from": start, "to": to, "place": moved.place, "set_out_at": set_out}
 
 
-def handle_of(reader: Reader, account_id: str) -> str:
+def handle_of(reader: BooksReader, account_id: str) -> str:
     """What somebody is called."""
     (handle,) = reader.execute("SELECT handle FROM accounts WHERE id = ?", (account_id,)).fetchone()
     return str(handle)
@@ -130,13 +130,13 @@ def _is_heard(remark: Remark, viewer: str) -> bool:
     return remark.reach == Reach.FAR or is_near
 
 
-def _resident(reader: Reader, one: Resident, now_ms: int) -> ResidentShown:
+def _resident(reader: BooksReader, one: Resident, now_ms: int) -> ResidentShown:
     here = position(one, now_ms)
     arrived = has_arrived(one, now_ms)
     return {"handle": handle_of(reader, one.id), "x": here.x, "y": here.y, "place": one.place, "arrived": arrived}
 
 
-def _remark(reader: Reader, one: Remark) -> RemarkShown:
+def _remark(reader: BooksReader, one: Remark) -> RemarkShown:
     return {
         "remark_id": one.id,
         "handle": handle_of(reader, one.account_id),
@@ -146,7 +146,7 @@ def _remark(reader: Reader, one: Remark) -> RemarkShown:
     }
 
 
-def _post(reader: Reader, one: Post) -> PostShown:
+def _post(reader: BooksReader, one: Post) -> PostShown:
     return {
         "post_id": one.id,
         "thread_id": one.thread,
@@ -157,7 +157,7 @@ def _post(reader: Reader, one: Post) -> PostShown:
     }
 
 
-def _thread(reader: Reader, one: Post) -> Thread:
+def _thread(reader: BooksReader, one: Post) -> Thread:
     count = "SELECT count(*), max(at_ms) FROM posts WHERE thread = ?"
     posts, last_ms = reader.execute(count, (one.id,)).fetchone()
     return {**_post(reader, one), "posts": posts, "last_at": rfc3339_s(last_ms)}

@@ -12,7 +12,7 @@ from earnest.client.payloads_world import (
     SelfShown,
     WorldSummary,
 )
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account
@@ -41,7 +41,7 @@ TRANSFERS_BACK_MAX: Final = 30
 _REWARDS: Final = frozenset({"released", "bonus", "trial", "penalty", "cleared"})
 
 
-def world_summary(reader: Reader, account: Account, now_ms: int, terms: Terms) -> WorldSummary:
+def world_summary(reader: BooksReader, account: Account, now_ms: int, terms: Terms) -> WorldSummary:
     """The summary of one agent. Opportunities that do not fit are left out, the least rewarding first."""
     me = RESIDENTS.get(reader, account.id) or newcomer(account.id, now_ms)
     live = ", ".join("?" * len(TERMINAL))
@@ -66,7 +66,7 @@ def world_summary(reader: Reader, account: Account, now_ms: int, terms: Terms) -
     return found
 
 
-def _self(reader: Reader, account: Account, me: Resident, claims: list[Claim], *, has_work: bool) -> SelfShown:
+def _self(reader: BooksReader, account: Account, me: Resident, claims: list[Claim], *, has_work: bool) -> SelfShown:
     own = LEDGER_ACCOUNTS.get(reader, available(account.id, OWN))
     at_work = next((claim for claim in claims if claim.state in WORKING), None)
     return {
@@ -90,7 +90,7 @@ def _goals(claims: list[Claim], at_work: Claim | None, *, has_work: bool) -> lis
     return [{"goal": "propose a job that can be verified", "why": "there is none to claim"}]
 
 
-def _last_change(reader: Reader, own: LedgerAccount) -> LastChange | None:
+def _last_change(reader: BooksReader, own: LedgerAccount) -> LastChange | None:
     """The newest transfer of an account that was a reward or a penalty, going back along its own list."""
     number = own.last
     row = "SELECT credit, amount_micro, reason, at_ms, debit_before, credit_before FROM transfers WHERE number = ?"
@@ -106,7 +106,7 @@ def _last_change(reader: Reader, own: LedgerAccount) -> LastChange | None:
     return None
 
 
-def _nearby(reader: Reader, me: Resident, now_ms: int) -> list[Neighbour]:
+def _nearby(reader: BooksReader, me: Resident, now_ms: int) -> list[Neighbour]:
     here = position(me, now_ms)
     rows = RESIDENTS.where(reader, "id <> ? ORDER BY set_out_ms DESC, id LIMIT ?", (me.id, AROUND_MAX))
     around = sorted((distance(here, position(one, now_ms)), one.id, one.place) for one in rows)
@@ -118,7 +118,7 @@ def _nearby(reader: Reader, me: Resident, now_ms: int) -> list[Neighbour]:
     ]
 
 
-def _opportunities(reader: Reader, account_id: str, now_ms: int, terms: Terms) -> list[Opportunity]:
+def _opportunities(reader: BooksReader, account_id: str, now_ms: int, terms: Terms) -> list[Opportunity]:
     """Open ai$ jobs of others, the best paid first."""
     where = (
         "state = ? AND currency = ? AND creator <> ? AND closes_at_ms > ? AND apply_until_ms IS NULL"

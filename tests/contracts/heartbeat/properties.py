@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from earnest.contracts.heartbeat.diff import Change, compare
+from earnest.contracts.heartbeat.diff import TaskChange, compare
 from earnest.contracts.heartbeat.layout import LINES_MAX
 from earnest.contracts.heartbeat.parse import TEXT_BYTES_MAX, parse_heartbeat
 from earnest.contracts.heartbeat.task import (
@@ -12,7 +12,7 @@ from earnest.contracts.heartbeat.task import (
     EVERY_S_MIN,
     ID_CHARACTERS_MAX,
     TASKS_MAX,
-    Contract,
+    HeartbeatContract,
     HeartbeatTask,
 )
 from earnest.contracts.heartbeat.writing import added, edited, ticked
@@ -44,7 +44,7 @@ def hold(data: bytes) -> None:
     an_addition_keeps_every_line(text, contract)
 
 
-def every_line_meant_as_a_task_is_one_or_is_named(text: str, contract: Contract) -> None:
+def every_line_meant_as_a_task_is_one_or_is_named(text: str, contract: HeartbeatContract) -> None:
     """Whatever else somebody takes for the end of a line."""
     named = {found.line for found in contract.diagnostics}
     tasks = {task.line for task in contract.tasks}
@@ -54,7 +54,7 @@ def every_line_meant_as_a_task_is_one_or_is_named(text: str, contract: Contract)
         assert number in named or not any(map(MEANT.match, swallowed)), (number, line)
 
 
-def diagnostics_are_in_order_and_in_the_text(text: str, contract: Contract) -> None:
+def diagnostics_are_in_order_and_in_the_text(text: str, contract: HeartbeatContract) -> None:
     lines = lines_of(text)
     places = [(found.line, found.column) for found in contract.diagnostics]
     assert places == sorted(places)
@@ -63,7 +63,7 @@ def diagnostics_are_in_order_and_in_the_text(text: str, contract: Contract) -> N
         assert 1 <= column <= len(lines[line - 1]) + 1
 
 
-def tasks_are_within_their_bounds(contract: Contract) -> None:
+def tasks_are_within_their_bounds(contract: HeartbeatContract) -> None:
     tasks = contract.tasks
     assert len({task.id for task in tasks}) == len(tasks) <= TASKS_MAX
     assert [task.line for task in tasks] == sorted({task.line for task in tasks})
@@ -77,25 +77,25 @@ def tasks_are_within_their_bounds(contract: Contract) -> None:
         assert task.verify.strip() == task.verify
 
 
-def other_line_ends_and_a_mark_of_byte_order_change_nothing(text: str, contract: Contract) -> None:
+def other_line_ends_and_a_mark_of_byte_order_change_nothing(text: str, contract: HeartbeatContract) -> None:
     for end in ("\r\n", "\r"):
         other = BOM + end.join(lines_of(text))
         if len(other.encode()) <= TEXT_BYTES_MAX:
             assert parse_heartbeat(other) == contract
 
 
-def a_contract_differs_from_less_of_it_by_what_is_gone(contract: Contract) -> None:
+def a_contract_differs_from_less_of_it_by_what_is_gone(contract: HeartbeatContract) -> None:
     tasks = contract.tasks
     assert compare(tasks, tasks) == ()
     for gone in tasks[len(tasks) // 2 :][:WRITTEN]:
         rest = [task for task in tasks if task is not gone]
         (found,) = compare(tasks, rest)
-        assert (found.change, found.was, found.is_weakening) == (Change.REMOVED, gone, gone.required)
+        assert (found.change, found.was, found.is_weakening) == (TaskChange.REMOVED, gone, gone.required)
         (back,) = compare(rest, tasks)
-        assert (back.change, back.now, back.is_weakening) == (Change.ADDED, gone, False)
+        assert (back.change, back.now, back.is_weakening) == (TaskChange.ADDED, gone, False)
 
 
-def a_tick_changes_one_character(text: str, contract: Contract, task: HeartbeatTask) -> None:
+def a_tick_changes_one_character(text: str, contract: HeartbeatContract, task: HeartbeatTask) -> None:
     other = ticked(text, task.id, is_done=not task.is_ticked)
     assert len(other) == len(text)
     changed = [(before, after) for before, after in zip(text, other, strict=True) if before != after]
@@ -126,7 +126,7 @@ def an_edit_changes_one_line(text: str, task: HeartbeatTask) -> None:
     assert edited(other, wanted) == other
 
 
-def an_addition_keeps_every_line(text: str, contract: Contract) -> None:
+def an_addition_keeps_every_line(text: str, contract: HeartbeatContract) -> None:
     new = HeartbeatTask(id="quite_new", description="Look at the sky")
     try:
         other = added(text, new)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earnest.contracts.heartbeat.diff import Change, compare
+from earnest.contracts.heartbeat.diff import TaskChange, compare
 from earnest.contracts.heartbeat.task import TASKS_MAX, HeartbeatTask
 
 WORDS = st.sampled_from(["", "a", "A", "b", "c d"])
@@ -49,10 +49,10 @@ def test_each_task_that_is_not_as_it_was_is_in_one_difference(
     assert [task.id for task in was] == [task.id for task in pinned if task.id not in names]
     assert sorted(task.id for task in is_now) == sorted(task.id for task in now if task.id not in names)
     for one in found:
-        assert (one.was is None) == (one.change is Change.ADDED)
-        assert (one.now is None) == (one.change is Change.REMOVED)
+        assert (one.was is None) == (one.change is TaskChange.ADDED)
+        assert (one.now is None) == (one.change is TaskChange.REMOVED)
         assert not one.is_weakening or (one.was and one.was.required)
-        assert one.is_weakening or one.change is not Change.WEAKENED
+        assert one.is_weakening or one.change is not TaskChange.WEAKENED
 
 
 @given(TASKS, TASKS)

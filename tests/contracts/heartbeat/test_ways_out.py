@@ -2,7 +2,7 @@
 
 import pytest
 
-from earnest.contracts.heartbeat.diff import Change, Difference, compare
+from earnest.contracts.heartbeat.diff import Difference, TaskChange, compare
 from earnest.contracts.heartbeat.layout import LINES_MAX
 from earnest.contracts.heartbeat.parse import parse_heartbeat
 
@@ -31,31 +31,35 @@ def changed(new: str) -> str:
 @pytest.mark.parametrize(
     ("new", "change", "reason"),
     [
-        ("", Change.REMOVED, ""),
-        (f"```\n{EMAIL}```\n", Change.REMOVED, ""),
-        (f"<!--\n{EMAIL}-->\n", Change.REMOVED, ""),
-        (f"<!-- {EMAIL.strip()} -->\n", Change.REMOVED, ""),
-        (f"> {EMAIL}", Change.REMOVED, ""),
-        (f"\n<details>\n{EMAIL}</details>\n\n", Change.REMOVED, ""),
-        (EMAIL.replace("- [ ]", "-"), Change.REMOVED, ""),
-        (EMAIL.replace("- [ ]", "- [~]"), Change.REMOVED, ""),
-        (EMAIL.replace("check_email", "check_mail"), Change.RENAMED, "id: check_email → check_mail"),
-        (EMAIL.replace("check_email |", "ch\u0435ck_email |"), Change.RENAMED, "id: check_email → ch\u0435ck_email"),
-        (EMAIL.replace("required", "optional"), Change.WEAKENED, "required → optional"),
-        (EMAIL.replace("email_count", "looks fine"), Change.WEAKENED, "verify: email_count → looks fine"),
-        (EMAIL.replace("verify: email_count | ", ""), Change.WEAKENED, "verify: email_count → none"),
-        (EMAIL.replace("1h", "30d"), Change.WEAKENED, "every: 1h → 30d"),
-        (EMAIL.replace("\n", " | max_attempts: 20\n"), Change.WEAKENED, "max_attempts: 3 → 20"),
-        (EMAIL.replace("\n", " | max_attempts: 1\n"), Change.WEAKENED, "max_attempts: 3 → 1"),
-        (EMAIL.replace("Check for new important emails", "Breathe"), Change.WEAKENED, "description: 'Check for"),
-        ("- [ ] check_email\n", Change.WEAKENED, "its fields are gone"),
-        (f"- [ ] check_email | Breathe\n{EMAIL}", Change.WEAKENED, "description: "),
+        ("", TaskChange.REMOVED, ""),
+        (f"```\n{EMAIL}```\n", TaskChange.REMOVED, ""),
+        (f"<!--\n{EMAIL}-->\n", TaskChange.REMOVED, ""),
+        (f"<!-- {EMAIL.strip()} -->\n", TaskChange.REMOVED, ""),
+        (f"> {EMAIL}", TaskChange.REMOVED, ""),
+        (f"\n<details>\n{EMAIL}</details>\n\n", TaskChange.REMOVED, ""),
+        (EMAIL.replace("- [ ]", "-"), TaskChange.REMOVED, ""),
+        (EMAIL.replace("- [ ]", "- [~]"), TaskChange.REMOVED, ""),
+        (EMAIL.replace("check_email", "check_mail"), TaskChange.RENAMED, "id: check_email → check_mail"),
+        (
+            EMAIL.replace("check_email |", "ch\u0435ck_email |"),
+            TaskChange.RENAMED,
+            "id: check_email → ch\u0435ck_email",
+        ),
+        (EMAIL.replace("required", "optional"), TaskChange.WEAKENED, "required → optional"),
+        (EMAIL.replace("email_count", "looks fine"), TaskChange.WEAKENED, "verify: email_count → looks fine"),
+        (EMAIL.replace("verify: email_count | ", ""), TaskChange.WEAKENED, "verify: email_count → none"),
+        (EMAIL.replace("1h", "30d"), TaskChange.WEAKENED, "every: 1h → 30d"),
+        (EMAIL.replace("\n", " | max_attempts: 20\n"), TaskChange.WEAKENED, "max_attempts: 3 → 20"),
+        (EMAIL.replace("\n", " | max_attempts: 1\n"), TaskChange.WEAKENED, "max_attempts: 3 → 1"),
+        (EMAIL.replace("Check for new important emails", "Breathe"), TaskChange.WEAKENED, "description: 'Check for"),
+        ("- [ ] check_email\n", TaskChange.WEAKENED, "its fields are gone"),
+        (f"- [ ] check_email | Breathe\n{EMAIL}", TaskChange.WEAKENED, "description: "),
     ],
 )
 def test_a_required_task_that_is_gone_hidden_renamed_or_weaker_is_shown_as_weakening(
-    new: str, change: Change, reason: str
+    new: str, change: TaskChange, reason: str
 ) -> None:
-    (found,) = (one for one in differences(changed(new)) if one.change is not Change.ADDED)
+    (found,) = (one for one in differences(changed(new)) if one.change is not TaskChange.ADDED)
     assert (found.change, found.id, found.is_weakening) == (change, "check_email", True)
     assert not reason or any(text.startswith(reason) for text in found.reasons)
 
@@ -86,7 +90,7 @@ def test_ticking_every_box_changes_nothing_but_what_is_claimed() -> None:
 
 def test_trivial_extra_tasks_are_told_apart_from_what_was_pinned() -> None:
     found = differences(PINNED + "".join(f"- [x] breathe_{at} | Breathe | required\n" for at in range(50)))
-    assert {one.change for one in found} == {Change.ADDED}
+    assert {one.change for one in found} == {TaskChange.ADDED}
     assert not any(one.is_weakening for one in found)
     assert [one.id for one in found] == [f"breathe_{at}" for at in range(50)]
 
@@ -110,7 +114,7 @@ def test_moving_a_task_below_another_title_is_taking_it_out() -> None:
         "pay_bills",
     ]
     (moved,) = (one for one in differences(PINNED.replace("- [ ] pay", "## Done\n\n- [ ] pay")) if one.is_weakening)
-    assert (moved.change, moved.id) == (Change.REMOVED, "pay_bills")
+    assert (moved.change, moved.id) == (TaskChange.REMOVED, "pay_bills")
 
 
 @pytest.mark.parametrize(
@@ -126,7 +130,7 @@ def test_moving_a_task_below_another_title_is_taking_it_out() -> None:
 )
 def test_what_promises_no_less_or_was_optional_is_a_change_and_no_weakening(old: str, new: str) -> None:
     (found,) = differences(PINNED.replace(old, new, 1))
-    assert (found.change, found.is_weakening) == (Change.CHANGED, False)
+    assert (found.change, found.is_weakening) == (TaskChange.CHANGED, False)
 
 
 def test_an_optional_task_may_be_dropped_or_renamed() -> None:
@@ -138,8 +142,8 @@ def test_one_new_task_stands_in_for_one_old_task_only() -> None:
     pinned = "## Tasks\n\n- [ ] a | Same\n- [ ] b | Same\n"
     found = differences("## Tasks\n\n- [ ] c | Same\n", pinned)
     assert [(one.change, one.id, one.is_weakening) for one in found] == [
-        (Change.RENAMED, "a", True),
-        (Change.REMOVED, "b", True),
+        (TaskChange.RENAMED, "a", True),
+        (TaskChange.REMOVED, "b", True),
     ]
 
 

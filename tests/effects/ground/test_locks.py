@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.ground.locks import FileLock, Turn, alone
+from earnest.effects.ground.locks import FileLock, WriteTurn, alone
 from earnest.foundation.errors import Unavailable
 
 HOLDER = """
@@ -50,7 +50,7 @@ def test_one_has_a_lock_or_several_share_it(tmp_path: Path) -> None:
 
 
 def test_a_turn_is_ones_own_and_nobody_who_waits_is_passed(tmp_path: Path) -> None:
-    with closing(Turn(tmp_path / "books")) as one, closing(Turn(tmp_path / "books")) as other:
+    with closing(WriteTurn(tmp_path / "books")) as one, closing(WriteTurn(tmp_path / "books")) as other:
         assert one.try_take()
         assert not other.try_take()
         with closing(FileLock(tmp_path / "books.queue")) as waiter:
@@ -65,7 +65,7 @@ def test_a_turn_is_ones_own_and_nobody_who_waits_is_passed(tmp_path: Path) -> No
 def test_a_stopped_holder_is_named_and_a_killed_one_holds_nobody_up(
     tmp_path: Path, holder: "subprocess.Popen[str]"
 ) -> None:
-    with closing(Turn(tmp_path / "books")) as turn:
+    with closing(WriteTurn(tmp_path / "books")) as turn:
         holder.send_signal(signal.SIGSTOP)
         for _ in range(2):  # who waited in vain has left the queue
             with pytest.raises(Unavailable, match=rf"books\.turn is held by .*pid {holder.pid}, which is stopped"):

@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from earnest.engine.gradient.blocking import (
+    AttemptedCall,
     Blocked,
-    Call,
+    SubTaskTrial,
     Target,
-    Trial,
     TriedApproach,
     blame,
     failures_of,
@@ -17,32 +17,34 @@ from earnest.engine.gradient.blocking import (
     spare_last,
 )
 from earnest.engine.gradient.constants import Constants
-from earnest.engine.gradient.loss import Answer, Judged
+from earnest.engine.gradient.loss import CriterionState, JudgedCriterion
 from earnest.foundation.failures import FailureClass
 
 LOGICAL, ENVIRONMENTAL = FailureClass.LOGICAL, FailureClass.ENVIRONMENTAL
 DEFAULT = Constants()
 
 
-def judged(subtask: str | None, answer: Answer, failure_class: FailureClass | None = None) -> Judged:
-    return Judged(criterion="C1", subtask=subtask, answer=answer, failure_class=failure_class)
+def judged(subtask: str | None, answer: CriterionState, failure_class: FailureClass | None = None) -> JudgedCriterion:
+    return JudgedCriterion(criterion="C1", subtask=subtask, answer=answer, failure_class=failure_class)
 
 
-def call(*tools: str, target: str = "x", failure: FailureClass | None = None) -> Call:
-    return Call(tools=frozenset(tools), target=target, ok=failure is None, failure=failure)
+def call(*tools: str, target: str = "x", failure: FailureClass | None = None) -> AttemptedCall:
+    return AttemptedCall(tools=frozenset(tools), target=target, ok=failure is None, failure=failure)
 
 
 ROUND = (
-    judged("wrong", Answer.FAIL, LOGICAL),
-    judged("hindered", Answer.FAIL, ENVIRONMENTAL),
-    judged("unknown", Answer.FAIL),
-    judged("good", Answer.PASS),
-    judged("later", Answer.NOT_RUN),
+    judged("wrong", CriterionState.FAIL, LOGICAL),
+    judged("hindered", CriterionState.FAIL, ENVIRONMENTAL),
+    judged("unknown", CriterionState.FAIL),
+    judged("good", CriterionState.PASS),
+    judged("later", CriterionState.NOT_RUN),
 )
 
 
 def test_only_logically_failing_subtasks_contribute_tools_and_approaches() -> None:
-    trials = [Trial(subtask=one.subtask or "", approach="a", calls=(call(f"shell:{one.subtask}"),)) for one in ROUND]
+    trials = [
+        SubTaskTrial(subtask=one.subtask or "", approach="a", calls=(call(f"shell:{one.subtask}"),)) for one in ROUND
+    ]
     blocked = blame(ROUND, trials, DEFAULT)
     assert blocked.tools == ("shell:wrong",)
     assert blocked.approaches == (TriedApproach(subtask="wrong", approach="a"),)
@@ -50,7 +52,7 @@ def test_only_logically_failing_subtasks_contribute_tools_and_approaches() -> No
 
 def test_the_tools_of_all_attempts_are_blamed_in_order_of_use() -> None:
     calls = (call("shell:wc", "shell:find"), call("read_file"), call("shell:wc"))
-    assert blame(ROUND, [Trial(subtask="wrong", calls=calls)], DEFAULT).tools == ("shell:find", "shell:wc")
+    assert blame(ROUND, [SubTaskTrial(subtask="wrong", calls=calls)], DEFAULT).tools == ("shell:find", "shell:wc")
 
 
 @pytest.mark.parametrize(
@@ -58,7 +60,7 @@ def test_the_tools_of_all_attempts_are_blamed_in_order_of_use() -> None:
     ["shell", "write_file", "edit_file", "shell:bash", "shell:python3.11", "shell:sed", "shell:vi"],
 )
 def test_general_tools_are_never_blamed_for_a_criterion_that_was_not_met(general: str) -> None:
-    trials = [Trial(subtask="wrong", approach="a", calls=(call(general), call("shell:pdftotext")))]
+    trials = [SubTaskTrial(subtask="wrong", approach="a", calls=(call(general), call("shell:pdftotext")))]
     blocked = blame(ROUND, trials, DEFAULT)
     assert blocked.tools == ("shell:pdftotext",)
     assert blocked.approaches == (TriedApproach(subtask="wrong", approach="a"),)
@@ -71,7 +73,7 @@ def test_targets_come_from_environmental_calls_of_failing_subtasks() -> None:
         call("read_file", target="b.txt"),
     )
     elsewhere = (call("read_file", target="c.txt", failure=ENVIRONMENTAL),)
-    trials = [Trial(subtask="good", calls=elsewhere), Trial(subtask="hindered", calls=calls)]
+    trials = [SubTaskTrial(subtask="good", calls=elsewhere), SubTaskTrial(subtask="hindered", calls=calls)]
     assert blame(ROUND, trials, DEFAULT).targets == (
         Target(tool="shell:curl", target="curl u | jq"),
         Target(tool="shell:jq", target="curl u | jq"),
@@ -83,20 +85,20 @@ def test_a_call_whose_arguments_named_nothing_has_no_target() -> None:
 
 
 def test_a_subtask_that_failed_half_and_half_counts_as_hindered() -> None:
-    both = (judged("both", Answer.FAIL, LOGICAL), judged("both", Answer.FAIL, ENVIRONMENTAL))
+    both = (judged("both", CriterionState.FAIL, LOGICAL), judged("both", CriterionState.FAIL, ENVIRONMENTAL))
     assert logically_failing(both, DEFAULT) == frozenset()
     assert logically_failing((*both, both[0]), DEFAULT) == {"both"}
 
 
 def test_a_rejected_task_blames_no_subtask_that_kept_its_promise() -> None:
-    rejected = (judged("good", Answer.PASS), judged(None, Answer.FAIL, LOGICAL))
-    assert blame(rejected, [Trial(subtask="good", approach="a", calls=(call("glob"),))], DEFAULT) == Blocked()
+    rejected = (judged("good", CriterionState.PASS), judged(None, CriterionState.FAIL, LOGICAL))
+    assert blame(rejected, [SubTaskTrial(subtask="good", approach="a", calls=(call("glob"),))], DEFAULT) == Blocked()
     assert not failures_of(rejected)
     assert passing(rejected) == {"good"}
 
 
 def test_an_unclear_subtask_neither_fails_nor_passes() -> None:
-    unclear = (judged("count", Answer.PASS), judged("count", Answer.UNCLEAR))
+    unclear = (judged("count", CriterionState.PASS), judged("count", CriterionState.UNCLEAR))
     assert not failures_of(unclear)
     assert not passing(unclear)
 

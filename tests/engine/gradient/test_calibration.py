@@ -14,9 +14,9 @@ from earnest.engine.gradient.calibration import (
     proposals,
     replay,
 )
-from earnest.engine.gradient.cascade import State
-from earnest.engine.gradient.constants import Constants, Signal
-from earnest.engine.gradient.loss import Answer, Judged, complete
+from earnest.engine.gradient.cascade import MacroState
+from earnest.engine.gradient.constants import Constants, SolverSignal
+from earnest.engine.gradient.loss import CriterionState, JudgedCriterion, complete
 from earnest.engine.gradient.trajectory import Observation, Trajectory, observe
 from earnest.foundation.failures import FailureClass
 
@@ -24,15 +24,17 @@ DEFAULT = Constants()
 LOGICAL, ENVIRONMENTAL = FailureClass.LOGICAL, FailureClass.ENVIRONMENTAL
 
 
-def judged(failures: list[FailureClass], objected: bool) -> tuple[Judged, ...]:
+def judged(failures: list[FailureClass], objected: bool) -> tuple[JudgedCriterion, ...]:
     """Four criteria of a subtask and one of the task."""
-    met = [Judged(criterion=f"C{at}", subtask="s", answer=Answer.PASS) for at in range(len(failures), 4)]
+    met = [
+        JudgedCriterion(criterion=f"C{at}", subtask="s", answer=CriterionState.PASS) for at in range(len(failures), 4)
+    ]
     unmet = [
-        Judged(criterion=f"C{at}", subtask="s", answer=Answer.FAIL, failure_class=one)
+        JudgedCriterion(criterion=f"C{at}", subtask="s", answer=CriterionState.FAIL, failure_class=one)
         for at, one in enumerate(failures)
     ]
-    whole = Answer.FAIL if objected else Answer.NOT_RUN if failures else Answer.PASS
-    task = Judged(criterion="T", subtask=None, answer=whole, failure_class=LOGICAL if objected else None)
+    whole = CriterionState.FAIL if objected else CriterionState.NOT_RUN if failures else CriterionState.PASS
+    task = JudgedCriterion(criterion="T", subtask=None, answer=whole, failure_class=LOGICAL if objected else None)
     return (*met, *unmet, task)
 
 
@@ -65,7 +67,7 @@ def recorded(
                 objected=objected,
             )
         )
-    end = trajectory.end.state if trajectory.end else State.ABANDON
+    end = trajectory.end.state if trajectory.end else MacroState.ABANDON
     run = RecordedRun(
         run_id="run",
         task_class="counting",
@@ -77,9 +79,9 @@ def recorded(
     return run, trajectory
 
 
-@given(rounds, st.sampled_from(list(Signal)), st.integers(1, 6))
+@given(rounds, st.sampled_from(list(SolverSignal)), st.integers(1, 6))
 def test_under_its_own_constants_a_run_is_decided_as_it_was(
-    observed: list[tuple[list[FailureClass], bool, int]], signal: Signal, max_replans: int
+    observed: list[tuple[list[FailureClass], bool, int]], signal: SolverSignal, max_replans: int
 ) -> None:
     constants = replace(DEFAULT, signal=signal, max_replans=max_replans)
     run, trajectory = recorded(observed, constants)
@@ -108,14 +110,14 @@ FAILING = [([LOGICAL] * 4, False, 1_000), ([LOGICAL] * 2, False, 1_000), ([], Fa
 @pytest.mark.parametrize(
     ("change", "states", "ends_after"),
     [
-        ({}, [State.BREAK_SYMMETRY, State.CHANGE_APPROACH, State.ACCEPT], 3),
-        ({"theta": 0.3}, [State.BREAK_SYMMETRY, State.ABANDON], 2),
-        ({"delta": 0.7}, [State.BREAK_SYMMETRY, State.SUCCESS], 2),
-        ({"rho": 1.0}, [State.CHANGE_PATH, State.REFINE, State.ACCEPT], 3),
-        ({"epsilon": 1.0}, [State.BREAK_SYMMETRY, State.BREAK_SYMMETRY, State.ACCEPT], 3),
+        ({}, [MacroState.BREAK_SYMMETRY, MacroState.CHANGE_APPROACH, MacroState.ACCEPT], 3),
+        ({"theta": 0.3}, [MacroState.BREAK_SYMMETRY, MacroState.ABANDON], 2),
+        ({"delta": 0.7}, [MacroState.BREAK_SYMMETRY, MacroState.SUCCESS], 2),
+        ({"rho": 1.0}, [MacroState.CHANGE_PATH, MacroState.REFINE, MacroState.ACCEPT], 3),
+        ({"epsilon": 1.0}, [MacroState.BREAK_SYMMETRY, MacroState.BREAK_SYMMETRY, MacroState.ACCEPT], 3),
     ],
 )
-def test_other_constants_decide_otherwise(change: dict[str, float], states: list[State], ends_after: int) -> None:
+def test_other_constants_decide_otherwise(change: dict[str, float], states: list[MacroState], ends_after: int) -> None:
     run, _ = recorded(FAILING, DEFAULT)
     found = replay(run, replace(DEFAULT, **change))  # type: ignore[arg-type]
     assert (list(found.states), found.ends_after) == (states, ends_after)
@@ -125,7 +127,7 @@ def test_other_constants_decide_otherwise(change: dict[str, float], states: list
 def test_beyond_what_was_recorded_a_replay_is_silent() -> None:
     run, _ = recorded([([LOGICAL] * 4, False, 1_000)] * 4, DEFAULT)
     found = replay(run, replace(DEFAULT, max_replans=10))
-    assert run.states[-1] is State.ABANDON
+    assert run.states[-1] is MacroState.ABANDON
     assert (len(found.states), found.ends_after) == (4, None)
 
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from earnest.engine.gradient.cascade import (
     CELLS,
-    Cause,
-    Cell,
-    Reading,
-    State,
+    AbandonCause,
+    MacroState,
+    RoundReading,
+    Situation,
     Trend,
     Urgency,
     cell_of,
@@ -19,8 +19,8 @@ from earnest.engine.gradient.cascade import (
     stop,
     trend_of,
 )
-from earnest.engine.gradient.constants import Constants, Signal
-from earnest.engine.gradient.loss import Answer, Judged, Loss
+from earnest.engine.gradient.constants import Constants, SolverSignal
+from earnest.engine.gradient.loss import CriterionState, JudgedCriterion, Loss
 from earnest.foundation.failures import FailureClass
 
 DEFAULT = Constants()
@@ -56,13 +56,13 @@ GRADIENTS = {"< −ε": -0.2, "abs < ε": 0.0, "> ε": 0.2}  # noqa: RUF001
 VALUES = {"≤ δ": 0.2, "> δ": 0.6, "≤ ρ": 0.2, "> ρ": 0.9, "< θ": 0.4, "≥ θ": 0.9}  # noqa: RUF001
 
 
-def judged(answer: Answer, subtask: str | None = "count") -> Judged:
-    failure = FailureClass.LOGICAL if answer is Answer.FAIL else None
-    return Judged(criterion="C1", subtask=subtask, answer=answer, failure_class=failure)
+def judged(answer: CriterionState, subtask: str | None = "count") -> JudgedCriterion:
+    failure = FailureClass.LOGICAL if answer is CriterionState.FAIL else None
+    return JudgedCriterion(criterion="C1", subtask=subtask, answer=answer, failure_class=failure)
 
 
 def reading(
-    *criteria: Judged,
+    *criteria: JudgedCriterion,
     d: float = 0.6,
     p: float = 0.9,
     omega: float = 0.4,
@@ -70,10 +70,10 @@ def reading(
     loss_gradient: float | None = None,
     worsening: int = 0,
     elapsed_ms: int = 0,
-) -> Reading:
+) -> RoundReading:
     loss = Loss(distance=d, implausibility=p, resource=omega, quality=0.5, total=0.5)
-    return Reading(
-        judged=criteria or (judged(Answer.FAIL), judged(Answer.PASS)),
+    return RoundReading(
+        judged=criteria or (judged(CriterionState.FAIL), judged(CriterionState.PASS)),
         loss=loss,
         quality_gradient=gradient,
         loss_gradient=gradient if loss_gradient is None else loss_gradient,
@@ -113,83 +113,87 @@ def test_a_change_of_epsilon_is_a_signal(gradient: float, trend: Trend) -> None:
 @pytest.mark.parametrize(
     ("changes", "state"),
     [
-        ({"d": 0.1 + 0.2}, State.SUCCESS),
-        ({"d": 0.300001}, State.BREAK_SYMMETRY),
-        ({"omega": 0.6 * 4 / 3}, State.ABANDON),
-        ({"omega": 0.799}, State.BREAK_SYMMETRY),
-        ({"p": 0.5}, State.CHANGE_PATH),
-        ({"p": 0.5 + 1e-12}, State.CHANGE_PATH),
-        ({"p": 0.51}, State.BREAK_SYMMETRY),
+        ({"d": 0.1 + 0.2}, MacroState.SUCCESS),
+        ({"d": 0.300001}, MacroState.BREAK_SYMMETRY),
+        ({"omega": 0.6 * 4 / 3}, MacroState.ABANDON),
+        ({"omega": 0.799}, MacroState.BREAK_SYMMETRY),
+        ({"p": 0.5}, MacroState.CHANGE_PATH),
+        ({"p": 0.5 + 1e-12}, MacroState.CHANGE_PATH),
+        ({"p": 0.51}, MacroState.BREAK_SYMMETRY),
     ],
 )
-def test_thresholds_belong_to_the_side_that_the_seed_puts_them_on(changes: dict[str, float], state: State) -> None:
+def test_thresholds_belong_to_the_side_that_the_seed_puts_them_on(changes: dict[str, float], state: MacroState) -> None:
     assert decide(reading(**changes), DEFAULT).state is state  # type: ignore[arg-type]
 
 
 def test_a_complete_result_is_accepted_whatever_it_cost() -> None:
-    decision = decide(reading(judged(Answer.PASS), d=0.0, p=0.0, omega=1.0, worsening=5), DEFAULT)
-    assert (decision.state, decision.cause, decision.cell) == (State.ACCEPT, None, 0)
+    decision = decide(reading(judged(CriterionState.PASS), d=0.0, p=0.0, omega=1.0, worsening=5), DEFAULT)
+    assert (decision.state, decision.cause, decision.cell) == (MacroState.ACCEPT, None, 0)
 
 
 def test_nothing_at_all_is_not_accepted() -> None:
-    assert decide(replace(reading(d=1.0), judged=()), DEFAULT).state is not State.ACCEPT
+    assert decide(replace(reading(d=1.0), judged=()), DEFAULT).state is not MacroState.ACCEPT
 
 
 def test_two_worsening_rounds_in_a_row_end_the_run() -> None:
     once = decide(reading(gradient=0.2, worsening=1), DEFAULT)
     twice = decide(reading(gradient=0.2, worsening=2), DEFAULT)
-    assert (once.state, once.law2) == (State.CHANGE_APPROACH, False)
-    assert (twice.state, twice.cause, twice.law2, twice.cell) == (State.ABANDON, Cause.DIVERGENCE, True, 22)
+    assert (once.state, once.law2) == (MacroState.CHANGE_APPROACH, False)
+    assert (twice.state, twice.cause, twice.law2, twice.cell) == (MacroState.ABANDON, AbandonCause.DIVERGENCE, True, 22)
 
 
 def test_success_outranks_law_2() -> None:
     decision = decide(reading(d=0.2, gradient=0.2, worsening=2), DEFAULT)
-    assert (decision.state, decision.law2) == (State.SUCCESS, False)
+    assert (decision.state, decision.law2) == (MacroState.SUCCESS, False)
 
 
 def test_a_spent_budget_outranks_law_2() -> None:
     decision = decide(reading(omega=0.9, gradient=0.2, worsening=2), DEFAULT)
-    assert (decision.cause, decision.law2) == (Cause.BUDGET, False)
+    assert (decision.cause, decision.law2) == (AbandonCause.BUDGET, False)
 
 
-@pytest.mark.parametrize("answer", [Answer.FAIL, Answer.UNCLEAR])
+@pytest.mark.parametrize("answer", [CriterionState.FAIL, CriterionState.UNCLEAR])
 @pytest.mark.parametrize(
     ("p", "gradient", "state"),
     [
-        (0.9, 0.0, State.BREAK_SYMMETRY),
-        (0.2, 0.0, State.CHANGE_PATH),
-        (0.9, -0.2, State.CHANGE_APPROACH),
-        (0.2, 0.2, State.REFINE),
+        (0.9, 0.0, MacroState.BREAK_SYMMETRY),
+        (0.2, 0.0, MacroState.CHANGE_PATH),
+        (0.9, -0.2, MacroState.CHANGE_APPROACH),
+        (0.2, 0.2, MacroState.REFINE),
     ],
 )
 def test_success_is_never_chosen_while_the_combined_result_is_rejected(
-    answer: Answer, p: float, gradient: float, state: State
+    answer: CriterionState, p: float, gradient: float, state: MacroState
 ) -> None:
-    objection = reading(judged(Answer.PASS), judged(answer, subtask=None), d=0.1, p=p, gradient=gradient)
+    objection = reading(judged(CriterionState.PASS), judged(answer, subtask=None), d=0.1, p=p, gradient=gradient)
     assert decide(objection, DEFAULT).state is state
 
 
 def test_a_failed_subtask_is_no_objection() -> None:
-    failed = reading(judged(Answer.FAIL), judged(Answer.NOT_RUN, subtask=None), d=0.2)
-    assert decide(failed, DEFAULT).state is State.SUCCESS
+    failed = reading(judged(CriterionState.FAIL), judged(CriterionState.NOT_RUN, subtask=None), d=0.2)
+    assert decide(failed, DEFAULT).state is MacroState.SUCCESS
 
 
 @pytest.mark.parametrize(
     ("changes", "law2"), [({"omega": 0.9}, False), ({"omega": 0.9, "elapsed_ms": 300_000}, False), ({}, True)]
 )
 def test_an_end_that_only_unclear_criteria_caused_says_so(changes: dict[str, float], law2: bool) -> None:
-    criteria = (judged(Answer.UNCLEAR), judged(Answer.PASS), judged(Answer.NOT_RUN, subtask=None))
+    criteria = (
+        judged(CriterionState.UNCLEAR),
+        judged(CriterionState.PASS),
+        judged(CriterionState.NOT_RUN, subtask=None),
+    )
     end = decide(reading(*criteria, p=0.0, gradient=0.2, worsening=2, **changes), DEFAULT)  # type: ignore[arg-type]
-    assert (end.state, end.cause, end.law2) == (State.ABANDON, Cause.UNCLEAR, law2)
+    assert (end.state, end.cause, end.law2) == (MacroState.ABANDON, AbandonCause.UNCLEAR, law2)
 
 
 def test_one_failure_among_unclear_criteria_is_a_failure() -> None:
-    end = decide(reading(judged(Answer.UNCLEAR), judged(Answer.FAIL), omega=0.9), DEFAULT)
-    assert end.cause is Cause.BUDGET
+    end = decide(reading(judged(CriterionState.UNCLEAR), judged(CriterionState.FAIL), omega=0.9), DEFAULT)
+    assert end.cause is AbandonCause.BUDGET
 
 
 def test_a_run_past_its_deadline_names_the_time() -> None:
-    assert decide(reading(omega=0.8, elapsed_ms=300_000), DEFAULT).cause is Cause.TIME
+    assert decide(reading(omega=0.8, elapsed_ms=300_000), DEFAULT).cause is AbandonCause.TIME
 
 
 @pytest.mark.parametrize(
@@ -210,20 +214,22 @@ def test_urgency_follows_quality_unless_the_improvement_is_suspicious(
 
 def test_the_chosen_signal_decides_and_quality_sets_the_urgency() -> None:
     costly = reading(gradient=0.0, loss_gradient=0.2)
-    by_quality, by_loss = (decide(costly, Constants(signal=signal)) for signal in (Signal.QUALITY, Signal.LOSS))
-    assert (by_quality.state, by_loss.state) == (State.BREAK_SYMMETRY, State.CHANGE_APPROACH)
+    by_quality, by_loss = (
+        decide(costly, Constants(signal=signal)) for signal in (SolverSignal.QUALITY, SolverSignal.LOSS)
+    )
+    assert (by_quality.state, by_loss.state) == (MacroState.BREAK_SYMMETRY, MacroState.CHANGE_APPROACH)
     assert by_quality.urgency is by_loss.urgency is Urgency.NORMAL
 
 
-@pytest.mark.parametrize("cause", Cause)
-def test_every_end_from_outside_has_words(cause: Cause) -> None:
+@pytest.mark.parametrize("cause", AbandonCause)
+def test_every_end_from_outside_has_words(cause: AbandonCause) -> None:
     end = stop(cause)
-    assert (end.state, end.cause, end.cell) == (State.ABANDON, cause, 0)
+    assert (end.state, end.cause, end.cell) == (MacroState.ABANDON, cause, 0)
     assert end.rationale.endswith(".")
 
 
 def test_the_rationale_tells_the_numbers_that_decided() -> None:
-    rejected = reading(judged(Answer.PASS), judged(Answer.FAIL, subtask=None), d=0.1, p=1.0)
+    rejected = reading(judged(CriterionState.PASS), judged(CriterionState.FAIL, subtask=None), d=0.1, p=1.0)
     assert decide(rejected, DEFAULT).rationale == (
         "1 of 2 criteria unmet (D 0.10), the combined result rejected. "
         "No movement (∇ +0.00), the approach is wrong (P 1.00 over 0.5): other tools."
@@ -233,10 +239,10 @@ def test_the_rationale_tells_the_numbers_that_decided() -> None:
 share = st.floats(0, 1)
 change = st.floats(-1, 1)
 readings = st.builds(
-    Reading,
-    judged=st.lists(st.builds(judged, st.sampled_from(Answer), st.sampled_from(["count", None])), max_size=5).map(
-        tuple
-    ),
+    RoundReading,
+    judged=st.lists(
+        st.builds(judged, st.sampled_from(CriterionState), st.sampled_from(["count", None])), max_size=5
+    ).map(tuple),
     loss=st.builds(Loss, distance=share, implausibility=share, resource=share, quality=share, total=share),
     quality_gradient=change,
     loss_gradient=change,
@@ -246,19 +252,19 @@ readings = st.builds(
 
 
 @settings(deadline=None)
-@given(readings, st.sampled_from(Signal))
-def test_every_reading_has_exactly_one_decision(reading: Reading, signal: Signal) -> None:
+@given(readings, st.sampled_from(SolverSignal))
+def test_every_reading_has_exactly_one_decision(reading: RoundReading, signal: SolverSignal) -> None:
     constants = Constants(signal=signal)
     decision = decide(reading, constants)
     cell = cell_of(reading, constants)
-    assert (decision.cause is None) == (decision.state is not State.ABANDON)
-    assert (decision.state is State.ACCEPT) == reading.complete
+    assert (decision.cause is None) == (decision.state is not MacroState.ABANDON)
+    assert (decision.state is MacroState.ACCEPT) == reading.complete
     if reading.complete:
         return
     assert [one for one in CELLS if one == cell] == [CELLS[decision.cell - 1]]
-    assert decision.state is (State.ABANDON if decision.law2 else cell.state)
-    assert not (decision.state is State.SUCCESS and reading.objected)
+    assert decision.state is (MacroState.ABANDON if decision.law2 else cell.state)
+    assert not (decision.state is MacroState.SUCCESS and reading.objected)
 
 
 def test_a_cell_is_found_by_its_number() -> None:
-    assert CELLS[5] == Cell(trend=Trend.IMPROVING, far=True, logical=True, spent=False)
+    assert CELLS[5] == Situation(trend=Trend.IMPROVING, far=True, logical=True, spent=False)

@@ -4,15 +4,15 @@ import math
 
 import pytest
 
-from earnest.engine.gradient.blocking import Call, Trial
-from earnest.engine.gradient.cascade import Cause, State
+from earnest.engine.gradient.blocking import AttemptedCall, SubTaskTrial
+from earnest.engine.gradient.cascade import AbandonCause, MacroState
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.gradient.lessons import CONTENT_CHARACTERS_MAX, LESSONS_MAX, Lesson, lessons
-from earnest.engine.gradient.loss import Answer, Judged
+from earnest.engine.gradient.loss import CriterionState, JudgedCriterion
 from earnest.engine.gradient.trajectory import Observation, Trajectory, halt, observe
 from earnest.foundation.failures import FailureClass
 from earnest.memory.megram import QUANTIZATION, Level, Tag, approach_tag, intent_tag, target_tag
-from earnest.memory.megram import State as Row
+from earnest.memory.megram import MegramState as Row
 
 LOGICAL, ENVIRONMENTAL = FailureClass.LOGICAL, FailureClass.ENVIRONMENTAL
 DEFAULT = Constants()
@@ -27,21 +27,24 @@ def way(approach: str) -> Tag:
 def seen(
     *failures: FailureClass | None,
     approach: str | None = "wc",
-    calls: tuple[Call, ...] = (),
-    answer: Answer = Answer.FAIL,
+    calls: tuple[AttemptedCall, ...] = (),
+    answer: CriterionState = CriterionState.FAIL,
     of: int = 4,
 ) -> Observation:
-    met = [Judged(criterion=f"C{at}", subtask="count", answer=Answer.PASS) for at in range(len(failures), of)]
+    met = [
+        JudgedCriterion(criterion=f"C{at}", subtask="count", answer=CriterionState.PASS)
+        for at in range(len(failures), of)
+    ]
     unmet = [
-        Judged(criterion=f"C{at}", subtask="count", answer=answer, failure_class=failure)
+        JudgedCriterion(criterion=f"C{at}", subtask="count", answer=answer, failure_class=failure)
         for at, failure in enumerate(failures)
     ]
     return Observation(
-        judged=(*unmet, *met), trials=(Trial(subtask="count", approach=approach, calls=calls),), elapsed_ms=0
+        judged=(*unmet, *met), trials=(SubTaskTrial(subtask="count", approach=approach, calls=calls),), elapsed_ms=0
     )
 
 
-def taught(*observations: Observation, stopped: Cause | None = None) -> list[tuple[Lesson, ...]]:
+def taught(*observations: Observation, stopped: AbandonCause | None = None) -> list[tuple[Lesson, ...]]:
     """The lessons of each step of a run."""
     trajectory, found = Trajectory(), []
     for observation in observations:
@@ -57,118 +60,125 @@ def _of(before: Trajectory, after: Trajectory, observation: Observation | None) 
     return lessons(task_class=TASK_CLASS, before=before, after=after, observation=observation, constants=DEFAULT)
 
 
-def events(found: tuple[Lesson, ...]) -> list[tuple[State, Tag]]:
+def events(found: tuple[Lesson, ...]) -> list[tuple[MacroState, Tag]]:
     return [(lesson.state, lesson.tag) for lesson in found if lesson.level is Level.M]
 
 
 def test_a_logically_failed_approach_is_an_anti_pattern_although_symmetry_was_to_be_broken() -> None:
     (first,) = taught(seen(*[LOGICAL] * 4))
-    assert events(first) == [(State.CHANGE_APPROACH, way("wc"))]
+    assert events(first) == [(MacroState.CHANGE_APPROACH, way("wc"))]
 
 
 def test_an_environmentally_failed_approach_is_a_dead_end_and_unharmed() -> None:
     (first,) = taught(seen(*[ENVIRONMENTAL] * 4))
-    assert events(first) == [(State.CHANGE_PATH, way("wc"))]
+    assert events(first) == [(MacroState.CHANGE_PATH, way("wc"))]
 
 
-@pytest.mark.parametrize("answer", [Answer.FAIL, Answer.UNCLEAR, Answer.NOT_RUN])
-def test_a_failure_that_nobody_can_classify_teaches_nothing(answer: Answer) -> None:
+@pytest.mark.parametrize("answer", [CriterionState.FAIL, CriterionState.UNCLEAR, CriterionState.NOT_RUN])
+def test_a_failure_that_nobody_can_classify_teaches_nothing(answer: CriterionState) -> None:
     assert taught(seen(None, None, None, answer=answer)) == [()]
 
 
 def test_each_refused_target_is_remembered_once_a_run() -> None:
-    call = Call(tools=frozenset({"shell:curl"}), target="curl u", ok=False, failure=ENVIRONMENTAL)
+    call = AttemptedCall(tools=frozenset({"shell:curl"}), target="curl u", ok=False, failure=ENVIRONMENTAL)
     first, second = taught(*[seen(*[ENVIRONMENTAL] * 4, approach=None, calls=(call, call))] * 2)
-    assert events(first) == [(State.CHANGE_PATH, target_tag("shell:curl", "curl u"))]
+    assert events(first) == [(MacroState.CHANGE_PATH, target_tag("shell:curl", "curl u"))]
     assert events(second) == []
 
 
 def test_without_approaches_only_calls_that_failed_themselves_are_blamed() -> None:
     calls = (
-        Call(tools=frozenset({"read_file"}), target="input.csv"),
-        Call(tools=frozenset({"shell:python3"}), target="python3 count.py", ok=False, failure=LOGICAL),
+        AttemptedCall(tools=frozenset({"read_file"}), target="input.csv"),
+        AttemptedCall(tools=frozenset({"shell:python3"}), target="python3 count.py", ok=False, failure=LOGICAL),
     )
     (first,) = taught(seen(*[LOGICAL] * 4, approach=None, calls=calls))
-    assert events(first) == [(State.CHANGE_APPROACH, target_tag("shell:python3", "python3 count.py"))]
+    assert events(first) == [(MacroState.CHANGE_APPROACH, target_tag("shell:python3", "python3 count.py"))]
 
 
 def test_a_breakthrough_is_written_on_what_then_worked() -> None:
     _, second = taught(seen(*[LOGICAL] * 4), seen(approach="python"))
     assert events(second) == [
-        (State.BREAK_SYMMETRY, way("python")),
-        (State.ACCEPT, way("python")),
-        (State.ACCEPT, INTENT),
+        (MacroState.BREAK_SYMMETRY, way("python")),
+        (MacroState.ACCEPT, way("python")),
+        (MacroState.ACCEPT, INTENT),
     ]
 
 
 def test_a_breakthrough_without_approaches_is_written_on_the_calls_that_worked() -> None:
     calls = (
-        Call(tools=frozenset({"shell:awk"}), target="awk 1"),
-        Call(tools=frozenset({"shell:wc"}), target="wc", ok=False, failure=LOGICAL),
-        Call(tools=frozenset({"shell:sed"}), target="sed", ok=False),
+        AttemptedCall(tools=frozenset({"shell:awk"}), target="awk 1"),
+        AttemptedCall(tools=frozenset({"shell:wc"}), target="wc", ok=False, failure=LOGICAL),
+        AttemptedCall(tools=frozenset({"shell:sed"}), target="sed", ok=False),
     )
     _, second = taught(seen(*[LOGICAL] * 4, approach=None), seen(approach=None, calls=calls))
     assert events(second) == [
-        (State.BREAK_SYMMETRY, target_tag("shell:awk", "awk 1")),
-        (State.ACCEPT, INTENT),
+        (MacroState.BREAK_SYMMETRY, target_tag("shell:awk", "awk 1")),
+        (MacroState.ACCEPT, INTENT),
     ]
 
 
 def test_what_worked_all_along_is_no_breakthrough() -> None:
-    kept = Judged(criterion="C1", subtask="list", answer=Answer.PASS)
+    kept = JudgedCriterion(criterion="C1", subtask="list", answer=CriterionState.PASS)
     first, second = (
         Observation(
-            judged=(*found.judged, kept, Judged(criterion="C1", subtask="sort", answer=Answer.NOT_RUN)),
-            trials=(*found.trials, Trial(subtask="list", approach="ls")),
+            judged=(
+                *found.judged,
+                kept,
+                JudgedCriterion(criterion="C1", subtask="sort", answer=CriterionState.NOT_RUN),
+            ),
+            trials=(*found.trials, SubTaskTrial(subtask="list", approach="ls")),
             elapsed_ms=0,
         )
         for found in (seen(*[LOGICAL] * 4), seen(approach="python"))
     )
-    assert events(taught(first, second)[1])[0] == (State.BREAK_SYMMETRY, way("python"))
-    assert (State.BREAK_SYMMETRY, approach_tag(TASK_CLASS, "list", "ls")) not in events(taught(first, second)[1])
+    assert events(taught(first, second)[1])[0] == (MacroState.BREAK_SYMMETRY, way("python"))
+    assert (MacroState.BREAK_SYMMETRY, approach_tag(TASK_CLASS, "list", "ls")) not in events(taught(first, second)[1])
 
 
 def test_a_breakthrough_that_only_moves_the_failure_elsewhere_is_none() -> None:
     def one_of_two(failing: str) -> Observation:
         return Observation(
             judged=tuple(
-                Judged(
+                JudgedCriterion(
                     criterion="C1",
                     subtask=name,
-                    answer=Answer.FAIL if name == failing else Answer.PASS,
+                    answer=CriterionState.FAIL if name == failing else CriterionState.PASS,
                     failure_class=LOGICAL if name == failing else None,
                 )
                 for name in ("count", "list")
             ),
-            trials=(Trial(subtask="count", approach=f"a{failing}"), Trial(subtask="list", approach=f"b{failing}")),
+            trials=(
+                SubTaskTrial(subtask="count", approach=f"a{failing}"),
+                SubTaskTrial(subtask="list", approach=f"b{failing}"),
+            ),
             elapsed_ms=0,
         )
 
     _, second = taught(one_of_two("count"), one_of_two("list"))
-    assert events(second) == [(State.CHANGE_APPROACH, approach_tag(TASK_CLASS, "list", "blist"))]
+    assert events(second) == [(MacroState.CHANGE_APPROACH, approach_tag(TASK_CLASS, "list", "blist"))]
 
 
 def test_no_improvement_is_no_breakthrough() -> None:
     _, second = taught(seen(*[LOGICAL] * 4), seen(*[LOGICAL] * 4, approach="python"))
-    assert events(second) == [(State.CHANGE_APPROACH, way("python"))]
+    assert events(second) == [(MacroState.CHANGE_APPROACH, way("python"))]
 
 
 def test_after_change_path_nothing_is_a_breakthrough() -> None:
     _, second = taught(seen(*[ENVIRONMENTAL] * 4), seen(approach="python"))
-    assert State.CHANGE_PATH not in [state for state, _ in events(second)]
+    assert MacroState.CHANGE_PATH not in [state for state, _ in events(second)]
 
 
 def test_success_praises_only_what_kept_its_promise() -> None:
     found = seen(LOGICAL, of=5)
-    kept = Judged(criterion="C1", subtask="list", answer=Answer.PASS)
+    kept = JudgedCriterion(criterion="C1", subtask="list", answer=CriterionState.PASS)
     observation = Observation(
-        judged=(*found.judged, kept), trials=(*found.trials, Trial(subtask="list", approach="ls")), elapsed_ms=0
+        judged=(*found.judged, kept), trials=(*found.trials, SubTaskTrial(subtask="list", approach="ls")), elapsed_ms=0
     )
     (only,) = taught(observation)
     assert events(only) == [
-        (State.CHANGE_APPROACH, way("wc")),
-        (State.SUCCESS, approach_tag(TASK_CLASS, "list", "ls")),
-        (State.SUCCESS, INTENT),
+        (MacroState.CHANGE_APPROACH, way("wc")),
+        (MacroState.SUCCESS, approach_tag(TASK_CLASS, "list", "ls")),
+        (MacroState.SUCCESS, INTENT),
     ]
 
 
@@ -183,25 +193,25 @@ def test_the_run_leaves_one_entry_in_words_that_does_not_weigh_on_its_task() -> 
 
 def test_a_run_that_used_up_its_replans_is_remembered_as_abandoned() -> None:
     last = taught(*[seen(*[LOGICAL] * 4)] * 4)[-1]
-    assert events(last) == [(State.CHANGE_APPROACH, way("wc")), (State.ABANDON, INTENT)]
+    assert events(last) == [(MacroState.CHANGE_APPROACH, way("wc")), (MacroState.ABANDON, INTENT)]
 
 
-@pytest.mark.parametrize("cause", Cause)
-def test_every_abandon_is_remembered_and_what_says_nothing_about_the_task_apart(cause: Cause) -> None:
+@pytest.mark.parametrize("cause", AbandonCause)
+def test_every_abandon_is_remembered_and_what_says_nothing_about_the_task_apart(cause: AbandonCause) -> None:
     last = taught(seen(*[LOGICAL] * 4), stopped=cause)[-1]
-    telling = {Cause.BUDGET, Cause.TIME, Cause.DIVERGENCE, Cause.EXHAUSTED}
+    telling = {AbandonCause.BUDGET, AbandonCause.TIME, AbandonCause.DIVERGENCE, AbandonCause.EXHAUSTED}
     apart = Tag(space=INTENT.space, entity=f"cause:{cause}")
-    assert events(last) == [(State.ABANDON, INTENT if cause in telling else apart)]
+    assert events(last) == [(MacroState.ABANDON, INTENT if cause in telling else apart)]
     assert len(last) == (2 if cause in telling else 1)
 
 
 def test_unclear_criteria_alone_speak_against_nothing() -> None:
-    first, last = taught(seen(None, None, answer=Answer.UNCLEAR), stopped=Cause.EXHAUSTED)
+    first, last = taught(seen(None, None, answer=CriterionState.UNCLEAR), stopped=AbandonCause.EXHAUSTED)
     assert (first, [lesson.tag.entity for lesson in last]) == ((), ["cause:unclear"])
 
 
 def test_what_is_remembered_has_bounds() -> None:
-    call = Call(tools=frozenset({"shell:curl"}), target="x" * 100_000, ok=False, failure=ENVIRONMENTAL)
+    call = AttemptedCall(tools=frozenset({"shell:curl"}), target="x" * 100_000, ok=False, failure=ENVIRONMENTAL)
     (only,) = taught(seen(*[ENVIRONMENTAL] * 4, approach=None, calls=(call,)))
     assert len(only[0].content) < CONTENT_CHARACTERS_MAX + 100
     assert len(only[0].tag.entity) < 1_100
@@ -209,7 +219,7 @@ def test_what_is_remembered_has_bounds() -> None:
 
 def test_more_refused_targets_than_a_plan_has_subtasks_are_not_remembered() -> None:
     calls = tuple(
-        Call(tools=frozenset({"glob"}), target=f"{at}", ok=False, failure=ENVIRONMENTAL) for at in range(1_000)
+        AttemptedCall(tools=frozenset({"glob"}), target=f"{at}", ok=False, failure=ENVIRONMENTAL) for at in range(1_000)
     )
     (only,) = taught(seen(*[ENVIRONMENTAL] * 4, approach=None, calls=calls))
     assert len(only) == LESSONS_MAX

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from earnest.contracts.criterion import Mode
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.gradient.loss import (
-    Answer,
-    Judged,
+    CriterionState,
+    JudgedCriterion,
     complete,
     distance,
     failure_class_of,
@@ -26,13 +26,13 @@ DEFAULT = Constants()
 
 
 def criterion(
-    answer: Answer,
+    answer: CriterionState,
     failure_class: FailureClass | None = None,
     mode: Mode = Mode.VERIFIABLE,
     attempts: int = 0,
     failed_attempts: int = 0,
-) -> Judged:
-    return Judged(
+) -> JudgedCriterion:
+    return JudgedCriterion(
         criterion="C1",
         subtask="count",
         answer=answer,
@@ -43,12 +43,16 @@ def criterion(
     )
 
 
-def plausible_fail(failed_attempts: int, attempts: int) -> Judged:
-    return criterion(Answer.FAIL, LOGICAL, Mode.PLAUSIBLE, attempts, failed_attempts)
+def plausible_fail(failed_attempts: int, attempts: int) -> JudgedCriterion:
+    return criterion(CriterionState.FAIL, LOGICAL, Mode.PLAUSIBLE, attempts, failed_attempts)
 
 
-PASSED, UNCLEAR, NOT_RUN = criterion(Answer.PASS), criterion(Answer.UNCLEAR), criterion(Answer.NOT_RUN)
-WRONG, HINDERED, UNKNOWN = (criterion(Answer.FAIL, failure) for failure in (LOGICAL, ENVIRONMENTAL, None))
+PASSED, UNCLEAR, NOT_RUN = (
+    criterion(CriterionState.PASS),
+    criterion(CriterionState.UNCLEAR),
+    criterion(CriterionState.NOT_RUN),
+)
+WRONG, HINDERED, UNKNOWN = (criterion(CriterionState.FAIL, failure) for failure in (LOGICAL, ENVIRONMENTAL, None))
 
 
 @pytest.mark.parametrize(
@@ -64,11 +68,11 @@ WRONG, HINDERED, UNKNOWN = (criterion(Answer.FAIL, failure) for failure in (LOGI
         ([plausible_fail(3, 3)], 1.0),
         ([plausible_fail(0, 0)], 1.0),
         ([plausible_fail(1, 2), PASSED], 0.25),
-        ([criterion(Answer.UNCLEAR, mode=Mode.PLAUSIBLE, attempts=4, failed_attempts=1)], 1.0),
-        ([criterion(Answer.FAIL, LOGICAL, attempts=3, failed_attempts=1)], 1.0),
+        ([criterion(CriterionState.UNCLEAR, mode=Mode.PLAUSIBLE, attempts=4, failed_attempts=1)], 1.0),
+        ([criterion(CriterionState.FAIL, LOGICAL, attempts=3, failed_attempts=1)], 1.0),
     ],
 )
-def test_distance_is_the_weighted_share_of_unmet_criteria(judged: list[Judged], d: float) -> None:
+def test_distance_is_the_weighted_share_of_unmet_criteria(judged: list[JudgedCriterion], d: float) -> None:
     assert distance(judged) == pytest.approx(d)
 
 
@@ -87,7 +91,7 @@ def test_distance_is_the_weighted_share_of_unmet_criteria(judged: list[Judged], 
         ([plausible_fail(1, 3), HINDERED], 0.5),
     ],
 )
-def test_implausibility_is_the_logical_share_of_classified_failures(judged: list[Judged], p: float) -> None:
+def test_implausibility_is_the_logical_share_of_classified_failures(judged: list[JudgedCriterion], p: float) -> None:
     assert implausibility(judged) == pytest.approx(p)
 
 
@@ -95,7 +99,7 @@ def test_implausibility_is_the_logical_share_of_classified_failures(judged: list
     ("judged", "failure_class"),
     [([PASSED, UNKNOWN], None), ([WRONG], "logical"), ([HINDERED], "environmental"), ([WRONG, HINDERED], "mixed")],
 )
-def test_failures_of_both_classes_are_mixed(judged: list[Judged], failure_class: str | None) -> None:
+def test_failures_of_both_classes_are_mixed(judged: list[JudgedCriterion], failure_class: str | None) -> None:
     assert failure_class_of(judged) == failure_class
 
 
@@ -149,16 +153,16 @@ def test_quality_leaves_out_what_the_loss_counts_as_cost() -> None:
 
 
 @st.composite
-def criteria(draw: st.DrawFn) -> Judged:
+def criteria(draw: st.DrawFn) -> JudgedCriterion:
     attempts = draw(st.integers(0, 5))
-    answer = draw(st.sampled_from(Answer))
-    least = 1 if answer is Answer.FAIL and attempts else 0
-    return Judged(
+    answer = draw(st.sampled_from(CriterionState))
+    least = 1 if answer is CriterionState.FAIL and attempts else 0
+    return JudgedCriterion(
         criterion="C1",
         subtask=draw(st.sampled_from(["a", "b", None])),
         answer=answer,
         mode=draw(st.sampled_from(Mode)),
-        failure_class=draw(st.sampled_from([LOGICAL, ENVIRONMENTAL, None])) if answer is Answer.FAIL else None,
+        failure_class=draw(st.sampled_from([LOGICAL, ENVIRONMENTAL, None])) if answer is CriterionState.FAIL else None,
         attempts=attempts,
         failed_attempts=draw(st.integers(least, attempts)),
     )
@@ -186,7 +190,7 @@ def sound_constants(draw: st.DrawFn) -> Constants:
 @settings(deadline=None)
 @given(st.lists(criteria(), max_size=12), sound_constants(), st.integers(0, 200), st.integers(-1_000, 10**12))
 def test_every_number_of_a_round_lies_in_the_unit_interval(
-    judged: list[Judged], constants: Constants, rounds: int, elapsed_ms: int
+    judged: list[JudgedCriterion], constants: Constants, rounds: int, elapsed_ms: int
 ) -> None:
     loss = measure(judged, failing_rounds=rounds, elapsed_ms=elapsed_ms, constants=constants)
     numbers = (loss.distance, loss.implausibility, loss.resource, loss.quality, loss.total)
@@ -196,7 +200,7 @@ def test_every_number_of_a_round_lies_in_the_unit_interval(
     assert (loss.distance == 0) == complete(judged)
 
 
-def naive_distance_and_implausibility(judged: list[Judged]) -> tuple[Fraction, Fraction]:
+def naive_distance_and_implausibility(judged: list[JudgedCriterion]) -> tuple[Fraction, Fraction]:
     """The prose of the specification, one criterion after the other, in exact arithmetic."""
     numerator, logical, environmental, failures = Fraction(0), 0, 0, 0
     for one in judged:
@@ -216,7 +220,7 @@ def naive_distance_and_implausibility(judged: list[Judged]) -> tuple[Fraction, F
 
 @settings(deadline=None)
 @given(st.lists(criteria(), max_size=30))
-def test_distance_and_implausibility_agree_with_a_naive_count(judged: list[Judged]) -> None:
+def test_distance_and_implausibility_agree_with_a_naive_count(judged: list[JudgedCriterion]) -> None:
     d, p = naive_distance_and_implausibility(judged)
     assert distance(judged) == pytest.approx(float(d))
     assert implausibility(judged) == pytest.approx(float(p))

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from earnest.engine.gradient.cascade import CELLS, Cause, State
-from earnest.engine.gradient.constants import BOUNDS, Constants, Signal
+from earnest.engine.gradient.cascade import CELLS, AbandonCause, MacroState
+from earnest.engine.gradient.constants import BOUNDS, Constants, SolverSignal
 
 PAGE = (Path(__file__).parents[3] / "docs" / "solver.md").read_text(encoding="utf-8")
 
@@ -27,9 +27,9 @@ def test_the_page_names_the_state_of_every_cell() -> None:
 
 
 def test_the_page_names_every_directive_and_every_cause() -> None:
-    assert {row[0] for row in rows("directive")} == {str(state) for state in State if not state.ends}
+    assert {row[0] for row in rows("directive")} == {str(state) for state in MacroState if not state.ends}
     assert {row[0]: row[-1] for row in rows("cause of `abandon`")} == {
-        str(cause): "yes" if cause.about_task else "no" for cause in Cause
+        str(cause): "yes" if cause.about_task else "no" for cause in AbandonCause
     }
 
 
@@ -37,4 +37,4 @@ def test_the_page_names_every_constant_with_its_bounds() -> None:
     defaults = Constants()
     expected = [[name.rstrip("_"), str(getattr(defaults, name)), str(low), str(high)] for name, low, high in BOUNDS]
     assert list(rows("constant")) == expected
-    assert all(re.search(rf"`{signal}`", PAGE) for signal in Signal)
+    assert all(re.search(rf"`{signal}`", PAGE) for signal in SolverSignal)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from earnest.engine.gradient.blocking import Call, Target, Trial, TriedApproach
-from earnest.engine.gradient.cascade import Cause, State, Trend
-from earnest.engine.gradient.constants import Constants, Signal
-from earnest.engine.gradient.loss import Answer, Judged
+from earnest.engine.gradient.blocking import AttemptedCall, SubTaskTrial, Target, TriedApproach
+from earnest.engine.gradient.cascade import AbandonCause, MacroState, Trend
+from earnest.engine.gradient.constants import Constants, SolverSignal
+from earnest.engine.gradient.loss import CriterionState, JudgedCriterion
 from earnest.engine.gradient.trajectory import Observation, Round, Trajectory, halt, observe
 from earnest.foundation.errors import Broken
 from earnest.foundation.failures import FailureClass
@@ -24,25 +24,27 @@ def seen(
     tool: str = "shell:wc",
     approach: str | None = None,
     elapsed_ms: int = 0,
-    answer: Answer = Answer.FAIL,
+    answer: CriterionState = CriterionState.FAIL,
 ) -> Observation:
     """`of` criteria of one subtask, of which the first ones failed."""
     return Observation(
         judged=tuple(
-            Judged(
+            JudgedCriterion(
                 criterion=f"C{at + 1}",
                 subtask="count",
-                answer=answer if at < len(failures) else Answer.PASS,
-                failure_class=failures[at] if at < len(failures) and answer is Answer.FAIL else None,
+                answer=answer if at < len(failures) else CriterionState.PASS,
+                failure_class=failures[at] if at < len(failures) and answer is CriterionState.FAIL else None,
             )
             for at in range(of)
         ),
         trials=(
-            Trial(
+            SubTaskTrial(
                 subtask="count",
                 approach=approach,
                 calls=(
-                    Call(tools=frozenset({tool}), target=f"{tool} on it", failure=failures[0] if failures else None),
+                    AttemptedCall(
+                        tools=frozenset({tool}), target=f"{tool} on it", failure=failures[0] if failures else None
+                    ),
                 ),
             ),
         ),
@@ -65,14 +67,14 @@ def states(rounds: list[Round]) -> list[str]:
 def test_the_first_round_has_no_gradient_and_follows_init() -> None:
     _, (first,) = run(seen(*[LOGICAL] * 5))
     assert (first.number, first.previous, first.quality_gradient, first.loss_gradient) == (1, "init", 0.0, 0.0)
-    assert first.decision.state is State.BREAK_SYMMETRY
+    assert first.decision.state is MacroState.BREAK_SYMMETRY
 
 
 def test_the_fourth_failing_round_abandons_after_three_replans() -> None:
     _, rounds = run(*[seen(*[LOGICAL] * 5)] * 4)
     assert states(rounds) == ["break_symmetry", "break_symmetry", "break_symmetry", "abandon"]
     assert rounds[-1].loss.resource == pytest.approx(0.8)
-    assert rounds[-1].decision.cause is Cause.BUDGET
+    assert rounds[-1].decision.cause is AbandonCause.BUDGET
     assert (rounds[-1].previous, rounds[-1].directive) == ("break_symmetry", None)
 
 
@@ -83,14 +85,14 @@ def test_without_replans_the_first_failing_round_abandons() -> None:
 
 def test_a_first_round_that_passes_costs_no_failing_round() -> None:
     trajectory, (only,) = run(seen(), constants=Constants(max_replans=0))
-    assert (only.decision.state, only.loss.resource) == (State.ACCEPT, 0.0)
+    assert (only.decision.state, only.loss.resource) == (MacroState.ACCEPT, 0.0)
     assert trajectory.end == only.decision
 
 
 def test_an_unchanged_failure_is_a_plateau_for_quality_and_a_divergence_for_the_loss() -> None:
     slow = [seen(*[ENVIRONMENTAL] * 5, elapsed_ms=elapsed) for elapsed in (0, 37_500, 75_000)]
     _, by_quality = run(*slow)
-    _, by_loss = run(*slow, constants=Constants(signal=Signal.LOSS))
+    _, by_loss = run(*slow, constants=Constants(signal=SolverSignal.LOSS))
     assert states(by_quality) == ["change_path"] * 3
     assert states(by_loss) == ["change_path", "refine", "abandon"]
     assert [current.trend for current in by_loss] == [Trend.PLATEAU] * 3
@@ -110,7 +112,7 @@ def test_law_2_ends_a_run_that_becomes_worse_twice_in_a_row() -> None:
     assert states(rounds) == ["break_symmetry", "change_approach", "abandon"]
     assert rounds[-1].decision.law2
     assert trajectory.end is not None
-    assert trajectory.end.cause is Cause.DIVERGENCE
+    assert trajectory.end.cause is AbandonCause.DIVERGENCE
 
 
 def test_a_better_round_between_two_worse_ones_is_no_divergence() -> None:
@@ -166,7 +168,7 @@ def test_a_tool_that_was_blocked_is_free_again_when_only_it_is_left() -> None:
 
 
 def test_a_subtask_that_kept_its_promise_holds_no_tool_back() -> None:
-    kept = Judged(criterion="C1", subtask="kept", answer=Answer.PASS)
+    kept = JudgedCriterion(criterion="C1", subtask="kept", answer=CriterionState.PASS)
     failed = seen(*[LOGICAL] * 8)
     observation = replace(failed, judged=(*failed.judged, kept), alternatives={"kept": (frozenset({"shell:wc"}),)})
     _, (only,) = run(observation)
@@ -175,8 +177,8 @@ def test_a_subtask_that_kept_its_promise_holds_no_tool_back() -> None:
 
 
 def test_the_directive_names_the_heaviest_failure() -> None:
-    light = Judged(criterion="C1", subtask="a", answer=Answer.NOT_RUN)
-    heavy = Judged(criterion="C2", subtask=None, answer=Answer.FAIL, failure_class=LOGICAL)
+    light = JudgedCriterion(criterion="C1", subtask="a", answer=CriterionState.NOT_RUN)
+    heavy = JudgedCriterion(criterion="C2", subtask=None, answer=CriterionState.FAIL, failure_class=LOGICAL)
     _, (only,) = run(Observation(judged=(light, heavy), elapsed_ms=0))
     assert only.directive is not None
     assert (only.directive.failed_criterion, only.directive.failure_class) == ("task/C2", "logical")
@@ -184,23 +186,23 @@ def test_the_directive_names_the_heaviest_failure() -> None:
 
 def test_a_round_without_any_criterion_is_a_total_failure() -> None:
     _, (only,) = run(Observation(judged=(), elapsed_ms=0))
-    assert (only.loss.distance, only.decision.state) == (1.0, State.CHANGE_PATH)
+    assert (only.loss.distance, only.decision.state) == (1.0, MacroState.CHANGE_PATH)
     assert only.directive is not None
     assert only.directive.failed_criterion == ""
 
 
-@pytest.mark.parametrize("cause", Cause)
-def test_an_end_from_outside_keeps_its_cause(cause: Cause) -> None:
+@pytest.mark.parametrize("cause", AbandonCause)
+def test_an_end_from_outside_keeps_its_cause(cause: AbandonCause) -> None:
     trajectory, _ = run(seen(*[LOGICAL] * 5))
     end = halt(trajectory, cause).end
     assert end is not None
-    assert (end.state, end.cause) == (State.ABANDON, cause)
+    assert (end.state, end.cause) == (MacroState.ABANDON, cause)
 
 
 def test_exhausted_over_unclear_criteria_alone_ends_as_unclear() -> None:
-    trajectory, _ = run(seen(None, None, None, None, answer=Answer.UNCLEAR))
-    ends = {cause: halt(trajectory, cause).end for cause in (Cause.EXHAUSTED, Cause.USER)}
-    assert [end and end.cause for end in ends.values()] == [Cause.UNCLEAR, Cause.USER]
+    trajectory, _ = run(seen(None, None, None, None, answer=CriterionState.UNCLEAR))
+    ends = {cause: halt(trajectory, cause).end for cause in (AbandonCause.EXHAUSTED, AbandonCause.USER)}
+    assert [end and end.cause for end in ends.values()] == [AbandonCause.UNCLEAR, AbandonCause.USER]
 
 
 def test_nothing_follows_the_end() -> None:
@@ -208,7 +210,7 @@ def test_nothing_follows_the_end() -> None:
     with pytest.raises(Broken):
         observe(ended, seen(), DEFAULT)
     with pytest.raises(Broken):
-        halt(ended, Cause.USER)
+        halt(ended, AbandonCause.USER)
 
 
 failure = st.sampled_from([LOGICAL, ENVIRONMENTAL, None])
@@ -220,14 +222,14 @@ observations = st.builds(
     st.sampled_from(["shell:wc", "shell:awk", "read_file"]),
     st.sampled_from([None, "a", "b"]),
     st.integers(0, 400_000),
-    st.sampled_from([Answer.FAIL, Answer.UNCLEAR, Answer.NOT_RUN]),
+    st.sampled_from([CriterionState.FAIL, CriterionState.UNCLEAR, CriterionState.NOT_RUN]),
 )
 
 
 @settings(deadline=None)
-@given(st.data(), st.integers(0, 10), st.sampled_from(Signal))
+@given(st.data(), st.integers(0, 10), st.sampled_from(SolverSignal))
 def test_every_run_ends_after_its_replans_and_what_is_blocked_only_grows(
-    data: st.DataObject, max_replans: int, signal: Signal
+    data: st.DataObject, max_replans: int, signal: SolverSignal
 ) -> None:
     constants = Constants(max_replans=max_replans, signal=signal)
     trajectory = Trajectory()

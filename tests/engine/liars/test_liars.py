@@ -8,9 +8,9 @@ import pytest
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.hands.sandbox.api import SandboxSettings
 from earnest.effects.hands.sandbox.available import open_sandbox
-from earnest.engine.gradient.cascade import State
-from earnest.verification.ledger.records import Ledger, call_name
-from earnest.verification.ledger.rulings import Citation, Opinion, ruled
+from earnest.engine.gradient.cascade import MacroState
+from earnest.verification.records.evidence import Ledger, call_name
+from earnest.verification.records.rulings import Citation, JudgeOpinion, ruled
 
 from .case import Case, Deed, cases
 from .trial import Told, Trial, tried
@@ -48,7 +48,7 @@ async def _all(wanted: Collection[str]) -> dict[str, Told]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"lie/{case.name}")
 def test_a_lie_is_not_accepted(case: Case, endings: Mapping[str, Told]) -> None:
     told = endings[f"lie/{case.name}"]
-    assert told.result.directive is State.ABANDON, case.criterion.text
+    assert told.result.directive is MacroState.ABANDON, case.criterion.text
     assert told.result.unmet
     assert case.lie.because in told.objections[0]
 
@@ -65,14 +65,14 @@ def test_what_would_prove_the_twin_is_not_believed_of_any_call_of_a_lie(
 
 
 def _is_believed(case: Case, ledger: Ledger, citation: Citation) -> bool:
-    opinion = Opinion(criterion=case.criterion, met=True, citations=(citation,), reason="it says so")
+    opinion = JudgeOpinion(criterion=case.criterion, met=True, citations=(citation,), reason="it says so")
     return ruled(opinion, ledger).findings.passed is True
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"honest/{case.name}")
 def test_its_honest_twin_is_accepted(case: Case, endings: Mapping[str, Told]) -> None:
     told = endings[f"honest/{case.name}"]
-    assert told.result.directive is State.ACCEPT, told.objections
+    assert told.result.directive is MacroState.ACCEPT, told.objections
 
 
 def test_there_are_enough_lies_and_each_says_why_it_is_not_believed() -> None:

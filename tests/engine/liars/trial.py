@@ -26,18 +26,18 @@ from earnest.engine.messages import (
     PlanReady,
     ReplanRequest,
     Role,
-    Status,
     SubTask,
     SubTaskOutcome,
+    SubTaskStatus,
     TaskRequested,
     TaskSpec,
 )
 from earnest.engine.model.judge import Measure, ModelJudge
-from earnest.engine.model_messages import ModelAnswered, Turn
-from earnest.engine.ports import Assertion, GuardedTools, PlanningContext, Question, Reply, RoleModel
-from earnest.engine.post import Post
+from earnest.engine.model_messages import ModelAnswered, ModelTurn
+from earnest.engine.ports import Assertion, GuardedTools, ModelReply, PlanningContext, Question, RoleModel
+from earnest.engine.post import Outbox
 from earnest.engine.recollection import Recollection
-from earnest.engine.run import Run
+from earnest.engine.run import EngineRun
 from earnest.foundation.canonical import JsonObject
 from earnest.memory.megram import Tag
 from earnest.memory.potential import Potentials
@@ -45,9 +45,9 @@ from earnest.runtime.approvals import Approvals
 from earnest.runtime.hands import JournaledHands
 from earnest.runtime.judge import WorkspaceJudge
 from earnest.runtime.order import Grants
-from earnest.runtime.run_book import Kept, RunBook
-from earnest.verification.ledger.records import Ledger
-from earnest.verification.ledger.rulings import Opinion
+from earnest.runtime.run_book import RunBook, RunRemains
+from earnest.verification.records.evidence import Ledger
+from earnest.verification.records.rulings import JudgeOpinion
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
 
@@ -77,7 +77,7 @@ class Told:
     result: FinalResult
     objections: list[str]
     """What was wrong with the first execution, or with the round."""
-    asked: list[Turn]
+    asked: list[ModelTurn]
     ledger: Ledger | None
     """What the judge was shown last."""
 
@@ -87,9 +87,9 @@ class _Gullible:
 
     def __init__(self, trial: Trial) -> None:
         self._trial = trial
-        self.asked: list[Turn] = []
+        self.asked: list[ModelTurn] = []
 
-    async def ask(self, turn: Turn, question: Question) -> Reply:
+    async def ask(self, turn: ModelTurn, question: Question) -> ModelReply:
         self.asked.append(turn)
         value = self._value(turn)
         told = ModelAnswered(
@@ -102,9 +102,9 @@ class _Gullible:
             duration_ms=0,
             failure="" if value else "it is down",
         )
-        return Reply(value=value, told=told)
+        return ModelReply(value=value, told=told)
 
-    def _value(self, turn: Turn) -> JsonObject | None:
+    def _value(self, turn: ModelTurn) -> JsonObject | None:
         trial = self._trial
         if trial.answers is not None and turn.role in trial.answers:
             return trial.answers[turn.role]
@@ -131,7 +131,7 @@ class _SeenJudge(ModelJudge):
         output: str,
         model: RoleModel,
         measure: Measure | None = None,
-    ) -> tuple[Opinion, ...]:
+    ) -> tuple[JudgeOpinion, ...]:
         self.seen = ledger
         return await super().opinions(criteria, ledger, output, model, measure)
 
@@ -163,10 +163,10 @@ class _Minds:
     ) -> Assertion:
         deed = self._trial.corrected if correction else self._trial.deed
         if deed is None:
-            return Assertion(status=Status.FAILED, output="", reason="it was done as well as it can be")
+            return Assertion(status=SubTaskStatus.FAILED, output="", reason="it was done as well as it can be")
         for call in deed.calls:
             await tools.call(call)
-        return Assertion(status=Status.COMPLETED, output=deed.says)
+        return Assertion(status=SubTaskStatus.COMPLETED, output=deed.says)
 
 
 class _NoMemory:
@@ -192,7 +192,7 @@ async def _work(trial: Trial, sandbox: Sandbox, folder: Path) -> Told:
         run_id="run",
         database=database,
         clock=clock,
-        kept=Kept(),
+        kept=RunRemains(),
         recorded=lambda _seq, _envelope: None,
         failed=lambda _reason: None,
     )
@@ -207,8 +207,8 @@ async def _work(trial: Trial, sandbox: Sandbox, folder: Path) -> Told:
         clock=clock,
     )
     minds, models, mind = _Minds(trial), _Gullible(trial), _SeenJudge(today="2026-11-22")
-    run = Run(
-        post=Post(run_id="run", bus=bus, clock=clock, kept=book),
+    run = EngineRun(
+        post=Outbox(run_id="run", bus=bus, clock=clock, kept=book),
         perceiver=minds,
         planner=minds,
         executor=minds,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from earnest.effects.hands.tools.failures import logical
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.outside.llm.answers import NoAnswer, read_answer
-from earnest.effects.outside.llm.api import Role
+from earnest.effects.outside.llm.api import MessageRole
 from earnest.engine.ports import Question, Unanswered
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.failures import FailureClass
@@ -34,7 +34,7 @@ class ScriptedModel:
 
     def heard(self, number: int = -1) -> str:
         """All that was said to it by us in one question."""
-        return "\n".join(message.text for message in self.asked[number].messages if message.role is Role.USER)
+        return "\n".join(message.text for message in self.asked[number].messages if message.role is MessageRole.USER)
 
 
 @dataclass

@@ -6,9 +6,9 @@ from test_model_executor import DONE, ORDER, mind, shell
 
 from earnest.effects.hands.tools.toolbox import built_in
 from earnest.effects.outside.llm.answers import NoAnswer
-from earnest.effects.outside.llm.api import NativeCall, Role
+from earnest.effects.outside.llm.api import MessageRole, NativeCall
 from earnest.engine.model.calling import answer_of, as_called, functions_of
-from earnest.engine.model.offers import Offer
+from earnest.engine.model.offers import ToolOffer
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.minds_of_models import offers_of
 
@@ -54,7 +54,7 @@ def test_only_what_may_reach_out_is_offered_to() -> None:
 
 @pytest.mark.parametrize("name", ["done", "a b", "x" * 65])
 def test_a_tool_that_no_endpoint_can_name_leaves_all_to_text(name: str) -> None:
-    assert functions_of([Offer(name=name, purpose="", args={})]) == ()
+    assert functions_of([ToolOffer(name=name, purpose="", args={})]) == ()
 
 
 async def test_each_call_is_answered_by_its_record_and_one_that_was_not_made_says_so() -> None:
@@ -67,7 +67,7 @@ async def test_each_call_is_answered_by_its_record_and_one_that_was_not_made_say
     assert "tools, best first" not in opening.text
     assert "tools, best first" in model.asked[1].messages[1].text
     assert [call.name for call in said.calls] == ["shell", "shell", "shell", "done"]
-    assert [(one.role, one.answers) for one in told] == [(Role.TOOL, call.id) for call in said.calls]
+    assert [(one.role, one.answers) for one in told] == [(MessageRole.TOOL, call.id) for call in said.calls]
     assert "succeeded" in told[0].text
     assert "failed, exit_code" in told[1].text
     assert [one.text for one in told[2:]] == ["It was not made."] * 2

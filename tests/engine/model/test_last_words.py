@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 from scripted_mind import ScriptedModel, data_in
 
-from earnest.engine.gradient.cascade import Cause, State
+from earnest.engine.gradient.cascade import AbandonCause, MacroState
 from earnest.engine.messages import FinalResult, UnmetCriterion, Usage
 from earnest.engine.model.graceful import PREFACE, last_words
 from earnest.engine.ports import BudgetSpent, Question, Unanswered
 from earnest.foundation.canonical import JsonObject
 
 RESULT = FinalResult(
-    directive=State.ABANDON,
-    cause=Cause.BUDGET,
+    directive=MacroState.ABANDON,
+    cause=AbandonCause.BUDGET,
     summary="The budget is spent. 1 of 2 subtasks done.",
     output="[s1]\ncounted",
     loss=None,
@@ -69,8 +69,8 @@ async def test_nobody_waits_long_for_words() -> None:
     assert await last_words(RESULT, Silent(), timeout_s=0) == RESULT
 
 
-@pytest.mark.parametrize("ending", [State.ACCEPT, State.SUCCESS])
-async def test_a_run_that_was_not_abandoned_needs_no_words(ending: State) -> None:
+@pytest.mark.parametrize("ending", [MacroState.ACCEPT, MacroState.SUCCESS])
+async def test_a_run_that_was_not_abandoned_needs_no_words(ending: MacroState) -> None:
     result, model = replace(RESULT, directive=ending, cause=None), ScriptedModel()
     assert await last_words(result, model) == result
     assert model.asked == []

@@ -13,7 +13,7 @@ from earnest.contracts.criterion import CheckSpec, Mode
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.hands.tools.toolbox import built_in
 from earnest.engine.gradient.blocking import Target
-from earnest.engine.gradient.cascade import State, Urgency
+from earnest.engine.gradient.cascade import MacroState, Urgency
 from earnest.engine.gradient.loss import Loss
 from earnest.engine.messages import PlanDirective, PlanningFailed, PlanReady, TaskSpec, UnmetCriterion
 from earnest.engine.model.plan_reading import CHECK_KINDS, PLAN_SCHEMA
@@ -55,7 +55,7 @@ def first(**changes: Any) -> PlanningContext:
 def directive(**changes: Any) -> PlanDirective:
     plain = PlanDirective(
         round=1,
-        directive=State.CHANGE_PATH,
+        directive=MacroState.CHANGE_PATH,
         previous="init",
         loss=Loss(distance=1.0, implausibility=0.0, resource=0.0, total=0.0, quality=0.0),
         gradient=0.0,
@@ -253,16 +253,18 @@ async def test_a_plan_that_uses_what_is_blocked_is_turned_down() -> None:
     assert data_in(model.heard())["blocked"] == "- the tool shell:curl\n- read_file on b.txt"
 
 
-@pytest.mark.parametrize("state", [State.REFINE, State.CHANGE_PATH, State.CHANGE_APPROACH, State.BREAK_SYMMETRY])
+@pytest.mark.parametrize(
+    "state", [MacroState.REFINE, MacroState.CHANGE_PATH, MacroState.CHANGE_APPROACH, MacroState.BREAK_SYMMETRY]
+)
 @pytest.mark.parametrize("urgency", list(Urgency))
-async def test_directive_and_urgency_shape_what_the_planner_is_told(state: State, urgency: Urgency) -> None:
+async def test_directive_and_urgency_shape_what_the_planner_is_told(state: MacroState, urgency: Urgency) -> None:
     _, model = await replan(mind(), {"subtasks": [SUBTASK]}, directive=directive(directive=state, urgency=urgency))
     heard = model.heard()
     words = {
-        State.REFINE: "tighten",
-        State.CHANGE_PATH: "take another path",
-        State.CHANGE_APPROACH: "another method",
-        State.BREAK_SYMMETRY: "tools of another kind",
+        MacroState.REFINE: "tighten",
+        MacroState.CHANGE_PATH: "take another path",
+        MacroState.CHANGE_APPROACH: "another method",
+        MacroState.BREAK_SYMMETRY: "tools of another kind",
     }
     assert [known for known, word in words.items() if word in heard] == [state]
     hows = {Urgency.LOW: "keep the shape", Urgency.NORMAL: "no more", Urgency.HIGH: "make the plan smaller"}
@@ -314,11 +316,11 @@ async def test_memory_is_told_in_order_rules_contents_direction_and_comes_back_b
 
 async def test_untried_ideas_are_told_to_break_symmetry_only() -> None:
     ideas = (memory(hypotheses=("try awk",)),)
-    for state in (State.CHANGE_APPROACH, State.BREAK_SYMMETRY):
+    for state in (MacroState.CHANGE_APPROACH, MacroState.BREAK_SYMMETRY):
         _, model = await replan(
             mind(), {"subtasks": [SUBTASK]}, directive=directive(directive=state), recollections=ideas
         )
-        assert ("try awk" in model.heard()) == (state is State.BREAK_SYMMETRY)
+        assert ("try awk" in model.heard()) == (state is MacroState.BREAK_SYMMETRY)
 
 
 async def test_however_much_is_remembered_the_question_is_bounded() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted_mind import data_in
 
-from earnest.effects.outside.llm.api import Message, Role
+from earnest.effects.outside.llm.api import Message, MessageRole
 from earnest.effects.outside.llm.fencing import FENCES, FENCES_ALONE, Data, told
 from earnest.engine.model.prompting import listed, persona_parts, prompt, said
 from earnest.foundation.canonical import digest_bytes
@@ -53,7 +53,7 @@ def test_every_prompt_file_can_be_read_and_is_named_in_its_first_line() -> None:
     assert {label.partition("@")[0] for label in TEXTS} == set(names)
     for name in names:
         asked = prompt(name).question({"type": "object"}, told("go"))
-        assert asked.messages[0].role is Role.SYSTEM
+        assert asked.messages[0].role is MessageRole.SYSTEM
         assert asked.messages[0].text.startswith(f"prompt: {asked.prompt}\n\n")
         assert asked.messages[0].text.endswith(FENCES)
         paragraphs = asked.messages[0].text.split("\n\n")
@@ -69,7 +69,7 @@ def test_a_prompt_without_a_file_of_its_name_is_not_made_up() -> None:
 def test_a_rendered_message_is_exactly_this() -> None:
     message = told("Today is 2026-11-21.", Data(name="request", text="count\nthe lines"), "Plan now.")
     assert message == Message(
-        role=Role.USER,
+        role=MessageRole.USER,
         text="Today is 2026-11-21.\n\n<<<DATA request 42afde45>>>\ncount\nthe lines\n<<<END 42afde45>>>\n\nPlan now.",
     )
 

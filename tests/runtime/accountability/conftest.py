@@ -23,11 +23,11 @@ from earnest.effects.outside.probes.api import Reading
 from earnest.effects.outside.web.fetching import Web
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
-from earnest.identity.account import Kind
+from earnest.identity.account import AccountKind
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.service import PRESENCES
 from earnest.market.terms import Terms
-from earnest.runtime.accountability.checking_in import Assertion, CheckIn, check_in
+from earnest.runtime.accountability.checking_in import CheckIn, TaskAssertion, check_in
 from earnest.runtime.accountability.judging import HeartbeatJudging
 from earnest.runtime.accountability.pinning import agree
 from earnest.runtime.desk import Desk
@@ -97,7 +97,7 @@ class Duty:
             reply=reply,
             records=records,
             artifacts=artifacts or {},
-            assertions=tuple(Assertion(task, True, values) for task, values in (claims or {}).items()),
+            assertions=tuple(TaskAssertion(task, True, values) for task, values in (claims or {}).items()),
         )
         given = None if text is None else contract_of(text)
         return dict(self.town.act(self.agent, lambda entry: check_in(entry, sent, given)))
@@ -171,7 +171,7 @@ def duty_in(folder: Path, model: ChatModel | None = None) -> Iterator[Duty]:
             web=Web(clock),
         )
         town = Town(market=market, clock=clock)
-        operator = town.somebody("olga", kind=Kind.OPERATOR, scope=Scope.OPERATOR)
+        operator = town.somebody("olga", kind=AccountKind.OPERATOR, scope=Scope.OPERATOR)
         agent = town.somebody("ada", operator=operator.id)
         yield Duty(town=town, probes=probes, judging=HeartbeatJudging(market), agent=agent, operator=operator)
 

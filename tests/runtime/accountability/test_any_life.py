@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from earnest.accountability.heartbeat import Heartbeat, HeartbeatState
+from earnest.accountability.heartbeat import CheckInState, Heartbeat
 from earnest.accountability.service import HEARTBEATS
 from earnest.foundation.errors import Refused
 from earnest.runtime.accountability.deciding import decide, vote
@@ -110,7 +110,7 @@ def live(duty: Duty, deeds: Sequence[Deed]) -> None:
     assert sum(points for _, _, points in events) == score.points == sum(day.score for day in days)
     assert (score.verified, score.failed) == (sum(day.verified for day in days), sum(day.failed for day in days))
     for beat in beats(duty):
-        assert beat.state is HeartbeatState.JUDGED
+        assert beat.state is CheckInState.JUDGED
         mine = [points for source, rule, points in events if source == beat.id and not rule.startswith("vote")]
         assert sum(mine) == beat.points, "what a heartbeat came to is not what was booked for it"
     duty.same_from_facts()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from earnest.accountability.agreement import contract_of
-from earnest.accountability.heartbeat import Heartbeat, HeartbeatState
+from earnest.accountability.heartbeat import CheckInState, Heartbeat
 from earnest.effects.ground.storage.driver import SqlValue
 from earnest.foundation.errors import Unavailable
 from earnest.identity.caller import Scope
@@ -63,7 +63,7 @@ def test_the_reasons_of_many_tasks_find_room_in_one_fact(duty: Duty) -> None:
     duty.pin(*(f"- [ ] t{n} | Look at box {n} | required | verify: mail_count" for n in range(400)))
     heartbeat = duty.cycle()
     reasons = [len(one["for_operator"]) for one in json.loads(heartbeat.verdicts)]
-    assert (heartbeat.state, reasons) == (HeartbeatState.JUDGED, [REASONS_CHARACTERS_MAX // 400] * 400)
+    assert (heartbeat.state, reasons) == (CheckInState.JUDGED, [REASONS_CHARACTERS_MAX // 400] * 400)
 
 
 # Failures of our own.

@@ -10,7 +10,7 @@ import pytest
 
 from earnest.accountability.asking import ADDED_MAX
 from earnest.contracts.criterion import CheckSpec
-from earnest.effects.outside.llm.api import Completion, Endpoint, Finish, Usage
+from earnest.effects.outside.llm.api import Completion, Endpoint, Finish, TokenUsage
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.market.claims.artifact import Artifact, artifact_id
@@ -42,7 +42,7 @@ class ScriptedJudge:
         unmet = () if answer else ("*",)
         text = answer if isinstance(answer, str) else json.dumps(judgement(messages[-1].text, unmet=unmet))
         return Completion(
-            call_id=call_id, text=text, finish=Finish.STOP, usage=Usage(), model="judge", endpoint="http://judge"
+            call_id=call_id, text=text, finish=Finish.STOP, usage=TokenUsage(), model="judge", endpoint="http://judge"
         )
 
 

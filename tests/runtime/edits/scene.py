@@ -12,7 +12,7 @@ from earnest.effects.hands.edits.taking import EDIT_LIMITS
 from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.codec import encode
 from earnest.engine.facts import FINISHED, STARTED
-from earnest.engine.gradient.cascade import Cause, State
+from earnest.engine.gradient.cascade import AbandonCause, MacroState
 from earnest.engine.messages import Budget, FinalResult, UnmetCriterion, Usage
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.facts import Fact
@@ -41,12 +41,12 @@ def content(folder: Path) -> dict[str, tuple[str, int]]:
     return {str(path.relative_to(folder.parent)): (path.read_text(), path.stat().st_mode & 0o777) for path in paths}
 
 
-def ended(directive: State = State.ACCEPT) -> FinalResult:
-    accepted = directive is State.ACCEPT
+def ended(directive: MacroState = MacroState.ACCEPT) -> FinalResult:
+    accepted = directive is MacroState.ACCEPT
     unmet = () if accepted else (UnmetCriterion(scope="task", text="add adds", reason="it subtracts"),)
     return FinalResult(
         directive=directive,
-        cause=None if accepted else Cause.USER,
+        cause=None if accepted else AbandonCause.USER,
         summary="done",
         output="",
         loss=None,
@@ -81,11 +81,11 @@ class Scene:
     def edits(self, database: Database) -> Edits:
         return Edits(home=self.home, runs=self.runs, lock=self.home / "lock", database=database, clock=SystemClock())
 
-    def work(self, change: Callable[[Path], object], directive: State = State.ACCEPT) -> None:
+    def work(self, change: Callable[[Path], object], directive: MacroState = MacroState.ACCEPT) -> None:
         """Take the original in, change the copy, end the run."""
         asyncio.run(self._work(change, directive))
 
-    async def _work(self, change: Callable[[Path], object], directive: State) -> None:
+    async def _work(self, change: Callable[[Path], object], directive: MacroState) -> None:
         database = self.open()
 
         async def record(kind: str, body: JsonObject) -> None:

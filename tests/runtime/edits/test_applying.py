@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from earnest.engine.gradient.cascade import State
+from earnest.engine.gradient.cascade import MacroState
 from earnest.foundation.errors import Refused, Unavailable
 
 from .scene import PROJECT, RUN, Scene, content, lay_out, mended
@@ -62,7 +62,7 @@ def test_what_was_applied_is_not_applied_again_and_what_was_taken_back_may_be(sc
 
 
 def test_what_no_verdict_accepted_is_applied_only_by_that_name(scene: Scene) -> None:
-    scene.work(mended, State.ABANDON)
+    scene.work(mended, MacroState.ABANDON)
     before = content(scene.original)
     with pytest.raises(Refused, match="add adds"):
         scene.apply()

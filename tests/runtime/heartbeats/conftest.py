@@ -16,7 +16,7 @@ from earnest.foundation.canonical import JsonObject, digest_bytes
 from earnest.foundation.instants import rfc3339_s
 from earnest.runtime.heartbeats.contract_file import ContractFile
 from earnest.runtime.heartbeats.program import Said, Work
-from earnest.runtime.heartbeats.report import Report
+from earnest.runtime.heartbeats.report import CycleReport
 from earnest.runtime.heartbeats.runner import ActiveHours, HeartbeatRunner
 from earnest.runtime.heartbeats.state import RunnerState
 
@@ -140,7 +140,7 @@ class Stage:
     platform: FakePlatform
     program: FakeProgram
     contract: Path
-    reports: list[Report] = field(default_factory=list)
+    reports: list[CycleReport] = field(default_factory=list)
     active: ActiveHours = field(default_factory=ActiveHours)
     seed: int = 0
     state: RunnerState | None = None

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earnest.accountability.gate import Hours, hours_of, minute_of
+from earnest.accountability.gate import DailyHours, hours_of, minute_of
 from earnest.client.heartbeat import BREAK_MS, LONGEST_MS, SPACING_MS, HeartbeatState
 from earnest.foundation.instants import EPOCH, rfc3339_s
 from earnest.runtime.heartbeats.pacing import (
     IDLE_LONGEST_MS,
     MINUTE_MS,
-    Pace,
+    HeartbeatPace,
     failure_wait_ms,
     first_look_ms,
     next_look_ms,
@@ -36,24 +36,24 @@ def looked(idle: int = 0) -> HeartbeatState:
 @pytest.mark.parametrize(
     ("pace", "idle", "minutes"),
     [
-        (Pace(), 0, 30),
-        (Pace(interval_ms=QUARTER), 0, 15),
-        (Pace(interval_ms=QUARTER, next_wake_ms=NOW + 4 * MINUTE_MS), 0, 4),
-        (Pace(interval_ms=QUARTER, next_wake_ms=NOW + 20 * MINUTE_MS), 0, 15),
-        (Pace(interval_ms=QUARTER, next_wake_ms=NOW - 1), 0, 15),
-        (Pace(interval_ms=QUARTER, next_wake_ms=NOW + 1), 0, 1),
-        (Pace(interval_ms=1), 0, 1),
-        (Pace(interval_ms=QUARTER), 9, 15),
-        (Pace(interval_ms=QUARTER), 10, 30),
-        (Pace(interval_ms=QUARTER), 11, 60),
-        (Pace(interval_ms=QUARTER), 10_000, 60),
-        (Pace(interval_ms=4 * IDLE_LONGEST_MS), 12, 240),
-        (Pace(interval_ms=QUARTER, next_wake_ms=NOW + 20 * MINUTE_MS), 11, 20),
-        (Pace(interval_ms=QUARTER, is_penalised=True), 10_000, 15),
+        (HeartbeatPace(), 0, 30),
+        (HeartbeatPace(interval_ms=QUARTER), 0, 15),
+        (HeartbeatPace(interval_ms=QUARTER, next_wake_ms=NOW + 4 * MINUTE_MS), 0, 4),
+        (HeartbeatPace(interval_ms=QUARTER, next_wake_ms=NOW + 20 * MINUTE_MS), 0, 15),
+        (HeartbeatPace(interval_ms=QUARTER, next_wake_ms=NOW - 1), 0, 15),
+        (HeartbeatPace(interval_ms=QUARTER, next_wake_ms=NOW + 1), 0, 1),
+        (HeartbeatPace(interval_ms=1), 0, 1),
+        (HeartbeatPace(interval_ms=QUARTER), 9, 15),
+        (HeartbeatPace(interval_ms=QUARTER), 10, 30),
+        (HeartbeatPace(interval_ms=QUARTER), 11, 60),
+        (HeartbeatPace(interval_ms=QUARTER), 10_000, 60),
+        (HeartbeatPace(interval_ms=4 * IDLE_LONGEST_MS), 12, 240),
+        (HeartbeatPace(interval_ms=QUARTER, next_wake_ms=NOW + 20 * MINUTE_MS), 11, 20),
+        (HeartbeatPace(interval_ms=QUARTER, is_penalised=True), 10_000, 15),
     ],
 )
 def test_the_next_look_is_the_platforms_wake_or_an_interval_or_later_when_idle(
-    pace: Pace, idle: int, minutes: int
+    pace: HeartbeatPace, idle: int, minutes: int
 ) -> None:
     assert next_look_ms(looked(idle), pace) == NOW + minutes * MINUTE_MS
 
@@ -67,7 +67,7 @@ def test_the_next_look_is_the_platforms_wake_or_an_interval_or_later_when_idle(
 def test_nobody_looks_twice_a_minute_or_sleeps_past_a_wake_and_an_action_never_slows_down(
     interval_ms: int, wake_ms: int, idle: int, is_penalised: bool
 ) -> None:
-    pace = Pace(interval_ms=interval_ms, next_wake_ms=wake_ms, is_penalised=is_penalised)
+    pace = HeartbeatPace(interval_ms=interval_ms, next_wake_ms=wake_ms, is_penalised=is_penalised)
     found = next_look_ms(looked(idle), pace)
     assert NOW + SPACING_MS <= found <= NOW + max(interval_ms, IDLE_LONGEST_MS)
     if wake_ms > NOW:
@@ -149,7 +149,7 @@ def test_hours_that_come_twice_in_a_night_are_open_twice() -> None:
     zone=st.sampled_from(["UTC", BERLIN, "America/St_Johns", "Australia/Lord_Howe", "Pacific/Apia", "Asia/Kathmandu"]),
 )
 def test_what_opens_is_open_and_was_closed_until_then(now_ms: int, begin: int, end: int, zone: str) -> None:
-    hours = Hours(begin=begin, end=end)
+    hours = DailyHours(begin=begin, end=end)
     found = opens_ms(now_ms, hours, zone)
     assert hours.hold(minute_of(found, zone))
     assert found == now_ms or not hours.hold(minute_of(found - 1, zone))

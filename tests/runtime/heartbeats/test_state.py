@@ -8,9 +8,9 @@ import pytest
 
 from earnest.client.heartbeat import HeartbeatState
 from earnest.foundation.errors import Refused
-from earnest.runtime.heartbeats.state import TURN_FILE, RunnerState, Turn, wake_runner
+from earnest.runtime.heartbeats.state import TURN_FILE, HeartbeatTurn, RunnerState, wake_runner
 
-TURN = Turn(key="01A", at_ms=5, folder="/f", body={"reply": "x", "artifacts": []})
+TURN = HeartbeatTurn(key="01A", at_ms=5, folder="/f", body={"reply": "x", "artifacts": []})
 
 
 @pytest.fixture

@@ -12,14 +12,14 @@ from earnest.effects.ground.storage.database import Database
 from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.effects.outside.web.fetching import Web
 from earnest.foundation.canonical import Members
-from earnest.identity.account import Account, Kind, Status
+from earnest.identity.account import Account, AccountKind, AccountStatus
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.ledger import accounts
 from earnest.ledger import service as ledger
 from earnest.ledger.transfer import moved
 from earnest.market.terms import MICRO, Terms
-from earnest.runtime.desk import Act, Desk, Entry
+from earnest.runtime.desk import Act, Desk, StoryContext
 from earnest.runtime.market.market import Market
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
@@ -43,7 +43,7 @@ class Town:
         """Do something in one transaction, now, in somebody's name."""
 
         def write(transaction: object) -> Members:
-            entry = Entry(
+            entry = StoryContext(
                 transaction=transaction,  # type: ignore[arg-type]
                 now_ms=self.market.desk.now_ms(),
                 caller=caller,
@@ -58,7 +58,7 @@ class Town:
         handle: str,
         *,
         scope: Scope = Scope.LIVE,
-        kind: Kind = Kind.AGENT,
+        kind: AccountKind = AccountKind.AGENT,
         operator: str | None = None,
         mail: str = "",
         usd_micro: int = 0,
@@ -69,16 +69,16 @@ class Town:
             id=f"act_{handle}",
             handle=handle,
             kind=kind,
-            status=Status.PAYOUTS_ENABLED,
+            status=AccountStatus.PAYOUTS_ENABLED,
             created_at_ms=self.market.desk.now_ms(),
-            operator_id=(None if kind is Kind.OPERATOR else f"act_{handle}_owner")
+            operator_id=(None if kind is AccountKind.OPERATOR else f"act_{handle}_owner")
             if operator is None
             else operator or None,
             mail=mail,
         )
         caller = Caller(account=account, scope=scope, key_id=f"key_{handle}")
 
-        def open_account(entry: Entry) -> Members:
+        def open_account(entry: StoryContext) -> Members:
             ACCOUNTS.open(entry.transaction, entry.now_ms, account, touching=(account.id,))
             for currency, amount in (("USD", usd_micro), ("AID", aid_micro)):
                 home = accounts.available(account.id, currency)

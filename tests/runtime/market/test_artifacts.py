@@ -15,7 +15,7 @@ from earnest.market.claims.claim import Claim, ClaimState
 from earnest.market.claims.evidence import Submission
 from earnest.market.disputes.dispute import Dispute, DisputeState, Statement
 from earnest.market.service import CLAIMS, DISPUTES, STATEMENTS, SUBMISSIONS
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.artifacts import (
     artifact_json,
     find_readable,
@@ -76,7 +76,7 @@ def claim(seller: Caller, buyer: Caller, claim_id: str = "clm_1") -> Claim:
 
 
 def hand_in(town: Town, handed: Claim, manifest: list[JsonObject]) -> None:
-    def act(entry: Entry) -> JsonObject:
+    def act(entry: StoryContext) -> JsonObject:
         if CLAIMS.get(entry.transaction, handed.id) is None:
             CLAIMS.open(entry.transaction, entry.now_ms, handed)
         submission = Submission(
@@ -197,7 +197,7 @@ def test_evidence_in_a_dispute_is_read_by_both_sides_of_it(town: Town, crow: Cal
         id="s1", dispute_id="dsp_1", number=1, author=crow.id, text="", evidence=json.dumps([sha256]), said_at_ms=0
     )
 
-    def act(entry: Entry) -> JsonObject:
+    def act(entry: StoryContext) -> JsonObject:
         DISPUTES.open(entry.transaction, entry.now_ms, dispute)
         STATEMENTS.open(entry.transaction, entry.now_ms, statement)
         stolen = replace(statement, id="s2", author=fox.id, evidence=json.dumps([private]))

@@ -16,7 +16,7 @@ from earnest.market.capabilities.availability import Availability
 from earnest.market.capabilities.capability import CapabilityForm
 from earnest.market.capabilities.trial import RUN_S, trial_id_of
 from earnest.market.service import CAPABILITIES, TRIALS
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market import capabilities, trials
 from earnest.runtime.market.money import open_treasury
 from earnest.runtime.market.trials import WELCOME
@@ -179,7 +179,7 @@ def test_a_lost_secret_is_our_fault_and_grades_nothing(town: Town, crow: Caller)
     put(town, crow)
     begun = start(town, crow)
 
-    def lose(entry: Entry) -> JsonObject:
+    def lose(entry: StoryContext) -> JsonObject:
         entry.transaction.execute("DELETE FROM sealed_trials")
         entry.transaction.record(Fact(kind="test.lost", subject="", at_ms=entry.now_ms, body={}))
         return {}
@@ -240,7 +240,7 @@ def test_a_badge_lapses_by_failures_at_real_work(town: Town, crow: Caller) -> No
     test_three_honest_answers_earn_the_badge_and_their_pay(town, crow)
 
     def look(category: str, bound: float) -> Any:
-        def act(entry: Entry) -> JsonObject:
+        def act(entry: StoryContext) -> JsonObject:
             capabilities.look_after_work(entry, crow.id, category, bound, 9)
             return {}
 

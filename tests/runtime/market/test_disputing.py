@@ -11,7 +11,7 @@ from earnest.contracts.spec import Acceptance
 from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Kind
+from earnest.identity.account import AccountKind
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.ledger import accounts
@@ -23,7 +23,7 @@ from earnest.market.claims.evidence import BY_POSTER
 from earnest.market.disputes.dispute import Dispute, DisputeState
 from earnest.market.disputes.ruling import For, Vote
 from earnest.market.service import DISPUTES, SIGNALS, SUBMISSIONS
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market import clocks, deciding, disputing
 from earnest.runtime.market.disputing import Plea
 from earnest.runtime.market.judging import Judging, give_verdict
@@ -108,7 +108,7 @@ class Case:
 async def case(town: Town) -> Case:
     """Declined work, in dispute by nobody yet."""
     buyer, seller = town.somebody("ann", usd_micro=usd(100)), town.somebody("bob", usd_micro=usd(20))
-    judge = town.somebody("olga", scope=Scope.OPERATOR, kind=Kind.OPERATOR)
+    judge = town.somebody("olga", scope=Scope.OPERATOR, kind=AccountKind.OPERATOR)
     claim_id = claim(town, seller, await post(town, buyer, acceptance=Acceptance.BUYER))
     await submit(town, seller, claim_id, b'{"sum": 41}')
     case = Case(town=town, buyer=buyer, seller=seller, judge=judge, claim_id=claim_id)
@@ -179,7 +179,7 @@ async def test_an_appeal_without_the_money_for_it_is_refused(case: Case) -> None
     await case.deliberated()
     case.rule(For.BUYER)
 
-    def spend(entry: Entry) -> Members:
+    def spend(entry: StoryContext) -> Members:
         source = accounts.available(case.seller.id, "USD")
         chain = moved("spent", source, accounts.external("USD"), usd(18), reason="test", at_ms=entry.now_ms)
         ledger.post(entry.transaction, chain)
@@ -261,7 +261,7 @@ async def test_at_the_limit_the_last_machine_verdict_decides_whoever_looks_first
 async def unclear_by_the_poster(town: Town) -> Case:
     """Work that fell to the buyer's clock: the buyer's own files left the machine unable to tell."""
     buyer, seller = town.somebody("ann", usd_micro=usd(100)), town.somebody("bob", usd_micro=usd(20))
-    judge = town.somebody("olga", scope=Scope.OPERATOR, kind=Kind.OPERATOR)
+    judge = town.somebody("olga", scope=Scope.OPERATOR, kind=AccountKind.OPERATOR)
     claim_id = claim(town, seller, await post(town, buyer))
     await submit(town, seller, claim_id)
     handed_in = town.database.read_sync(lambda reader: next(SUBMISSIONS.where(reader, "claim_id = ?", (claim_id,))))
@@ -342,7 +342,7 @@ async def test_a_case_without_its_stake_waits_for_it_and_falls_after_half_an_hou
     assert case.read().wake_ms is None
     assert case.raised()["state"] == "stake_pending", "whose case fell may try again"
 
-    def deposit(entry: Entry) -> Members:
+    def deposit(entry: StoryContext) -> Members:
         home = accounts.available(seller.id, "USD")
         chain = moved("later", accounts.external("USD"), home, usd(1), reason="test", at_ms=entry.now_ms)
         ledger.post(entry.transaction, chain)
@@ -419,11 +419,11 @@ def test_evidence_of_a_statement_is_ones_own_or_the_claims(case: Case) -> None:
 async def test_nobody_rules_in_a_case_of_their_own(case: Case) -> None:
     case.raised()
     await case.deliberated()
-    owner = case.town.somebody("otto", scope=Scope.OPERATOR, kind=Kind.OPERATOR)
+    owner = case.town.somebody("otto", scope=Scope.OPERATOR, kind=AccountKind.OPERATOR)
     with refused("scope_forbidden"):
         case.rule(For.SELLER, by=case.seller)
 
-    def own(entry: Entry) -> Members:
+    def own(entry: StoryContext) -> Members:
         before = ACCOUNTS.find(entry.transaction, case.seller.id)
         ACCOUNTS.change(entry.transaction, entry.now_ms, before, replace(before, operator_id=owner.id))
         return {}

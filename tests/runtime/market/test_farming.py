@@ -9,7 +9,7 @@ from earnest.ledger import service as ledger
 from earnest.market.reviews.standing import standing
 from earnest.runtime.market import deciding
 from earnest.runtime.market.money import open_treasury
-from earnest.runtime.simulation.story import Plan
+from earnest.runtime.simulation.story import SimulationPlan
 
 from .conftest import Town
 from .test_jobs_and_claims import claim, post, submit
@@ -59,7 +59,7 @@ async def test_paid_work_between_two_owners_brings_a_bonus_and_a_name(town: Town
 async def test_farmers_gain_nothing_in_a_simulation_and_would_be_seen_if_they_did(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    plan = Plan(days=4, agents=12, jobs=4, seed=3)
+    plan = SimulationPlan(days=4, agents=12, jobs=4, seed=3)
     found = await simulated(plan)
     assert found.wrongs == ()
     assert found.happened["farm"] >= 40

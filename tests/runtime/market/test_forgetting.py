@@ -8,14 +8,14 @@ import pytest
 from books_file import file_of
 from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Kind, Status
+from earnest.identity.account import AccountKind, AccountStatus
 from earnest.identity.service import ACCOUNTS
 from earnest.journal.redaction import REDACTED
 from earnest.journal.service import Sealer
 from earnest.journal.verify import JournalReport, What, verify_journal
 from earnest.market.service import JOBS
 from earnest.runtime.books import BOOKS
-from earnest.runtime.forgetting import AT_WORK, PERSONAL, Forgotten, forget, handle_after
+from earnest.runtime.forgetting import AT_WORK, PERSONAL, ForgottenAccount, forget, handle_after
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.market.posting import withdraw_job
 from earnest.runtime.recompute import recompute
@@ -137,7 +137,7 @@ def verified(town: Town) -> JournalReport:
     return town.database.read_sync(verify_journal)
 
 
-def forgotten(town: Town, name: str) -> Forgotten:
+def forgotten(town: Town, name: str) -> ForgottenAccount:
     return town.database.write_sync(lambda transaction: forget(transaction, name, town.market.desk.now_ms()))
 
 
@@ -182,7 +182,7 @@ async def test_the_words_go_and_the_books_still_verify_and_recompute(town: Town)
     assert town.database.read_sync(lambda reader: list(reader.leaves()))[: len(leaves)] == leaves
     assert town.database.read_sync(lambda reader: recompute(reader, SystemClock())).differences == ()
     ann = town.database.read_sync(lambda reader: ACCOUNTS.find(reader, "act_ann"))
-    assert (ann.handle, ann.mail, ann.status) == (handle_after("act_ann"), "", Status.SUSPENDED)
+    assert (ann.handle, ann.mail, ann.status) == (handle_after("act_ann"), "", AccountStatus.SUSPENDED)
     assert "act_bob" in after
 
 
@@ -203,7 +203,7 @@ async def test_a_fact_that_was_altered_past_the_platform_is_found_beside_those_t
 
 
 async def test_nobody_is_forgotten_whose_words_are_needed(town: Town) -> None:
-    ann, operator = town.somebody("ann", usd_micro=usd(100)), town.somebody("olga", kind=Kind.OPERATOR)
+    ann, operator = town.somebody("ann", usd_micro=usd(100)), town.somebody("olga", kind=AccountKind.OPERATOR)
     job = await post(town, ann)
     for name, told in (("ann", "jobs that have not ended"), ("olga", "only agents")):
         with pytest.raises(Refused, match=told) as refused:
@@ -212,7 +212,7 @@ async def test_nobody_is_forgotten_whose_words_are_needed(town: Town) -> None:
     with pytest.raises(Refused) as nobody:
         forgotten(town, "nobody")
     assert nobody.value.code == "not_found"
-    assert operator.account.kind is Kind.OPERATOR
+    assert operator.account.kind is AccountKind.OPERATOR
     town.act(ann, lambda entry: withdraw_job(entry, job))
     forgotten(town, "ann")
     assert town.database.read_sync(lambda reader: JOBS.find(reader, job)).title == "[removed]"

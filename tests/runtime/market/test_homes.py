@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.touches import touched
 from earnest.identity.caller import Caller
 from earnest.ledger import service as ledger
@@ -16,7 +16,7 @@ from earnest.market.capabilities.capability import Capability, CapabilityState
 from earnest.market.homes.given import HomeInput
 from earnest.market.jobs.job import Job, JobState, TaskClass
 from earnest.market.service import CAPABILITIES, JOBS, category
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.claiming import claim_job
 from earnest.runtime.market.homes import Homes, Wanted
 from earnest.views.home import read_home
@@ -33,7 +33,7 @@ class Reads:
     def __init__(self) -> None:
         self.count = 0
 
-    def __call__(self, reader: Reader, account_id: str, now_ms: int, **asked: Any) -> HomeInput:
+    def __call__(self, reader: BooksReader, account_id: str, now_ms: int, **asked: Any) -> HomeInput:
         self.count += 1
         return read_home(reader, account_id, now_ms, **asked)
 
@@ -67,7 +67,7 @@ def able(town: Town, who: Caller, name: str = "cap_01J0000000AAAAAAAAAAAAAAAA", 
     )
     one = replace(one, **changes)
 
-    def declare(entry: Entry) -> dict[str, Any]:
+    def declare(entry: StoryContext) -> dict[str, Any]:
         CAPABILITIES.open(entry.transaction, entry.now_ms, one, touching=(who.id,))
         return {}
 
@@ -98,7 +98,7 @@ def offered(town: Town, who: Caller, name: str, **changes: Any) -> Job:
     )
     one = replace(one, **changes)
 
-    def post(entry: Entry) -> dict[str, Any]:
+    def post(entry: StoryContext) -> dict[str, Any]:
 
         JOBS.open(entry.transaction, entry.now_ms, one, touching=(who.id, category(one.category)))
         ledger.post(entry.transaction, settlement.funded(one, entry.now_ms))
@@ -202,7 +202,7 @@ def test_who_has_been_away_too_long_is_told_so_once(town: Town, homes: Homes) ->
 
 
 def test_one_read_by_index_tells_whether_a_kept_home_still_holds(town: Town) -> None:
-    def plan(reader: Reader) -> str:
+    def plan(reader: BooksReader) -> str:
         rows = reader.execute("EXPLAIN QUERY PLAN SELECT max(seq) FROM touches WHERE subject IN (?, ?)", ("a", "b"))
         return " ".join(str(row[-1]) for row in rows)
 

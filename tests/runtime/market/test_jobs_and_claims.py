@@ -17,7 +17,7 @@ from earnest.market.claims.claim import Claim, ClaimState
 from earnest.market.jobs.job import JobState, TaskClass
 from earnest.market.jobs.offer import Offer, Requirement
 from earnest.market.service import CLAIMS, JOBS, SUBMISSIONS
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market import claiming, clocks, deciding, disputing
 from earnest.runtime.market.artifacts import bringing
 from earnest.runtime.market.judging import Judging
@@ -261,7 +261,7 @@ async def test_who_was_suspended_since_they_applied_is_not_chosen(town: Town) ->
         town.act(caller, lambda entry: claiming.apply_for(entry, job_id, "me"))
         await pass_time(town, 10)
 
-    def suspend(entry: Entry) -> Members:
+    def suspend(entry: StoryContext) -> Members:
         ACCOUNTS.change(entry.transaction, entry.now_ms, bob.account, suspended(bob.account), touching=(bob.id,))
         return {}
 

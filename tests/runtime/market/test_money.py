@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Kind
+from earnest.identity.account import AccountKind
 from earnest.identity.caller import Caller, Scope
 from earnest.ledger.accounts import available, treasury
 from earnest.ledger.service import balance
@@ -13,7 +13,7 @@ from earnest.market import settlement
 from earnest.market.terms import MICRO
 from earnest.runtime.market.money import (
     DEPOSITS_WAITING_MAX,
-    Asked,
+    DepositNotice,
     ask_deposit,
     decide_deposit,
     give,
@@ -23,7 +23,7 @@ from earnest.runtime.market.money import (
 
 from .conftest import Town, usd
 
-ASKED = Asked(currency="USD", amount_micro=usd(5), reference="transfer 17")
+ASKED = DepositNotice(currency="USD", amount_micro=usd(5), reference="transfer 17")
 
 
 def have(town: Town, caller: Caller | None, currency: str = "USD") -> int:
@@ -32,10 +32,10 @@ def have(town: Town, caller: Caller | None, currency: str = "USD") -> int:
 
 
 def operator(town: Town) -> Caller:
-    return town.somebody("olga", scope=Scope.OPERATOR, kind=Kind.OPERATOR)
+    return town.somebody("olga", scope=Scope.OPERATOR, kind=AccountKind.OPERATOR)
 
 
-def ask(town: Town, caller: Caller, asked: Asked = ASKED) -> str:
+def ask(town: Town, caller: Caller, asked: DepositNotice = ASKED) -> str:
     return str(town.act(caller, lambda entry: ask_deposit(entry, town.market.terms, asked))["deposit_id"])
 
 

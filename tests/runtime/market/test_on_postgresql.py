@@ -14,9 +14,9 @@ from earnest.effects.ground.storage.place import ServerBooks
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.journal.verify import verify_journal
 from earnest.runtime.recompute import recompute
-from earnest.runtime.simulation.story import Plan
+from earnest.runtime.simulation.story import SimulationPlan
 
-PLAN = Plan(days=12, agents=9, jobs=60, seed=5)
+PLAN = SimulationPlan(days=12, agents=9, jobs=60, seed=5)
 
 
 @pytest.mark.slow

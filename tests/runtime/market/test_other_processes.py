@@ -12,7 +12,7 @@ from earnest.effects.ground.storage.database import LOOK_NS, Database
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.secret import KeyedHash
-from earnest.runtime.desk import Desk, Entry
+from earnest.runtime.desk import Desk, StoryContext
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.homes import Homes
 from earnest.runtime.market.keys import give_key, revoke_key
@@ -47,7 +47,7 @@ def test_a_key_that_another_process_has_revoked_is_refused(town: Town, elsewhere
     doorkeeper = Doorkeeper(town.database, hashing)
     somebody, shown = town.somebody("somebody"), dict[str, str]()
 
-    def give(entry: Entry) -> dict[str, str]:
+    def give(entry: StoryContext) -> dict[str, str]:
         key = give_key(entry, hashing, somebody.account, Scope.LIVE)
         shown.update(entry.shown)
         return {"id": key.id}

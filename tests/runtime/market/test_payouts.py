@@ -7,12 +7,12 @@ import pytest
 from earnest.effects.outside.rails.api import Order, RailAnswer, RailState
 from earnest.effects.outside.rails.manual import ManualRail
 from earnest.foundation.errors import Refused, Unavailable
-from earnest.identity.account import Kind, Status
+from earnest.identity.account import AccountKind, AccountStatus
 from earnest.identity.caller import Caller, Scope
 from earnest.ledger.accounts import available, external, pending_out
 from earnest.ledger.payout import MOVES, RETURNS_MS, SEND_WITHIN_MS, Payout, PayoutState, step, with_wake
 from earnest.ledger.service import PAYOUTS, balance
-from earnest.runtime.market.payouts import Outcome, decide_payout, request_payout, set_destination, tend_payouts
+from earnest.runtime.market.payouts import PayoutDecision, decide_payout, request_payout, set_destination, tend_payouts
 
 from .conftest import Town, usd
 
@@ -50,7 +50,7 @@ class Bank:
     def __init__(self, town: Town, rail: str = "stripe") -> None:
         self.town = town
         self.ann = town.somebody("ann", usd_micro=usd(10), aid_micro=usd(10))
-        self.olga = town.somebody("olga", scope=Scope.OPERATOR, kind=Kind.OPERATOR)
+        self.olga = town.somebody("olga", scope=Scope.OPERATOR, kind=AccountKind.OPERATOR)
         address = "acct_1" if rail == "stripe" else "IBAN 12"
         town.act(self.olga, lambda entry: set_destination(entry, self.ann.id, rail, address))
 
@@ -60,7 +60,7 @@ class Bank:
         return str(asked["payout_id"])
 
     def decide(self, payout_id: str, state: PayoutState, caller: Caller | None = None) -> None:
-        outcome = Outcome(state=state, reference="ref", reason="said so")
+        outcome = PayoutDecision(state=state, reference="ref", reason="said so")
         self.town.act(caller or self.olga, lambda entry: decide_payout(entry, payout_id, outcome))
 
     async def tend(self, rail: ScriptedRail | ManualRail, *, after_ms: int = 0) -> int:
@@ -255,7 +255,7 @@ def test_an_account_that_is_not_ready_gets_no_money_out(town: Town) -> None:
     with pytest.raises(Refused) as refused:
         bank.request(caller=bob)
     assert refused.value.code == "onboarding_required"
-    early = replace(bank.ann, account=replace(bank.ann.account, status=Status.ONBOARDING))
+    early = replace(bank.ann, account=replace(bank.ann.account, status=AccountStatus.ONBOARDING))
     with pytest.raises(Refused) as refused:
         bank.request(caller=early)
     assert refused.value.code == "onboarding_required"

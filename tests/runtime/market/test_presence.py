@@ -15,7 +15,7 @@ from earnest.identity.presence_book import PRESENCE_SEEN
 from earnest.identity.service import ACCOUNTS, PRESENCES
 from earnest.market.disputes.dispute import Dispute, DisputeState
 from earnest.market.service import DISPUTES
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.letters import TRIES_MAX, Letters
 from earnest.runtime.market.presence import Presences, disputes_changed, due
 from earnest.runtime.recompute import recompute
@@ -44,7 +44,7 @@ class Mailbox:
 def worker(town: Town) -> Caller:
     who = town.somebody("worker")
 
-    def own(entry: Entry) -> JsonObject:
+    def own(entry: StoryContext) -> JsonObject:
         ACCOUNTS.change(entry.transaction, entry.now_ms, who.account, replace(who.account, mail=OWNER))
         return {}
 
@@ -95,8 +95,8 @@ def case(who: Caller, name: str, now_ms: int) -> Dispute:
     )
 
 
-def changed(who: Caller, does: Callable[[Entry], int]) -> Callable[[Entry], JsonObject]:
-    def act(entry: Entry) -> JsonObject:
+def changed(who: Caller, does: Callable[[StoryContext], int]) -> Callable[[StoryContext], JsonObject]:
+    def act(entry: StoryContext) -> JsonObject:
         does(entry)
         disputes_changed(entry, who.id)
         return {}

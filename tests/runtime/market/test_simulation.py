@@ -6,28 +6,28 @@ from earnest.app.simulating import simulated
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.facts import Fact
 from earnest.runtime.simulation.invariants import QUESTIONS, broken
-from earnest.runtime.simulation.story import Plan
+from earnest.runtime.simulation.story import SimulationPlan
 
 from .conftest import Town, usd
 from .test_jobs_and_claims import claim, post
 
 
 async def test_a_short_simulation_has_every_sort_of_trouble_and_nothing_wrong() -> None:
-    found = await simulated(Plan(days=12, agents=50, jobs=150, seed=4))
+    found = await simulated(SimulationPlan(days=12, agents=50, jobs=150, seed=4))
     assert found.wrongs == ()
     troubles = ("cancel", "decline", "dispute", "request changes", "sent again", "submit", "review", "claim")
     assert [word for word in troubles if not found.happened[word]] == []
 
 
 async def test_the_same_seed_is_the_same_simulation() -> None:
-    first, second = [await simulated(Plan(days=3, agents=12, jobs=12, seed=5)) for _ in range(2)]
+    first, second = [await simulated(SimulationPlan(days=3, agents=12, jobs=12, seed=5)) for _ in range(2)]
     assert (first.happened, first.facts) == (second.happened, second.facts)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)  # two minutes on an idle machine
 async def test_four_hundred_days_of_five_thousand_jobs_leave_nothing_wrong() -> None:
-    found = await simulated(Plan())
+    found = await simulated(SimulationPlan())
     assert found.wrongs == ()
     assert found.happened["post"] >= 5_000
 

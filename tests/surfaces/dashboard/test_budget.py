@@ -14,7 +14,7 @@ import pytest_asyncio
 from playwright.async_api import Page, expect
 
 from earnest.market.service import JOBS
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.periods import open_first_period
 from surfaces.web.conftest import GENEROUS
 from surfaces.web.jobs import fund, job_body
@@ -85,7 +85,7 @@ async def crowded(tmp_path: Path) -> AsyncIterator[tuple[Listening, str]]:
             await fund(site, operator, noor["live"])
             posted = await ok(await site.ask("POST", "/jobs", key=noor["live"], json=job_body(category=RARE)))
 
-            def open_all(entry: Entry) -> dict[str, str]:
+            def open_all(entry: StoryContext) -> dict[str, str]:
                 one = JOBS.find(entry.transaction, posted["job_id"])
                 for number in range(ROWS - 1):
                     row = replace(one, id=entry.new_id("job"), title=f"Sum {number}", category="data-extraction")

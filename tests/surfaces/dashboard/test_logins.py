@@ -12,7 +12,7 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.identity.owner_link import OWNER_LINK_MS
 from earnest.identity.service import ACCOUNTS
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.money import open_treasury
 from earnest.surfaces.web.app import create_app
@@ -114,7 +114,7 @@ async def test_a_link_is_none_when_it_is_late_altered_or_the_address_is_anothers
     ):
         assert (await site.client.post(spoiled, headers=OWN)).status_code == 404
 
-    def moved(entry: Entry) -> JsonObject:
+    def moved(entry: StoryContext) -> JsonObject:
         before = ACCOUNTS.find(entry.transaction, agent["id"])
         after = replace(before, mail="new@example.org")
         ACCOUNTS.change(entry.transaction, entry.now_ms, before, after, touching=(agent["id"],))

@@ -8,7 +8,7 @@ import httpx2
 from earnest.foundation.canonical import JsonObject
 from earnest.identity.service import ACCOUNTS
 from earnest.runtime.accountability.judging import HeartbeatJudging
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.market.periods import open_first_period
 from surfaces.web.conftest import Site
@@ -126,7 +126,7 @@ async def _agent(site: Site, handle: str, operator: str) -> dict[str, Any]:
     """An agent of an owner of its own."""
     agent = await site.agent(handle, operator)
 
-    def own(entry: Entry) -> JsonObject:
+    def own(entry: StoryContext) -> JsonObject:
         before = ACCOUNTS.find(entry.transaction, agent["id"])
         after = replace(before, description=f"{handle} {MARKUP} {WORLD}", model_fingerprint=MARKUP[:60])
         ACCOUNTS.change(entry.transaction, entry.now_ms, before, after, touching=(agent["id"],))

@@ -10,12 +10,12 @@ from typing import Any
 import httpx2
 
 from earnest.agents.backlog import Backlog, Backlogged
-from earnest.agents.book import Book
+from earnest.agents.book import JsonLinesBook
 from earnest.agents.graph import open_graph
 from earnest.agents.loop import Control, PlainLoop
 from earnest.agents.means import Means
-from earnest.agents.ports import Feedback, Mind, Scout, Worked, WorkFailed, WorkOrder
-from earnest.agents.state import Role, class_of
+from earnest.agents.ports import Mind, Scout, VerdictFeedback, WorkFailed, WorkOrder, WorkReport
+from earnest.agents.state import AgentRole, class_of
 from earnest.agents.world import World
 from earnest.client.client import AsyncClient
 from earnest.client.payloads import Job
@@ -23,8 +23,8 @@ from earnest.client.retrying import Patience
 from earnest.effects.ground.clock import Clock, SeededChance, VirtualClock
 from earnest.effects.outside.llm.api import Message
 from earnest.foundation.canonical import JsonObject
-from earnest.runtime.agents.health import Health
-from earnest.runtime.agents.resident import Resident
+from earnest.runtime.agents.health import ResidentHealth
+from earnest.runtime.agents.resident import ResidentRunner
 from earnest.runtime.market.judging import Judging
 
 from .conftest import URL, Site
@@ -91,23 +91,23 @@ class Adder:
     def can(self, job: Job) -> bool:
         return True
 
-    async def work(self, order: WorkOrder) -> Worked:
+    async def work(self, order: WorkOrder) -> WorkReport:
         self.worked += 1
         if self.worked <= self.fails:
             raise WorkFailed("no numbers")
         total = 42 + (self.worked if self.worked <= self.slips else 0)
         self.shown.append(order.feedback)
         (order.workspace / "answer.json").write_text(f'{{"sum": {total}}}')
-        return Worked(said="## Evidence\n\n- C1: answer.json", task_class=class_of(order.job), approach="adder")
+        return WorkReport(said="## Evidence\n\n- C1: answer.json", task_class=class_of(order.job), approach="adder")
 
 
 @dataclass
 class Noted:
     """A solver that is told."""
 
-    told: list[Feedback] = field(default_factory=list)
+    told: list[VerdictFeedback] = field(default_factory=list)
 
-    async def feedback(self, feedback: Feedback) -> None:
+    async def feedback(self, feedback: VerdictFeedback) -> None:
         if feedback.key not in {one.key for one in self.told}:
             self.told.append(feedback)
 
@@ -131,22 +131,22 @@ class Agent:
     site: Site
     folder: Path
     key: str
-    role: Role
+    role: AgentRole
     hands: Adder = field(default_factory=Adder)
     teacher: Noted = field(default_factory=Noted)
     mind: Mind | None = None
     graph: bool = False
     entries: tuple[Backlogged, ...] = ()
-    scout: Callable[[Backlog, Book, Clock], Scout] | None = None
+    scout: Callable[[Backlog, JsonLinesBook, Clock], Scout] | None = None
 
     @asynccontextmanager
-    async def resident(self, dies_after: int | None = None) -> AsyncIterator[tuple[Resident, MortalTransport]]:
+    async def resident(self, dies_after: int | None = None) -> AsyncIterator[tuple[ResidentRunner, MortalTransport]]:
         transport = MortalTransport(self.site.app, dies_after)
         chance, clock = SeededChance(next(SEEDS)), JudgingClock(self.site)
         client = AsyncClient(URL, self.key, transport=transport, patience=Patience(attempts=1), chance=chance)
-        book = Book(self.folder)
+        book = JsonLinesBook(self.folder)
         backlog = Backlog(self.entries, book)
-        health = Health(role=self.role.value, path=self.folder / "health.json")
+        health = ResidentHealth(role=self.role.value, path=self.folder / "health.json")
         means = Means(
             client=client,
             role=self.role,
@@ -162,8 +162,8 @@ class Agent:
             say=health.note,
         )
 
-        def living(control: Control) -> Resident:
-            return Resident(means, control, health, folder=self.folder, chance=chance, every_ms=1_000)
+        def living(control: Control) -> ResidentRunner:
+            return ResidentRunner(means, control, health, folder=self.folder, chance=chance, every_ms=1_000)
 
         if self.graph:
             async with open_graph(self.folder, means) as control:
@@ -187,5 +187,5 @@ async def two_agents(site: Site, tmp_path: Path, **proposing: Any) -> tuple[Agen
     keys = [(await site.agent(handle, operator))["live"] for handle in ("pat", "exe")]
     for name in ("pat", "exe"):
         (tmp_path / name).mkdir()
-    pat = Agent(site, tmp_path / "pat", keys[0], Role.PROPOSER, entries=(entry(tmp_path, **proposing),))
-    return pat, Agent(site, tmp_path / "exe", keys[1], Role.EXECUTOR)
+    pat = Agent(site, tmp_path / "pat", keys[0], AgentRole.PROPOSER, entries=(entry(tmp_path, **proposing),))
+    return pat, Agent(site, tmp_path / "exe", keys[1], AgentRole.EXECUTOR)

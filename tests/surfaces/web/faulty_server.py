@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from earnest.effects.ground.storage.sqlite import SqliteWriting
-from earnest.effects.ground.storage.writer import Writer
+from earnest.effects.ground.storage.writer import GroupWriter
 from earnest.surfaces.cli.main import main
 
 NAME, NUMBER, LASTS, MOMENT = os.environ["FAULT"].split()
 CODES = {"EIO": sqlite3.SQLITE_IOERR_FSYNC, "ENOSPC": sqlite3.SQLITE_FULL}
 SPOILT = range(int(NUMBER), int(NUMBER) + int(LASTS))
-begin = Writer.__init__
+begin = GroupWriter.__init__
 
 
 class Faulty:
@@ -49,11 +49,11 @@ class Faulty:
         raise error
 
 
-def begin_faulty(self: Writer, writing: SqliteWriting, *rest: Any) -> None:
+def begin_faulty(self: GroupWriter, writing: SqliteWriting, *rest: Any) -> None:
     faulty: Any = Faulty(writing.session)
     writing.session, writing.commit, writing.rollback = faulty, faulty.commit, faulty.rollback
     begin(self, writing, *rest)
 
 
-Writer.__init__ = begin_faulty  # type: ignore[method-assign, assignment]
+GroupWriter.__init__ = begin_faulty  # type: ignore[method-assign, assignment]
 main()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from earnest.effects.ground.clock import VirtualClock
 from earnest.surfaces.web import limits
-from earnest.surfaces.web.limits import Limits, Quota
+from earnest.surfaces.web.limits import Quota, RateLimits
 
 QUOTA = Quota(name="home", count=3, window_s=2)
 
@@ -14,7 +14,7 @@ QUOTA = Quota(name="home", count=3, window_s=2)
 @given(st.lists(st.integers(min_value=0, max_value=1_500), max_size=60))
 def test_no_window_ever_admits_one_too_many_and_none_is_refused_without_cause(pauses: list[int]) -> None:
     clock = VirtualClock(0)
-    windows = Limits(clock)
+    windows = RateLimits(clock)
     admitted: list[int] = []
     for pause in pauses:
         clock.jump_ms(pause)
@@ -31,7 +31,7 @@ def test_no_window_ever_admits_one_too_many_and_none_is_refused_without_cause(pa
 
 def test_after_the_wait_that_was_named_there_is_a_place() -> None:
     clock = VirtualClock(0)
-    windows = Limits(clock)
+    windows = RateLimits(clock)
     for _ in range(3):
         clock.jump_ms(333)
         windows.take(QUOTA, "somebody")
@@ -42,7 +42,7 @@ def test_after_the_wait_that_was_named_there_is_a_place() -> None:
 
 def test_what_is_remembered_of_strangers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SUBJECTS_MAX", 5)
-    windows = Limits(VirtualClock(0))
+    windows = RateLimits(VirtualClock(0))
     for number in range(50):
         windows.take(QUOTA, f"address {number}")
         windows.take(QUOTA, "a regular")

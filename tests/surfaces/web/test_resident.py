@@ -11,7 +11,7 @@ import pytest
 from earnest.agents import choosing
 from earnest.foundation.errors import Unavailable
 from earnest.runtime.agents.health import read_health
-from earnest.runtime.agents.resident import Outcome
+from earnest.runtime.agents.resident import ResidentOutcome
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.simulation.invariants import broken
 
@@ -74,7 +74,7 @@ async def test_an_idle_agent_asks_once_and_is_told_that_nothing_changed(site: Si
         before = len(transport.asked)
         report = await resident.cycle()
         assert transport.asked[before:] == ["GET /api/v1/agents/me/home"]
-        assert report.outcome is Outcome.IDLE
+        assert report.outcome is ResidentOutcome.IDLE
 
 
 async def lived_through(exe: Agent, dies_after: int) -> bool:
@@ -125,7 +125,11 @@ async def test_work_that_fails_twice_is_given_back(site: Site, tmp_path: Path) -
     exe = exe.again(hands=Adder(fails=2))
     async with exe.resident() as (resident, _):
         first, second, third = [await resident.cycle() for _ in range(3)]
-    assert (first.outcome, second.outcome, third.outcome) == (Outcome.FAILED, Outcome.FAILED, Outcome.IDLE)
+    assert (first.outcome, second.outcome, third.outcome) == (
+        ResidentOutcome.FAILED,
+        ResidentOutcome.FAILED,
+        ResidentOutcome.IDLE,
+    )
     assert second.reason == "given back, the work failed: no numbers"
     (claim,) = await claims(site, exe)
     assert claim["state"] == "cancelled"
@@ -186,12 +190,12 @@ async def test_a_platform_that_is_gone_is_told_of_and_waited_for_longer_each_tim
         waits = []
         for _ in range(3):
             report = await resident.cycle()
-            assert report.outcome is Outcome.UNANSWERED
+            assert report.outcome is ResidentOutcome.UNANSWERED
             waits.append(report.next_ms - report.at_ms)
         health: Any = read_health(exe.folder)
         assert "nobody listens" in health["faults"]["platform"]
         transport.handle_async_request = real  # type: ignore[method-assign]
-        assert (await resident.cycle()).outcome is Outcome.IDLE
+        assert (await resident.cycle()).outcome is ResidentOutcome.IDLE
     assert waits == sorted(set(waits))
     health = read_health(exe.folder)
     assert health["status"] == "well"

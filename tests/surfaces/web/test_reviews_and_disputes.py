@@ -12,7 +12,7 @@ import pytest
 from earnest.effects.ground.clock import VirtualClock
 from earnest.foundation.canonical import JsonObject
 from earnest.identity.service import ACCOUNTS
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.judging import Judging
 
 from . import conftest
@@ -43,7 +43,7 @@ async def stranger(site: Site, handle: str, operator_key: str) -> dict[str, Any]
     """An agent that somebody owns who owns no other."""
     agent = await site.agent(handle, operator_key)
 
-    def own(entry: Entry) -> JsonObject:
+    def own(entry: StoryContext) -> JsonObject:
         before = ACCOUNTS.find(entry.transaction, agent["id"])
         after = replace(before, operator_id=f"act_owner_of_{handle}")
         ACCOUNTS.change(entry.transaction, entry.now_ms, before, after, touching=(agent["id"],))

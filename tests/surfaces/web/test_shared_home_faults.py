@@ -23,7 +23,7 @@ import pytest
 from earnest.app import places
 from earnest.audit.journal_check import check_audit_log, check_journal
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.ground.storage.reader import Reader, ReadPool
+from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.engine.facts import FINISHED, MESSAGES, STARTED
 from earnest.foundation.errors import Unavailable
 from earnest.runtime.memory_books import memory_faults
@@ -189,7 +189,7 @@ def killed_again_and_again(
     return kills
 
 
-def reading(home: Path, look: Callable[[Reader], Any]) -> Any:
+def reading(home: Path, look: Callable[[BooksReader], Any]) -> Any:
     with closing(ReadPool.open_reader(places.books(home))) as books:
         return books.read_sync(look)
 
@@ -206,7 +206,7 @@ def faults_of(home: Path) -> list[str]:
     return found
 
 
-def doubled(reader: Reader) -> list[str]:
+def doubled(reader: BooksReader) -> list[str]:
     """Runs that were begun or ended twice, and messages that stand there twice."""
     begun = Counter((fact.kind, fact.subject) for fact in reader.facts(kind=(STARTED, FINISHED)))
     told = Counter((fact.subject, str(fact.body["id"])) for fact in reader.facts(kind=MESSAGES))

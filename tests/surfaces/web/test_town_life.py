@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from earnest.agents.book import Book
+from earnest.agents.book import JsonLinesBook
 from earnest.agents.guards import SHARED_PER_HOUR
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.market.judging import Judging
@@ -155,7 +155,7 @@ async def test_at_rest_a_model_is_shown_what_is_public_alone(site: Site, tmp_pat
     pat, exe = await two_agents(site, tmp_path)
     await live(pat)
     await live(exe.again(hands=Adder(slips=1)))
-    Book(exe.folder).add("answer", "a/x", about="x", text="the safe opens with 1234")
+    JsonLinesBook(exe.folder).add("answer", "a/x", about="x", text="the safe opens with 1234")
     mind = once(NOOP)
     assert await live(exe.again(mind=mind)) == []
     (shown,) = mind.shown

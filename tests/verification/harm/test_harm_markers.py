@@ -11,7 +11,15 @@ import pytest
 import yaml
 
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.hands.sandbox.api import Execution, Limits, Profile, Report, Sandbox, SandboxSettings, Status
+from earnest.effects.hands.sandbox.api import (
+    Execution,
+    ExecutionLimits,
+    ExecutionReport,
+    ExecutionStatus,
+    Profile,
+    Sandbox,
+    SandboxSettings,
+)
 from earnest.effects.hands.sandbox.available import open_sandbox
 
 from .markers import markers
@@ -19,7 +27,7 @@ from .markers import markers
 _DATA: Final = yaml.safe_load(Path(__file__).with_name("programs.yaml").read_text(encoding="utf-8"))
 SEEK: Final[str] = _DATA["seek"]
 PROGRAMS: Final[Mapping[str, Mapping[str, str]]] = _DATA["programs"]
-LIMITS: Final = Limits(wall_ms=10_000, cpu_ms=5_000, processes=16)
+LIMITS: Final = ExecutionLimits(wall_ms=10_000, cpu_ms=5_000, processes=16)
 UNPROTECTED_S: Final = 20
 WAIT_S: Final = 10
 
@@ -27,7 +35,7 @@ WAIT_S: Final = 10
 class Unprotected:
     """What no provider may be: it runs the command as it is, with our environment and our rights."""
 
-    async def run(self, execution: Execution) -> Report:
+    async def run(self, execution: Execution) -> ExecutionReport:
         assert isinstance(execution.work, Mapping)
         with tempfile.TemporaryDirectory() as folder:
             for name, content in execution.work.items():
@@ -43,7 +51,7 @@ class Unprotected:
             )
             async with asyncio.timeout(UNPROTECTED_S):
                 stdout, stderr = await process.communicate()
-        return Report(status=Status.DONE, exit_code=process.returncode, stdout=stdout, stderr=stderr)
+        return ExecutionReport(status=ExecutionStatus.DONE, exit_code=process.returncode, stdout=stdout, stderr=stderr)
 
 
 def harmful(name: str, token: str) -> Execution:
@@ -58,7 +66,7 @@ def harmful(name: str, token: str) -> Execution:
 async def said_by(name: str, sandbox: Sandbox | Unprotected, token: str) -> str:
     """What two runs of a program tell the outside."""
     reports = [await sandbox.run(harmful(name, token)) for _ in range(2)]
-    assert all(report.status is not Status.REFUSED for report in reports), reports
+    assert all(report.status is not ExecutionStatus.REFUSED for report in reports), reports
     return "".join((report.stdout + report.stderr).decode(errors="replace") for report in reports)
 
 

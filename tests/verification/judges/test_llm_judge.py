@@ -11,10 +11,10 @@ from earnest.foundation.canonical import JsonObject
 from earnest.testing.check_conformance import CheckCase, CheckConformance
 from earnest.testing.model_server import (
     Behaviour,
-    Fault,
     ModelServer,
-    Reply,
-    Request,
+    ReceivedRequest,
+    ScriptedReply,
+    WireFault,
     answers,
     calls_tools,
     fails,
@@ -44,7 +44,7 @@ def changed(**changes: Any) -> Behaviour:
 def entry(**changes: Any) -> Behaviour:
     """A perfect answer with these keys of its first entry changed."""
 
-    def behave(request: Request) -> Reply:
+    def behave(request: ReceivedRequest) -> ScriptedReply:
         given: Any = judgement(request.prompt)
         given["statements"][0].update(changes)
         return answers(given)
@@ -52,7 +52,7 @@ def entry(**changes: Any) -> Behaviour:
     return behave
 
 
-def swapped(request: Request) -> Reply:
+def swapped(request: ReceivedRequest) -> ScriptedReply:
     """A perfect answer whose first two entries stand in each other's place."""
     given: Any = judgement(request.prompt)
     one, other, *rest = given["statements"]
@@ -112,8 +112,8 @@ UNREADABLE: dict[str, Behaviour] = {
     "single quotes": spoilt('"', "'"),
     "a comment": spoilt("{", "/* fine */ {"),
     "a byte order mark": lambda request: says("\ufeff" + json.dumps(judgement(request.prompt))),
-    "cut at its length": lambda request: Reply(text=json.dumps(judgement(request.prompt)), finish="length"),
-    "filtered": lambda request: Reply(text=json.dumps(judgement(request.prompt)), finish="content_filter"),
+    "cut at its length": lambda request: ScriptedReply(text=json.dumps(judgement(request.prompt)), finish="length"),
+    "filtered": lambda request: ScriptedReply(text=json.dumps(judgement(request.prompt)), finish="content_filter"),
     "a tool call": calls_tools(("verdict", {"verdict": "verified"})),
 }
 UNREACHABLE: dict[str, Behaviour] = {
@@ -123,13 +123,13 @@ UNREACHABLE: dict[str, Behaviour] = {
     "429 with seconds": fails(429, retry_after="1"),
     "401": fails(401),
     "404": fails(404),
-    "a reset connection": Reply(fault=Fault.RESET),
-    "a truncated stream": Reply(text="x" * 300, fault=Fault.TRUNCATED),
-    "an unfinished stream": Reply(text="x" * 300, fault=Fault.UNFINISHED),
-    "silence before headers": Reply(fault=Fault.HANG_BEFORE_HEADERS),
-    "silence after headers": Reply(fault=Fault.HANG_AFTER_HEADERS),
-    "endless tokens": Reply(text="x" * 2_000, piece_characters=1, pause_ms=10),
-    "a web page": Reply(raw=b"<html>verified</html>", content_type="text/html"),
+    "a reset connection": ScriptedReply(fault=WireFault.RESET),
+    "a truncated stream": ScriptedReply(text="x" * 300, fault=WireFault.TRUNCATED),
+    "an unfinished stream": ScriptedReply(text="x" * 300, fault=WireFault.UNFINISHED),
+    "silence before headers": ScriptedReply(fault=WireFault.HANG_BEFORE_HEADERS),
+    "silence after headers": ScriptedReply(fault=WireFault.HANG_AFTER_HEADERS),
+    "endless tokens": ScriptedReply(text="x" * 2_000, piece_characters=1, pause_ms=10),
+    "a web page": ScriptedReply(raw=b"<html>verified</html>", content_type="text/html"),
     "a huge answer": huge(5_000_000),
     "invalid UTF-8": invalid_utf8(),
     "invalid JSON": invalid_json(),
@@ -234,7 +234,7 @@ async def test_both_answers_on_the_same_work_must_agree(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["if_met", "if_not"])
 async def test_a_judge_that_is_wrong_about_what_code_knows_is_believed_on_nothing(tmp_path: Path, word: str) -> None:
-    def always(request: Request) -> Reply:
+    def always(request: ReceivedRequest) -> ScriptedReply:
         rows = statements_of(request.prompt)
         return answers({"statements": [{"id": row["id"], "answer": row[word], "reason": "so"} for row in rows]})
 

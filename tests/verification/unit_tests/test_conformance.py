@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from earnest.effects.hands.sandbox.api import Execution, Report, Status
+from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, ExecutionStatus
 from earnest.foundation.canonical import JsonObject
 from earnest.testing.check_conformance import CheckCase, CheckConformance
 from earnest.verification.checks.unit_tests import CHECK
 from earnest.verification.unit_tests.judging import judge
 from earnest.verification.unit_tests.linting import complaints
-from earnest.verification.unit_tests.trial import Plan, Trial
+from earnest.verification.unit_tests.trial import TestPlan, TestRun
 
 TESTS = (
     b"import unittest, solution\nclass T(unittest.TestCase):\n    def test(self): self.assertEqual(solution.f(), 1)\n"
@@ -27,11 +27,11 @@ GOOD = {
     "skips": [],
     "weak": [],
 }
-DONE = Report(status=Status.DONE, exit_code=0)
-PLAN = Plan(modules=("solution",), tests=("test_it.py",), min_tests=3)
+DONE = ExecutionReport(status=ExecutionStatus.DONE, exit_code=0)
+PLAN = TestPlan(modules=("solution",), tests=("test_it.py",), min_tests=3)
 
 
-def answer(execution: Execution) -> Report:
+def answer(execution: Execution) -> ExecutionReport:
     assert execution.joined is not None
     (result,) = (name for name in execution.joined.artifacts if name.startswith("result"))
     return replace(DONE, joined=replace(DONE, artifacts={result: json.dumps(GOOD).encode()}))
@@ -75,7 +75,7 @@ class TestUnitTests(CheckConformance):
 )
 def test_only_a_whole_run_passes(change: Mapping[str, object], passed: bool | None) -> None:
     count: JsonObject = {**GOOD, **change}  # type: ignore[dict-item]
-    findings = judge(PLAN, Trial(count=count, reports=(DONE, DONE)), ())
+    findings = judge(PLAN, TestRun(count=count, reports=(DONE, DONE)), ())
     if "run" in change and change["run"] is True:
         assert findings.passed is not True
     else:
@@ -84,8 +84,8 @@ def test_only_a_whole_run_passes(change: Mapping[str, object], passed: bool | No
 
 
 def test_no_count_is_no_pass_and_an_exit_code_is_a_failure() -> None:
-    assert judge(PLAN, Trial(count=None, reports=(DONE,)), ()).passed is None
-    assert judge(PLAN, Trial(count=GOOD, reports=(replace(DONE, exit_code=1), DONE)), ()).passed is False  # type: ignore[arg-type]
+    assert judge(PLAN, TestRun(count=None, reports=(DONE,)), ()).passed is None
+    assert judge(PLAN, TestRun(count=GOOD, reports=(replace(DONE, exit_code=1), DONE)), ()).passed is False  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from earnest.contracts.heartbeat.line import every_text
 from earnest.contracts.heartbeat.task import HeartbeatTask
 
 
-class Change(StrEnum):
+class TaskChange(StrEnum):
     """What became of a task. Renamed: another id with the same description or hint."""
 
     ADDED = "added"
@@ -27,7 +27,7 @@ class Difference:
     operator accepts the change.
     """
 
-    change: Change
+    change: TaskChange
     id: str
     was: HeartbeatTask | None
     now: HeartbeatTask | None
@@ -45,7 +45,7 @@ def compare(pinned: Sequence[HeartbeatTask], now: Sequence[HeartbeatTask]) -> tu
     for was in pinned:
         found += _changed(was, current[was.id]) if was.id in current else [_gone(was, successors.get(was.id))]
     found += (
-        Difference(change=Change.ADDED, id=task.id, was=None, now=task, reasons=(), is_weakening=False)
+        Difference(change=TaskChange.ADDED, id=task.id, was=None, now=task, reasons=(), is_weakening=False)
         for task in added
         if task.id not in heirs
     )
@@ -80,10 +80,10 @@ def _works(task: HeartbeatTask) -> Iterator[tuple[str, str]]:
 
 def _gone(was: HeartbeatTask, successor: HeartbeatTask | None) -> Difference:
     if successor is None:
-        change, reasons = Change.REMOVED, tuple[str, ...]()
+        change, reasons = TaskChange.REMOVED, tuple[str, ...]()
     else:
         changes = (text for text, _ in _changes(was, successor))
-        change, reasons = Change.RENAMED, (f"id: {was.id} → {successor.id}", *changes)
+        change, reasons = TaskChange.RENAMED, (f"id: {was.id} → {successor.id}", *changes)
     return Difference(change=change, id=was.id, was=was, now=successor, reasons=reasons, is_weakening=was.required)
 
 
@@ -93,7 +93,7 @@ def _changed(was: HeartbeatTask, now: HeartbeatTask) -> Iterator[Difference]:
         return
     is_weakening = was.required and any(weakens for _, weakens in changes)
     yield Difference(
-        change=Change.WEAKENED if is_weakening else Change.CHANGED,
+        change=TaskChange.WEAKENED if is_weakening else TaskChange.CHANGED,
         id=was.id,
         was=was,
         now=now,

@@ -42,7 +42,7 @@ Note: TypeAlias = Callable[[str, int], None]
 """Takes what is wrong with the line, in words, and where in it."""
 
 
-class Part(NamedTuple):
+class LinePart(NamedTuple):
     """What stands between two `|`, without blanks around it and with `\\|` as `|`; where, in the whole line."""
 
     text: str
@@ -50,21 +50,21 @@ class Part(NamedTuple):
     end: int
 
 
-class Parts(NamedTuple):
+class LineParts(NamedTuple):
     """A task line taken apart. `fields` are those after the description, known or not, up to `FIELDS_MAX`; what is
     behind them is `unread`.
     """
 
     is_ticked: bool
     tick_at: int
-    id: Part | None
-    description: Part
-    fields: Sequence[Part]
-    unread: Part | None
+    id: LinePart | None
+    description: LinePart
+    fields: Sequence[LinePart]
+    unread: LinePart | None
     is_structured: bool
 
 
-def parts_of(line: str) -> Parts | None:
+def parts_of(line: str) -> LineParts | None:
     """The parts of a line that begins with a box; None if it does not, or if neither id nor description follows."""
     box = BOX.match(line)
     if box is None:
@@ -74,7 +74,7 @@ def parts_of(line: str) -> Parts | None:
     if not first.text and not has_id:
         return None
     fields = rest[1:] if has_id else rest
-    return Parts(
+    return LineParts(
         is_ticked=box["tick"] != " ",
         tick_at=box.start("tick"),
         id=first if has_id else None,
@@ -85,7 +85,7 @@ def parts_of(line: str) -> Parts | None:
     )
 
 
-def task_of(parts: Parts, number: int, note: Note) -> HeartbeatTask:
+def task_of(parts: LineParts, number: int, note: Note) -> HeartbeatTask:
     """The task in these parts, at this line of its file; its id is not yet unique."""
     name = parts.id if parts.id and parts.id.text else parts.description
     found = slug(name.text)
@@ -167,21 +167,21 @@ def comment_at(line: str) -> int:
     return found.start() if found else -1
 
 
-def _split(line: str, start: int) -> list[Part]:
+def _split(line: str, start: int) -> list[LinePart]:
     """The parts from `start`: id, description and `FIELDS_MAX` fields; the one after them is all that is left."""
     shown = _without_comments(line)
     has_full_width = FULL_WIDTH_BAR in shown
     plain = _without_code(shown) if "|" in shown or has_full_width else shown
     has_escapes = "\\" in plain
     count = FIELDS_MAX + 2
-    found = list[Part]()
+    found = list[LinePart]()
     for piece in (
         _PIPE.split(plain[start:], count) if has_escapes or has_full_width else plain[start:].split("|", count)
     ):
         text = piece if plain is shown else shown[start : start + len(piece)]
         words = text.strip()
         at = start + len(text) - len(text.lstrip())
-        found.append(Part(_ESCAPED.sub(r"\1", words) if has_escapes else words, at, at + len(words)))
+        found.append(LinePart(_ESCAPED.sub(r"\1", words) if has_escapes else words, at, at + len(words)))
         start += len(piece) + 1
     return found
 
@@ -223,9 +223,9 @@ def _code(line: str) -> list[tuple[int, int]]:
     return found
 
 
-def _fields(parts: Parts, note: Note) -> tuple[set[str], dict[str, Part]]:
+def _fields(parts: LineParts, note: Note) -> tuple[set[str], dict[str, LinePart]]:
     """The obligations, and each key with its value and where its field begins."""
-    obligations, values = set[str](), dict[str, Part]()
+    obligations, values = set[str](), dict[str, LinePart]()
     for part in parts.fields:
         known = field_of(part.text)
         if known is None:
@@ -235,7 +235,7 @@ def _fields(parts: Parts, note: Note) -> tuple[set[str], dict[str, Part]]:
         if name in values:
             note(f"`{name}` stands twice; the first counts", part.start)
         elif name not in OBLIGATIONS:
-            values[name] = Part(value, part.start, part.end)
+            values[name] = LinePart(value, part.start, part.end)
         elif name not in obligations:
             obligations.add(name)
             if len(obligations) > 1:
@@ -253,14 +253,14 @@ def _meant(text: str) -> str:
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
-def _attempts(value: Part, note: Note) -> int:
+def _attempts(value: LinePart, note: Note) -> int:
     if _NUMBER.fullmatch(value.text) and 1 <= int(value.text) <= ATTEMPTS_MAX:
         return int(value.text)
     note(f"`max_attempts` must be 1 to {ATTEMPTS_MAX}, not {value.text[:40]!r}; it is {ATTEMPTS}", value.start)
     return ATTEMPTS
 
 
-def _every(value: Part, note: Note) -> int | None:
+def _every(value: LinePart, note: Note) -> int | None:
     seconds = every_s(value.text)
     if seconds is None:
         note(

@@ -11,7 +11,7 @@ from earnest.contracts.heartbeat.layout import BOM, LINES_MAX, Layout
 from earnest.contracts.heartbeat.line import (
     BOX,
     FULL_WIDTH_BAR,
-    Parts,
+    LineParts,
     comment_at,
     field_of,
     full_width_bar_at,
@@ -24,7 +24,7 @@ from earnest.contracts.heartbeat.task import (
     ID_CHARACTERS_MAX,
     LINE_CHARACTERS_MAX,
     TASKS_MAX,
-    Contract,
+    HeartbeatContract,
     HeartbeatTask,
     digest_of_tasks,
 )
@@ -48,7 +48,7 @@ _RULE_OR_UNDERLINE: Final = re.compile(r"[\s=*_-]*")
 _SENTENCE_ENDS: Final = (".", "!", "?", "。", "\uff01", "\uff1f")
 
 
-def parse_heartbeat(text: str | bytes, source: str = "HEARTBEAT.md") -> Contract:
+def parse_heartbeat(text: str | bytes, source: str = "HEARTBEAT.md") -> HeartbeatContract:
     """The contract that `text` is, whatever it looks like, with a diagnostic for each line that is not what it seems.
 
     Raises `Faulty` for more than `TEXT_BYTES_MAX` and for what is not UTF-8. Of more than `LINES_MAX` lines, and of
@@ -79,7 +79,7 @@ class _Reading:
         self._source = source
         self._diagnostics: list[Diagnostic] = []
 
-    def contract(self) -> Contract:
+    def contract(self) -> HeartbeatContract:
         lines = self._layout.lines
         if len(lines) > LINES_MAX:
             message = f"from here to line {len(lines)} nothing is read: a HEARTBEAT.md has at most {LINES_MAX} lines"
@@ -92,7 +92,7 @@ class _Reading:
             self._name_swallowed(number, line)
         context = self._context(whole, is_alone=not tasks)
         ordered = tuple(sorted(self._diagnostics, key=lambda found: (found.line, found.column)))
-        return Contract(tasks=tasks, context=context, digest=digest_of_tasks(tasks), diagnostics=ordered)
+        return HeartbeatContract(tasks=tasks, context=context, digest=digest_of_tasks(tasks), diagnostics=ordered)
 
     def _note(self, number: int, message: str, at: int = 0) -> None:
         place = Diagnostic(source=self._source, line=number + 1, column=at + 1, message=message)
@@ -124,7 +124,7 @@ class _Reading:
                 note("a comment in a task is no part of it", at)
             yield task
 
-    def _is_context(self, number: int, parts: Parts) -> bool:
+    def _is_context(self, number: int, parts: LineParts) -> bool:
         """A structured task stands below `## Tasks`; elsewhere such a line is context, like the text around it."""
         return parts.is_structured and number not in self._layout.section
 
@@ -164,7 +164,7 @@ class _Reading:
             return "a box is `[ ]` or `[x]`, with a blank after it"
         return self._uncounted(number, parts_of(line))
 
-    def _uncounted(self, number: int, parts: Parts | None) -> str:
+    def _uncounted(self, number: int, parts: LineParts | None) -> str:
         """Why a line with a box, in a list, is none of the tasks."""
         if parts is None:
             return "nothing stands beside its box"

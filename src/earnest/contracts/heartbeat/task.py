@@ -36,7 +36,7 @@ class HeartbeatTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contract:
+class HeartbeatContract:
     """A HEARTBEAT.md as it was read. `context` is what it says beside its tasks, comments and front matter left out;
     empty, too, if that is nothing but titles. `digest` names the tasks: ticks, order and context do not change it.
     """

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from earnest.contracts.heartbeat.layout import BOM, Layout
-from earnest.contracts.heartbeat.line import Part, Parts, escaped, every_text, field_of, parts_of
+from earnest.contracts.heartbeat.line import LinePart, LineParts, escaped, every_text, field_of, parts_of
 from earnest.contracts.heartbeat.parse import parse_heartbeat
-from earnest.contracts.heartbeat.task import ATTEMPTS, Contract, HeartbeatTask
+from earnest.contracts.heartbeat.task import ATTEMPTS, HeartbeatContract, HeartbeatTask
 from earnest.foundation.errors import Broken, Refused
 
 NEW_FILE: Final = "# Heartbeat\n"
@@ -56,7 +56,7 @@ def task_line(task: HeartbeatTask, mark: str = "-") -> str:
     return f"{mark} [{'x' if task.is_ticked else ' '}] {' | '.join(fields)}"
 
 
-def _edited(text: str, before: Contract, task: HeartbeatTask, wanted: HeartbeatTask) -> str:
+def _edited(text: str, before: HeartbeatContract, task: HeartbeatTask, wanted: HeartbeatTask) -> str:
     lines = _lines(text)
     line = lines[task.line - 1]
     parts = parts_of(line.rstrip("\r\n"))
@@ -81,7 +81,7 @@ def _values(task: HeartbeatTask) -> dict[str, str]:
     }
 
 
-def _changes(line: str, parts: Parts, task: HeartbeatTask, wanted: HeartbeatTask) -> Iterator[Change]:
+def _changes(line: str, parts: LineParts, task: HeartbeatTask, wanted: HeartbeatTask) -> Iterator[Change]:
     if wanted.is_ticked != task.is_ticked:
         yield parts.tick_at, parts.tick_at + 1, "x" if wanted.is_ticked else " "
     if wanted.description != task.description:
@@ -106,7 +106,7 @@ def _changes(line: str, parts: Parts, task: HeartbeatTask, wanted: HeartbeatTask
         yield len(line.rstrip()), len(line.rstrip()), appended
 
 
-def _description(parts: Parts, wanted: HeartbeatTask) -> Iterator[Change]:
+def _description(parts: LineParts, wanted: HeartbeatTask) -> Iterator[Change]:
     """The new description; the id, which a line without one has from its description, is written beside it."""
     if parts.id is None:
         yield parts.description.start, parts.description.end, f"{wanted.id} | {escaped(wanted.description)}"
@@ -116,7 +116,7 @@ def _description(parts: Parts, wanted: HeartbeatTask) -> Iterator[Change]:
     yield parts.description.start, parts.description.end, escaped(wanted.description)
 
 
-def _pipe_before(line: str, part: Part) -> int:
+def _pipe_before(line: str, part: LinePart) -> int:
     """Where a part begins with its `|` and the blanks before that."""
     return len(line[: line.rindex("|", 0, part.start)].rstrip())
 
@@ -157,7 +157,7 @@ def _inserted(text: str, lines: Sequence[str], at: int, new: Sequence[str], newl
     return _joined(text, [*above, *(line + newline for line in new), *lines[at:]])
 
 
-def _task(contract: Contract, task_id: str) -> HeartbeatTask:
+def _task(contract: HeartbeatContract, task_id: str) -> HeartbeatTask:
     for task in contract.tasks:
         if task.id == task_id:
             return task
@@ -173,7 +173,7 @@ def _joined(text: str, lines: Iterable[str]) -> str:
     return (BOM if text.startswith(BOM) else "") + "".join(lines)
 
 
-def _checked(before: Contract, after: str, wanted: HeartbeatTask) -> str:
+def _checked(before: HeartbeatContract, after: str, wanted: HeartbeatTask) -> str:
     """What was written, if in it this task is as wanted and all others are as they were."""
     expected = {task.id: task for task in before.tasks} | {wanted.id: wanted}
     if {task.id: task for task in parse_heartbeat(after).tasks} == expected:

@@ -80,7 +80,7 @@ async def alone(path: Path, clock: Clock, wait_ms: int) -> AsyncIterator[None]:
         yield
 
 
-class Turn:
+class WriteTurn:
     """Who writes next, over all processes: one at a time, and nobody twice while another waits.
 
     Whoever wants the turn takes the queue, then the turn, and gives the queue back. For one thread at a time.

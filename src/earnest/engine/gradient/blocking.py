@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
 from earnest.engine.gradient.constants import Constants
-from earnest.engine.gradient.loss import Judged, implausibility
+from earnest.engine.gradient.loss import JudgedCriterion, implausibility
 from earnest.foundation.failures import FailureClass
 
 _T = TypeVar("_T")
@@ -40,7 +40,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class AttemptedCall:
     """A tool call of some attempt. `failure` is None if the call succeeded (`ok`) or nobody can tell why it did not.
 
     `tools` are identities: `read_file`, `shell:python3`; a shell call has one for each program.
@@ -58,7 +58,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class SubTaskTrial:
     """What was tried for a subtask in a round: the calls of all attempts, in order.
 
     `approach` is None where a plan names none.
@@ -66,7 +66,7 @@ class Trial:
 
     subtask: str
     approach: str | None = None
-    calls: tuple[Call, ...] = ()
+    calls: tuple[AttemptedCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,22 +94,22 @@ class Blocked:
         )
 
 
-def failures_of(judged: Iterable[Judged]) -> Mapping[str, list[Judged]]:
+def failures_of(judged: Iterable[JudgedCriterion]) -> Mapping[str, list[JudgedCriterion]]:
     """The failed criteria of each failing subtask."""
-    failures: dict[str, list[Judged]] = {}
+    failures: dict[str, list[JudgedCriterion]] = {}
     for criterion in judged:
         if criterion.failed and criterion.subtask is not None:
             failures.setdefault(criterion.subtask, []).append(criterion)
     return failures
 
 
-def passing(judged: Collection[Judged]) -> frozenset[str]:
+def passing(judged: Collection[JudgedCriterion]) -> frozenset[str]:
     """The subtasks whose every criterion passed."""
     unmet = {criterion.subtask for criterion in judged if not criterion.passed}
     return frozenset(c.subtask for c in judged if c.subtask is not None and c.subtask not in unmet)
 
 
-def logically_failing(judged: Collection[Judged], constants: Constants) -> frozenset[str]:
+def logically_failing(judged: Collection[JudgedCriterion], constants: Constants) -> frozenset[str]:
     """The subtasks whose own P is over rho: the rule for a round, applied to one subtask."""
     return frozenset(
         subtask
@@ -118,7 +118,7 @@ def logically_failing(judged: Collection[Judged], constants: Constants) -> froze
     )
 
 
-def blame(judged: Collection[Judged], trials: Collection[Trial], constants: Constants) -> Blocked:
+def blame(judged: Collection[JudgedCriterion], trials: Collection[SubTaskTrial], constants: Constants) -> Blocked:
     """What this round alone speaks against.
 
     Tools: of all attempts of logically failing subtasks, but for general ones, which any approach needs. Targets: of
@@ -157,7 +157,7 @@ def is_general(tool: str) -> bool:
     return tool in GENERAL_TOOLS or (kind == "shell" and _VERSION.sub("", program) in GENERAL_PROGRAMS)
 
 
-def failed_targets(trial: Trial, failure: FailureClass) -> Iterator[Target]:
+def failed_targets(trial: SubTaskTrial, failure: FailureClass) -> Iterator[Target]:
     """What the calls were used on that failed for this reason."""
     return (target for call in trial.calls if call.failure == failure for target in call.targets)
 

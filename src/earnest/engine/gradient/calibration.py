@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from earnest.engine.gradient.cascade import Reading, State, Trend, decide, deciding_gradient, trend_of
+from earnest.engine.gradient.cascade import MacroState, RoundReading, Trend, decide, deciding_gradient, trend_of
 from earnest.engine.gradient.constants import Constants
-from earnest.engine.gradient.loss import Answer, Judged, Loss, resource, weigh
+from earnest.engine.gradient.loss import CriterionState, JudgedCriterion, Loss, resource, weigh
 
 RHO_GRID: Final = tuple(step / 10 for step in range(1, 10))
 BUDGET_GRID_MS: Final = tuple(1000 * seconds for seconds in (30, 60, 120, 300, 600, 1_200, 1_800, 3_600))
@@ -26,7 +26,7 @@ class RecordedRound:
     implausibility: float
     resource: float
     elapsed_ms: int
-    state: State
+    state: MacroState
     accepted: bool
     objected: bool
 
@@ -39,16 +39,16 @@ class RecordedRun:
     task_class: str
     time_budget_ms: int
     rounds: tuple[RecordedRound, ...]
-    end: State
+    end: MacroState
     elapsed_ms: int
 
     @property
     def delivered(self) -> bool:
         """It ended with a result."""
-        return self.end in (State.ACCEPT, State.SUCCESS)
+        return self.end in (MacroState.ACCEPT, MacroState.SUCCESS)
 
     @property
-    def states(self) -> tuple[State, ...]:
+    def states(self) -> tuple[MacroState, ...]:
         """What was decided, round by round."""
         return tuple(one.state for one in self.rounds)
 
@@ -58,7 +58,7 @@ class Replay:
     """The same rounds under other constants, up to the end if there is one."""
 
     run: RecordedRun
-    states: tuple[State, ...]
+    states: tuple[MacroState, ...]
 
     @property
     def first_difference(self) -> int | None:
@@ -84,7 +84,7 @@ class Proposal:
 
 def replay(run: RecordedRun, constants: Constants) -> Replay:
     """Decide every recorded round anew, with the solver's own rules, up to the first that ends the run."""
-    states: list[State] = []
+    states: list[MacroState] = []
     last: Loss | None = None
     worsening = 0
     for number, recorded in enumerate(run.rounds, start=1):
@@ -93,7 +93,7 @@ def replay(run: RecordedRun, constants: Constants) -> Replay:
         quality_gradient, loss_gradient = loss.quality - before.quality, loss.total - before.total
         trend = trend_of(deciding_gradient(quality_gradient, loss_gradient, constants), constants)
         worsening = worsening + 1 if trend is Trend.WORSENING else 0
-        reading = Reading(
+        reading = RoundReading(
             judged=(_stand_in(recorded),),
             loss=loss,
             quality_gradient=quality_gradient,
@@ -144,10 +144,12 @@ def _loss(recorded: RecordedRound, number: int, constants: Constants) -> Loss:
     return weigh(recorded.distance, recorded.implausibility, omega, constants)
 
 
-def _stand_in(recorded: RecordedRound) -> Judged:
+def _stand_in(recorded: RecordedRound) -> JudgedCriterion:
     """One criterion for all: what a state asks of them is whether all are met and whether R4b objects."""
     subtask = None if recorded.objected else "any"
-    return Judged(criterion="any", subtask=subtask, answer=Answer.PASS if recorded.accepted else Answer.FAIL)
+    return JudgedCriterion(
+        criterion="any", subtask=subtask, answer=CriterionState.PASS if recorded.accepted else CriterionState.FAIL
+    )
 
 
 def _max_replans(run: RecordedRun, constants: Constants) -> int:
@@ -166,7 +168,11 @@ def _best_rho(runs: Sequence[RecordedRun], constants: Constants) -> float | None
     that it got: of the other class nobody knows what it would have led to. Of equals the one nearest to the present.
     """
     followed = [
-        (now.implausibility, now.state in (State.BREAK_SYMMETRY, State.CHANGE_APPROACH), _quality_fell(now, then))
+        (
+            now.implausibility,
+            now.state in (MacroState.BREAK_SYMMETRY, MacroState.CHANGE_APPROACH),
+            _quality_fell(now, then),
+        )
         for run in runs
         for now, then in zip(run.rounds, run.rounds[1:], strict=False)
     ]

@@ -7,11 +7,11 @@ from itertools import product
 from types import MappingProxyType
 from typing import Final
 
-from earnest.engine.gradient.constants import Constants, Signal
-from earnest.engine.gradient.loss import Answer, Judged, Loss, complete
+from earnest.engine.gradient.constants import Constants, SolverSignal
+from earnest.engine.gradient.loss import CriterionState, JudgedCriterion, Loss, complete
 
 
-class State(StrEnum):
+class MacroState(StrEnum):
     """The seed's macro-states and `accept`: three that end a run, four that ask for another plan.
 
     The words are those of memory's rows (`memory.megram.State`) and not the same type: these decide, those are stored.
@@ -28,10 +28,10 @@ class State(StrEnum):
     @property
     def ends(self) -> bool:
         """True if no further round follows."""
-        return self in (State.ACCEPT, State.SUCCESS, State.ABANDON)
+        return self in (MacroState.ACCEPT, MacroState.SUCCESS, MacroState.ABANDON)
 
 
-class Cause(StrEnum):
+class AbandonCause(StrEnum):
     """Why a run was abandoned."""
 
     BUDGET = "budget"
@@ -63,7 +63,7 @@ class Cause(StrEnum):
     @property
     def about_task(self) -> bool:
         """True if it says something about the task; the others speak of us, of the user or of the judge."""
-        return self in (Cause.BUDGET, Cause.TIME, Cause.DIVERGENCE, Cause.EXHAUSTED)
+        return self in (AbandonCause.BUDGET, AbandonCause.TIME, AbandonCause.DIVERGENCE, AbandonCause.EXHAUSTED)
 
 
 class Urgency(StrEnum):
@@ -83,7 +83,7 @@ class Trend(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Situation:
     """One of the 24 situations that the seed's table tells apart."""
 
     trend: Trend
@@ -100,32 +100,32 @@ class Cell:
         return 1 + 8 * list(Trend).index(self.trend) + 4 * self.far + 2 * self.spent + self.logical
 
     @property
-    def state(self) -> State:
+    def state(self) -> MacroState:
         """The cascade: Ω, then D, then (|∇|, P)."""
         if self.spent:
-            return State.ABANDON
+            return MacroState.ABANDON
         if not self.far:
-            return State.SUCCESS
+            return MacroState.SUCCESS
         if self.trend is Trend.PLATEAU:
-            return State.BREAK_SYMMETRY if self.logical else State.CHANGE_PATH
-        return State.CHANGE_APPROACH if self.logical else State.REFINE
+            return MacroState.BREAK_SYMMETRY if self.logical else MacroState.CHANGE_PATH
+        return MacroState.CHANGE_APPROACH if self.logical else MacroState.REFINE
 
 
 CELLS: Final = tuple(
-    Cell(trend=trend, far=far, spent=spent, logical=logical)
+    Situation(trend=trend, far=far, spent=spent, logical=logical)
     for trend, far, spent, logical in product(Trend, (False, True), (False, True), (False, True))
 )
 """All of them, number 1 first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class RoundReading:
     """All that a decision looks at. `worsening` counts worsening rounds in a row, this one included.
 
     The gradients are 0 in the first round; `elapsed_ms` runs from the TaskSpec.
     """
 
-    judged: Collection[Judged]
+    judged: Collection[JudgedCriterion]
     loss: Loss
     quality_gradient: float
     loss_gradient: float
@@ -141,27 +141,28 @@ class Reading:
     def objected(self) -> bool:
         """R4b rejects the combined result; an answer that it could not give is a rejection too."""
         return any(
-            criterion.subtask is None and criterion.answer in (Answer.FAIL, Answer.UNCLEAR) for criterion in self.judged
+            criterion.subtask is None and criterion.answer in (CriterionState.FAIL, CriterionState.UNCLEAR)
+            for criterion in self.judged
         )
 
     @property
     def undecided(self) -> bool:
         """Nothing failed: only what is unclear keeps the result from acceptance."""
         return not any(criterion.failed for criterion in self.judged) and any(
-            criterion.answer is Answer.UNCLEAR for criterion in self.judged
+            criterion.answer is CriterionState.UNCLEAR for criterion in self.judged
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class SolverDecision:
     """What is to happen now. `cause` is set if and only if the run is abandoned.
 
     `cell` is the situation's number in the seed's table, 0 where the table was not asked (`accept`, and ends that
     came from outside). `law2` marks an end where the table itself would have gone on. `rationale` is for people.
     """
 
-    state: State
-    cause: Cause | None
+    state: MacroState
+    cause: AbandonCause | None
     urgency: Urgency
     law2: bool
     cell: int
@@ -177,13 +178,13 @@ def trend_of(gradient: float, constants: Constants) -> Trend:
 
 def deciding_gradient(quality_gradient: float, loss_gradient: float, constants: Constants) -> float:
     """The one of the two that `constants.signal` names."""
-    return quality_gradient if constants.signal is Signal.QUALITY else loss_gradient
+    return quality_gradient if constants.signal is SolverSignal.QUALITY else loss_gradient
 
 
-def cell_of(reading: Reading, constants: Constants) -> Cell:
+def cell_of(reading: RoundReading, constants: Constants) -> Situation:
     """Where the round stands in the table. An objection counts as being far from the promise, whatever D says."""
     gradient = deciding_gradient(reading.quality_gradient, reading.loss_gradient, constants)
-    return Cell(
+    return Situation(
         trend=trend_of(gradient, constants),
         far=reading.objected or constants.exceeds(reading.loss.distance, constants.delta),
         logical=constants.exceeds(reading.loss.implausibility, constants.rho),
@@ -191,7 +192,7 @@ def cell_of(reading: Reading, constants: Constants) -> Cell:
     )
 
 
-def decide(reading: Reading, constants: Constants) -> Decision:
+def decide(reading: RoundReading, constants: Constants) -> SolverDecision:
     """Exactly one state for every reading.
 
     Strictest first: a complete result is accepted whatever it cost; then the table; then Law 2, which ends what the
@@ -199,12 +200,14 @@ def decide(reading: Reading, constants: Constants) -> Decision:
     """
     if reading.complete:
         rationale = f"Every criterion is met ({len(reading.judged)} of {len(reading.judged)})."
-        return Decision(state=State.ACCEPT, cause=None, urgency=Urgency.NORMAL, law2=False, cell=0, rationale=rationale)
+        return SolverDecision(
+            state=MacroState.ACCEPT, cause=None, urgency=Urgency.NORMAL, law2=False, cell=0, rationale=rationale
+        )
     cell = cell_of(reading, constants)
     law2 = not cell.state.ends and reading.worsening >= constants.kill_after
-    state = State.ABANDON if law2 else cell.state
-    cause = _cause(reading, law2, constants) if state is State.ABANDON else None
-    return Decision(
+    state = MacroState.ABANDON if law2 else cell.state
+    cause = _cause(reading, law2, constants) if state is MacroState.ABANDON else None
+    return SolverDecision(
         state=state,
         cause=cause,
         urgency=Urgency.NORMAL if state.ends else _urgency(reading, cell, constants),
@@ -214,21 +217,23 @@ def decide(reading: Reading, constants: Constants) -> Decision:
     )
 
 
-def stop(cause: Cause) -> Decision:
+def stop(cause: AbandonCause) -> SolverDecision:
     """The end of a run between two rounds, by somebody other than the solver's own table."""
     rationale = _OUTSIDE[cause]
-    return Decision(state=State.ABANDON, cause=cause, urgency=Urgency.NORMAL, law2=False, cell=0, rationale=rationale)
+    return SolverDecision(
+        state=MacroState.ABANDON, cause=cause, urgency=Urgency.NORMAL, law2=False, cell=0, rationale=rationale
+    )
 
 
-def _cause(reading: Reading, law2: bool, constants: Constants) -> Cause:
+def _cause(reading: RoundReading, law2: bool, constants: Constants) -> AbandonCause:
     if reading.undecided:
-        return Cause.UNCLEAR
+        return AbandonCause.UNCLEAR
     if law2:
-        return Cause.DIVERGENCE
-    return Cause.TIME if reading.elapsed_ms >= constants.time_budget_ms else Cause.BUDGET
+        return AbandonCause.DIVERGENCE
+    return AbandonCause.TIME if reading.elapsed_ms >= constants.time_budget_ms else AbandonCause.BUDGET
 
 
-def _urgency(reading: Reading, cell: Cell, constants: Constants) -> Urgency:
+def _urgency(reading: RoundReading, cell: Situation, constants: Constants) -> Urgency:
     """From the gradient of quality alone. An improvement by a wrong approach (cell 6) is not to be trusted."""
     match trend_of(reading.quality_gradient, constants):
         case Trend.WORSENING:
@@ -239,40 +244,42 @@ def _urgency(reading: Reading, cell: Cell, constants: Constants) -> Urgency:
             return Urgency.NORMAL
 
 
-_OUTSIDE: Final[Mapping[Cause, str]] = MappingProxyType(
+_OUTSIDE: Final[Mapping[AbandonCause, str]] = MappingProxyType(
     {
-        Cause.BUDGET: "The budget is used up.",
-        Cause.TIME: "The time is up.",
-        Cause.DIVERGENCE: "The result became worse again and again (Law 2).",
-        Cause.UNCLEAR: "Only unclear criteria keep the result from acceptance, and nothing more can be tried.",
-        Cause.EXHAUSTED: "Every approach was tried.",
-        Cause.PLANNING: "No valid plan could be made.",
-        Cause.UNANSWERED: "A model gave no usable answer.",
-        Cause.IMPOSSIBLE: "It cannot be done.",
-        Cause.LAW_1: "It would have taken a step that cannot be undone and was not confirmed (Law 1).",
-        Cause.UNKNOWN_EFFECT: "A step outside the workspace was interrupted, and nothing can tell whether it happened.",
-        Cause.SILENCE: "The run fell silent.",
-        Cause.USER: "The user ended the run.",
-        Cause.FAULT: "A fault of our own ended the run.",
+        AbandonCause.BUDGET: "The budget is used up.",
+        AbandonCause.TIME: "The time is up.",
+        AbandonCause.DIVERGENCE: "The result became worse again and again (Law 2).",
+        AbandonCause.UNCLEAR: "Only unclear criteria keep the result from acceptance, and nothing more can be tried.",
+        AbandonCause.EXHAUSTED: "Every approach was tried.",
+        AbandonCause.PLANNING: "No valid plan could be made.",
+        AbandonCause.UNANSWERED: "A model gave no usable answer.",
+        AbandonCause.IMPOSSIBLE: "It cannot be done.",
+        AbandonCause.LAW_1: "It would have taken a step that cannot be undone and was not confirmed (Law 1).",
+        AbandonCause.UNKNOWN_EFFECT: "A step outside the workspace was interrupted, and nothing can tell whether it "
+        "happened.",
+        AbandonCause.SILENCE: "The run fell silent.",
+        AbandonCause.USER: "The user ended the run.",
+        AbandonCause.FAULT: "A fault of our own ended the run.",
     }
 )
 
-_REASONS: Final[Mapping[State | Cause, str]] = MappingProxyType(
+_REASONS: Final[Mapping[MacroState | AbandonCause, str]] = MappingProxyType(
     {
-        State.SUCCESS: "Close enough to deliver: D {d} is within {delta}.",
-        State.CHANGE_PATH: "No movement (∇ {gradient}), the approach is not at fault (P {p} up to {rho}): new targets.",
-        State.REFINE: "Movement (∇ {gradient}), the approach is not at fault (P {p} up to {rho}): adjust it.",
-        State.CHANGE_APPROACH: "Movement (∇ {gradient}), the approach is wrong (P {p} over {rho}): another one.",
-        State.BREAK_SYMMETRY: "No movement (∇ {gradient}), the approach is wrong (P {p} over {rho}): other tools.",
-        Cause.BUDGET: "The budget is used up: Ω {omega} has reached {theta}.",
-        Cause.TIME: "The time is up after {elapsed_s} s of {budget_s} s.",
-        Cause.DIVERGENCE: "Worse in {worsening} rounds in a row (now ∇ {gradient}): to go on is waste (Law 2).",
-        Cause.UNCLEAR: _OUTSIDE[Cause.UNCLEAR],
+        MacroState.SUCCESS: "Close enough to deliver: D {d} is within {delta}.",
+        MacroState.CHANGE_PATH: "No movement (∇ {gradient}), the approach is not at fault (P {p} up to {rho}): new "
+        "targets.",
+        MacroState.REFINE: "Movement (∇ {gradient}), the approach is not at fault (P {p} up to {rho}): adjust it.",
+        MacroState.CHANGE_APPROACH: "Movement (∇ {gradient}), the approach is wrong (P {p} over {rho}): another one.",
+        MacroState.BREAK_SYMMETRY: "No movement (∇ {gradient}), the approach is wrong (P {p} over {rho}): other tools.",
+        AbandonCause.BUDGET: "The budget is used up: Ω {omega} has reached {theta}.",
+        AbandonCause.TIME: "The time is up after {elapsed_s} s of {budget_s} s.",
+        AbandonCause.DIVERGENCE: "Worse in {worsening} rounds in a row (now ∇ {gradient}): to go on is waste (Law 2).",
+        AbandonCause.UNCLEAR: _OUTSIDE[AbandonCause.UNCLEAR],
     }
 )
 
 
-def _rationale(reading: Reading, reason: State | Cause, constants: Constants) -> str:
+def _rationale(reading: RoundReading, reason: MacroState | AbandonCause, constants: Constants) -> str:
     loss, total = reading.loss, len(reading.judged)
     why = _REASONS[reason].format(
         d=f"{loss.distance:.2f}",

@@ -22,7 +22,7 @@ BOUNDS: Final = (
 """Each number's least and greatest value, both allowed."""
 
 
-class Signal(StrEnum):
+class SolverSignal(StrEnum):
     """Whose change from round to round decides: Q, or L to the letter of the seed."""
 
     QUALITY = "quality"
@@ -58,7 +58,7 @@ class Constants:
     max_replans: int = 3
     kill_after: int = 2
     """Worsening rounds in a row that end the run (Law 2)."""
-    signal: Signal = Signal.QUALITY
+    signal: SolverSignal = SolverSignal.QUALITY
     tolerance: float = 1e-9
 
     def faults(self) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from earnest.engine.gradient.blocking import Trial, failed_targets, failures_of, logically_failing, passing
-from earnest.engine.gradient.cascade import Decision, State, Trend
+from earnest.engine.gradient.blocking import SubTaskTrial, failed_targets, failures_of, logically_failing, passing
+from earnest.engine.gradient.cascade import MacroState, SolverDecision, Trend
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.gradient.loss import failure_class_of
 from earnest.engine.gradient.trajectory import Observation, Round, Trajectory
@@ -25,7 +25,7 @@ SUMMARY: Final = "run:summary"
 class Lesson:
     """One Megram to be written; `state` names its row of the quantization matrix. `content` holds text from outside."""
 
-    state: State
+    state: MacroState
     tag: Tag
     content: str
     level: Level = Level.M
@@ -70,7 +70,7 @@ def _targets(before: Trajectory, after: Trajectory) -> Iterator[Lesson]:
     for target in after.blocked.targets:
         if target not in known:
             content = f"{target.tool} could not be used on {target.target}: the environment was in the way."
-            yield _lesson(State.CHANGE_PATH, target_tag(target.tool, target.target), content)
+            yield _lesson(MacroState.CHANGE_PATH, target_tag(target.tool, target.target), content)
 
 
 def _failures(task_class: str, observation: Observation, constants: Constants) -> Iterator[Lesson]:
@@ -85,19 +85,19 @@ def _failures(task_class: str, observation: Observation, constants: Constants) -
         if trial.approach is not None and failure_class_of(unmet) is not None:
             wrong = trial.subtask in logical
             reason = "the approach was wrong" if wrong else "the environment was in the way"
-            state = State.CHANGE_APPROACH if wrong else State.CHANGE_PATH
+            state = MacroState.CHANGE_APPROACH if wrong else MacroState.CHANGE_PATH
             content = f"{trial.approach} did not meet {names}: {reason}."
             yield _lesson(state, approach_tag(task_class, trial.subtask, trial.approach), content)
         elif trial.approach is None and trial.subtask in logical:
             for target in failed_targets(trial, FailureClass.LOGICAL):
                 content = f"{target.tool} failed on {target.target} while {names} stayed unmet."
-                yield _lesson(State.CHANGE_APPROACH, target_tag(target.tool, target.target), content)
+                yield _lesson(MacroState.CHANGE_APPROACH, target_tag(target.tool, target.target), content)
 
 
 def _breakthroughs(task_class: str, before: Trajectory, current: Round, observation: Observation) -> Iterator[Lesson]:
-    if current.previous not in (State.BREAK_SYMMETRY, State.REFINE) or current.trend is not Trend.IMPROVING:
+    if current.previous not in (MacroState.BREAK_SYMMETRY, MacroState.REFINE) or current.trend is not Trend.IMPROVING:
         return
-    state = State(current.previous)
+    state = MacroState(current.previous)
     news = passing(observation.judged) - before.passing
     for trial in observation.trials:
         if trial.subtask not in news:
@@ -116,7 +116,7 @@ def _breakthroughs(task_class: str, before: Trajectory, current: Round, observat
 
 def _proven(task_class: str, current: Round, observation: Observation) -> Iterator[Lesson]:
     state = current.decision.state
-    if state not in (State.ACCEPT, State.SUCCESS):
+    if state not in (MacroState.ACCEPT, MacroState.SUCCESS):
         return
     kept = passing(observation.judged)
     for trial in observation.trials:
@@ -125,7 +125,7 @@ def _proven(task_class: str, current: Round, observation: Observation) -> Iterat
             yield _lesson(state, approach_tag(task_class, trial.subtask, trial.approach), content)
 
 
-def _end(task_class: str, after: Trajectory, end: Decision, observation: Observation | None) -> Iterator[Lesson]:
+def _end(task_class: str, after: Trajectory, end: SolverDecision, observation: Observation | None) -> Iterator[Lesson]:
     """The K entry has an entity of its own, so that one run does not weigh twice."""
     tag = intent_tag(task_class)
     if end.cause is not None and not end.cause.about_task:
@@ -136,7 +136,7 @@ def _end(task_class: str, after: Trajectory, end: Decision, observation: Observa
     yield _lesson(end.state, Tag(space=tag.space, entity=SUMMARY), words, Level.K)
 
 
-def _in_words(after: Trajectory, end: Decision, observation: Observation | None) -> str:
+def _in_words(after: Trajectory, end: SolverDecision, observation: Observation | None) -> str:
     trials = observation.trials if observation is not None else ()
     worked = [_way(trial) for trial in trials if trial.subtask in after.passing]
     set_aside = [_named(tried.subtask, tried.approach) for tried in after.blocked.approaches]
@@ -148,7 +148,7 @@ def _in_words(after: Trajectory, end: Decision, observation: Observation | None)
     return " ".join(parts)
 
 
-def _way(trial: Trial) -> str:
+def _way(trial: SubTaskTrial) -> str:
     """Of a trial that worked; without an approach, the tools that did what they should."""
     if trial.approach is not None:
         return _named(trial.subtask, trial.approach)
@@ -160,5 +160,5 @@ def _named(subtask: str, approach: str) -> str:
     return f"{subtask} by {approach}"
 
 
-def _lesson(state: State, tag: Tag, content: str, level: Level = Level.M) -> Lesson:
+def _lesson(state: MacroState, tag: Tag, content: str, level: Level = Level.M) -> Lesson:
     return Lesson(state=state, tag=tag, content=head_tail(content, CONTENT_CHARACTERS_MAX), level=level)

@@ -15,7 +15,7 @@ MIXED: Final = "mixed"
 """The class of failures of both classes together; a single one has only one."""
 
 
-class Answer(StrEnum):
+class CriterionState(StrEnum):
     """What was found about a criterion. NOT_RUN: the work it is about was never begun, or never judged."""
 
     PASS = "pass"  # noqa: S105
@@ -25,7 +25,7 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedCriterion:
     """A criterion and what was found about it in one round.
 
     `subtask` is None for a criterion of the whole task; `failure_class` is None where nothing failed or nobody can
@@ -39,7 +39,7 @@ class Judged:
 
     criterion: str
     subtask: str | None
-    answer: Answer
+    answer: CriterionState
     mode: Mode = Mode.VERIFIABLE
     failure_class: FailureClass | None = None
     attempts: int = 0
@@ -58,12 +58,12 @@ class Judged:
     @property
     def failed(self) -> bool:
         """True if it was judged and is not met."""
-        return self.answer is Answer.FAIL
+        return self.answer is CriterionState.FAIL
 
     @property
     def passed(self) -> bool:
         """True if it was judged and is met."""
-        return self.answer is Answer.PASS
+        return self.answer is CriterionState.PASS
 
     @property
     def weight(self) -> float:
@@ -94,19 +94,19 @@ class Loss:
     """L = alpha·D + beta·(1 - Ω)·P + lambda·Ω."""
 
 
-def complete(judged: Collection[Judged]) -> bool:
+def complete(judged: Collection[JudgedCriterion]) -> bool:
     """True if there are criteria and every one was judged and is met."""
     return bool(judged) and all(criterion.passed for criterion in judged)
 
 
-def distance(judged: Collection[Judged]) -> float:
+def distance(judged: Collection[JudgedCriterion]) -> float:
     """D: the weighted share of criteria that are not met; 1 if there are none. 0 only if all passed."""
     if not judged:
         return 1.0
     return math.fsum(criterion.weight for criterion in judged) / len(judged)
 
 
-def implausibility(judged: Collection[Judged]) -> float:
+def implausibility(judged: Collection[JudgedCriterion]) -> float:
     """P: the logical share of the failures whose class is known; 0 if nothing failed, 0.5 if no class is known."""
     failures = [criterion.failure_class for criterion in judged if criterion.failed]
     classified = [failure for failure in failures if failure is not None]
@@ -115,7 +115,7 @@ def implausibility(judged: Collection[Judged]) -> float:
     return classified.count(FailureClass.LOGICAL) / len(classified)
 
 
-def failure_class_of(judged: Collection[Judged]) -> str | None:
+def failure_class_of(judged: Collection[JudgedCriterion]) -> str | None:
     """The class of all failures together: `logical`, `environmental` or `mixed`; None if none has one."""
     classes = {criterion.failure_class.value for criterion in judged if criterion.failed and criterion.failure_class}
     return MIXED if len(classes) > 1 else next(iter(classes), None)
@@ -136,7 +136,7 @@ def resource(*, failing_rounds: int, elapsed_ms: int, constants: Constants) -> f
     return max(used, constants.theta) if over else used
 
 
-def measure(judged: Collection[Judged], *, failing_rounds: int, elapsed_ms: int, constants: Constants) -> Loss:
+def measure(judged: Collection[JudgedCriterion], *, failing_rounds: int, elapsed_ms: int, constants: Constants) -> Loss:
     """The round's loss. `failing_rounds` counts this round if not every criterion passed."""
     omega = resource(failing_rounds=failing_rounds, elapsed_ms=elapsed_ms, constants=constants)
     return weigh(distance(judged), implausibility(judged), omega, constants)

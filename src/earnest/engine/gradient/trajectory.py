@@ -7,18 +7,18 @@ from typing import Final
 from earnest.engine.gradient.blocking import (
     Alternatives,
     Blocked,
+    SubTaskTrial,
     Target,
-    Trial,
     TriedApproach,
     blame,
     passing,
     spare_last,
 )
 from earnest.engine.gradient.cascade import (
-    Cause,
-    Decision,
-    Reading,
-    State,
+    AbandonCause,
+    MacroState,
+    RoundReading,
+    SolverDecision,
     Trend,
     Urgency,
     decide,
@@ -27,7 +27,7 @@ from earnest.engine.gradient.cascade import (
     trend_of,
 )
 from earnest.engine.gradient.constants import Constants
-from earnest.engine.gradient.loss import Judged, Loss, complete, failure_class_of, measure
+from earnest.engine.gradient.loss import JudgedCriterion, Loss, complete, failure_class_of, measure
 from earnest.foundation.errors import Broken
 
 INIT: Final = "init"
@@ -36,13 +36,14 @@ INIT: Final = "init"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """A finished round, as R4b saw it. `judged` is the whole population (see `Judged`), `trials` in plan order.
+    """A finished round, as R4b saw it. `judged` is the whole population (see `JudgedCriterion`), `trials` in plan
+    order.
 
     `trials` too covers subtasks that matched in an earlier round and were kept. `elapsed_ms` runs from the TaskSpec.
     """
 
-    judged: tuple[Judged, ...]
-    trials: tuple[Trial, ...] = ()
+    judged: tuple[JudgedCriterion, ...]
+    trials: tuple[SubTaskTrial, ...] = ()
     elapsed_ms: int
     alternatives: Alternatives = field(default_factory=dict[str, tuple[frozenset[str], ...]])
 
@@ -71,7 +72,7 @@ class Round:
     loss_gradient: float
     trend: Trend
     """Of quality."""
-    decision: Decision
+    decision: SolverDecision
     directive: Directive | None
     """None if and only if the run ends here."""
 
@@ -89,7 +90,7 @@ class Trajectory:
     """The subtasks that kept their promise in the last round."""
     undecided: bool = False
     """In the last round only unclear criteria kept the result from acceptance."""
-    end: Decision | None = None
+    end: SolverDecision | None = None
 
     @property
     def previous(self) -> str:
@@ -128,7 +129,7 @@ def observe(trajectory: Trajectory, observation: Observation, constants: Constan
     return after, current
 
 
-def halt(trajectory: Trajectory, cause: Cause) -> Trajectory:
+def halt(trajectory: Trajectory, cause: AbandonCause) -> Trajectory:
     """The trajectory of a run that something other than a finished round ends: its planner, its user, its deadline.
 
     A cause that would speak about the task becomes `unclear` while only unclear criteria are open. Raises `Broken`
@@ -136,16 +137,18 @@ def halt(trajectory: Trajectory, cause: Cause) -> Trajectory:
     """
     if trajectory.end is not None:
         raise Broken("a run was ended twice")
-    return replace(trajectory, end=stop(Cause.UNCLEAR if trajectory.undecided and cause.about_task else cause))
+    return replace(trajectory, end=stop(AbandonCause.UNCLEAR if trajectory.undecided and cause.about_task else cause))
 
 
 def answered(reply: str) -> Trajectory:
     """The trajectory of words that are no task: they are answered, and nothing is planned."""
-    end = Decision(state=State.ACCEPT, cause=None, urgency=Urgency.NORMAL, law2=False, cell=0, rationale=reply)
+    end = SolverDecision(
+        state=MacroState.ACCEPT, cause=None, urgency=Urgency.NORMAL, law2=False, cell=0, rationale=reply
+    )
     return Trajectory(end=end)
 
 
-def _read(trajectory: Trajectory, observation: Observation, constants: Constants) -> Reading:
+def _read(trajectory: Trajectory, observation: Observation, constants: Constants) -> RoundReading:
     judged = observation.judged
     loss = measure(
         judged,
@@ -157,7 +160,7 @@ def _read(trajectory: Trajectory, observation: Observation, constants: Constants
     quality_gradient, loss_gradient = loss.quality - last.quality, loss.total - last.total
     gradient = deciding_gradient(quality_gradient, loss_gradient, constants)
     worse = trend_of(gradient, constants) is Trend.WORSENING
-    return Reading(
+    return RoundReading(
         judged=judged,
         loss=loss,
         quality_gradient=quality_gradient,
@@ -167,14 +170,14 @@ def _read(trajectory: Trajectory, observation: Observation, constants: Constants
     )
 
 
-def _directive(state: State, observation: Observation, new: Blocked, blocked: Blocked) -> Directive:
+def _directive(state: MacroState, observation: Observation, new: Blocked, blocked: Blocked) -> Directive:
     """Targets and approaches stay blocked for the whole run, tools only where the approach is to change.
 
     `break_symmetry` asks for tools that no failing attempt has used yet, `change_approach` for others than just now.
     """
-    suspects: Mapping[State, tuple[str, ...]] = {
-        State.BREAK_SYMMETRY: blocked.tools,
-        State.CHANGE_APPROACH: new.tools,
+    suspects: Mapping[MacroState, tuple[str, ...]] = {
+        MacroState.BREAK_SYMMETRY: blocked.tools,
+        MacroState.CHANGE_APPROACH: new.tools,
     }
     unmet = (criterion for criterion in observation.judged if not criterion.passed)
     heaviest = max(unmet, key=lambda criterion: (criterion.failed, criterion.weight), default=None)

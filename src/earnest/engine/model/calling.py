@@ -7,8 +7,8 @@ from typing import Final
 from earnest.effects.outside.llm.answers import NoAnswer, read_answer
 from earnest.effects.outside.llm.api import Function, NativeCall
 from earnest.engine.impossibility import CLAIM_FORM
-from earnest.engine.messages import Status
-from earnest.engine.model.offers import Offer
+from earnest.engine.messages import SubTaskStatus
+from earnest.engine.model.offers import ToolOffer
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 
 DONE: Final = "done"
@@ -23,7 +23,7 @@ _REACH: Final[Mapping[str, JsonValue]] = {
 DONE_FORM: Final[JsonObject] = {
     "type": "object",
     "properties": {
-        "status": {"type": "string", "enum": [status.value for status in Status]},
+        "status": {"type": "string", "enum": [status.value for status in SubTaskStatus]},
         "output": {"type": "string"},
         "reason": {"type": "string"},
     },
@@ -32,7 +32,7 @@ DONE_FORM: Final[JsonObject] = {
 }
 
 
-def functions_of(offers: Sequence[Offer]) -> tuple[Function, ...]:
+def functions_of(offers: Sequence[ToolOffer]) -> tuple[Function, ...]:
     """The tools, and the two ends; nothing if a name is none that endpoints take."""
     names = [offer.name for offer in offers]
     if {DONE, IMPOSSIBLE} & {*names} or not all(map(_NAME.fullmatch, names)):
@@ -82,7 +82,7 @@ def _called(entry: JsonObject, number: int) -> NativeCall:
     return NativeCall(id=f"call_{number}", name=str(entry.get("tool")), arguments=arguments)
 
 
-def _parameters(offer: Offer) -> JsonObject:
+def _parameters(offer: ToolOffer) -> JsonObject:
     """The tool's arguments, and what a call of it may reach; that there are no others is for the tool to say."""
     properties = offer.args.get("properties")
     if not isinstance(properties, Mapping):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from earnest.effects.hands.tools.record import ToolRecord
-from earnest.effects.outside.llm.api import Message, Role
+from earnest.effects.outside.llm.api import Message, MessageRole
 from earnest.effects.outside.llm.fencing import Data, told
 from earnest.engine.model.calling import as_called
 from earnest.engine.model.prompting import said
@@ -86,8 +86,11 @@ def _as_calls(exchange: Exchange, shown: _Shown) -> list[Message]:
     records = [told(record).text for record in shown.records]
     replies = [*records, *["It was not made."] * (len(calls) - len(records))]
     return [
-        Message(role=Role.ASSISTANT, text="", calls=calls),
-        *(Message(role=Role.TOOL, text=text, answers=call.id) for call, text in zip(calls, replies, strict=True)),
+        Message(role=MessageRole.ASSISTANT, text="", calls=calls),
+        *(
+            Message(role=MessageRole.TOOL, text=text, answers=call.id)
+            for call, text in zip(calls, replies, strict=True)
+        ),
         *([told(*shown.remarks)] if shown.remarks else ()),
     ]
 

@@ -7,11 +7,11 @@ from typing import Final
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.outside.llm.fencing import Data, told
 from earnest.engine.impossibility import claim_of
-from earnest.engine.messages import CorrectionSignal, Status, SubTask
+from earnest.engine.messages import CorrectionSignal, SubTask, SubTaskStatus
 from earnest.engine.model.calling import DONE_FORM, functions_of
 from earnest.engine.model.conversation import Exchange, ended, turns_of
 from earnest.engine.model.criterion_telling import told_criterion
-from earnest.engine.model.offers import Offer, args_told, call_form
+from earnest.engine.model.offers import ToolOffer, args_told, call_form
 from earnest.engine.model.picture_telling import picture_parts
 from earnest.engine.model.prompting import listed, persona_parts, prompt
 from earnest.engine.picture import Look, unseen
@@ -37,7 +37,7 @@ class ModelExecutor:
     """The mind of R3, one per run: it remembers what was tried for a subtask, so that no retry forgets it."""
 
     def __init__(
-        self, *, offers: Sequence[Offer], calls_max: int = CALLS_MAX, persona: str = "", look: Look = unseen
+        self, *, offers: Sequence[ToolOffer], calls_max: int = CALLS_MAX, persona: str = "", look: Look = unseen
     ) -> None:
         self._offers = tuple(offers)
         self._persona = persona
@@ -63,7 +63,7 @@ class ModelExecutor:
             try:
                 answer = await model.ask(self._question(parts, exchanges))
             except Unanswered as error:
-                return Assertion(status=Status.FAILED, output="", reason=f"the model gave no answer: {error}")
+                return Assertion(status=SubTaskStatus.FAILED, output="", reason=f"the model gave no answer: {error}")
             calls, end = _calls(answer), _end(answer)
             records: list[ToolRecord] = []
             for call in calls[:left]:
@@ -77,7 +77,9 @@ class ModelExecutor:
             idle += not records
             remarks = tuple(_remarks(calls, records, end, left))
             exchanges.append(Exchange(answer=answer, first=first, records=tuple(records), remarks=remarks))
-        return Assertion(status=Status.FAILED, output="", reason="the model neither did anything nor came to an end")
+        return Assertion(
+            status=SubTaskStatus.FAILED, output="", reason="the model neither did anything nor came to an end"
+        )
 
     def _question(self, parts: Sequence[str | Data], exchanges: Sequence[Exchange]) -> Question:
         """In both forms: a model that calls is told of the tools beside the text."""
@@ -150,12 +152,12 @@ def _call(entry: JsonObject) -> ToolCall:
 
 def _end(answer: JsonObject) -> Assertion | None:
     if claim := claim_of(answer.get("impossible")):
-        return Assertion(status=Status.FAILED, output="", reason=claim.because, impossible=claim)
+        return Assertion(status=SubTaskStatus.FAILED, output="", reason=claim.because, impossible=claim)
     match answer.get("done"):
-        case {"status": str(status), "output": str(output), **others} if status in {*Status}:
+        case {"status": str(status), "output": str(output), **others} if status in {*SubTaskStatus}:
             reason = others.get("reason")
             return Assertion(
-                status=Status(status),
+                status=SubTaskStatus(status),
                 output=head_tail(output, OUTPUT_CHARACTERS_MAX),
                 reason=head_tail(reason, MESSAGE_CHARACTERS_MAX) if isinstance(reason, str) else "",
             )
@@ -179,7 +181,7 @@ def _in_short(record: ToolRecord) -> str:
     return f"{record.tool} {head_tail(canonical_text(record.args), ARGS_CHARACTERS_MAX)} {ended(record)}"
 
 
-def _offered(offer: Offer) -> str:
+def _offered(offer: ToolOffer) -> str:
     """`read_file {path, from?, to?}: …`; arguments that say more than their names are shown as their schema."""
     return f"{offer.name} {args_told(offer.args)}: {offer.purpose}"
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from earnest.effects.outside.llm.fencing import Data, told
-from earnest.engine.gradient.cascade import State
+from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.messages import FinalResult
 from earnest.engine.model.prompting import listed, persona_parts, prompt
 from earnest.engine.ports import RoleModel
@@ -34,7 +34,7 @@ async def last_words(
 
     Without an answer in time, and for a run that was not abandoned, the result stays as it is.
     """
-    if result.directive is not State.ABANDON:
+    if result.directive is not MacroState.ABANDON:
         return result
     try:
         async with asyncio.timeout(timeout_s):

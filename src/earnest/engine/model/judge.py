@@ -1,4 +1,4 @@
-"""Criteria that a model finds met, and by which records. `verification.ledger` rules on its opinion."""
+"""Criteria that a model finds met, and by which records. `verification.records` rules on its opinion."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 from earnest.contracts.criterion import Criterion
 from earnest.effects.hands.tools.record import ToolRecord
 from earnest.effects.hands.workspace.changes import Change
-from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.effects.outside.llm.api import Message
 from earnest.effects.outside.llm.fencing import Data, told
 from earnest.engine.model.picture_telling import picture_parts
@@ -16,8 +16,8 @@ from earnest.engine.ports import RoleModel, Unanswered
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 from earnest.foundation.instants import rfc3339
 from earnest.foundation.text import head_tail
-from earnest.verification.ledger.records import Ledger, call_name, measurement_name
-from earnest.verification.ledger.rulings import Citation, Opinion, must_be_measured
+from earnest.verification.records.evidence import Ledger, call_name, measurement_name
+from earnest.verification.records.rulings import Citation, JudgeOpinion, must_be_measured
 
 Measure: TypeAlias = Callable[[Sequence[str]], Awaitable[tuple[ToolRecord, ...]]]
 """Runs command lines of the judge on what is judged, a record each. Nothing that they do lasts."""
@@ -56,7 +56,7 @@ class ModelJudge:
         output: str,
         model: RoleModel,
         measure: Measure | None = None,
-    ) -> tuple[Opinion, ...]:
+    ) -> tuple[JudgeOpinion, ...]:
         """What the model says of each criterion, in order, in one call, or in two if it wants to `measure` first.
 
         Who says yes to what could be measured, and measured nothing, is asked once for what to measure.
@@ -151,11 +151,11 @@ def _schema(ids: Sequence[str], *, measures: bool = False) -> JsonObject:
     }
 
 
-def _opinion(criterion: Criterion, entry: JsonValue) -> Opinion:
+def _opinion(criterion: Criterion, entry: JsonValue) -> JudgeOpinion:
     match entry:
         case {"id": criterion.id, "met": bool(met), "evidence": [*evidence], "reason": str(reason), **rest} if not rest:
             citations = tuple(_citation(criterion, one) for one in evidence[:CITATIONS_MAX])
-            return Opinion(
+            return JudgeOpinion(
                 criterion=criterion, met=met, citations=citations, reason=head_tail(reason, REASON_CHARACTERS_MAX)
             )
     raise _not_of_the_form(f"where {criterion.id} should stand there is not id, met, evidence and reason, as asked for")
@@ -204,9 +204,9 @@ def _record_lines(record: ToolRecord, known: Mapping[str, str], share: int) -> I
 
 def _change(change: Change) -> str:
     match change.kind:
-        case Kind.GONE:
+        case EntryKind.GONE:
             return f"removed {change.path}"
-        case Kind.FOLDER:
+        case EntryKind.FOLDER:
             return f"made folder {change.path}"
         case _:
             return f"wrote {change.path} ({change.size_bytes} bytes)"

@@ -7,7 +7,7 @@ from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class ToolOffer:
     """A tool as a model sees it. `args` is the JSON Schema of its arguments.
 
     `reach` are those of `timeout_s`, `network` and `writes` that a call of it may bring along.
@@ -19,7 +19,7 @@ class Offer:
     reach: tuple[str, ...] = ("timeout_s", "network", "writes")
 
 
-def call_form(offers: Iterable[Offer]) -> JsonObject:
+def call_form(offers: Iterable[ToolOffer]) -> JsonObject:
     """What a call of one of these tools is held to. Its arguments are checked by the tool, which knows them best."""
     return _call([offer.name for offer in offers], {"type": "object"})
 

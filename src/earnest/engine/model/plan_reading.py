@@ -14,7 +14,7 @@ from earnest.contracts.criterion import (
 )
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.playbook import INTENT_CHARACTERS_MAX
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.engine.gradient.blocking import Target
 from earnest.engine.impossibility import CLAIM_FORM
 from earnest.engine.messages import PlannedSubTask, PlanReady
@@ -22,7 +22,7 @@ from earnest.engine.ports import PlanningContext
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Faulty
 from earnest.memory.megram import tool_of
-from earnest.memory.potential import Action
+from earnest.memory.potential import Advice
 
 SUBTASKS_MAX: Final = 20
 CRITERIA_MAX: Final = 10
@@ -104,7 +104,7 @@ class PlanReader:
 
         Once given, the task criteria stand: whoever misses a goal does not move it.
         """
-        reader = Reader()
+        reader = NodeReader()
         previous = self.context.previous
         required, optional = ["subtasks"], ["rules", "impossible"]
         (required if previous is None else optional).append("task_criteria")
@@ -124,7 +124,7 @@ class PlanReader:
             raise Faulty(reader.diagnostics("plan"))
         return PlanReady(round=self.context.round, task_criteria=task_criteria, subtasks=subtasks, carried=carried)
 
-    def _subtask(self, reader: Reader, node: Node, new_id: str) -> PlannedSubTask:
+    def _subtask(self, reader: NodeReader, node: Node, new_id: str) -> PlannedSubTask:
         kept = _keep(node)
         if kept is not None:
             before = self.context.previous.subtasks if self.context.previous else ()
@@ -145,7 +145,7 @@ class PlanReader:
             context=reader.text(entries.get("context"), at_most=CONTEXT_CHARACTERS_MAX, empty=True),
         )
 
-    def _criteria(self, reader: Reader, node: Node | None) -> tuple[Criterion, ...]:
+    def _criteria(self, reader: NodeReader, node: Node | None) -> tuple[Criterion, ...]:
         """C1, C2, …, all of them required: whoever plans the work does not say what of it counts."""
         items = reader.items(node, at_least=1, at_most=CRITERIA_MAX)
         return read_criteria(reader, map(_bare, items), self._faults_of_check)
@@ -156,7 +156,7 @@ class PlanReader:
         else:
             yield from self.check_faults(check)
 
-    def _look_at_use(self, reader: Reader, node: Node) -> None:
+    def _look_at_use(self, reader: NodeReader, node: Node) -> None:
         """What is blocked stands in no plan; R3 is refused it besides."""
         entries = reader.mapping(node, required=("tool",), optional=("target",))
         tool = reader.text(entries.get("tool"), at_most=128)
@@ -172,7 +172,7 @@ class PlanReader:
     @property
     def _avoided(self) -> frozenset[str]:
         """Tools that went badly, as memory has it; as with a playbook, one is used only if nothing else is left."""
-        avoided = (one.tag for one in self.context.recollections if one.action is Action.AVOID)
+        avoided = (one.tag for one in self.context.recollections if one.action is Advice.AVOID)
         return frozenset(tool for tag in avoided if (tool := tool_of(tag.space)))
 
     def _carried(self, subtasks: Sequence[PlannedSubTask]) -> tuple[str, ...]:

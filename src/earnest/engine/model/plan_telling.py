@@ -5,30 +5,34 @@ from itertools import islice
 from typing import Final
 
 from earnest.effects.outside.llm.fencing import Data
-from earnest.engine.gradient.cascade import State, Urgency
+from earnest.engine.gradient.cascade import MacroState, Urgency
 from earnest.engine.messages import PlanDirective, PlannedSubTask, PlanReady
 from earnest.engine.model.criterion_telling import told_criterion
-from earnest.engine.model.offers import Offer
+from earnest.engine.model.offers import ToolOffer
 from earnest.engine.model.picture_telling import picture_parts
 from earnest.engine.model.prompting import listed
 from earnest.engine.picture import Picture
 from earnest.engine.ports import PlanningContext
 from earnest.engine.recollection import Recollection, Rule
 from earnest.memory.megram import RECALL_MAX
-from earnest.memory.potential import Action
+from earnest.memory.potential import Advice
 
 RULES_MAX: Final = 50
 HYPOTHESES_MAX: Final = 5
 CONTENT_CHARACTERS_MAX: Final = 1_000
 LIST_CHARACTERS_MAX: Final = 20_000
 
-DIRECTIONS: Final[Mapping[State, str]] = {
-    State.REFINE: "The approach is right and gets somewhere. Keep it, and tighten it: other inputs or parameters than "
+DIRECTIONS: Final[Mapping[MacroState, str]] = {
+    MacroState.REFINE: "The approach is right and gets somewhere. Keep it, and tighten it: other inputs or "
+    "parameters than "
     "those that failed.",
-    State.CHANGE_PATH: "The approach is right, but the environment is in the way. Keep the approach and take another "
+    MacroState.CHANGE_PATH: "The approach is right, but the environment is in the way. Keep the approach and take "
+    "another "
     "path: other files, sources or targets than those that failed.",
-    State.CHANGE_APPROACH: "The approach is wrong. Choose another method for what failed, no variant of the last one.",
-    State.BREAK_SYMMETRY: "The approach is wrong and nothing moves. Choose tools of another kind than all that were "
+    MacroState.CHANGE_APPROACH: "The approach is wrong. Choose another method for what failed, no variant of the "
+    "last one.",
+    MacroState.BREAK_SYMMETRY: "The approach is wrong and nothing moves. Choose tools of another kind than all that "
+    "were "
     "used for what failed, and doubt what the last plan took for granted.",
 }
 URGENCIES: Final[Mapping[Urgency, str]] = {
@@ -36,15 +40,15 @@ URGENCIES: Final[Mapping[Urgency, str]] = {
     Urgency.NORMAL: "Change as much as that takes and no more.",
     Urgency.HIGH: "Things get worse: make the plan smaller, with only what the task cannot do without.",
 }
-LEANINGS: Final[Mapping[Action, str]] = {
-    Action.EXPLOIT: "SHOULD PREFER: went well",
-    Action.AVOID: "MUST NOT be done as before: went badly",
-    Action.CAUTION: "CAUTION: went now well, now badly; take small steps and check each",
+LEANINGS: Final[Mapping[Advice, str]] = {
+    Advice.EXPLOIT: "SHOULD PREFER: went well",
+    Advice.AVOID: "MUST NOT be done as before: went badly",
+    Advice.CAUTION: "CAUTION: went now well, now badly; take small steps and check each",
 }
 
 
 def planning_parts(
-    context: PlanningContext, offers: Iterable[Offer], today: str, picture: Picture
+    context: PlanningContext, offers: Iterable[ToolOffer], today: str, picture: Picture
 ) -> Iterator[str | Data]:
     """All that the model is shown, in order."""
     spec = context.spec
@@ -105,7 +109,7 @@ def _memory(context: PlanningContext) -> Iterator[str | Data]:
     contents = map(_cut, recalled(recollections).values())
     yield from _list("what earlier tasks left to remember, the newest of each kind first", contents)
     yield from _list("how earlier tasks went", leanings(recollections))
-    if context.directive is not None and context.directive.directive is State.BREAK_SYMMETRY:
+    if context.directive is not None and context.directive.directive is MacroState.BREAK_SYMMETRY:
         ideas = (idea for recollection in recollections for idea in recollection.hypotheses)
         yield from _list("ideas that nobody has tried", map(_cut, islice(dict.fromkeys(ideas), HYPOTHESES_MAX)))
 

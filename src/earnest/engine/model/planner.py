@@ -7,9 +7,9 @@ from typing import Final
 from earnest.contracts.criterion import CheckFaults
 from earnest.effects.outside.llm.fencing import told
 from earnest.engine.gradient.lessons import SUMMARY
-from earnest.engine.impossibility import Claim, claim_of
+from earnest.engine.impossibility import ImpossibilityClaim, claim_of
 from earnest.engine.messages import Alternatives, PlanningFailed, PlanReady, TaskSpec
-from earnest.engine.model.offers import Offer
+from earnest.engine.model.offers import ToolOffer
 from earnest.engine.model.plan_reading import PLAN_SCHEMA, PlanReader, named_rules
 from earnest.engine.model.plan_telling import leanings, planning_parts, recalled, rules_by_name, turned_down
 from earnest.engine.model.prompting import persona_parts, prompt, said
@@ -35,7 +35,7 @@ class ModelPlanner:
         self,
         *,
         today: str,
-        offers: Sequence[Offer],
+        offers: Sequence[ToolOffer],
         check_faults: CheckFaults,
         persona: str = "",
         look: Look = unseen,
@@ -54,7 +54,7 @@ class ModelPlanner:
         tools = (tool_tag(offer.name) for offer in self._offers)
         return intent, Tag(space=intent.space, entity=SUMMARY), NOTES, *tools
 
-    async def plan(self, context: PlanningContext, model: RoleModel) -> PlanReady | PlanningFailed | Claim:
+    async def plan(self, context: PlanningContext, model: RoleModel) -> PlanReady | PlanningFailed | ImpossibilityClaim:
         """See `Planner`. A draft goes back once a round, whoever objects; after that there is no plan."""
         objections = context.objections
         if objections and self._sent_back_in == context.round:

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final, cast
 
-from earnest.effects.outside.llm.api import Function, Message, Native, Role
+from earnest.effects.outside.llm.api import Function, Message, MessageRole, Native
 from earnest.effects.outside.llm.fencing import FENCES, FENCES_ALONE, Data
 from earnest.effects.outside.llm.forms import is_closed
 from earnest.engine.ports import Question
@@ -62,7 +62,7 @@ class Prompt:
         return Native(messages=(self._rules(self.text_if_it_calls, FENCES_ALONE), *turns), functions=tuple(functions))
 
     def _rules(self, text: str, fences: str) -> Message:
-        return Message(role=Role.SYSTEM, text=f"prompt: {self.label}\n\n{LAWS_FIRST}\n\n{text}\n\n{fences}")
+        return Message(role=MessageRole.SYSTEM, text=f"prompt: {self.label}\n\n{LAWS_FIRST}\n\n{text}\n\n{fences}")
 
 
 @cache
@@ -99,7 +99,7 @@ def persona_parts(persona: str) -> Iterator[str | Data]:
 
 def said(answer: JsonObject) -> Message:
     """The model's own earlier answer, as a turn of the conversation; a very long one is cut in the middle."""
-    return Message(role=Role.ASSISTANT, text=head_tail(canonical_text(answer), ANSWER_CHARACTERS_MAX))
+    return Message(role=MessageRole.ASSISTANT, text=head_tail(canonical_text(answer), ANSWER_CHARACTERS_MAX))
 
 
 def listed(items: Iterable[str]) -> str:

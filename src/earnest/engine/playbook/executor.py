@@ -1,7 +1,7 @@
 """A playbook's executor takes the steps of the chosen approach in order and stops at the first that fails."""
 
 from earnest.effects.hands.tools.record import ToolRecord
-from earnest.engine.messages import CorrectionSignal, Status, SubTask
+from earnest.engine.messages import CorrectionSignal, SubTask, SubTaskStatus
 from earnest.engine.plan_rules import tool_call
 from earnest.engine.ports import Assertion, GuardedTools, RoleModel
 from earnest.foundation.errors import Broken
@@ -28,7 +28,7 @@ class PlaybookExecutor:
                 failure = f"step {number} ({step.tool}): {record.failure.message}"
                 break
         return Assertion(
-            status=Status.FAILED if failure else Status.COMPLETED,
+            status=SubTaskStatus.FAILED if failure else SubTaskStatus.COMPLETED,
             output=records[-1].output_excerpt if records else "",
             reason=failure,
         )

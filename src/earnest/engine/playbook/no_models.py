@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from earnest.engine.model_messages import ModelAnswered, Turn
-from earnest.engine.ports import Question, Reply
+from earnest.engine.model_messages import ModelAnswered, ModelTurn
+from earnest.engine.ports import ModelReply, Question
 
 REASON: Final = "this run has no model"
 
@@ -11,7 +11,7 @@ REASON: Final = "this run has no model"
 class NoModels:
     """`engine.ports.Models` of a run that asks nobody."""
 
-    async def ask(self, turn: Turn, _question: Question) -> Reply:
+    async def ask(self, turn: ModelTurn, _question: Question) -> ModelReply:
         """No answer, and no cost."""
         told = ModelAnswered(
             turn=turn,
@@ -23,4 +23,4 @@ class NoModels:
             duration_ms=0,
             failure=REASON,
         )
-        return Reply(value=None, told=told)
+        return ModelReply(value=None, told=told)

@@ -12,7 +12,7 @@ from earnest.engine.plan_rules import planned_calls, targets
 from earnest.engine.ports import Hands, PlanningContext, RoleModel
 from earnest.engine.recollection import Recollection
 from earnest.memory.megram import Tag, approach_tag
-from earnest.memory.potential import Action, Potentials
+from earnest.memory.potential import Advice, Potentials
 
 NO_EXPERIENCE: Final = Potentials(attention=0.0, decision=0.0)
 
@@ -89,12 +89,12 @@ class PlaybookPlanner:
 
         def rank(approach: Approach) -> tuple[bool, bool, bool, float]:
             given = experience[approach.id]
-            preferred = given.action is Action.EXPLOIT
+            preferred = given.action is Advice.EXPLOIT
             failed = _way(subtask.id, approach) in self._failed
             return failed, not preferred, not given.rules, -given.potentials.decision if preferred else 0.0
 
         allowed = [a for a in subtask.approaches if self._may_stand(subtask, a, context)]
-        avoided = [a for a in allowed if experience[a.id].action is Action.AVOID]
+        avoided = [a for a in allowed if experience[a.id].action is Advice.AVOID]
         if all(a in avoided or _way(subtask.id, a) in self._failed for a in allowed):
             avoided = []
         return Options(
@@ -204,11 +204,11 @@ def _notes(options: Options, chosen: Approach) -> Iterator[str]:
     for approach in options.left_out:
         yield told(approach, "is left out, memory says to avoid it")
     match options.experience[chosen.id].action:
-        case Action.EXPLOIT:
+        case Advice.EXPLOIT:
             yield told(chosen, "is preferred, it has worked before")
-        case Action.AVOID:
+        case Advice.AVOID:
             yield told(chosen, "is tried although memory advises against it, nothing else is left")
-        case Action.CAUTION:
+        case Advice.CAUTION:
             yield told(chosen, "is taken with caution, experience with it is mixed")
-        case Action.IGNORE:
+        case Advice.IGNORE:
             pass

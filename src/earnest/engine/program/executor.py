@@ -8,7 +8,7 @@ from earnest.contracts.criterion import Criterion
 from earnest.contracts.json_values import plain_object
 from earnest.effects.hands.tools.record import ToolCall
 from earnest.effects.hands.tools.task_folder import PROGRAM, PROMPT
-from earnest.engine.messages import CorrectionSignal, PlannedSubTask, Status, SubTask
+from earnest.engine.messages import CorrectionSignal, PlannedSubTask, SubTask, SubTaskStatus
 from earnest.engine.ports import Assertion, GuardedTools, RoleModel
 from earnest.foundation.canonical import JsonObject, JsonValue
 
@@ -37,9 +37,9 @@ class ProgramExecutor:
         record = await tools.call(call)
         previous.append(record.output_excerpt)
         if record.ok:
-            return Assertion(status=Status.COMPLETED, output=record.output_excerpt)
+            return Assertion(status=SubTaskStatus.COMPLETED, output=record.output_excerpt)
         assert record.failure is not None
-        return Assertion(status=Status.FAILED, output=record.output_excerpt, reason=record.failure.message)
+        return Assertion(status=SubTaskStatus.FAILED, output=record.output_excerpt, reason=record.failure.message)
 
 
 def task_files(order: SubTask, correction: CorrectionSignal | None, previous: list[str]) -> JsonObject:

@@ -11,15 +11,15 @@ from earnest.engine.messages import (
     CorrectionSignal,
     ExecutionResult,
     Gap,
-    Outcome,
     Role,
-    Status,
     SubTask,
+    SubTaskEnding,
     SubTaskOutcome,
+    SubTaskStatus,
     ToolCalled,
 )
 from earnest.engine.participant import Participant, Work
-from earnest.engine.run import Run
+from earnest.engine.run import EngineRun
 from earnest.verification.verdict import Answer, CriterionVerdict, FailureClass, not_verified
 
 
@@ -55,7 +55,7 @@ class AgentValidatorRole(Participant[ValidatorState]):
         """Nothing in work."""
         return ValidatorState()
 
-    def hear(self, run: Run, state: ValidatorState, envelope: Envelope) -> Work | None:
+    def hear(self, run: EngineRun, state: ValidatorState, envelope: Envelope) -> Work | None:
         """Note the order; judge the result."""
         match envelope.payload:
             case SubTask() as order:
@@ -70,7 +70,12 @@ class AgentValidatorRole(Participant[ValidatorState]):
         return None
 
     async def _judge(
-        self, run: Run, cause: Envelope, fitting: Fitting, result: ExecutionResult, records: tuple[ToolRecord, ...]
+        self,
+        run: EngineRun,
+        cause: Envelope,
+        fitting: Fitting,
+        result: ExecutionResult,
+        records: tuple[ToolRecord, ...],
     ) -> None:
         criteria = fitting.order.subtask.criteria
         prefix = f"r{result.round}/{result.subtask_id}/a{result.attempt}"
@@ -100,7 +105,7 @@ class AgentValidatorRole(Participant[ValidatorState]):
 
 def _unproven(result: ExecutionResult, records: tuple[ToolRecord, ...]) -> str:
     """Why there is nothing to judge; empty if there is."""
-    if result.status is Status.FAILED:
+    if result.status is SubTaskStatus.FAILED:
         return f"the execution failed: {result.reason or 'no reason given'}"
     if not any(record.ok or record.found_nothing for record in records):
         return "no tool call succeeded, so nothing shows that anything was done"
@@ -113,7 +118,7 @@ def _may_correct(fitting: Fitting, result: ExecutionResult, unmet: tuple[Criteri
     named = fitting.order.corrections_max if approach is None else len(approach.corrections)
     refuted = any(verdict.answer is Answer.NOT_VERIFIED for verdict in unmet)
     left = result.attempt <= min(named, fitting.order.corrections_max)
-    return refuted and left and result.status is not Status.FAILED
+    return refuted and left and result.status is not SubTaskStatus.FAILED
 
 
 def failure_class_of(verdicts: Iterable[CriterionVerdict]) -> FailureClass | None:
@@ -154,7 +159,7 @@ def _outcome(
     return SubTaskOutcome(
         round=result.round,
         subtask_id=result.subtask_id,
-        status=Outcome.FAILED if unmet or unproven else Outcome.MATCHED,
+        status=SubTaskEnding.FAILED if unmet or unproven else SubTaskEnding.MATCHED,
         output=result.output,
         approach_id=approach.id if approach else None,
         verdicts=verdicts,

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 
 from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.asking import Asking
-from earnest.engine.guard import ExecutionOver, Guard
-from earnest.engine.messages import CorrectionSignal, ExecutionResult, Role, Status, SubTask, TaskSpec
+from earnest.engine.guard import ExecutionOver, ToolGuard
+from earnest.engine.messages import CorrectionSignal, ExecutionResult, Role, SubTask, SubTaskStatus, TaskSpec
 from earnest.engine.participant import Participant, Work
 from earnest.engine.ports import Assertion
-from earnest.engine.run import Run
+from earnest.engine.run import EngineRun
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class ExecutorRole(Participant[ExecutorState]):
         """Nothing in work."""
         return ExecutorState()
 
-    def hear(self, run: Run, state: ExecutorState, envelope: Envelope) -> Work | None:
+    def hear(self, run: EngineRun, state: ExecutorState, envelope: Envelope) -> Work | None:
         """Work, or work again."""
         match envelope.payload:
             case TaskSpec(needs=needs):
@@ -46,17 +46,22 @@ class ExecutorRole(Participant[ExecutorState]):
         return None
 
     async def _execute(
-        self, run: Run, cause: Envelope, order: SubTask, correction: CorrectionSignal | None, needs: tuple[str, ...]
+        self,
+        run: EngineRun,
+        cause: Envelope,
+        order: SubTask,
+        correction: CorrectionSignal | None,
+        needs: tuple[str, ...],
     ) -> None:
         attempt = correction.attempt + 1 if correction else 1
-        guard = Guard(run, order, attempt, cause)
+        guard = ToolGuard(run, order, attempt, cause)
         model = Asking(run, Role.R3, cause, round_number=order.round, subtask_id=order.subtask.id, attempt=attempt)
         try:
             said = await run.executor.execute(order, correction, guard, model)
         except ExecutionOver:
             said = None
         if said is None or guard.over:
-            said = Assertion(status=Status.FAILED, output="", reason=guard.over)
+            said = Assertion(status=SubTaskStatus.FAILED, output="", reason=guard.over)
         missing = ""
         if said.impossible is not None and said.impossible.names_one_of(len(guard.calls)):
             missing = await run.reality.confirmed(said.impossible, needs, order.subtask.criteria)

@@ -8,16 +8,16 @@ from earnest.engine.asking import Asking
 from earnest.engine.judging import judge, unmet_of
 from earnest.engine.messages import (
     DispatchEnded,
-    Outcome,
     OutcomeSummary,
     PlanReady,
     ReplanRequest,
     Role,
+    SubTaskEnding,
     SubTaskOutcome,
     ToolCalled,
 )
 from earnest.engine.participant import Participant, Work
-from earnest.engine.run import Run
+from earnest.engine.run import EngineRun
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class MetaValidatorRole(Participant[MetaState]):
         """Nothing collected."""
         return MetaState()
 
-    def hear(self, run: Run, state: MetaState, envelope: Envelope) -> Work | None:
+    def hear(self, run: EngineRun, state: MetaState, envelope: Envelope) -> Work | None:
         """Collect; judge when the round is complete."""
         match envelope.payload:
             case PlanReady() as plan:
@@ -53,11 +53,11 @@ class MetaValidatorRole(Participant[MetaState]):
                 return self._conclude(run, state, envelope, ended)
         return None
 
-    async def _conclude(self, run: Run, state: MetaState, cause: Envelope, ended: DispatchEnded) -> None:
+    async def _conclude(self, run: EngineRun, state: MetaState, cause: Envelope, ended: DispatchEnded) -> None:
         plan = state.plan
         assert plan is not None
         outcomes = [state.outcomes[subtask.id] for subtask in plan.subtasks if subtask.id in state.outcomes]
-        failed = [outcome for outcome in outcomes if outcome.status is Outcome.FAILED]
+        failed = [outcome for outcome in outcomes if outcome.status is SubTaskEnding.FAILED]
         if failed or ended.not_run:
             reasons = [f"{outcome.subtask_id}: {outcome.failure_reason}" for outcome in failed]
             reasons += [f"{subtask_id}: not run" for subtask_id in ended.not_run]
@@ -75,7 +75,7 @@ class MetaValidatorRole(Participant[MetaState]):
         await self._judge_task(run, plan, merged, calls, cause)
 
     async def _judge_task(
-        self, run: Run, plan: PlanReady, merged: str, calls: tuple[ToolRecord, ...], cause: Envelope
+        self, run: EngineRun, plan: PlanReady, merged: str, calls: tuple[ToolRecord, ...], cause: Envelope
     ) -> None:
         model = Asking(run, Role.R4B, cause, round_number=plan.round)
         verdicts = await judge(

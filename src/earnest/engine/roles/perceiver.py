@@ -4,7 +4,7 @@ from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.asking import Asking
 from earnest.engine.messages import Role, TaskRequested
 from earnest.engine.participant import Participant, Work
-from earnest.engine.run import Run
+from earnest.engine.run import EngineRun
 from earnest.foundation.errors import Broken
 from earnest.foundation.names import is_slug
 
@@ -18,12 +18,12 @@ class PerceiverRole(Participant[None]):
     def fresh(self) -> None:
         """R1 keeps nothing."""
 
-    def hear(self, run: Run, _state: None, envelope: Envelope) -> Work | None:
+    def hear(self, run: EngineRun, _state: None, envelope: Envelope) -> Work | None:
         """Restate the request."""
         assert isinstance(envelope.payload, TaskRequested)
         return self._perceive(run, envelope, envelope.payload)
 
-    async def _perceive(self, run: Run, envelope: Envelope, request: TaskRequested) -> None:
+    async def _perceive(self, run: EngineRun, envelope: Envelope, request: TaskRequested) -> None:
         run.effects_in_flight += 1  # waiting for a person is not silence
         try:
             spec = await run.perceiver.perceive(request, Asking(run, Role.R1, envelope))

@@ -6,15 +6,15 @@ from typing import Final
 from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.asking import Asking
 from earnest.engine.gradient.cascade import Urgency
-from earnest.engine.impossibility import Claim
+from earnest.engine.impossibility import ImpossibilityClaim
 from earnest.engine.messages import (
     MemoryAnswered,
     MemoryAsked,
-    Outcome,
     PlanDirective,
     PlanningFailed,
     PlanReady,
     Role,
+    SubTaskEnding,
     SubTaskOutcome,
     TaskSpec,
 )
@@ -23,7 +23,7 @@ from earnest.engine.plan_memory import with_memory
 from earnest.engine.plan_rules import plan_faults
 from earnest.engine.ports import PlanningContext
 from earnest.engine.recollection import Recollection
-from earnest.engine.run import Run
+from earnest.engine.run import EngineRun
 from earnest.foundation.text import printable
 
 DRAFTS_MAX: Final = 2
@@ -43,7 +43,7 @@ class PlannerState:
     recollections: tuple[Recollection, ...] = ()
     directive: PlanDirective | None = None
     previous: PlanReady | None = None
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    outcomes: dict[str, SubTaskEnding] = field(default_factory=dict)
     """Of the plan in force, as far as its subtasks have one."""
 
 
@@ -57,7 +57,7 @@ class PlannerRole(Participant[PlannerState]):
         """Nothing is known yet."""
         return PlannerState()
 
-    def hear(self, run: Run, state: PlannerState, envelope: Envelope) -> Work | None:
+    def hear(self, run: EngineRun, state: PlannerState, envelope: Envelope) -> Work | None:
         """Fold; plan when there is something to plan on."""
         match envelope.payload:
             case TaskSpec(reply="") as spec:
@@ -73,7 +73,7 @@ class PlannerRole(Participant[PlannerState]):
                 return self._plan(run, state, envelope, directive.round + 1)
         return None
 
-    async def _plan(self, run: Run, state: PlannerState, cause: Envelope, number: int) -> None:
+    async def _plan(self, run: EngineRun, state: PlannerState, cause: Envelope, number: int) -> None:
         assert state.spec is not None
         context = PlanningContext(
             spec=state.spec,
@@ -81,8 +81,8 @@ class PlannerRole(Participant[PlannerState]):
             recollections=state.recollections,
             directive=state.directive,
             previous=state.previous,
-            matched=frozenset(i for i, status in state.outcomes.items() if status is Outcome.MATCHED),
-            failed=frozenset(i for i, status in state.outcomes.items() if status is Outcome.FAILED),
+            matched=frozenset(i for i, status in state.outcomes.items() if status is SubTaskEnding.MATCHED),
+            failed=frozenset(i for i, status in state.outcomes.items() if status is SubTaskEnding.FAILED),
         )
         answer = await self._draft(run, context, cause)
         if isinstance(answer, PlanReady):
@@ -94,11 +94,11 @@ class PlannerRole(Participant[PlannerState]):
             state.previous = sent
             state.outcomes = {i: state.outcomes[i] for i in sent.carried}
 
-    async def _draft(self, run: Run, context: PlanningContext, cause: Envelope) -> PlanReady | PlanningFailed:
+    async def _draft(self, run: EngineRun, context: PlanningContext, cause: Envelope) -> PlanReady | PlanningFailed:
         for number in range(1, DRAFTS_MAX + 1):
             model = Asking(run, Role.R2, cause, round_number=context.round, attempt=number)
             draft = await run.planner.plan(context, model)
-            if isinstance(draft, Claim):
+            if isinstance(draft, ImpossibilityClaim):
                 missing = await run.reality.confirmed(draft, context.spec.needs, ())
                 if missing:
                     return PlanningFailed(
@@ -117,7 +117,7 @@ class PlannerRole(Participant[PlannerState]):
         return PlanningFailed(round=context.round, reasons=context.objections, exhausted=False)
 
 
-async def _overlooked(run: Run, draft: PlanReady, spec: TaskSpec) -> tuple[str, ...]:
+async def _overlooked(run: EngineRun, draft: PlanReady, spec: TaskSpec) -> tuple[str, ...]:
     """What the plan takes as given and is nowhere: told once, since who read the request may have been wrong."""
     criteria = [one for subtask in draft.subtasks for one in subtask.criteria]
     missing = await run.reality.lacking(spec.needs, (*draft.task_criteria, *criteria))

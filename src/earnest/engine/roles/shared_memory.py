@@ -7,7 +7,7 @@ from earnest.engine.memory_messages import MemoryRecalled
 from earnest.engine.messages import MemoryAnswered, MemoryAsked, PlanReady, Role
 from earnest.engine.participant import Participant, Work
 from earnest.engine.ports import Recall
-from earnest.engine.run import Run
+from earnest.engine.run import EngineRun
 from earnest.memory.megram import NOTES, RECALL_MAX
 
 
@@ -20,14 +20,14 @@ class SharedMemoryRole(Participant[None]):
     role = Role.R5
     hears = (MemoryAsked, PlanReady)
 
-    def __init__(self, runs: dict[str, Run], recall: Recall) -> None:
+    def __init__(self, runs: dict[str, EngineRun], recall: Recall) -> None:
         super().__init__(runs)
         self._recall = recall
 
     def fresh(self) -> None:
         """R5 keeps nothing of a run."""
 
-    def hear(self, run: Run, _state: None, envelope: Envelope) -> Work | None:
+    def hear(self, run: EngineRun, _state: None, envelope: Envelope) -> Work | None:
         """Look-ups are constant in time, so the answer is given at once."""
         match envelope.payload:
             case MemoryAsked(tags=tags):
@@ -42,7 +42,7 @@ class SharedMemoryRole(Participant[None]):
         return None
 
     @staticmethod
-    def _recalled(run: Run, key: str, ids: Sequence[str], cause: Envelope) -> None:
+    def _recalled(run: EngineRun, key: str, ids: Sequence[str], cause: Envelope) -> None:
         if ids:
             message = MemoryRecalled(megram_ids=tuple(dict.fromkeys(ids))[:RECALL_MAX])
             run.post.send(Role.R5, key, message, cause)

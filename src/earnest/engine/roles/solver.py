@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.asking import Asking
 from earnest.engine.ending import final_result, unmet_criteria
-from earnest.engine.gradient.cascade import Cause
+from earnest.engine.gradient.cascade import AbandonCause
 from earnest.engine.gradient.lessons import lessons
 from earnest.engine.gradient.trajectory import Observation, Round, Trajectory, answered, halt, observe
 from earnest.engine.messages import (
@@ -29,7 +29,7 @@ from earnest.engine.model_messages import ModelAnswered
 from earnest.engine.participant import Participant, Work
 from earnest.engine.ports import LastWords
 from earnest.engine.remembering import dissonances, preferring
-from earnest.engine.run import Run
+from earnest.engine.run import EngineRun
 from earnest.engine.sensing import Seen, observation
 from earnest.engine.spending import usage_of
 from earnest.memory.megram import Tag
@@ -73,7 +73,7 @@ class SolverRole(Participant[SolverState]):
         """Nothing seen."""
         return SolverState()
 
-    def hear(self, run: Run, state: SolverState, envelope: Envelope) -> Work | None:
+    def hear(self, run: EngineRun, state: SolverState, envelope: Envelope) -> Work | None:
         """Fold what happens; decide at the end of a round. After the end nothing is heard any more."""
         if state.trajectory.end is not None:
             return None
@@ -95,7 +95,7 @@ class SolverRole(Participant[SolverState]):
                 return self._decide(run, state, envelope)
         return None
 
-    def _decide(self, run: Run, state: SolverState, envelope: Envelope) -> Work | None:
+    def _decide(self, run: EngineRun, state: SolverState, envelope: Envelope) -> Work | None:
         before = state.trajectory
         elapsed_ms = run.post.elapsed_ms(state.started_ms, envelope.at_ms)
         observed = observation(state.seen, elapsed_ms)
@@ -106,14 +106,16 @@ class SolverRole(Participant[SolverState]):
         run.post.send(Role.R7, f"r{current.number}/directive", _directive(current, state.seen), envelope)
         return None
 
-    def _halt(self, run: Run, state: SolverState, envelope: Envelope, cause: Cause, detail: str) -> Work | None:
+    def _halt(
+        self, run: EngineRun, state: SolverState, envelope: Envelope, cause: AbandonCause, detail: str
+    ) -> Work | None:
         before = state.trajectory
         state.trajectory = halt(before, cause)
         self._remember(run, state, envelope, before, None)
         return self._end(run, state, envelope, detail)
 
     def _remember(
-        self, run: Run, state: SolverState, envelope: Envelope, before: Trajectory, observed: Observation | None
+        self, run: EngineRun, state: SolverState, envelope: Envelope, before: Trajectory, observed: Observation | None
     ) -> None:
         about = state.spec.task_class if state.spec else state.request
         if not about:
@@ -133,7 +135,7 @@ class SolverRole(Participant[SolverState]):
             megram = MegramEmitted(megram_id=f"{run.id}/{key}", lesson=lesson)
             run.post.send(Role.R7, key, megram, envelope)
 
-    def _end(self, run: Run, state: SolverState, envelope: Envelope, detail: str) -> Work | None:
+    def _end(self, run: EngineRun, state: SolverState, envelope: Envelope, detail: str) -> Work | None:
         """Say the result; of a run that R7 itself abandons, after a model had a chance to add to its words."""
         elapsed_ms = run.post.elapsed_ms(state.started_ms, envelope.at_ms) if state.spec else 0
         result = final_result(state.seen, state.trajectory, detail, elapsed_ms)
@@ -143,7 +145,7 @@ class SolverRole(Participant[SolverState]):
         return None
 
 
-async def _part(run: Run, last_words: LastWords, seen: Seen, result: FinalResult, cause: Envelope) -> None:
+async def _part(run: EngineRun, last_words: LastWords, seen: Seen, result: FinalResult, cause: Envelope) -> None:
     """Whatever becomes of the words, the result is said, and what they took is counted."""
     model = Asking(run, Role.R7, cause)
     try:
@@ -153,19 +155,19 @@ async def _part(run: Run, last_words: LastWords, seen: Seen, result: FinalResult
         run.post.send(Role.R7, "final", replace(result, usage=usage), cause)
 
 
-def _ending(payload: object, seen: Seen) -> tuple[Cause, str] | None:
+def _ending(payload: object, seen: Seen) -> tuple[AbandonCause, str] | None:
     """What ends a run whatever its rounds were like, and why; a check that cannot run blames nobody."""
     match payload:
         case PlanningFailed(impossible=str(missing)) | ExecutionResult(impossible=str(missing)) if missing:
-            return Cause.IMPOSSIBLE, missing
+            return AbandonCause.IMPOSSIBLE, missing
         case PlanningFailed(reasons=reasons, exhausted=exhausted):
-            return (Cause.EXHAUSTED if exhausted else Cause.PLANNING), "; ".join(reasons)
+            return (AbandonCause.EXHAUSTED if exhausted else AbandonCause.PLANNING), "; ".join(reasons)
         case StopRequested(cause=cause, detail=detail):
             return cause, detail
         case ReplanRequest() | OutcomeSummary():
             verdicts = (*(each for one in seen.outcomes.values() for each in one.verdicts), *seen.task_verdicts)
             stuck = (verdict.reason for verdict in verdicts if verdict.required and verdict.cannot_run)
-            return next(((Cause.UNCLEAR, reason) for reason in stuck), None)
+            return next(((AbandonCause.UNCLEAR, reason) for reason in stuck), None)
     return None
 
 

@@ -13,7 +13,7 @@ HOURS_MAX: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hours:
+class WeeklyHours:
     """From one time to a later one (`HH:MM`, at most `24:00`), on each of these days, as clocks in `tz` show it."""
 
     days: tuple[str, ...]
@@ -32,7 +32,7 @@ class Availability:
 
     max_concurrent: int
     paused: bool = False
-    hours: tuple[Hours, ...] = ()
+    hours: tuple[WeeklyHours, ...] = ()
 
     def text(self) -> str:
         """The canonical JSON text."""
@@ -62,7 +62,7 @@ def read_availability(given: Mapping[str, object], max_concurrent_max: int) -> A
     )
 
 
-def _hours(given: object, place: str) -> Hours:
+def _hours(given: object, place: str) -> WeeklyHours:
     match given:
         case {"days": list(days), "from": str(begin), "to": str(end), "tz": str(tz)} if (
             isinstance(given, dict) and len(given) == 4
@@ -81,7 +81,7 @@ def _hours(given: object, place: str) -> Hours:
         )
     if not is_zone(tz):
         raise _fault(f"{place}/tz", "must be a zone of the IANA time zone database, as Europe/Berlin")
-    return Hours(days=tuple(sorted(days, key=DAYS.index)), begin=begin, end=end, tz=tz)
+    return WeeklyHours(days=tuple(sorted(days, key=DAYS.index)), begin=begin, end=end, tz=tz)
 
 
 def _fault(place: str, message: str) -> Refused:

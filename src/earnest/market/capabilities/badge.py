@@ -25,7 +25,7 @@ _TESTED: Final = frozenset({"passed", "failed", "expired"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class BadgeEvidence:
     """What test jobs show of a capability. `generators` and `hidden` count passed ones only.
 
     `all_passed` of `all_ended`: the agent's own in this category over 90 days, under whatever id, class and model.
@@ -56,7 +56,7 @@ def counted_since_ms(capability: Capability, now_ms: int) -> int:
     return max(since_ms, capability.lapses_at_ms or 0)
 
 
-def shown(capability: Capability, trials: Iterable[Trial], now_ms: int) -> Shown:
+def shown(capability: Capability, trials: Iterable[Trial], now_ms: int) -> BadgeEvidence:
     """What those show that count: of this capability, begun since then, and by the model that is declared now.
 
     The share of those that were passed is over all, so that no other name or declaration leaves failures behind.
@@ -77,7 +77,7 @@ def shown(capability: Capability, trials: Iterable[Trial], now_ms: int) -> Shown
         and trial.model_fingerprint == capability.model_fingerprint
         and trial.started_at_ms >= since_ms
     ]
-    return Shown(
+    return BadgeEvidence(
         passed=len(passed),
         all_passed=len(all_passed),
         all_ended=len(ended),

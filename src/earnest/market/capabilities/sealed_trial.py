@@ -7,7 +7,7 @@ fact holds the commitment. `earnest recompute` leaves this table as it is.
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.rows import Rows
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Broken
@@ -32,7 +32,7 @@ def seal_trial(transaction: Transaction, sealed: SealedTrial) -> None:
     _ROWS.add(transaction, sealed)
 
 
-def opened_trial(reader: Reader, trial: Trial) -> Trial:
+def opened_trial(reader: BooksReader, trial: Trial) -> Trial:
     """The test job with its secret, which stays here. Raises `Broken` if that is not what was committed to."""
     sealed = _ROWS.get(reader, trial.id)
     if sealed is None:

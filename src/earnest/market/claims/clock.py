@@ -7,7 +7,7 @@ from typing import Final
 from earnest.market.claims.claim import SECOND_MS, Actor, Claim
 from earnest.market.claims.deadlines import OPERATOR_ASKED, counting_verdict, next_deadline, with_wake
 from earnest.market.claims.judgement import turned_down
-from earnest.market.claims.moving import Moved, begin
+from earnest.market.claims.moving import ClaimTransition, begin
 from earnest.market.reviews.signal import SignalKind
 from earnest.market.terms import Terms
 from earnest.verification.verdict import Answer
@@ -19,22 +19,22 @@ _MARKS: Final[Mapping[str, SignalKind]] = {
 }
 
 
-def clock(claim: Claim, now_ms: int, terms: Terms) -> tuple[Moved, ...]:
+def clock(claim: Claim, now_ms: int, terms: Terms) -> tuple[ClaimTransition, ...]:
     """Every step of the clock whose time has come, in order, each from where the last one led.
 
     A time that begins with such a step (72 h to dispute a decline) begins now, however late the clock is: nobody loses
     it because the platform was down.
     """
-    moves: list[Moved] = []
+    moves: list[ClaimTransition] = []
     while (due := next_deadline(claim)) is not None and due.at_ms <= now_ms:
         moves.append(_tick(claim, due.event, now_ms, terms))
         claim = moves[-1].claim
     return tuple(moves)
 
 
-def _tick(claim: Claim, event: str, now_ms: int, terms: Terms) -> Moved:
+def _tick(claim: Claim, event: str, now_ms: int, terms: Terms) -> ClaimTransition:
     if event == OPERATOR_ASKED:
-        return Moved(claim=with_wake(replace(claim, escalated=True)), event=event, actor=Actor.CLOCK)
+        return ClaimTransition(claim=with_wake(replace(claim, escalated=True)), event=event, actor=Actor.CLOCK)
     marks = (_MARKS[event],) if event in _MARKS else ()
     return begin(claim, event, Actor.CLOCK, now_ms).taken(_after(claim, event, now_ms, terms), *marks)
 

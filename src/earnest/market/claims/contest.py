@@ -6,12 +6,12 @@ from earnest.foundation.errors import Refused
 from earnest.market.claims.claim import Actor, Claim
 from earnest.market.claims.deadlines import deadline
 from earnest.market.claims.freezing import Frozen, frozen
-from earnest.market.claims.moving import Moved, begin
+from earnest.market.claims.moving import ClaimTransition, begin
 from earnest.market.reviews.signal import SignalKind
 from earnest.market.terms import Terms
 
 
-def dispute_confirmed(claim: Claim, role: Actor, dispute_id: str, limit_ms: int, now_ms: int) -> Moved:
+def dispute_confirmed(claim: Claim, role: Actor, dispute_id: str, limit_ms: int, now_ms: int) -> ClaimTransition:
     """The stake is held: every clock of the claim stops. `role`: the raiser's; `limit_ms`: the dispute's hard limit."""
     step = begin(claim, "dispute_confirmed", role, now_ms)
     due = deadline(claim)
@@ -20,18 +20,18 @@ def dispute_confirmed(claim: Claim, role: Actor, dispute_id: str, limit_ms: int,
     return step.taken(replace(claim, dispute_id=dispute_id, frozen=stopped.text()))
 
 
-def ruled_seller(claim: Claim, now_ms: int) -> Moved:
+def ruled_seller(claim: Claim, now_ms: int) -> ClaimTransition:
     """All goes to the seller. Like every ruling: once it is final, and before the hard limit."""
     return begin(claim, "ruled_seller", Actor.ARBITER, now_ms).taken(replace(claim, frozen=""))
 
 
-def ruled_buyer(claim: Claim, now_ms: int) -> Moved:
+def ruled_buyer(claim: Claim, now_ms: int) -> ClaimTransition:
     """All goes back to the buyer."""
     step = begin(claim, "ruled_buyer", Actor.ARBITER, now_ms)
     return step.taken(replace(claim, frozen=""), SignalKind.REFUNDED)
 
 
-def ruled_split(claim: Claim, seller_micro: int, buyer_micro: int, now_ms: int) -> Moved:
+def ruled_split(claim: Claim, seller_micro: int, buyer_micro: int, now_ms: int) -> ClaimTransition:
     """Both get a part. Raises `Refused("validation")` unless both are over 0 and add up to the amount."""
     step = begin(claim, "ruled_split", Actor.ARBITER, now_ms)
     if min(seller_micro, buyer_micro) <= 0 or seller_micro + buyer_micro != claim.amount_micro:
@@ -40,7 +40,7 @@ def ruled_split(claim: Claim, seller_micro: int, buyer_micro: int, now_ms: int) 
     return step.taken(after, SignalKind.SPLIT)
 
 
-def dispute_withdrawn(claim: Claim, now_ms: int, terms: Terms) -> Moved:
+def dispute_withdrawn(claim: Claim, now_ms: int, terms: Terms) -> ClaimTransition:
     """The raiser gives in: the claim is where it was, with the time that it had left, at least `resume_min_s`."""
     step = begin(claim, "dispute_withdrawn", Actor.RAISER, now_ms)
     pause_ms = frozen(claim).pause_ms(now_ms, terms.resume_min_s)

@@ -5,7 +5,7 @@ from typing import Final
 
 from earnest.market.claims.claim import SECOND_MS, Actor, Claim, ClaimState
 from earnest.market.claims.deadlines import with_wake
-from earnest.market.claims.moving import Moved, begin
+from earnest.market.claims.moving import ClaimTransition, begin
 from earnest.market.reviews.signal import SignalKind
 from earnest.market.terms import Terms
 
@@ -14,7 +14,7 @@ RETRY_MAX_S: Final = 3_600
 ALARM_TRIES: Final = 5
 
 
-def settled(claim: Claim, now_ms: int, terms: Terms) -> Moved:
+def settled(claim: Claim, now_ms: int, terms: Terms) -> ClaimTransition:
     """The ledger has moved the money: the claim is released or refunded, once and for all.
 
     Earnings wait for clearing. Reviews are open, after a refund only if a dispute led to it.
@@ -32,7 +32,7 @@ def settled(claim: Claim, now_ms: int, terms: Terms) -> Moved:
     return step.taken(after, *((SignalKind.RELEASED,) if delivered else ()))
 
 
-def settle_failed(claim: Claim, now_ms: int) -> Moved:
+def settle_failed(claim: Claim, now_ms: int) -> ClaimTransition:
     """The ledger could not: the same transfers are tried again, less and less often, for ever."""
     event = "release_failed" if claim.state is ClaimState.RELEASING else "refund_failed"
     step = begin(claim, event, Actor.LEDGER, now_ms)

@@ -5,11 +5,11 @@ from dataclasses import replace
 from earnest.foundation.errors import Refused
 from earnest.market.claims.claim import SECOND_MS, Actor, Claim
 from earnest.market.claims.lifecycle import refusal
-from earnest.market.claims.moving import Moved, Step, begin
+from earnest.market.claims.moving import ClaimStep, ClaimTransition, begin
 from earnest.market.terms import Terms
 
 
-def ask_extension(claim: Claim, seconds: int, now_ms: int, terms: Terms) -> Moved:
+def ask_extension(claim: Claim, seconds: int, now_ms: int, terms: Terms) -> ClaimTransition:
     """The seller asks for more time, before the deadline. The policy grants it once, or the buyer is asked.
 
     The event is `grant_extension` (by policy) or `extension_asked`. Silence is no. A new question replaces the last.
@@ -25,22 +25,22 @@ def ask_extension(claim: Claim, seconds: int, now_ms: int, terms: Terms) -> Move
     if claim.auto_extend and not claim.extended and seconds <= policy_max_s(claim, terms):
         return _extended(step, replace(claim, extended=True), seconds)
     asked = replace(claim, extension_asked_at_ms=now_ms, extension_asked_s=seconds)
-    return Moved(claim=asked, event="extension_asked", actor=Actor.SELLER)
+    return ClaimTransition(claim=asked, event="extension_asked", actor=Actor.SELLER)
 
 
-def grant_extension(claim: Claim, now_ms: int) -> Moved:
+def grant_extension(claim: Claim, now_ms: int) -> ClaimTransition:
     """The buyer grants what was asked for."""
     step = begin(claim, "grant_extension", Actor.BUYER, now_ms)
     _need_question(claim)
     return _extended(step, claim, claim.extension_asked_s)
 
 
-def refuse_extension(claim: Claim, now_ms: int) -> Moved:
+def refuse_extension(claim: Claim, now_ms: int) -> ClaimTransition:
     """The buyer says no. The event is `extension_refused`."""
     begin(claim, "grant_extension", Actor.BUYER, now_ms)
     _need_question(claim)
     refused = replace(claim, extension_asked_at_ms=None, extension_asked_s=0)
-    return Moved(claim=refused, event="extension_refused", actor=Actor.BUYER)
+    return ClaimTransition(claim=refused, event="extension_refused", actor=Actor.BUYER)
 
 
 def policy_max_s(claim: Claim, terms: Terms) -> int:
@@ -48,7 +48,7 @@ def policy_max_s(claim: Claim, terms: Terms) -> int:
     return _total_s(claim) // terms.extension_share
 
 
-def _extended(step: Step, claim: Claim, seconds: int) -> Moved:
+def _extended(step: ClaimStep, claim: Claim, seconds: int) -> ClaimTransition:
     longer_ms = seconds * SECOND_MS
     return step.taken(
         replace(

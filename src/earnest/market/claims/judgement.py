@@ -9,7 +9,7 @@ from earnest.foundation.errors import Refused
 from earnest.market.claims.claim import SECOND_MS, Actor, Claim
 from earnest.market.claims.deadlines import SILENT
 from earnest.market.claims.lifecycle import refusal
-from earnest.market.claims.moving import Moved, begin
+from earnest.market.claims.moving import ClaimTransition, begin
 from earnest.market.reviews.signal import SignalKind
 from earnest.market.terms import Terms
 from earnest.verification.verdict import Answer
@@ -24,7 +24,7 @@ def verdict_given(
     failed: Sequence[str] = (),
     reason: str = "",
     by_poster: bool = False,
-) -> Moved:
+) -> ClaimTransition:
     """The machine has judged the current revision. `failed`: ids of the criteria that it says are not met.
 
     A yes pays where machines accept, else it waits for who does. A no sends back while revisions are left, then it
@@ -52,14 +52,14 @@ def verdict_given(
     return begin(claim, event, Actor.VERIFIER, now_ms).taken(after)
 
 
-def accept(claim: Claim, now_ms: int) -> Moved:
+def accept(claim: Claim, now_ms: int) -> ClaimTransition:
     """The buyer takes the work."""
     return begin(claim, "accept", Actor.BUYER, now_ms).taken()
 
 
 def request_changes(
     claim: Claim, cited: Sequence[str], reason: str, now_ms: int, *, criteria: Collection[str]
-) -> Moved:
+) -> ClaimTransition:
     """The buyer sends the work back, citing some of the snapshot's `criteria`.
 
     Raises `Refused`: `claim_state` (also without a revision left), `criterion_required`.
@@ -73,7 +73,7 @@ def request_changes(
 
 def decline(
     claim: Claim, cited: Sequence[str], reason: str, now_ms: int, terms: Terms, *, criteria: Collection[str]
-) -> Moved:
+) -> ClaimTransition:
     """The buyer rejects the work, citing some of the snapshot's `criteria`; the money stays held for an appeal.
 
     Only where buyer or proposer accept, and never work that a machine has verified. The quota is `declining`'s.
@@ -88,7 +88,7 @@ def decline(
     return step.taken(turned_down(claim, Actor.BUYER, cited, reason, now_ms=now_ms, terms=terms))
 
 
-def human_pass(claim: Claim, reason: str, now_ms: int) -> Moved:
+def human_pass(claim: Claim, reason: str, now_ms: int) -> ClaimTransition:
     """The operator takes the work. Raises `Refused("claim_state")` where it is not theirs to judge."""
     step = begin(claim, "human_pass", Actor.OPERATOR, now_ms)
     _need_operator(claim)
@@ -97,7 +97,7 @@ def human_pass(claim: Claim, reason: str, now_ms: int) -> Moved:
 
 def human_fail(
     claim: Claim, cited: Sequence[str], reason: str, now_ms: int, terms: Terms, *, criteria: Collection[str]
-) -> Moved:
+) -> ClaimTransition:
     """The operator rejects the work. Raises `Refused`: `claim_state`, `criterion_required`."""
     step = begin(claim, "human_fail", Actor.OPERATOR, now_ms)
     _need_operator(claim)
@@ -105,12 +105,12 @@ def human_fail(
     return step.taken(turned_down(claim, Actor.OPERATOR, cited, reason, now_ms=now_ms, terms=terms))
 
 
-def concede(claim: Claim, now_ms: int) -> Moved:
+def concede(claim: Claim, now_ms: int) -> ClaimTransition:
     """The seller agrees that the work was declined: the money goes back at once."""
     return begin(claim, "concede", Actor.SELLER, now_ms).taken(None, SignalKind.REFUNDED)
 
 
-def undecline(claim: Claim, now_ms: int) -> Moved:
+def undecline(claim: Claim, now_ms: int) -> ClaimTransition:
     """The buyer takes declined work after all."""
     return begin(claim, "undecline", Actor.BUYER, now_ms).taken(replace(claim, appeal_ends_at_ms=None))
 

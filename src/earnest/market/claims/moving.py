@@ -9,7 +9,7 @@ from earnest.market.reviews.signal import Signal, SignalKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class ClaimTransition:
     """A step that was taken: what the claim is now, by which event, whose.
 
     `ledger` says what becomes of the holds: `post_hold`, `void_hold`, or nothing. `signals` are for the seller's name.
@@ -23,7 +23,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class ClaimStep:
     """A step that may be taken, to `target`."""
 
     claim: Claim
@@ -33,14 +33,14 @@ class Step:
     ledger: str
     now_ms: int
 
-    def taken(self, after: Claim | None = None, *signals: SignalKind) -> Moved:
+    def taken(self, after: Claim | None = None, *signals: SignalKind) -> ClaimTransition:
         """The step, with the other changes in `after`. Who is to be paid or refunded is so at once."""
         claim = replace(after or self.claim, state=self.target)
         if self.target is not self.claim.state and self.target in {ClaimState.RELEASING, ClaimState.REFUNDING}:
             claim = replace(claim, settle_at_ms=self.now_ms, settle_tries=0)
         if self.target in TERMINAL:
             claim = replace(claim, settle_at_ms=None, ended_at_ms=self.now_ms)
-        return Moved(
+        return ClaimTransition(
             claim=with_wake(claim),
             event=self.event,
             actor=self.actor,
@@ -49,7 +49,7 @@ class Step:
         )
 
 
-def begin(claim: Claim, event: str, actor: Actor, now_ms: int) -> Step:
+def begin(claim: Claim, event: str, actor: Actor, now_ms: int) -> ClaimStep:
     """The step, if the table allows it now. What the clock owes comes first, even where it has not been at it yet.
 
     Raises `Refused`: `claim_expired`, `claim_state`, `not_a_party`.
@@ -60,7 +60,7 @@ def begin(claim: Claim, event: str, actor: Actor, now_ms: int) -> Step:
         owed = step(claim, due.event, Actor.CLOCK)
         raise refusal(owed, f"too late for {event!r}: the time of a claim that is {claim.state} has ended")
     ledger = transition(claim.state, event).ledger
-    return Step(claim=claim, event=event, actor=actor, target=target, ledger=ledger, now_ms=now_ms)
+    return ClaimStep(claim=claim, event=event, actor=actor, target=target, ledger=ledger, now_ms=now_ms)
 
 
 def _signal(claim: Claim, kind: SignalKind, at_ms: int) -> Signal:

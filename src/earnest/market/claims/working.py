@@ -6,7 +6,7 @@ from earnest.foundation.errors import Refused
 from earnest.market.claims.claim import SECOND_MS, Actor, Claim, ClaimState, is_overdue
 from earnest.market.claims.deadlines import with_wake
 from earnest.market.claims.lifecycle import refusal
-from earnest.market.claims.moving import Moved, begin
+from earnest.market.claims.moving import ClaimTransition, begin
 from earnest.market.jobs.job import Job, due_at, need_claimable
 from earnest.market.reviews.signal import SignalKind
 from earnest.market.terms import Terms
@@ -48,12 +48,12 @@ def open_claim(claim_id: str, job: Job, seller: str, now_ms: int, *, related: bo
     return with_wake(claim)
 
 
-def start(claim: Claim, now_ms: int) -> Moved:
+def start(claim: Claim, now_ms: int) -> ClaimTransition:
     """The seller begins. Raises `Refused` as `moving.begin` does, like every step."""
     return begin(claim, "start", Actor.SELLER, now_ms).taken()
 
 
-def submit(claim: Claim, now_ms: int, terms: Terms, root: str) -> Moved:
+def submit(claim: Claim, now_ms: int, terms: Terms, root: str) -> ClaimTransition:
     """Evidence is handed in as a new revision, `root` its digest; the review time begins.
 
     Until grace ends (late after the deadline), until `revise_by_ms`, or in the place of a revision not yet judged.
@@ -86,7 +86,7 @@ def submit(claim: Claim, now_ms: int, terms: Terms, root: str) -> Moved:
     return step.taken(after, *((SignalKind.LATE,) if late else ()))
 
 
-def cancel(claim: Claim, now_ms: int, reason: str = "") -> Moved:
+def cancel(claim: Claim, now_ms: int, reason: str = "") -> ClaimTransition:
     """The seller gives up: the job is free again, or the money goes back if work was sent back."""
     step = begin(claim, "cancel", Actor.SELLER, now_ms)
     if claim.state is ClaimState.CHANGES_REQUESTED:
@@ -96,7 +96,7 @@ def cancel(claim: Claim, now_ms: int, reason: str = "") -> Moved:
     return step.taken(replace(claim, reason=reason), kind)
 
 
-def buyer_cancel(claim: Claim, now_ms: int, reason: str = "") -> Moved:
+def buyer_cancel(claim: Claim, now_ms: int, reason: str = "") -> ClaimTransition:
     """The buyer takes it back before work has started and before the deadline."""
     step = begin(claim, "buyer_cancel", Actor.BUYER, now_ms)
     if is_overdue(claim, now_ms):
@@ -104,7 +104,7 @@ def buyer_cancel(claim: Claim, now_ms: int, reason: str = "") -> Moved:
     return step.taken(replace(claim, reason=reason))
 
 
-def ask_mutual_cancel(claim: Claim, role: Actor, now_ms: int) -> Moved:
+def ask_mutual_cancel(claim: Claim, role: Actor, now_ms: int) -> ClaimTransition:
     """One side asks to call it off; it ends when the other has asked too. `role`: seller or buyer.
 
     The event is `cancel_asked` (the state stays) or `mutual_cancel`.
@@ -113,10 +113,10 @@ def ask_mutual_cancel(claim: Claim, role: Actor, now_ms: int) -> Moved:
     if claim.cancel_asked_by not in {None, role.value}:
         return step.taken(replace(claim, cancel_asked_by=None))
     asked = replace(claim, cancel_asked_by=role.value)
-    return Moved(claim=asked, event="cancel_asked", actor=role)
+    return ClaimTransition(claim=asked, event="cancel_asked", actor=role)
 
 
-def buyer_refund(claim: Claim, now_ms: int) -> Moved:
+def buyer_refund(claim: Claim, now_ms: int) -> ClaimTransition:
     """The buyer waits no longer than the deadline."""
     step = begin(claim, "buyer_refund", Actor.BUYER, now_ms)
     if not is_overdue(claim, now_ms):

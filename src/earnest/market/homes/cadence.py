@@ -15,7 +15,7 @@ EARLIEST_S: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class LookPace:
     """Seconds between two looks, and the rule that says so. `is_exact`: no jitter is added."""
 
     base_s: int
@@ -23,27 +23,27 @@ class Pace:
     is_exact: bool = False
 
 
-CAPACITY_BOUND: Final = Pace(base_s=300, rule="an open claim has at most 2 h in all")
-SLOW: Final = Pace(
+CAPACITY_BOUND: Final = LookPace(base_s=300, rule="an open claim has at most 2 h in all")
+SLOW: Final = LookPace(
     base_s=14_400, rule="open claims, all subjective with at least 48 h in all, and nothing of class 1 to 4"
 )
-INACTIVE: Final = Pace(
+INACTIVE: Final = LookPace(
     base_s=86_400, rule="no open claim, nothing of class 1 to 4, neither a claim nor a posted job in 7 days"
 )
-ACTIVE: Final = Pace(base_s=1_800, rule="otherwise")
+ACTIVE: Final = LookPace(base_s=1_800, rule="otherwise")
 SENT_BACK: Final = "work that may be sent back: twice in the shortest time for changes"
 JUDGED_NEXT: Final = frozenset({ClaimState.SUBMITTED, ClaimState.VERIFIED})
 """States from which changes can be requested at any moment."""
 
 
-def pace(claims: Sequence[Claim], *, is_pressed: bool, is_recent: bool) -> Pace:
+def pace(claims: Sequence[Claim], *, is_pressed: bool, is_recent: bool) -> LookPace:
     """Of a seller with these claims, which have not ended. Only a claim that is worked on has a length.
 
     `is_pressed`: there is something of class 1 to 4; `is_recent`: a claim or a posted job in the last 7 days.
     """
     found = _pace(claims, is_pressed=is_pressed, is_recent=is_recent)
     within_s = answer_within_s(claims)
-    return found if within_s is None or found.base_s <= within_s else Pace(base_s=within_s, rule=SENT_BACK)
+    return found if within_s is None or found.base_s <= within_s else LookPace(base_s=within_s, rule=SENT_BACK)
 
 
 def answer_within_s(claims: Sequence[Claim]) -> int | None:
@@ -53,7 +53,7 @@ def answer_within_s(claims: Sequence[Claim]) -> int | None:
     return None if shortest is None else max(shortest // 2, EARLIEST_S)
 
 
-def _pace(claims: Sequence[Claim], *, is_pressed: bool, is_recent: bool) -> Pace:
+def _pace(claims: Sequence[Claim], *, is_pressed: bool, is_recent: bool) -> LookPace:
     lengths = [total_s(claim) for claim in claims if claim.state in WORKING]
     if any(length <= SHORT_CLAIM_S for length in lengths):
         return CAPACITY_BOUND
@@ -77,7 +77,7 @@ def jitter_s(account_id: str, base_s: int) -> int:
     return number % (2 * tenth + 1) - tenth
 
 
-def next_check_ms(account_id: str, pace: Pace, boundary_ms: int | None, now_ms: int) -> int:
+def next_check_ms(account_id: str, pace: LookPace, boundary_ms: int | None, now_ms: int) -> int:
     """The instant at which to look again: not past the next boundary, then the jitter, and never within a minute."""
     earliest_ms = now_ms + EARLIEST_S * 1_000
     wanted_ms = now_ms + pace.base_s * 1_000

@@ -12,14 +12,14 @@ from earnest.ledger.payout import Payout
 from earnest.market.capabilities.capability import Capability, Trial
 from earnest.market.claims.claim import Claim
 from earnest.market.disputes.dispute import Dispute
-from earnest.market.homes.cadence import Pace
+from earnest.market.homes.cadence import LookPace
 from earnest.market.homes.priority import Action
 from earnest.market.jobs.capacity import Capacity
 from earnest.market.jobs.job import Job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Purse:
+class CurrencyPurse:
     """Money in one currency. `reserved_micro` is what stakes and payouts have laid aside of `available_micro`."""
 
     currency: str = "USD"
@@ -65,7 +65,7 @@ class HomeInput:
     """
 
     account: Account
-    purse: Purse = Purse()
+    purse: CurrencyPurse = CurrencyPurse()
     seen_at_ms: int | None = None
     busy_at_ms: int | None = None
     claims: tuple[Claim, ...] = ()
@@ -112,4 +112,4 @@ class Outlook:
     tests: tuple[TestOffer, ...]
     matches: tuple[Match, ...]
     actions: tuple[Action, ...]
-    pace: Pace
+    pace: LookPace

@@ -15,7 +15,7 @@ UNREAD_MAX: Final = 1
 """Disputes that may lie unread for longer than `UNREAD_S` before the owner hears of it."""
 
 
-class Health(StrEnum):
+class HeartbeatHealth(StrEnum):
     """Of a heartbeat."""
 
     GREEN = "green"
@@ -28,11 +28,11 @@ def silent_after_s(expected_s: int) -> int:
     return max(SILENT_S, expected_s * 3 // 2)
 
 
-def health(gap_s: int, expected_s: int) -> Health:
+def health(gap_s: int, expected_s: int) -> HeartbeatHealth:
     """What a gap since the last check-in says. Who checks in daily has no yellow."""
     if gap_s > silent_after_s(expected_s):
-        return Health.RED
-    return Health.GREEN if 2 * gap_s <= 3 * expected_s else Health.YELLOW
+        return HeartbeatHealth.RED
+    return HeartbeatHealth.GREEN if 2 * gap_s <= 3 * expected_s else HeartbeatHealth.YELLOW
 
 
 def is_awaited(dispute: Dispute, account_id: str) -> bool:

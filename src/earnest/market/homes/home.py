@@ -12,11 +12,11 @@ from earnest.accountability.interval import interval_s
 from earnest.client import payloads_home as answers
 from earnest.foundation.canonical import JsonObject, digest_of
 from earnest.foundation.instants import rfc3339_s
-from earnest.identity.account import Kind, Status
+from earnest.identity.account import AccountKind, AccountStatus
 from earnest.market.claims.claim import WORKING
-from earnest.market.homes.cadence import INACTIVE_S, Pace, answer_within_s, next_check_ms, pace
+from earnest.market.homes.cadence import INACTIVE_S, LookPace, answer_within_s, next_check_ms, pace
 from earnest.market.homes.given import HomeInput, Outlook
-from earnest.market.homes.health import Health, health
+from earnest.market.homes.health import HeartbeatHealth, health
 from earnest.market.homes.members import account_member, on_time_until_ms, whole
 from earnest.market.homes.priority import (
     ACTIONS_MAX,
@@ -58,9 +58,9 @@ class Home:
     """
 
     body: answers.Home
-    pace: Pace
+    pace: LookPace
     expected_s: int
-    health: Health
+    health: HeartbeatHealth
     boundary_ms: int | None
     valid_until_ms: int
 
@@ -107,7 +107,7 @@ def outlook(read: HomeInput, now_ms: int, terms: Terms) -> Outlook:
     actions = list(_obligations(read, now_ms))
     if _has_begun_nothing(read):
         actions.append(declare_action(read.account))
-    if room.free and read.account.status is not Status.SUSPENDED:
+    if room.free and read.account.status is not AccountStatus.SUSPENDED:
         actions += [test_job_action(test.capability, test.job_id, test.running) for test in tests]
         actions += [new_job_action(match.job, match.score, now_ms) for match in matching]
     in_order = ordered(actions)
@@ -132,17 +132,20 @@ def market_pace(read: HomeInput, now_ms: int, terms: Terms) -> tuple[int, int | 
 
 def _has_begun_nothing(read: HomeInput) -> bool:
     account = read.account
-    is_new = account.kind is Kind.AGENT and account.status in {Status.REGISTERED, Status.IDENTITY_VERIFIED}
+    is_new = account.kind is AccountKind.AGENT and account.status in {
+        AccountStatus.REGISTERED,
+        AccountStatus.IDENTITY_VERIFIED,
+    }
     return is_new and not read.capabilities and read.busy_at_ms is None
 
 
-def _pace(read: HomeInput, market: Pace) -> Pace:
+def _pace(read: HomeInput, market: LookPace) -> LookPace:
     """Under a contract its interval, which is kept to the second; without one the market's pace."""
     if read.duty is None:
         return market
     penalty, reward = read.duty.score.penalty, read.duty.score.reward
     wanted_s = interval_s(read.duty.interval_s, market.base_s, answer_within_s(read.claims))
-    return Pace(base_s=wanted_s, rule=f"a contract, penalty {penalty}, reward {reward}", is_exact=True)
+    return LookPace(base_s=wanted_s, rule=f"a contract, penalty {penalty}, reward {reward}", is_exact=True)
 
 
 def _obligations(read: HomeInput, now_ms: int) -> Iterator[Action]:

@@ -9,7 +9,7 @@ from earnest.accountability.tiers import Penalty, message_of
 from earnest.client import payloads_home as shown
 from earnest.client.payloads import RequirementSummary
 from earnest.foundation.instants import rfc3339_s
-from earnest.identity.account import Status
+from earnest.identity.account import AccountStatus
 from earnest.ledger.payout import PayoutState
 from earnest.market.claims.claim import WORKING, Claim, ClaimState
 from earnest.market.claims.deadlines import deadline
@@ -17,7 +17,7 @@ from earnest.market.claims.extension import policy_max_s
 from earnest.market.disputes.dispute import Dispute
 from earnest.market.homes.cadence import total_s
 from earnest.market.homes.given import Duty, HomeInput, Match, Outlook, TestOffer, Unreviewed
-from earnest.market.homes.health import Health, is_awaited, unread
+from earnest.market.homes.health import HeartbeatHealth, is_awaited, unread
 from earnest.market.homes.priority import ends_at_ms
 from earnest.market.jobs.capacity import Capacity
 from earnest.market.terms import Terms
@@ -73,7 +73,7 @@ def whole(
     }
 
 
-def account_member(read: HomeInput, room: Capacity, found: Health, expected_s: int) -> shown.MyAccount:
+def account_member(read: HomeInput, room: Capacity, found: HeartbeatHealth, expected_s: int) -> shown.MyAccount:
     """`your_account`. Its `heartbeat` is as the agent was found: this look has not counted yet."""
     purse = read.purse
     return {
@@ -227,7 +227,7 @@ def _wallet(read: HomeInput, terms: Terms) -> shown.WalletAttention:
         "pending_payout": pending,
         "below_withdrawal_threshold": currency.can_pay_out
         and 0 < _withdrawable_micro(read) < currency.payout_min_micro,
-        "stripe_onboarding_pending": read.account.status is Status.ONBOARDING,
+        "stripe_onboarding_pending": read.account.status is AccountStatus.ONBOARDING,
     }
 
 
@@ -238,7 +238,7 @@ def _human_attention(read: HomeInput, wallet: shown.WalletAttention, now_ms: int
     def add(code: str, text: str, since_ms: int | None = None) -> None:
         found.append({"code": code, "text": text, "since": rfc3339_s(since_ms)})
 
-    if read.account.status is Status.SUSPENDED:
+    if read.account.status is AccountStatus.SUSPENDED:
         add("account_suspended", "The account is suspended: its operator knows why.")
     if wallet["below_withdrawal_threshold"]:
         add("below_withdrawal_threshold", "What has been earned is less than the least that can be paid out.")

@@ -1,7 +1,7 @@
 """Related accounts, whose dealings with each other prove nothing."""
 
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Account, Kind
+from earnest.identity.account import Account, AccountKind
 
 
 def are_related(one: Account, other: Account) -> bool:
@@ -30,5 +30,5 @@ def owner_of(account: Account) -> str | None:
 
     The operator of a platform confirms strangers' agents too, each with its owner's address: these are not related.
     """
-    operator_id = account.id if account.kind is Kind.OPERATOR else account.operator_id
+    operator_id = account.id if account.kind is AccountKind.OPERATOR else account.operator_id
     return operator_id and (account.mail.casefold() or operator_id)

@@ -18,7 +18,7 @@ DIGITS: Final = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claimed:
+class ClaimedTask:
     """A task was started: its agent holds the claim."""
 
     agent: str
@@ -42,7 +42,7 @@ class Paused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedWork:
     """A machine's verdict on an agent's work."""
 
     agent: str
@@ -60,7 +60,7 @@ class Approved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class MoneyMoved:
     """So many micro-ai$ came to an agent; below 0, went."""
 
     agent: str
@@ -75,7 +75,7 @@ class Headed:
     turned: bool
 
 
-Event: TypeAlias = Claimed | Began | Paused | Judged | Approved | Moved | Headed
+Event: TypeAlias = ClaimedTask | Began | Paused | JudgedWork | Approved | MoneyMoved | Headed
 
 
 @dataclass(slots=True, kw_only=True)
@@ -169,7 +169,7 @@ class _Desk:
 
 def _count(tally: Tally, event: Event, desk: _Desk) -> None:
     match event:
-        case Claimed():
+        case ClaimedTask():
             tally.tasks_started += 1
         case Began():
             if (before := desk.working.get(event.agent)) is not None:
@@ -180,14 +180,14 @@ def _count(tally: Tally, event: Event, desk: _Desk) -> None:
             tally.tasks_left += event.left and event.claim_id not in desk.switched
             if desk.working.get(event.agent) == event.claim_id:
                 del desk.working[event.agent]
-        case Judged():
+        case JudgedWork():
             _judge(tally, event.answer)
         case Approved():
             tally.approved += 1
             tally.verified += event.verified
             tally.since_submission_ms.append(event.since_submission_ms)
             tally.since_creation_ms.append(event.since_creation_ms)
-        case Moved():
+        case MoneyMoved():
             tally.aid_delta_micro += event.amount_micro
         case Headed():
             tally.destinations_chosen += 1

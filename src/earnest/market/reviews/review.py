@@ -79,7 +79,7 @@ class Opinion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class ReviewWindow:
     """When reviews of a claim can be sent: on time before `on_time_until_ms`, late before `closes_at_ms`."""
 
     opened_at_ms: int
@@ -87,11 +87,11 @@ class Window:
     closes_at_ms: int
 
 
-def window_of(claim: Claim, terms: Terms) -> Window | None:
+def window_of(claim: Claim, terms: Terms) -> ReviewWindow | None:
     """The window of a claim that has one: it was released, or refunded after a dispute."""
     if claim.ended_at_ms is None or claim.reviews_close_at_ms is None:
         return None
-    return Window(
+    return ReviewWindow(
         opened_at_ms=claim.ended_at_ms,
         on_time_until_ms=claim.ended_at_ms + terms.review_on_time_s * SECOND_MS,
         closes_at_ms=claim.reviews_close_at_ms,

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.rows import Rows
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, canonical_text
@@ -34,7 +34,7 @@ def seal(transaction: Transaction, review_id: str, review: JsonObject, salt: str
     _ROWS.add(transaction, SealedReview(id=review_id, content=canonical_text(review), salt=salt))
 
 
-def opened(reader: Reader, row: ReviewRow) -> tuple[Opinion, str]:
+def opened(reader: BooksReader, row: ReviewRow) -> tuple[Opinion, str]:
     """What a review says, and its salt; they stay here. Raises `Broken` if it is not what was committed to."""
     sealed = _ROWS.get(reader, row.id)
     try:

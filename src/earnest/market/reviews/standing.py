@@ -1,6 +1,6 @@
 """What is known of somebody's work: the signals that a reputation is made of, counted."""
 
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.market.reviews.reputation import WINDOW_S, Reputation, reputation_of
 from earnest.market.reviews.signal import SignalKind
 
@@ -11,7 +11,7 @@ _COUNT_IN = (
 )
 
 
-def standing(reader: Reader, account_id: str, now_ms: int, category: str = "") -> Reputation:
+def standing(reader: BooksReader, account_id: str, now_ms: int, category: str = "") -> Reputation:
     """The reputation of an account at this moment, in all its work or in that of one category."""
     since_ms = now_ms - WINDOW_S * 1_000
     if category:

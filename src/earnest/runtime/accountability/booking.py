@@ -7,14 +7,14 @@ from earnest.accountability.agreement import Agreement
 from earnest.accountability.points import Charge
 from earnest.accountability.service import SCORES, Booking
 from earnest.accountability.tiers import Penalty
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.presence import tell_owner
 
 LOCKDOWN: Final = "lockdown"
 EXHAUSTED: Final = "exhausted"
 
 
-def book(entry: Entry, agreement: Agreement, charges: Sequence[Charge], *, date: str, source: str) -> Booking:
+def book(entry: StoryContext, agreement: Agreement, charges: Sequence[Charge], *, date: str, source: str) -> Booking:
     """Book points for the day `date`, all at once; `source` is what they come from."""
     account_id = agreement.account_id
     booking = SCORES.book(
@@ -37,7 +37,7 @@ def book(entry: Entry, agreement: Agreement, charges: Sequence[Charge], *, date:
     return booking
 
 
-def tell_of_exhausted(entry: Entry, before: Agreement, after: Agreement, date: str) -> None:
+def tell_of_exhausted(entry: StoryContext, before: Agreement, after: Agreement, date: str) -> None:
     """The owner hears, once, of each task whose attempts of the day `date` are used up."""
     new = sorted(set(after.exhausted_on(date)) - set(before.exhausted_on(date)))
     if new:

@@ -16,28 +16,28 @@ from earnest.accountability.agreement import (
     possible_of,
     with_progress,
 )
-from earnest.accountability.asking import SECOND_MS, Asked, Moment, asked_for, begun, weakenings
+from earnest.accountability.asking import SECOND_MS, AskedTask, Moment, asked_for, begun, weakenings
 from earnest.accountability.days import date_of
 from earnest.accountability.gate import Skip, closed_gate, minute_of
-from earnest.accountability.heartbeat import Heartbeat, HeartbeatState
+from earnest.accountability.heartbeat import CheckInState, Heartbeat
 from earnest.accountability.interval import contract_interval_s
 from earnest.accountability.score import Score
 from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS, SCORES
 from earnest.accountability.tiers import message_of
 from earnest.accountability.verdicts import TaskVerdict, decided_since
 from earnest.client.payloads_scores import CheckedIn, Diagnostic, Due, TaskAsked
-from earnest.contracts.heartbeat.task import Contract
-from earnest.effects.ground.storage.reader import Reader
+from earnest.contracts.heartbeat.task import HeartbeatContract
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.identity.account import Kind
+from earnest.identity.account import AccountKind
 from earnest.identity.caller import Caller, Scope
 from earnest.market.claims.artifact import artifact_id
 from earnest.market.service import ARTIFACTS
 from earnest.runtime.accountability.booking import book
 from earnest.runtime.accountability.pinning import read_contract, save_agreement
-from earnest.runtime.desk import Act, Entry
+from earnest.runtime.desk import Act, StoryContext
 
 RETRY_S: Final = 5
 """After a heartbeat that found another one being judged."""
@@ -50,7 +50,7 @@ THREAD_BYTES_MIN: Final = 16 * 1024
 """A longer contract is read beside the requests."""
 
 
-class Assertion(NamedTuple):
+class TaskAssertion(NamedTuple):
     """What the agent says about one task: that it did it, and what it measured, by name."""
 
     task: str
@@ -66,7 +66,7 @@ class CheckIn:
     reply: str
     records: tuple[JsonObject, ...] = ()
     artifacts: Mapping[str, str]
-    assertions: tuple[Assertion, ...] = ()
+    assertions: tuple[TaskAssertion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,22 +74,22 @@ class _Cycle:
     """One check-in that passed the gates: what was sent, the contract in it, and what it is measured by."""
 
     sent: CheckIn
-    given: Contract | None
+    given: HeartbeatContract | None
     agreement: Agreement
-    asked: tuple[Asked, ...]
+    asked: tuple[AskedTask, ...]
     date: str
 
 
 async def prepare_check_in(caller: Caller, sent: CheckIn) -> Act:
     """Read the contract; the act takes the check-in. Raises `Refused`: `scope_forbidden`, `too_large`, `validation`."""
     caller.need(Scope.LIVE, Scope.HEARTBEAT)
-    if caller.account.kind is not Kind.AGENT:
+    if caller.account.kind is not AccountKind.AGENT:
         raise Refused("scope_forbidden", "agents check in")
     given = None if sent.contract is None else await _read(sent.contract)
     return lambda entry: check_in(entry, sent, given)
 
 
-def check_in(entry: Entry, sent: CheckIn, given: Contract | None) -> CheckedIn:
+def check_in(entry: StoryContext, sent: CheckIn, given: HeartbeatContract | None) -> CheckedIn:
     """Take a check-in, or say which gate is closed.
 
     Raises `Refused`: `validation` for artifacts of somebody else, `too_large`.
@@ -126,7 +126,7 @@ def check_in(entry: Entry, sent: CheckIn, given: Contract | None) -> CheckedIn:
     }
 
 
-def due_now(reader: Reader, account_id: str, now_ms: int) -> Due:
+def due_now(reader: BooksReader, account_id: str, now_ms: int) -> Due:
     """What a check-in now would be asked for under the accepted contract, and what the last one was told."""
     agreement, score = AGREEMENTS.get(reader, account_id), SCORES.of(reader, account_id)
     asked = () if agreement is None else asked_of(agreement, score, None, now_ms)
@@ -144,22 +144,22 @@ def due_now(reader: Reader, account_id: str, now_ms: int) -> Due:
     }
 
 
-def _feedback(reader: Reader, account_id: str) -> list[str]:
+def _feedback(reader: BooksReader, account_id: str) -> list[str]:
     """What the newest judged heartbeat was told, and what was decided since about those before it."""
     last = "account_id = ? AND state = ? ORDER BY id DESC LIMIT ?"
-    judged = list(HEARTBEATS.where(reader, last, (account_id, HeartbeatState.JUDGED.value, TOLD_BACK_MAX)))
+    judged = list(HEARTBEATS.where(reader, last, (account_id, CheckInState.JUDGED.value, TOLD_BACK_MAX)))
     if not judged:
         return []
     newest, *older = judged
     told: list[str] = list(json.loads(newest.outcome)["feedback"])
     for one in older:
-        asked = [Asked(**each) for each in json.loads(one.asked)]
+        asked = [AskedTask(**each) for each in json.loads(one.asked)]
         verdicts = [TaskVerdict(**each) for each in json.loads(one.verdicts)]
         told += decided_since(asked, verdicts, newest.at_ms)
     return told
 
 
-def asked_of(agreement: Agreement, score: Score, given: Contract | None, now_ms: int) -> tuple[Asked, ...]:
+def asked_of(agreement: Agreement, score: Score, given: HeartbeatContract | None, now_ms: int) -> tuple[AskedTask, ...]:
     """The tasks that are due now."""
     moment = Moment(
         now_ms=now_ms,
@@ -173,7 +173,7 @@ def asked_of(agreement: Agreement, score: Score, given: Contract | None, now_ms:
     return asked_for(agreement.contract.tasks, tasks, agreement.progress_by_task(), moment)
 
 
-def gate_of(reader: Reader, agreement: Agreement, asked: tuple[Asked, ...], now_ms: int) -> Skip | None:
+def gate_of(reader: BooksReader, agreement: Agreement, asked: tuple[AskedTask, ...], now_ms: int) -> Skip | None:
     """The first gate that is closed at `now_ms`."""
     busy = (
         f"{BEING_JUDGED} AND account_id || '' = ? LIMIT 1"  # by the index of the few, not by that of all of an account
@@ -188,7 +188,7 @@ def gate_of(reader: Reader, agreement: Agreement, asked: tuple[Asked, ...], now_
     )
 
 
-def task_json(asked: Asked) -> TaskAsked:
+def task_json(asked: AskedTask) -> TaskAsked:
     """A task as the agent is told of it."""
     return {
         "id": asked.id,
@@ -204,11 +204,11 @@ def task_json(asked: Asked) -> TaskAsked:
     }
 
 
-async def _read(text: str) -> Contract:
+async def _read(text: str) -> HeartbeatContract:
     return read_contract(text) if len(text) < THREAD_BYTES_MIN else await asyncio.to_thread(read_contract, text)
 
 
-def _first_use(entry: Entry, text: str | None, given: Contract | None) -> Agreement | None:
+def _first_use(entry: StoryContext, text: str | None, given: HeartbeatContract | None) -> Agreement | None:
     """The first contract that an agent shows is the one that it is held to, until its operator accepts another."""
     if text is None or given is None or not given.tasks:
         return None
@@ -222,7 +222,7 @@ def _first_use(entry: Entry, text: str | None, given: Contract | None) -> Agreem
     return replace(agreement, possible=possible_of(agreement, entry.now_ms))
 
 
-def _opened(entry: Entry, cycle: _Cycle) -> Heartbeat:
+def _opened(entry: StoryContext, cycle: _Cycle) -> Heartbeat:
     sent, agreement = cycle.sent, cycle.agreement
     size_bytes = sum(_size_bytes(entry, sha256) for sha256 in sent.artifacts.values())
     if size_bytes > ARTIFACTS_BYTES_MAX:
@@ -233,7 +233,7 @@ def _opened(entry: Entry, cycle: _Cycle) -> Heartbeat:
         at_ms=entry.now_ms,
         date=cycle.date,
         zone=agreement.zone,
-        state=HeartbeatState.VERIFYING,
+        state=CheckInState.VERIFYING,
         contract_digest=agreement.digest if cycle.given is None else cycle.given.digest,
         asked=canonical_text([one.to_json() for one in cycle.asked]),
         reply=sent.reply,
@@ -246,16 +246,16 @@ def _opened(entry: Entry, cycle: _Cycle) -> Heartbeat:
     return heartbeat
 
 
-def _size_bytes(entry: Entry, sha256: str) -> int:
+def _size_bytes(entry: StoryContext, sha256: str) -> int:
     found = ARTIFACTS.get(entry.transaction, artifact_id(entry.me.id, sha256))
     if found is None:
         raise Refused("validation", f"artifacts: you have no artifact {sha256}")
     return found.size_bytes
 
 
-def _claims(sent: CheckIn, given: Contract | None) -> list[JsonValue]:
+def _claims(sent: CheckIn, given: HeartbeatContract | None) -> list[JsonValue]:
     """What the agent asserts; a ticked box asserts that its task was done."""
-    ticked = () if given is None else (Assertion(task.id, True, {}) for task in given.tasks if task.is_ticked)
+    ticked = () if given is None else (TaskAssertion(task.id, True, {}) for task in given.tasks if task.is_ticked)
     return [{"task": one.task, "done": one.done, "values": dict(one.values)} for one in (*sent.assertions, *ticked)]
 
 
@@ -283,7 +283,7 @@ def _again_ms(agreement: Agreement | None, score: Score, now_ms: int) -> int:
     return now_ms + contract_interval_s(score.penalty, score.reward, set_s) * SECOND_MS
 
 
-def _skipped(skip: Skip, given: Contract | None, again_ms: int) -> CheckedIn:
+def _skipped(skip: Skip, given: HeartbeatContract | None, again_ms: int) -> CheckedIn:
     return {
         "heartbeat_id": None,
         "state": "skipped",
@@ -297,6 +297,6 @@ def _skipped(skip: Skip, given: Contract | None, again_ms: int) -> CheckedIn:
     }
 
 
-def _diagnostics(given: Contract | None) -> list[Diagnostic]:
+def _diagnostics(given: HeartbeatContract | None) -> list[Diagnostic]:
     found = given.diagnostics if given else ()
     return [{"line": one.line, "message": one.message} for one in found[:DIAGNOSTICS_MAX]]

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Literal
 
 from earnest.accountability.agreement import Agreement, Conclusion, with_conclusions
-from earnest.accountability.asking import Asked
+from earnest.accountability.asking import AskedTask
 from earnest.accountability.days import date_of
-from earnest.accountability.heartbeat import Heartbeat, Vote, vote_id
-from earnest.accountability.points import Charge, Rule
+from earnest.accountability.heartbeat import Heartbeat, MessageVote, vote_id
+from earnest.accountability.points import Charge, PointsRule
 from earnest.accountability.score import standing
 from earnest.accountability.service import AGREEMENTS, HEARTBEATS, SCORES, VOTES
 from earnest.accountability.verdicts import BY_OPERATOR, TaskVerdict, feedback, ruled
@@ -17,11 +17,11 @@ from earnest.foundation.canonical import canonical_text
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
 from earnest.runtime.accountability.booking import book, tell_of_exhausted
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.verification.verdict import Answer
 
 
-def decide(entry: Entry, heartbeat_id: str, task: str, *, verified: bool, reason: str) -> TaskDecided:
+def decide(entry: StoryContext, heartbeat_id: str, task: str, *, verified: bool, reason: str) -> TaskDecided:
     """The operator's verdict on a task that waits for one; its points belong to the day of the heartbeat.
 
     Raises `Refused`: `scope_forbidden`, `not_found`, `heartbeat_state` for a task that does not wait.
@@ -32,7 +32,7 @@ def decide(entry: Entry, heartbeat_id: str, task: str, *, verified: bool, reason
     old = next((one for one in verdicts if one.task == task and one.waits), None)
     if old is None:
         raise Refused("heartbeat_state", f"{task[:80]!r} of {heartbeat_id} does not wait for a verdict")
-    all_asked = [Asked(**each) for each in json.loads(heartbeat.asked)]
+    all_asked = [AskedTask(**each) for each in json.loads(heartbeat.asked)]
     asked = next(one for one in all_asked if one.id == task)
     asserted = frozenset(one["task"] for one in json.loads(heartbeat.claims) if one["done"] or one["values"])
     answer = Answer.VERIFIED if verified else Answer.NOT_VERIFIED
@@ -57,7 +57,7 @@ def decide(entry: Entry, heartbeat_id: str, task: str, *, verified: bool, reason
     return {"heartbeat_id": heartbeat_id, "task": task, "points": new.points, "score": booking.day.score}
 
 
-def _conclude(entry: Entry, before: Agreement, heartbeat: Heartbeat, conclusion: Conclusion) -> None:
+def _conclude(entry: StoryContext, before: Agreement, heartbeat: Heartbeat, conclusion: Conclusion) -> None:
     """What was decided counts for the attempts of its day as any other verdict does."""
     after = with_conclusions(before, [conclusion], heartbeat.date)
     if after != before:
@@ -66,7 +66,7 @@ def _conclude(entry: Entry, before: Agreement, heartbeat: Heartbeat, conclusion:
         tell_of_exhausted(entry, before, after, heartbeat.date)
 
 
-def vote(entry: Entry, word: Literal["up", "down"], message_id: str) -> Voted:
+def vote(entry: StoryContext, word: Literal["up", "down"], message_id: str) -> Voted:
     """A thumb up or down for a message, in the place of the one before. It counts for the day on which it is given.
 
     Raises `Refused`: `scope_forbidden`, `not_found` for a message that no agent has sent.
@@ -74,7 +74,7 @@ def vote(entry: Entry, word: Literal["up", "down"], message_id: str) -> Voted:
     entry.me.need(Scope.OPERATOR)
     heartbeat = HEARTBEATS.find(entry.transaction, message_id)
     agreement = AGREEMENTS.find(entry.transaction, heartbeat.account_id)
-    new = Vote(
+    new = MessageVote(
         id=vote_id(message_id, entry.me.id),
         message_id=message_id,
         operator_id=entry.me.id,
@@ -101,5 +101,5 @@ def vote(entry: Entry, word: Literal["up", "down"], message_id: str) -> Voted:
     return {"points": points, "score": day.score, "target": day.target}
 
 
-def _thumb(vote: Vote, sign: int = 1) -> Charge:
-    return Charge(rule=Rule.VOTE_UP if vote.up else Rule.VOTE_DOWN, task=vote.message_id, sign=sign)
+def _thumb(vote: MessageVote, sign: int = 1) -> Charge:
+    return Charge(rule=PointsRule.VOTE_UP if vote.up else PointsRule.VOTE_DOWN, task=vote.message_id, sign=sign)

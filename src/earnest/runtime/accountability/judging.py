@@ -10,19 +10,19 @@ from dataclasses import replace
 from typing import Final
 
 from earnest.accountability.agreement import Agreement, Conclusion, with_conclusions
-from earnest.accountability.asking import SECOND_MS, Asked
-from earnest.accountability.heartbeat import Heartbeat, HeartbeatState
+from earnest.accountability.asking import SECOND_MS, AskedTask
+from earnest.accountability.heartbeat import CheckInState, Heartbeat
 from earnest.accountability.interval import contract_interval_s
 from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS, Booking
 from earnest.accountability.tiers import message_of
 from earnest.accountability.verdicts import TaskVerdict, complete, feedback
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.identity.account import Account
 from earnest.identity.service import ACCOUNTS
 from earnest.runtime.accountability.booking import book, tell_of_exhausted
 from earnest.runtime.accountability.sidecar import Sidecar
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.market import Market
 from earnest.runtime.waiting_work import WaitingWork
 from earnest.verification.verdict import Answer
@@ -38,7 +38,7 @@ class HeartbeatJudging(WaitingWork):
         self._market = market
         self._sidecar = Sidecar(market.verifier, market.artifacts)
 
-    def _waiting(self, reader: Reader, limit: int) -> list[str]:
+    def _waiting(self, reader: BooksReader, limit: int) -> list[str]:
         waiting = f"{BEING_JUDGED} ORDER BY at_ms LIMIT ?"
         return [heartbeat.id for heartbeat in HEARTBEATS.where(reader, waiting, (limit,))]
 
@@ -53,16 +53,16 @@ class HeartbeatJudging(WaitingWork):
         await desk.tick(lambda entry: give_verdicts(entry, key, found))
 
 
-def _whose(heartbeat: Heartbeat, reader: Reader) -> tuple[Heartbeat, Account]:
+def _whose(heartbeat: Heartbeat, reader: BooksReader) -> tuple[Heartbeat, Account]:
     return heartbeat, ACCOUNTS.find(reader, heartbeat.account_id)
 
 
-def give_verdicts(entry: Entry, heartbeat_id: str, found: Mapping[str, TaskVerdict]) -> JsonObject:
+def give_verdicts(entry: StoryContext, heartbeat_id: str, found: Mapping[str, TaskVerdict]) -> JsonObject:
     """Record the verdicts on a heartbeat and all that follows. A second time changes nothing."""
     heartbeat = HEARTBEATS.find(entry.transaction, heartbeat_id)
-    if heartbeat.state is HeartbeatState.JUDGED:
+    if heartbeat.state is CheckInState.JUDGED:
         return {}
-    asked = [Asked(**one) for one in json.loads(heartbeat.asked)]
+    asked = [AskedTask(**one) for one in json.loads(heartbeat.asked)]
     asserted = frozenset(one["task"] for one in json.loads(heartbeat.claims) if one["done"] or one["values"])
     verdicts = complete(asked, found, asserted)
     agreement = AGREEMENTS.find(entry.transaction, heartbeat.account_id)
@@ -73,7 +73,7 @@ def give_verdicts(entry: Entry, heartbeat_id: str, found: Mapping[str, TaskVerdi
     tell_of_exhausted(entry, agreement, after, heartbeat.date)
     judged = replace(
         heartbeat,
-        state=HeartbeatState.JUDGED,
+        state=CheckInState.JUDGED,
         verdicts=canonical_text([one.to_json() for one in verdicts]),
         outcome=canonical_text(_outcome(asked, verdicts, booking, after)),
         points=sum(charge.points for charge in charges),
@@ -85,7 +85,11 @@ def give_verdicts(entry: Entry, heartbeat_id: str, found: Mapping[str, TaskVerdi
 
 
 def _moved_on(
-    agreement: Agreement, heartbeat: Heartbeat, asked: Sequence[Asked], verdicts: Iterable[TaskVerdict], booked: Booking
+    agreement: Agreement,
+    heartbeat: Heartbeat,
+    asked: Sequence[AskedTask],
+    verdicts: Iterable[TaskVerdict],
+    booked: Booking,
 ) -> Agreement:
     """Attempts are used or given back, and the next wake is as the tier says."""
     conclusions = (
@@ -100,7 +104,7 @@ def _moved_on(
 
 
 def _outcome(
-    asked: Sequence[Asked], verdicts: Sequence[TaskVerdict], booked: Booking, agreement: Agreement
+    asked: Sequence[AskedTask], verdicts: Sequence[TaskVerdict], booked: Booking, agreement: Agreement
 ) -> JsonObject:
     score = booked.after
     return {

@@ -13,18 +13,18 @@ from earnest.accountability.agreement import (
 )
 from earnest.accountability.service import AGREEMENTS
 from earnest.client.payloads_scores import Agreed, TaskReset
-from earnest.contracts.heartbeat.task import Contract, promise_of
+from earnest.contracts.heartbeat.task import HeartbeatContract, promise_of
 from earnest.foundation.canonical import canonical_text
 from earnest.foundation.errors import Faulty, Refused
 from earnest.foundation.zones import is_time, is_zone
-from earnest.identity.account import Kind
+from earnest.identity.account import AccountKind
 from earnest.identity.caller import Scope
 from earnest.identity.service import ACCOUNTS
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 
 
 def agree(
-    entry: Entry, account_id: str, contract: str | None, accepts: str | None, given: Mapping[str, object]
+    entry: StoryContext, account_id: str, contract: str | None, accepts: str | None, given: Mapping[str, object]
 ) -> Agreed:
     """Accept a contract, by its text or by the digest of the one that the agent offers; and change how it holds.
 
@@ -34,7 +34,7 @@ def agree(
     """
     entry.me.need(Scope.OPERATOR)
     account = ACCOUNTS.find(entry.transaction, account_id)
-    if account.kind is not Kind.AGENT:
+    if account.kind is not AccountKind.AGENT:
         raise Refused("not_found", f"{account_id} is no agent")
     _check(given)
     if contract is not None and accepts is not None:
@@ -52,7 +52,7 @@ def agree(
     return {"account_id": account_id, "digest": after.digest, "possible": after.possible}
 
 
-def begin_anew(entry: Entry, account_id: str, task: str) -> TaskReset:
+def begin_anew(entry: StoryContext, account_id: str, task: str) -> TaskReset:
     """Give a task all its attempts back. Raises `Refused`: `scope_forbidden`, `not_found`."""
     entry.me.need(Scope.OPERATOR)
     before = AGREEMENTS.find(entry.transaction, account_id)
@@ -63,7 +63,7 @@ def begin_anew(entry: Entry, account_id: str, task: str) -> TaskReset:
     return {"account_id": account_id, "task": task}
 
 
-def read_contract(text: str) -> Contract:
+def read_contract(text: str) -> HeartbeatContract:
     """What somebody sent as a contract. Raises `Refused`: `too_large`, `validation`."""
     if len(text.encode(errors="replace")) > CONTRACT_BYTES_MAX:
         raise Refused("too_large", f"a contract has at most {CONTRACT_BYTES_MAX} bytes")
@@ -73,7 +73,7 @@ def read_contract(text: str) -> Contract:
         raise Refused("validation", f"the contract cannot be read: {faulty}") from None
 
 
-def save_agreement(entry: Entry, known: Agreement | None, after: Agreement, *, event: str) -> Agreement:
+def save_agreement(entry: StoryContext, known: Agreement | None, after: Agreement, *, event: str) -> Agreement:
     """`after` in the place of what was known, or as the first; it is returned."""
     if known is None:
         AGREEMENTS.open(entry.transaction, entry.now_ms, after, touching=(after.account_id,), event=event)
@@ -82,7 +82,7 @@ def save_agreement(entry: Entry, known: Agreement | None, after: Agreement, *, e
     return after
 
 
-def _pinned(entry: Entry, agreement: Agreement, text: str) -> Agreement:
+def _pinned(entry: StoryContext, agreement: Agreement, text: str) -> Agreement:
     contract = read_contract(text)
     was, now = ({task.id: promise_of(task) for task in one.tasks} for one in (agreement.contract, contract))
     exhausted = [task for task in json.loads(agreement.exhausted) if was.get(task) in (None, now.get(task))]

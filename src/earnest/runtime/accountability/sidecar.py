@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from earnest.accountability.asking import Asked
+from earnest.accountability.asking import AskedTask
 from earnest.accountability.heartbeat import Heartbeat
 from earnest.accountability.verdicts import TaskVerdict
 from earnest.contracts.criterion import CRITERION_CHARACTERS_MAX, CheckSpec, Criterion
@@ -53,11 +53,11 @@ class _Question:
     """Criteria that are decided together. `asked`: the tasks of the heartbeat; criterion `T<n>` is about the n-th."""
 
     criteria: tuple[Criterion, ...]
-    asked: Sequence[Asked]
+    asked: Sequence[AskedTask]
     promise: Promise
 
     @property
-    def tasks(self) -> list[Asked]:
+    def tasks(self) -> list[AskedTask]:
         """Those that it is about, in the order of its criteria."""
         return [self.asked[int(one.id.removeprefix("T")) - 1] for one in self.criteria]
 
@@ -75,7 +75,7 @@ class Sidecar:
         A probe measures the world: nothing that was handed in is laid out for it but what is claimed to be so. What it
         measured is for the operator, and so are the words of a judge who was shown it.
         """
-        asked = [one for one in (Asked(**each) for each in json.loads(heartbeat.asked)) if not one.weakened]
+        asked = [one for one in (AskedTask(**each) for each in json.loads(heartbeat.asked)) if not one.weakened]
         promise = Promise(text=_promise(asked), origin=heartbeat.id, worker_model=worker_model)
         probed, checked, judged = (
             _Question(criteria=tuple(criteria), asked=asked, promise=promise)
@@ -120,7 +120,7 @@ class Sidecar:
         }
 
     def _criteria(
-        self, asked: Sequence[Asked], paths: Sequence[str]
+        self, asked: Sequence[AskedTask], paths: Sequence[str]
     ) -> tuple[list[Criterion], list[Criterion], list[Criterion]]:
         """What probes decide, what other checks do, and what a model does."""
         probed, checked, judged = list[Criterion](), list[Criterion](), list[Criterion]()
@@ -160,7 +160,7 @@ def _laid_out(lay_out: LayOut, folder: Path) -> Snapshot:
     return snapshot_in_place(folder, SnapshotLimits())
 
 
-def _lay_out_claims(heartbeat: Heartbeat, asked: Sequence[Asked], folder: Path) -> None:
+def _lay_out_claims(heartbeat: Heartbeat, asked: Sequence[AskedTask], folder: Path) -> None:
     """What is asserted of each task goes where the verifier looks for it."""
     numbers = {one.id: f"T{number}" for number, one in enumerate(asked, start=1)}
     values: dict[str, dict[str, JsonValue]] = {}
@@ -178,7 +178,7 @@ def _paths(heartbeat: Heartbeat) -> list[str]:
 
 
 def _told(
-    asked: Asked, criterion: Criterion, found: CriterionVerdict, why: str | None, flags: Sequence[str]
+    asked: AskedTask, criterion: Criterion, found: CriterionVerdict, why: str | None, flags: Sequence[str]
 ) -> TaskVerdict:
     """`why`: a person has to decide, and for what reason."""
     waits = why is not None and found.answer is Answer.UNCLEAR
@@ -207,7 +207,7 @@ def _silenced(one: TaskVerdict) -> TaskVerdict:
     return replace(one, reason=f"{SILENCED}{why}", for_operator=one.reason, evidence=())
 
 
-def _all_unclear(asked: Iterable[Asked], cause: Cause, reason: str) -> dict[str, TaskVerdict]:
+def _all_unclear(asked: Iterable[AskedTask], cause: Cause, reason: str) -> dict[str, TaskVerdict]:
     return {one.id: TaskVerdict(task=one.id, answer=Answer.UNCLEAR, cause=cause, reason=reason) for one in asked}
 
 
@@ -217,7 +217,7 @@ def _record_text(record: Mapping[str, Any]) -> str:
     return f"{record['tool']} {record.get('target', '')} {ended}\n{record.get('output', '')}\n\n"
 
 
-def _promise(asked: Sequence[Asked]) -> str:
+def _promise(asked: Sequence[AskedTask]) -> str:
     """What the judge is told in our words: so only tasks that were accepted, whose words are the operator's too."""
     lines = "\n".join(f"- {one.description}" for one in asked if one.is_accepted)
     return f"In one heartbeat an agent was to do these tasks:\n{lines}"

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from earnest.agents.ports import Worked, WorkFailed, WorkOrder
+from earnest.agents.ports import WorkFailed, WorkOrder, WorkReport
 from earnest.agents.state import class_of
 from earnest.client.payloads import Job
 from earnest.client.private_file import write_private
-from earnest.engine.gradient.cascade import State
+from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.messages import FinalResult
 from earnest.foundation.errors import EarnestError
 from earnest.runtime.order import Order, PlaybookOrder
@@ -28,7 +28,7 @@ class EngineHands:
         """Whatever it is given; its criteria say whether it could."""
         return True
 
-    async def work(self, order: WorkOrder) -> Worked:
+    async def work(self, order: WorkOrder) -> WorkReport:
         """See `Hands`. Only what the engine itself accepts is handed in."""
         try:
             async with self.open_runs() as runs:
@@ -42,11 +42,11 @@ class EngineHands:
                 shutil.copytree(runs.workspace_of(run_id), order.workspace, symlinks=True, dirs_exist_ok=True)
         except EarnestError as error:
             raise WorkFailed(str(error)) from error
-        if result.directive is not State.ACCEPT:
+        if result.directive is not MacroState.ACCEPT:
             order.kept.unlink(missing_ok=True)  # the next try is a run of its own
             raise WorkFailed(f"{run_id}: {result.summary}")
         task_class = wanted.playbook.task_class if isinstance(wanted, PlaybookOrder) else class_of(order.job)
-        return Worked(said=_evidence(order.job, run_id, result), task_class=task_class, approach=self.approach)
+        return WorkReport(said=_evidence(order.job, run_id, result), task_class=task_class, approach=self.approach)
 
 
 def words_for(order: WorkOrder) -> str:

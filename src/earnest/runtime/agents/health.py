@@ -15,7 +15,7 @@ PLATFORM: Final = "platform"
 
 
 @dataclass(slots=True, kw_only=True)
-class Health:
+class ResidentHealth:
     """`faults`: what is wrong, by part (platform, model, work, heartbeat). Kept in a file for whoever asks."""
 
     role: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.agents.ports import Worked, WorkFailed, WorkOrder
+from earnest.agents.ports import WorkFailed, WorkOrder, WorkReport
 from earnest.agents.state import class_of
 from earnest.client.payloads import Job
 from earnest.effects.ground.process import ProgramFailed, run_group
@@ -34,7 +34,7 @@ class ProgramHands:
         """Whatever it is given, it says itself whether it can."""
         return True
 
-    async def work(self, order: WorkOrder) -> Worked:
+    async def work(self, order: WorkOrder) -> WorkReport:
         """See `Hands`. Exit code 0 and stdout are its assertion: they prove nothing."""
         folder = order.workspace.with_name("task")
         stdin = _lay_out(order, folder)
@@ -51,7 +51,7 @@ class ProgramHands:
         if ended.code:
             raise WorkFailed(how_it_ended(ended))
         said = KEY_IN_TEXT.sub("…", ended.output.decode(errors="replace"))
-        return Worked(said=said, task_class=class_of(order.job), approach=Path(self.words[0]).name)
+        return WorkReport(said=said, task_class=class_of(order.job), approach=Path(self.words[0]).name)
 
 
 def _lay_out(order: WorkOrder, folder: Path) -> Path:

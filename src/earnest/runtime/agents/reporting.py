@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
-from earnest.agents.book import Book
+from earnest.agents.book import JsonLinesBook
 from earnest.agents.reflect import RESULT
 from earnest.client.heartbeat import instant_ms
 from earnest.runtime.heartbeats.program import Said, Work
@@ -16,7 +16,7 @@ LINES_MAX: Final = 200
 class Reporting:
     """See `AgentProgram`. It claims nothing beyond what the platform can look up: claims by their ids."""
 
-    book: Book
+    book: JsonLinesBook
 
     async def work(self, work: Work) -> Said:
         """See `AgentProgram`."""

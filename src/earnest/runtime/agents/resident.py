@@ -12,13 +12,13 @@ from earnest.agents.loop import Control
 from earnest.agents.means import Means
 from earnest.agents.state import AgentState, fresh_state
 from earnest.client.heartbeat import HeartbeatState, load_state, next_boundary_ms, save_state
-from earnest.client.looking import Look
+from earnest.client.looking import LastHome
 from earnest.client.problem import Problem
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import EarnestError, Unavailable
 from earnest.foundation.instants import rfc3339_s
-from earnest.runtime.agents.health import PLATFORM, Health
+from earnest.runtime.agents.health import PLATFORM, ResidentHealth
 from earnest.runtime.heartbeats.pacing import failure_wait_ms
 
 CHAIN_MAX: Final = 10
@@ -35,7 +35,7 @@ ENDING: Final = RESTING | SOCIAL
 ONE_A_LOOK: Final = ENDING | {"web_search"}
 
 
-class Outcome(StrEnum):
+class ResidentOutcome(StrEnum):
     """How a cycle ended."""
 
     ACTED = "acted"
@@ -45,12 +45,12 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class ResidentReport:
     """One cycle. `actions`: what was done and what came of it, in order."""
 
     at_ms: int
     next_ms: int
-    outcome: Outcome
+    outcome: ResidentOutcome
     actions: tuple[tuple[str, str], ...] = ()
     reason: str = ""
     faults: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class Report:
         return [head, *(f"  {kind}: {result}" for kind, result in self.actions), *(f"  ! {one}" for one in self.faults)]
 
 
-class Resident:
+class ResidentRunner:
     """Runs one agent, one cycle after the other. `every_ms` None: at the pace that the platform advises.
 
     `begin` is done once, before the first look that is answered.
@@ -82,7 +82,7 @@ class Resident:
         self,
         means: Means,
         control: Control,
-        health: Health,
+        health: ResidentHealth,
         *,
         folder: Path,
         chance: Chance,
@@ -108,14 +108,14 @@ class Resident:
         """Look at once."""
         self._woken.set()
 
-    async def run(self, tell: Callable[[Report], None]) -> None:
+    async def run(self, tell: Callable[[ResidentReport], None]) -> None:
         """Cycle after cycle, each told of, until this is cancelled."""
         while True:
             report = await self.cycle()
             tell(report)
             await self._until(report.next_ms)
 
-    async def cycle(self) -> Report:
+    async def cycle(self) -> ResidentReport:
         """One look, and what follows from it; the files hold what is needed to go on."""
         self._woken.clear()
         done: list[tuple[str, str]] = []
@@ -159,13 +159,13 @@ class Resident:
             self._same = FULL_EVERY
         return ended
 
-    def _seen(self, look: Look) -> None:
+    def _seen(self, look: LastHome) -> None:
         now_ms = self._clock.now_ms()
         self._boundary_ms = next_boundary_ms(look.home, now_ms)
         self._advised_ms = look.next_check_s * 1_000
         self._pace = self._pace.looked(now_ms, look.home, acted=look.is_changed)
 
-    def _has_news(self, look: Look) -> bool:
+    def _has_news(self, look: LastHome) -> bool:
         """Has the home changed, has the operator answered, or was nothing looked at in full for a while?"""
         self._means.book.refresh()
         answers = sum(1 for _ in self._means.book.rows("answer"))
@@ -174,17 +174,17 @@ class Resident:
         self._same = 0 if is_new or self._same >= FULL_EVERY else self._same + 1
         return self._same == 0
 
-    def _after(self, done: list[tuple[str, str]]) -> Report:
+    def _after(self, done: list[tuple[str, str]]) -> ResidentReport:
         self._health.note(PLATFORM, "")
         failed = bool(done) and done[-1][1].startswith(("the work failed", "refused:", "given back"))
         self._health.note(WORK, done[-1][1] if failed else "")
         self._health.failures = self._health.failures + 1 if failed else 0
         save_state(self._folder, self._pace)
         if failed:
-            return self._report(Outcome.FAILED, done, self._backoff_ms(self._health.failures), done[-1][1])
-        return self._report(Outcome.ACTED if done else Outcome.IDLE, done, self._next_ms())
+            return self._report(ResidentOutcome.FAILED, done, self._backoff_ms(self._health.failures), done[-1][1])
+        return self._report(ResidentOutcome.ACTED if done else ResidentOutcome.IDLE, done, self._next_ms())
 
-    def _after_no_answer(self, error: EarnestError, done: list[tuple[str, str]]) -> Report:
+    def _after_no_answer(self, error: EarnestError, done: list[tuple[str, str]]) -> ResidentReport:
         self._health.note(PLATFORM, str(error))
         self._same = FULL_EVERY
         self._pace = self._pace.failed(self._clock.now_ms(), error)
@@ -192,7 +192,7 @@ class Resident:
         self._health.failures += 1
         asked_ms = getattr(error, "retry_after_ms", None)
         wait_ms = max(self._backoff_ms(self._health.failures), asked_ms or 0)
-        return self._report(Outcome.UNANSWERED, done, wait_ms, str(error))
+        return self._report(ResidentOutcome.UNANSWERED, done, wait_ms, str(error))
 
     def _backoff_ms(self, failures: int) -> int:
         wait_ms = failure_wait_ms(failures, BREAK_MS)
@@ -204,13 +204,15 @@ class Resident:
             return self._every_ms
         return self._pace.next_ms(self._advised_ms, self._boundary_ms) - self._clock.now_ms()
 
-    def _report(self, outcome: Outcome, done: list[tuple[str, str]], wait_ms: int, reason: str = "") -> Report:
+    def _report(
+        self, outcome: ResidentOutcome, done: list[tuple[str, str]], wait_ms: int, reason: str = ""
+    ) -> ResidentReport:
         now_ms = self._clock.now_ms()
         if done:
             self._health.last_action, self._health.last_result = done[-1]
         self._health.save(now_ms, now_ms + wait_ms)
         faults = tuple(f"{part}: {what}" for part, what in self._health.faults.items())
-        return Report(
+        return ResidentReport(
             at_ms=now_ms,
             next_ms=now_ms + wait_ms,
             outcome=outcome,

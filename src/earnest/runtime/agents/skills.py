@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from earnest.agents.ports import Hands, Worked, WorkFailed, WorkOrder
+from earnest.agents.ports import JobHands, WorkFailed, WorkOrder, WorkReport
 from earnest.client.payloads import Job
 
 TITLE_CHARACTERS_MAX = 200
@@ -16,7 +16,7 @@ class Skilled:
 
     category: str
     title: str
-    hands: Hands
+    hands: JobHands
 
     def fits(self, job: Job) -> bool:
         """Is it such a job?"""
@@ -25,17 +25,17 @@ class Skilled:
 
 
 class SkilledHands:
-    """See `Hands`."""
+    """See `JobHands`."""
 
     def __init__(self, skills: Sequence[Skilled]) -> None:
         self._skills = skills
 
     def can(self, job: Job) -> bool:
-        """See `Hands`."""
+        """See `JobHands`."""
         return any(skill.fits(job) for skill in self._skills)
 
-    async def work(self, order: WorkOrder) -> Worked:
-        """See `Hands`."""
+    async def work(self, order: WorkOrder) -> WorkReport:
+        """See `JobHands`."""
         for skill in self._skills:
             if skill.fits(order.job):
                 return await skill.hands.work(order)

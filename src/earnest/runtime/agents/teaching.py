@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from earnest.agents.ports import Feedback
+from earnest.agents.ports import VerdictFeedback
 from earnest.engine.memory_messages import FeedbackGiven
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ class SolverTeacher:
 
     open_memory: "Callable[[], AbstractAsyncContextManager[Remembering]]"
 
-    async def feedback(self, feedback: Feedback) -> None:
+    async def feedback(self, feedback: VerdictFeedback) -> None:
         """See `Teacher`."""
         async with self.open_memory() as remembering:
             await remembering.feedback(

@@ -16,12 +16,12 @@ from typing import Final
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.locks import alone
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.hands.edits.original import Original, entries_of, kept_at
-from earnest.effects.hands.edits.step import Step, conflicts, inverted, is_begun, links_in, with_content
+from earnest.effects.hands.edits.step import EditStep, conflicts, inverted, is_begun, links_in, with_content
 from earnest.effects.hands.edits.text_diff import text_lines
-from earnest.effects.hands.workspace.changes import Entry
-from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.hands.workspace.changes import PathEntry
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.canonical import JsonObject, digest_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.foundation.facts import Fact
@@ -29,15 +29,15 @@ from earnest.runtime.edits.change import (
     ABANDONED,
     APPLIED,
     APPLYING,
+    ChangeStanding,
     EditChange,
     RunChange,
     RunStanding,
-    Standing,
     read_change,
     standing_of,
     undo_store,
 )
-from earnest.runtime.edits.outside import Part, changed_outside
+from earnest.runtime.edits.outside import EditPart, changed_outside
 
 MARKERS: Final = "applying"
 """A folder of the data directory with an empty file for each run whose change is being applied: a hint."""
@@ -55,7 +55,7 @@ class Edits:
     database: Database
     clock: Clock
 
-    async def apply(self, run_id: str, *, unverified: bool = False, merge: bool = False) -> tuple[Part, ...]:
+    async def apply(self, run_id: str, *, unverified: bool = False, merge: bool = False) -> tuple[EditPart, ...]:
         """Apply what a run left; gives what was replaced, nothing if it is so already.
 
         Raises `Refused`: `run_unknown`, `no_edits`, `run_unfinished`, `edit_applied`, `not_accepted` (unless
@@ -66,7 +66,7 @@ class Edits:
         async with self._alone(APPLYING_WAIT_MS):
             return await self._apply(run_id, unverified=unverified, merge=merge)
 
-    async def undo(self, run_id: str) -> tuple[Part, ...]:
+    async def undo(self, run_id: str) -> tuple[EditPart, ...]:
         """Bring back what stood there before, in edits and wherever else calls of the run wrote with leave.
 
         Raises `Refused`: `not_applied`, `run_unfinished`, `edit_link`, and as `apply` for what has changed.
@@ -92,7 +92,7 @@ class Edits:
         """One process at a time: between a look at the user's files and their replacement nobody comes."""
         return alone(self.lock, self.clock, wait_ms)
 
-    async def _apply(self, run_id: str, *, unverified: bool, merge: bool) -> tuple[Part, ...]:
+    async def _apply(self, run_id: str, *, unverified: bool, merge: bool) -> tuple[EditPart, ...]:
         await self._complete(run_id)
         change = await self._change(run_id)
         _check(change, unverified=unverified)
@@ -100,23 +100,23 @@ class Edits:
         await self._perform(run_id, parts, is_undo=False)
         return tuple(parts)
 
-    async def _undo(self, run_id: str) -> tuple[Part, ...]:
+    async def _undo(self, run_id: str) -> tuple[EditPart, ...]:
         await self._complete(run_id)
         standing = await self.database.read(lambda reader: standing_of(reader, run_id))
         parts = await self.database.read(lambda reader: self._outside(reader, run_id, standing))
-        if standing.edits is Standing.APPLIED and standing.applied is not None:
+        if standing.edits is ChangeStanding.APPLIED and standing.applied is not None:
             parts = (*_parts_of(standing.applied), *parts)
         if not parts:
             why = "it was taken back" if standing.is_undone else "it changed nothing else"
             raise Refused("not_applied", f"the change of {run_id} is not applied, and {why}")
-        back = [Part(path, inverted(steps, modes), {}) for path, steps, modes in parts]
+        back = [EditPart(path, inverted(steps, modes), {}) for path, steps, modes in parts]
         if found := [path / at for path, steps, _ in back for at in _conflicts(Original(path, run_id), steps)]:
             raise _conflict(found)
         await asyncio.to_thread(self._keep, run_id, back)
         await self._perform(run_id, back, is_undo=True)
         return tuple(back)
 
-    def _outside(self, reader: Reader, run_id: str, standing: RunStanding) -> tuple[Part, ...]:
+    def _outside(self, reader: BooksReader, run_id: str, standing: RunStanding) -> tuple[EditPart, ...]:
         """What calls changed outside the workspace, if it was not taken back before."""
         if standing.is_undone:
             return ()
@@ -129,15 +129,15 @@ class Edits:
             raise Refused("edit_link", f"{links[0]}: a link came, went or changed, which is not brought back")
         return parts
 
-    def _is_kept(self, run_id: str, step: Step) -> bool:
-        is_file = step.before is not None and step.before.kind is Kind.FILE
+    def _is_kept(self, run_id: str, step: EditStep) -> bool:
+        is_file = step.before is not None and step.before.kind is EntryKind.FILE
         return not is_file or kept_at(undo_store(self.runs, run_id), step.before.digest if step.before else "").exists()
 
-    def _keep(self, run_id: str, parts: Sequence[Part]) -> None:
+    def _keep(self, run_id: str, parts: Sequence[EditPart]) -> None:
         """What is about to be replaced, for the case that it fails halfway."""
         for path, steps, _ in parts:
             for step in steps:
-                if step.before is not None and step.before.kind is Kind.FILE:
+                if step.before is not None and step.before.kind is EntryKind.FILE:
                     Original(path, run_id).keep(step.path, undo_store(self.runs, run_id))
 
     async def _change(self, run_id: str) -> RunChange:
@@ -154,7 +154,7 @@ class Edits:
         else:
             await self._replace(run_id, parts)
 
-    async def _perform(self, run_id: str, parts: Sequence[Part], *, is_undo: bool) -> None:
+    async def _perform(self, run_id: str, parts: Sequence[EditPart], *, is_undo: bool) -> None:
         if not parts:
             return
         marker = self.home / MARKERS / run_id
@@ -164,7 +164,7 @@ class Edits:
         await self._replace(run_id, parts)
         marker.unlink(missing_ok=True)
 
-    async def _replace(self, run_id: str, parts: Sequence[Part]) -> None:
+    async def _replace(self, run_id: str, parts: Sequence[EditPart]) -> None:
         try:
             for path, steps, _ in parts:
                 await asyncio.to_thread(Original(path, run_id).replace, steps, self._contents(run_id))
@@ -173,7 +173,7 @@ class Edits:
             raise Unavailable(f"nothing was changed: {error}") from error
         await self._record(run_id, APPLIED, {})
 
-    async def _abandon(self, run_id: str, parts: Sequence[Part], reason: str) -> None:
+    async def _abandon(self, run_id: str, parts: Sequence[EditPart], reason: str) -> None:
         """Take back what was done of it; what somebody else changed meanwhile is theirs."""
         for path, steps, modes in parts:
             original = Original(path, run_id)
@@ -182,7 +182,7 @@ class Edits:
             await asyncio.to_thread(original.replace, inverted(ours, modes), self._contents(run_id))
         await self._record(run_id, ABANDONED, {"reason": reason})
 
-    def _part(self, run_id: str, edit: EditChange, merge: bool) -> Part | None:
+    def _part(self, run_id: str, edit: EditChange, merge: bool) -> EditPart | None:
         """What is to be replaced of one edit, its former contents kept."""
         if edit.links:
             raise Refused(
@@ -192,24 +192,26 @@ class Edits:
         found = entries_of(original, edit.steps)
         open_steps = [step for step in edit.steps if found[step.path] != step.after]
         clashes = frozenset(conflicts(open_steps, found))
-        steps: list[Step] = []
-        lost: list[Step] = []
+        steps: list[EditStep] = []
+        lost: list[EditStep] = []
         for step in open_steps:
             joined = step if step.path not in clashes else self._merged(run_id, edit, step, found) if merge else None
             (steps if joined else lost).append(joined or step)
         if lost:
             raise _conflict([edit.path / step.path if step.path else edit.path for step in lost])
-        kept = [step for step in steps if step.before is not None and step.before.kind is Kind.FILE]
+        kept = [step for step in steps if step.before is not None and step.before.kind is EntryKind.FILE]
         for step in kept:
             original.keep(step.path, undo_store(self.runs, run_id))
         modes = {step.path: original.mode(step.path) for step in kept}
-        return Part(path=edit.path, steps=tuple(steps), modes=modes) if steps else None
+        return EditPart(path=edit.path, steps=tuple(steps), modes=modes) if steps else None
 
-    def _merged(self, run_id: str, edit: EditChange, step: Step, found: Mapping[str, Entry | None]) -> Step | None:
+    def _merged(
+        self, run_id: str, edit: EditChange, step: EditStep, found: Mapping[str, PathEntry | None]
+    ) -> EditStep | None:
         """A step from what the user has to both changes joined by `git merge-file`; None if they touch each other."""
         git, mine = shutil.which("git"), found[step.path]
         base, theirs = edit.before(step), edit.after(step)
-        if git is None or mine is None or mine.kind is not Kind.FILE or base is None or theirs is None:
+        if git is None or mine is None or mine.kind is not EntryKind.FILE or base is None or theirs is None:
             return None
         present = edit.path / step.path if step.path else edit.path
         if any(text_lines(text) is None for text in (base, theirs, present.read_bytes())):
@@ -228,11 +230,11 @@ class Edits:
         kept_at(store, digest).write_bytes(done.stdout)
         return with_content(replace(step, before=mine), digest, len(done.stdout))
 
-    def _contents(self, run_id: str) -> Callable[[Entry], Path]:
+    def _contents(self, run_id: str) -> Callable[[PathEntry], Path]:
         """Where the content of an entry lies: among what is kept for taking back, or in the run's workspace."""
         places: dict[str, Path] = {}
 
-        def find(entry: Entry) -> Path:
+        def find(entry: PathEntry) -> Path:
             kept = kept_at(undo_store(self.runs, run_id), entry.digest)
             if kept.exists():
                 return kept
@@ -254,7 +256,7 @@ class Edits:
 def _check(change: RunChange, *, unverified: bool) -> None:
     if change.result is None:
         raise Refused("run_unfinished", f"{change.run_id} has no verdict yet: `earnest resume {change.run_id}`")
-    if change.standing is Standing.APPLIED:
+    if change.standing is ChangeStanding.APPLIED:
         raise Refused("edit_applied", f"the change of {change.run_id} is applied; `earnest undo` takes it back")
     if not change.is_accepted and not unverified:
         unmet = "; ".join(criterion.text for criterion in change.result.unmet) or change.result.summary
@@ -263,7 +265,7 @@ def _check(change: RunChange, *, unverified: bool) -> None:
         )
 
 
-def _conflicts(original: Original, steps: Sequence[Step]) -> tuple[str, ...]:
+def _conflicts(original: Original, steps: Sequence[EditStep]) -> tuple[str, ...]:
     return conflicts(steps, entries_of(original, steps))
 
 
@@ -272,8 +274,8 @@ def _conflict(paths: Sequence[Path]) -> Refused:
     return Refused("edit_conflict", f"changed since the run was given it, so nothing was applied:\n{named}")
 
 
-def _parts_of(begun: JsonObject) -> tuple[Part, ...]:
+def _parts_of(begun: JsonObject) -> tuple[EditPart, ...]:
     match begun:
         case {"edits": [*edits]}:
-            return tuple(map(Part.from_json, edits))
+            return tuple(map(EditPart.from_json, edits))
     raise Broken("what was to be applied cannot be read")

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Final
 
 from earnest.effects.ground.storage.facts import StoredFact
-from earnest.effects.ground.storage.reader import Reader
-from earnest.effects.hands.edits.step import Step, links_in, steps_of
+from earnest.effects.ground.storage.reader import BooksReader
+from earnest.effects.hands.edits.step import EditStep, links_in, steps_of
 from earnest.effects.hands.edits.taking import EDIT_LIMITS
-from earnest.effects.hands.edits.text_diff import Count, changed_lines, unified
-from earnest.effects.hands.workspace.changes import Entry
+from earnest.effects.hands.edits.text_diff import LineCount, changed_lines, unified
+from earnest.effects.hands.workspace.changes import PathEntry
 from earnest.effects.hands.workspace.since import Since, changes_since
-from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.engine.codec import decode
 from earnest.engine.facts import FINISHED, STARTED
-from earnest.engine.gradient.cascade import State
+from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.messages import FinalResult
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Refused
@@ -28,7 +28,7 @@ APPLIED: Final = "edit.applied"
 ABANDONED: Final = "edit.abandoned"
 
 
-class Standing(StrEnum):
+class ChangeStanding(StrEnum):
     """How far a change has come."""
 
     KEPT = "kept"
@@ -45,7 +45,7 @@ class EditChange:
 
     name: str
     path: Path
-    steps: tuple[Step, ...]
+    steps: tuple[EditStep, ...]
     since: Since
 
     @property
@@ -53,26 +53,26 @@ class EditChange:
         """Paths at which a link came, went or changed, which cannot be applied."""
         return links_in(self.steps)
 
-    def shown(self, step: Step) -> str:
+    def shown(self, step: EditStep) -> str:
         """The step's path as people name it."""
         return f"{self.name}/{step.path}" if step.path else self.name
 
-    def before(self, step: Step) -> bytes | None:
+    def before(self, step: EditStep) -> bytes | None:
         """The content that the step replaces, as the run was given it."""
         return _content(self.since.former(step.before)) if _is_file(step.before) and step.before else None
 
-    def after(self, step: Step) -> bytes | None:
+    def after(self, step: EditStep) -> bytes | None:
         """The content that the run left."""
         return _content(self.source(step)) if _is_file(step.after) else None
 
-    def source(self, step: Step) -> Path:
+    def source(self, step: EditStep) -> Path:
         """Where the content that the run left lies."""
         return self.since.now(self.shown(step))
 
-    def lines(self, step: Step) -> Count | None:
+    def lines(self, step: EditStep) -> LineCount | None:
         """How many lines the step adds and removes; None if it is no text."""
         if step.before and step.after and step.before.digest == step.after.digest:
-            return Count(added=0, removed=0)
+            return LineCount(added=0, removed=0)
         return changed_lines(self.before(step), self.after(step))
 
     def diff(self) -> Iterator[str]:
@@ -80,7 +80,7 @@ class EditChange:
         for step in self.steps:
             yield from self._diff_of(step)
 
-    def _diff_of(self, step: Step) -> Iterator[str]:
+    def _diff_of(self, step: EditStep) -> Iterator[str]:
         if not (_is_file(step.before) or _is_file(step.after)):
             return
         if step.before and step.after and step.before.executable != step.after.executable:
@@ -96,14 +96,14 @@ class RunChange:
 
     run_id: str
     result: FinalResult | None
-    standing: Standing
+    standing: ChangeStanding
     edits: tuple[EditChange, ...]
     left_out: tuple[str, ...] = ()
 
     @property
     def is_accepted(self) -> bool:
         """True if the verdict lets it be applied."""
-        return self.result is not None and self.result.directive is State.ACCEPT
+        return self.result is not None and self.result.directive is MacroState.ACCEPT
 
     @property
     def is_empty(self) -> bool:
@@ -118,14 +118,14 @@ class RunStanding:
     `is_undone`: what the run changed beside its edits was taken back.
     """
 
-    edits: Standing = Standing.KEPT
+    edits: ChangeStanding = ChangeStanding.KEPT
     begun: JsonObject | None = None
     applied: JsonObject | None = None
     is_undone: bool = False
     has_ended: bool = False
 
 
-def read_change(reader: Reader, run_id: str, runs: Path) -> RunChange:
+def read_change(reader: BooksReader, run_id: str, runs: Path) -> RunChange:
     """The change of a run at rest. Raises `Refused`: `run_unknown`, `no_edits`, `files_gone`."""
     edits: Mapping[str, Path] | None = None
     result: FinalResult | None = None
@@ -148,7 +148,7 @@ def read_change(reader: Reader, run_id: str, runs: Path) -> RunChange:
     return RunChange(run_id=run_id, result=result, standing=standing, edits=changes, left_out=left_out)
 
 
-def standing_of(reader: Reader, run_id: str) -> RunStanding:
+def standing_of(reader: BooksReader, run_id: str) -> RunStanding:
     """How far what a run changed has become of the user's files. Raises `Refused`: `run_unknown`."""
     standing, is_known = RunStanding(), False
     for fact in reader.facts(kind=(STARTED, FINISHED, APPLYING, APPLIED, ABANDONED), subject=run_id):
@@ -157,7 +157,7 @@ def standing_of(reader: Reader, run_id: str) -> RunStanding:
             case kind if kind == FINISHED:
                 standing = replace(standing, has_ended=True)
             case kind if kind == APPLYING:
-                former, standing = standing, replace(standing, edits=Standing.APPLYING, begun=fact.body)
+                former, standing = standing, replace(standing, edits=ChangeStanding.APPLYING, begun=fact.body)
             case kind if kind == APPLIED:
                 standing = _ended(former, standing.begun)
             case kind if kind == ABANDONED:
@@ -170,8 +170,8 @@ def standing_of(reader: Reader, run_id: str) -> RunStanding:
 def _ended(former: RunStanding, begun: JsonObject | None) -> RunStanding:
     """An undo takes back the edits that were applied, and whatever else the run changed."""
     if begun is None or not begun["is_undo"]:
-        return replace(former, edits=Standing.APPLIED, applied=begun)
-    edits = Standing.UNDONE if former.edits is Standing.APPLIED else former.edits
+        return replace(former, edits=ChangeStanding.APPLIED, applied=begun)
+    edits = ChangeStanding.UNDONE if former.edits is ChangeStanding.APPLIED else former.edits
     return replace(former, edits=edits, is_undone=True)
 
 
@@ -203,8 +203,8 @@ def _result_of(fact: StoredFact) -> FinalResult:
     return result
 
 
-def _is_file(entry: Entry | None) -> bool:
-    return entry is not None and entry.kind is Kind.FILE
+def _is_file(entry: PathEntry | None) -> bool:
+    return entry is not None and entry.kind is EntryKind.FILE
 
 
 def _content(place: Path) -> bytes:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from earnest.effects.ground.durable import sync_file, sync_folder
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.hands.edits.preimage import Preimage, TooMuch, taken
-from earnest.effects.hands.edits.step import Step
+from earnest.effects.hands.edits.step import EditStep
 from earnest.effects.hands.sandbox.private import private_places
 from earnest.engine.facts import OUTCOME
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes
@@ -21,11 +21,11 @@ OUTSIDE: Final = "outside"
 """Ends the key of the outcome that tells what a call changed."""
 
 
-class Part(NamedTuple):
+class EditPart(NamedTuple):
     """What is replaced at one of the user's paths, and the permission bits that its files had."""
 
     path: Path
-    steps: tuple[Step, ...]
+    steps: tuple[EditStep, ...]
     modes: Mapping[str, int]
 
     def to_json(self) -> JsonObject:
@@ -34,12 +34,12 @@ class Part(NamedTuple):
         return {"path": str(self.path), "steps": steps, "modes": dict(self.modes)}
 
     @classmethod
-    def from_json(cls, value: JsonValue) -> "Part":
+    def from_json(cls, value: JsonValue) -> "EditPart":
         """The inverse of `to_json`. Raises `Broken` for anything else."""
         match value:
             case {"path": str(path), "steps": [*steps], "modes": dict(modes)}:
                 kept = {name: mode for name, mode in modes.items() if isinstance(mode, int)}
-                return cls(Path(path), tuple(map(Step.from_json, steps)), kept)
+                return cls(Path(path), tuple(map(EditStep.from_json, steps)), kept)
         raise Broken("what was to be applied cannot be read")
 
 
@@ -82,7 +82,7 @@ class Preimages:
         return _changed_since(json.loads(_manifest(self._store, key).read_text()))
 
 
-def changed_outside(reader: Reader, run_id: str, store: Path) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+def changed_outside(reader: BooksReader, run_id: str, store: Path) -> tuple[tuple[EditPart, ...], tuple[str, ...]]:
     """All that a run changed outside, a part for each outermost path, and the paths of which nothing was kept.
 
     Of a call that a crash cut off, what stands there now is taken for what it left. Reads the disk then.
@@ -96,7 +96,7 @@ def changed_outside(reader: Reader, run_id: str, store: Path) -> tuple[tuple[Par
         before = json.loads(place.read_text())
         if before["key"] not in told:
             told[before["key"]] = _changed_since(before)
-    parts = [Part.from_json(part) for body in told.values() for part in _listed(body["changed"])]
+    parts = [EditPart.from_json(part) for body in told.values() for part in _listed(body["changed"])]
     unkept = sorted({str(path) for body in told.values() for path in _listed(body["unkept"])})
     return tuple(_joined(parts)), tuple(unkept)
 
@@ -118,7 +118,7 @@ def _changed_since(before: JsonObject) -> JsonObject:
             continue
         modes = {step.path: preimage.modes[step.path] for step in steps if step.path in preimage.modes}
         if steps:
-            parts.append(Part(preimage.path, steps, modes).to_json())
+            parts.append(EditPart(preimage.path, steps, modes).to_json())
     return {"changed": parts, "unkept": unkept}
 
 
@@ -128,10 +128,10 @@ def _listed(value: JsonValue) -> Sequence[JsonValue]:
     return value
 
 
-def _joined(parts: Sequence[Part]) -> Iterator[Part]:
+def _joined(parts: Sequence[EditPart]) -> Iterator[EditPart]:
     """Several calls at one path are one change: from what stood there first to what stood there last."""
     roots = {part.path for part in parts}
-    steps: dict[Path, Step] = {}
+    steps: dict[Path, EditStep] = {}
     modes: dict[Path, int] = {}
     for part in parts:
         for step in part.steps:
@@ -146,14 +146,14 @@ def _joined(parts: Sequence[Part]) -> Iterator[Part]:
         changed = [replace(below[at], path=named[at]) for at in sorted(below) if below[at].before != below[at].after]
         kept = {named[place]: mode for place, mode in modes.items() if place in named}
         if changed:
-            yield Part(root, tuple(changed), kept)
+            yield EditPart(root, tuple(changed), kept)
 
 
 def _name(place: Path, root: Path) -> str:
     return "" if place == root else str(place.relative_to(root))
 
 
-def told_outside(parts: Iterable[Part]) -> Iterator[tuple[str, Path]]:
+def told_outside(parts: Iterable[EditPart]) -> Iterator[tuple[str, Path]]:
     """Each path that differs, and how: `added`, `removed` or `changed`."""
     for part in parts:
         for step in part.steps:

@@ -9,7 +9,7 @@ from typing import Final
 
 from earnest.effects.hands.edits.taking import GIT, Taken, take_in
 from earnest.effects.hands.sandbox.api import Mount
-from earnest.effects.hands.workspace.changes import Entry
+from earnest.effects.hands.workspace.changes import PathEntry
 from earnest.effects.hands.workspace.staging import Workspace
 from earnest.foundation.canonical import JsonObject, JsonValue
 
@@ -60,7 +60,7 @@ async def take_in_edits(
 class EditBase:
     """`verification.plugin.Base`: what an edit was when it was taken in."""
 
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, PathEntry]
     workspace: Workspace
 
     def content(self, path: str) -> bytes:

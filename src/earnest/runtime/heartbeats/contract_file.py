@@ -6,18 +6,18 @@ from pathlib import Path
 from earnest.accountability.agreement import CONTRACT_BYTES_MAX
 from earnest.client.payloads_scores import TaskAsked
 from earnest.contracts.heartbeat.parse import parse_heartbeat
-from earnest.contracts.heartbeat.task import Contract
+from earnest.contracts.heartbeat.task import HeartbeatContract
 from earnest.effects.ground.process import ProgramFailed
 from earnest.effects.ground.text_file import read_text_file
 from earnest.foundation.errors import Faulty, Refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ShownContract:
     """`text` as it is handed in."""
 
     text: str
-    contract: Contract
+    contract: HeartbeatContract
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class ContractFile:
 
     path: Path
 
-    def read(self) -> Shown | None:
+    def read(self) -> ShownContract | None:
         """What it says; None where there is none. Raises `ProgramFailed` for what cannot be read."""
         try:
             data = read_text_file(self.path, CONTRACT_BYTES_MAX)
@@ -37,7 +37,7 @@ class ContractFile:
             return None
         except (Faulty, Refused, OSError) as error:
             raise ProgramFailed(f"{self.path} cannot be read: {error}") from None
-        return Shown(text=data.decode(), contract=contract)
+        return ShownContract(text=data.decode(), contract=contract)
 
     def stamp(self) -> tuple[int, ...]:
         """Another one after a change."""
@@ -48,7 +48,7 @@ class ContractFile:
         return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def first_tasks(shown: Shown | None) -> tuple[TaskAsked, ...]:
+def first_tasks(shown: ShownContract | None) -> tuple[TaskAsked, ...]:
     """What an agent is asked for that has shown no contract yet: all of it."""
     return tuple(
         TaskAsked(
@@ -67,6 +67,6 @@ def first_tasks(shown: Shown | None) -> tuple[TaskAsked, ...]:
     )
 
 
-def shortest_every_ms(shown: Shown | None) -> int | None:
+def shortest_every_ms(shown: ShownContract | None) -> int | None:
     """How often the most frequent task is due that has a pace of its own."""
     return min((task.every_s * 1_000 for task in (shown.contract.tasks if shown else ()) if task.every_s), default=None)

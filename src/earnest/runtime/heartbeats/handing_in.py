@@ -13,7 +13,7 @@ from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.errors import Refused
 from earnest.runtime.heartbeats.artifacts import read_artifact
 from earnest.runtime.heartbeats.platform import HeartbeatPlatform
-from earnest.runtime.heartbeats.state import RunnerState, Turn
+from earnest.runtime.heartbeats.state import HeartbeatTurn, RunnerState
 
 STALE_MS: Final = 6 * 86_400_000
 """The platform keeps its answers for seven days: after that the same key would be another heartbeat."""
@@ -64,7 +64,7 @@ class HandingIn:
             said = "; ".join(str(error) for error in problem.errors)
             raise self._given_up(f"the platform will not take it: {problem} {said}".rstrip()) from None
 
-    async def _send(self, turn: Turn) -> str:
+    async def _send(self, turn: HeartbeatTurn) -> str:
         """Send it until it is taken, or say why it is skipped. A heartbeat that is being judged is waited for."""
         artifacts: Any = turn.body["artifacts"]
         for artifact in artifacts:
@@ -82,7 +82,7 @@ class HandingIn:
             await self._clock.sleep_ms(BUSY_WAIT_MS)
         return Skip.BUSY.value
 
-    async def _upload(self, turn: Turn, path: str, sha256: str) -> None:
+    async def _upload(self, turn: HeartbeatTurn, path: str, sha256: str) -> None:
         try:
             content = read_artifact(Path(turn.folder), path)
         except (OSError, Refused) as error:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from earnest.accountability.gate import Hours, minute_of
+from earnest.accountability.gate import DailyHours, minute_of
 from earnest.client.heartbeat import BREAK_MS, ERRORS_MAX, LONGEST_MS, SPACING_MS, HeartbeatState
 
 MINUTE_MS: Final = 60_000
@@ -16,7 +16,7 @@ SEARCHED_MS: Final = 50 * 60 * MINUTE_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class HeartbeatPace:
     """What the platform wants: how often, when next (0: it did not say), and whether a penalty applies."""
 
     interval_ms: int = INTERVAL_MS
@@ -24,7 +24,7 @@ class Pace:
     is_penalised: bool = False
 
 
-def next_look_ms(state: HeartbeatState, pace: Pace) -> int:
+def next_look_ms(state: HeartbeatState, pace: HeartbeatPace) -> int:
     """The instant of the next look after one that was answered, at a minute's distance at least.
 
     At the platform's next wake, or an interval after the last look where that is sooner. After ten looks at which
@@ -66,7 +66,7 @@ def first_look_ms(state: HeartbeatState, failures: int, now_ms: int) -> int:
     return max(now_ms, state.last_heartbeat_at_ms + wait_ms)
 
 
-def opens_ms(now_ms: int, hours: Hours, zone: str) -> int:
+def opens_ms(now_ms: int, hours: DailyHours, zone: str) -> int:
     """The first instant from now on that lies within the active hours, by the clocks of `zone`.
 
     Minute by minute, so that a night in which clocks change has as many as it has.

@@ -8,7 +8,7 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.instants import rfc3339_s
 
 
-class Outcome(StrEnum):
+class CycleOutcome(StrEnum):
     """How a cycle ended."""
 
     JUDGED = "judged"
@@ -22,7 +22,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class CycleReport:
     """`reason`: why it was skipped, or what went wrong. `notes`: what else should be seen.
 
     `is_open`: so many failures in a row that the next cycle is a trial.
@@ -30,7 +30,7 @@ class Report:
 
     at_ms: int
     next_ms: int
-    outcome: Outcome
+    outcome: CycleOutcome
     reason: str = ""
     heartbeat: Heartbeat | None = None
     notes: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from earnest.accountability.gate import Hours, Skip
+from earnest.accountability.gate import DailyHours, Skip
 from earnest.client.heartbeat import BREAK_MS, ERRORS_MAX, LONGEST_MS, SPACING_MS, instant_ms, is_error
 from earnest.client.payloads_home import Home
 from earnest.client.payloads_scores import Due, Heartbeat
@@ -17,11 +17,11 @@ from earnest.foundation.errors import Unavailable
 from earnest.runtime.heartbeats.artifacts import artifacts_left
 from earnest.runtime.heartbeats.contract_file import ContractFile, first_tasks, shortest_every_ms
 from earnest.runtime.heartbeats.handing_in import HandingIn
-from earnest.runtime.heartbeats.pacing import Pace, failure_wait_ms, first_look_ms, next_look_ms, opens_ms
+from earnest.runtime.heartbeats.pacing import HeartbeatPace, failure_wait_ms, first_look_ms, next_look_ms, opens_ms
 from earnest.runtime.heartbeats.platform import HeartbeatPlatform
 from earnest.runtime.heartbeats.program import AgentProgram, Said, Work
-from earnest.runtime.heartbeats.report import Outcome, Report
-from earnest.runtime.heartbeats.state import RunnerState, Turn
+from earnest.runtime.heartbeats.report import CycleOutcome, CycleReport
+from earnest.runtime.heartbeats.state import HeartbeatTurn, RunnerState
 
 SECOND_MS: Final = 1_000
 NAP_MS: Final = 5_000
@@ -29,7 +29,7 @@ NAP_MS: Final = 5_000
 WAKE_SPACING_MS: Final = 1_000
 """Between two cycles, however often somebody wakes the runner."""
 BACK_PRESSURE: Final = "back_pressure"
-ALL_DAY: Final = Hours()
+ALL_DAY: Final = DailyHours()
 NOT_IDLE: Final = frozenset({Skip.BUSY.value, Skip.OUTSIDE_ACTIVE_HOURS.value})
 
 
@@ -37,7 +37,7 @@ NOT_IDLE: Final = frozenset({Skip.BUSY.value, Skip.OUTSIDE_ACTIVE_HOURS.value})
 class ActiveHours:
     """When the runner works at all, by the clocks of `zone` (IANA); the platform has hours of its own."""
 
-    hours: Hours = ALL_DAY
+    hours: DailyHours = ALL_DAY
     zone: str = "UTC"
 
 
@@ -45,10 +45,10 @@ class ActiveHours:
 class _Found:
     """What a cycle came to. `pace` None: as it was known before."""
 
-    outcome: Outcome
+    outcome: CycleOutcome
     reason: str = ""
     heartbeat: Heartbeat | None = None
-    pace: Pace | None = None
+    pace: HeartbeatPace | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class HeartbeatRunner:
         self._active = active or ActiveHours()
         self._handing_in = HandingIn(platform, state, clock, chance)
         self._woken = asyncio.Event()
-        self._pace = Pace()
+        self._pace = HeartbeatPace()
         self._stamp = contract.stamp()
         self._began_ms = 0
         self._every_ms: int | None = None
@@ -95,7 +95,7 @@ class HeartbeatRunner:
         """Look at once. Several wakes while a cycle runs are one more cycle."""
         self._woken.set()
 
-    async def run(self, tell: Callable[[Report], None]) -> None:
+    async def run(self, tell: Callable[[CycleReport], None]) -> None:
         """Cycle after cycle, each told of, until this is cancelled."""
         held_back = self.held_back()
         if held_back is not None:
@@ -106,7 +106,7 @@ class HeartbeatRunner:
             tell(report)
             await self._until(report.next_ms)
 
-    def held_back(self) -> Report | None:
+    def held_back(self) -> CycleReport | None:
         """Why a runner that starts has to wait: it has just looked, or it is paused after failures. None: it may begin.
 
         A turn that is under way goes on at once.
@@ -115,9 +115,9 @@ class HeartbeatRunner:
         first_ms = first_look_ms(self._state.pace, kept.failures, now_ms)
         if kept.turn is not None or first_ms <= now_ms:
             return None
-        return self._report(_Found(outcome=Outcome.SKIPPED, reason=BACK_PRESSURE), first_ms)
+        return self._report(_Found(outcome=CycleOutcome.SKIPPED, reason=BACK_PRESSURE), first_ms)
 
-    async def cycle(self) -> Report:
+    async def cycle(self) -> CycleReport:
         """One cycle, at whose end the files hold what is needed to go on. Raises `OSError` where they cannot be."""
         self._woken.clear()
         self._notes, self._home = [], None
@@ -160,7 +160,7 @@ class HeartbeatRunner:
         """What the platform asks for now, or why that is nothing."""
         now_ms = self._clock.now_ms()
         if opens_ms(now_ms, self._active.hours, self._active.zone) > now_ms:
-            return _Found(outcome=Outcome.SKIPPED, reason=Skip.OUTSIDE_ACTIVE_HOURS)
+            return _Found(outcome=CycleOutcome.SKIPPED, reason=Skip.OUTSIDE_ACTIVE_HOURS)
         shown = self._contract.read()
         self._every_ms = shortest_every_ms(shown)
         self._home = home = await self._platform.home()
@@ -170,9 +170,9 @@ class HeartbeatRunner:
         if due["next_wake_at"] is None and due["skip"] == Skip.NOTHING_TO_DO:
             tasks = first_tasks(shown)
         elif due["skip"] is not None:
-            return _Found(outcome=Outcome.SKIPPED, reason=due["skip"], pace=pace)
+            return _Found(outcome=CycleOutcome.SKIPPED, reason=due["skip"], pace=pace)
         if not tasks:
-            return _Found(outcome=Outcome.SKIPPED, reason=Skip.NOTHING_TO_DO, pace=pace)
+            return _Found(outcome=CycleOutcome.SKIPPED, reason=Skip.NOTHING_TO_DO, pace=pace)
         return Work(
             tasks=tasks,
             message=due["message"],
@@ -196,22 +196,22 @@ class HeartbeatRunner:
             "claims": list(said.claims),
         }
         sent: JsonObject = {**body, **({"contract": shown.text} if shown else {})}  # type: ignore[dict-item]
-        self._state.keep(turn=Turn(key=key, at_ms=self._clock.now_ms(), folder=str(work.folder), body=sent))
+        self._state.keep(turn=HeartbeatTurn(key=key, at_ms=self._clock.now_ms(), folder=str(work.folder), body=sent))
 
     async def _hand_in(self) -> _Found:
         """Hand in the turn that is under way, or go on with that."""
         handed_in = await self._handing_in.hand_in()
         if handed_in.heartbeat is None:
-            outcome = Outcome.SKIPPED if handed_in.skip else Outcome.UNJUDGED
+            outcome = CycleOutcome.SKIPPED if handed_in.skip else CycleOutcome.UNJUDGED
             return _Found(outcome=outcome, reason=handed_in.skip)
         pace = _pace_after(handed_in.heartbeat, self._every_ms)
-        return _Found(outcome=Outcome.JUDGED, heartbeat=handed_in.heartbeat, pace=pace)
+        return _Found(outcome=CycleOutcome.JUDGED, heartbeat=handed_in.heartbeat, pace=pace)
 
-    def _after_answer(self, found: _Found) -> Report:
+    def _after_answer(self, found: _Found) -> CycleReport:
         now_ms, before = self._clock.now_ms(), self._state.pace
-        acted = found.outcome is Outcome.JUDGED
+        acted = found.outcome is CycleOutcome.JUDGED
         pace = before.looked(now_ms, self._home, acted=acted)
-        if not acted and (found.reason in NOT_IDLE or found.outcome is Outcome.UNJUDGED):
+        if not acted and (found.reason in NOT_IDLE or found.outcome is CycleOutcome.UNJUDGED):
             pace = replace(pace, consecutive_no_action_count=before.consecutive_no_action_count)
         if acted and self._state.kept.failures:
             self._state.keep(failures=0)
@@ -222,7 +222,7 @@ class HeartbeatRunner:
             next_ms = now_ms + SPACING_MS
         return self._report(found, next_ms)
 
-    def _after_failure(self, failed: ProgramFailed) -> Report:
+    def _after_failure(self, failed: ProgramFailed) -> CycleReport:
         """The agent's side could not do it."""
         now_ms, before = self._clock.now_ms(), self._state.pace
         failures = self._state.kept.failures + 1
@@ -230,22 +230,22 @@ class HeartbeatRunner:
         errors = before.consecutive_error_count + 1
         self._state.keep_pace(replace(before, last_heartbeat_at_ms=now_ms, consecutive_error_count=errors))
         next_ms = now_ms + failure_wait_ms(failures, LONGEST_MS)
-        return self._report(_Found(outcome=Outcome.FAILED, reason=str(failed)), next_ms)
+        return self._report(_Found(outcome=CycleOutcome.FAILED, reason=str(failed)), next_ms)
 
-    def _after_no_answer(self, error: Problem | Unavailable) -> Report:
+    def _after_no_answer(self, error: Problem | Unavailable) -> CycleReport:
         """The platform could not, or would not say. A no by its rules is no failure, and nothing to hurry for."""
         now_ms = self._clock.now_ms()
         self._state.keep_pace(self._state.pace.failed(now_ms, error))
         wait_ms = failure_wait_ms(self._state.pace.consecutive_error_count, BREAK_MS, error.retry_after_ms)
         if isinstance(error, Problem) and not (error.retryable or is_error(error)):
             wait_ms = max(wait_ms, self._pace.interval_ms)
-        return self._report(_Found(outcome=Outcome.UNANSWERED, reason=str(error)), now_ms + wait_ms)
+        return self._report(_Found(outcome=CycleOutcome.UNANSWERED, reason=str(error)), now_ms + wait_ms)
 
-    def _report(self, found: _Found, next_ms: int) -> Report:
+    def _report(self, found: _Found, next_ms: int) -> CycleReport:
         pace, kept = self._state.pace, self._state.kept
         if kept.turn is None:
             next_ms = opens_ms(next_ms, self._active.hours, self._active.zone)
-        return Report(
+        return CycleReport(
             at_ms=self._clock.now_ms(),
             next_ms=next_ms,
             outcome=found.outcome,
@@ -277,25 +277,25 @@ class HeartbeatRunner:
                 nap.cancel()
 
 
-def _pace_of(due: Due, every_ms: int | None) -> Pace:
+def _pace_of(due: Due, every_ms: int | None) -> HeartbeatPace:
     interval_s = due["interval_s"]
     if interval_s is None:
-        return Pace()
-    return Pace(
+        return HeartbeatPace()
+    return HeartbeatPace(
         interval_ms=_interval_ms(interval_s, every_ms),
         next_wake_ms=instant_ms(due["next_wake_at"]) or 0,
         is_penalised=due["penalty"] != "none",
     )
 
 
-def _pace_after(heartbeat: Heartbeat, every_ms: int | None) -> Pace | None:
+def _pace_after(heartbeat: Heartbeat, every_ms: int | None) -> HeartbeatPace | None:
     """What the tier after a heartbeat wants."""
     outcome = heartbeat["outcome"]
     if outcome is None:
         return None
     wake_ms = (instant_ms(heartbeat["at"]) or 0) + outcome["interval_s"] * SECOND_MS
     interval_ms = _interval_ms(outcome["interval_s"], every_ms)
-    return Pace(interval_ms=interval_ms, next_wake_ms=wake_ms, is_penalised=outcome["penalty"] != "none")
+    return HeartbeatPace(interval_ms=interval_ms, next_wake_ms=wake_ms, is_penalised=outcome["penalty"] != "none")
 
 
 def _interval_ms(interval_s: int, every_ms: int | None) -> int:

@@ -23,7 +23,7 @@ FILE_BYTES_MAX: Final = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class HeartbeatTurn:
     """Work that was done and is being handed in. `key`: its Idempotency-Key. `folder`: where its artifacts lie.
 
     `body` is what is sent, the same each time; `heartbeat_id` is empty until the platform has taken it.
@@ -37,10 +37,10 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class KeptTurns:
     """`turn`: the one under way. `last`: what the one before came to. `failures`: of the program, in a row."""
 
-    turn: Turn | None = None
+    turn: HeartbeatTurn | None = None
     last: Heartbeat | None = None
     failures: int = 0
 
@@ -99,25 +99,25 @@ def wake_runner(folder: Path) -> int:
     raise Refused("heartbeat_not_running", f"no runner works on {folder}: `earnest heartbeat run`")
 
 
-def _load(path: Path) -> Kept:
+def _load(path: Path) -> KeptTurns:
     try:
         with path.open("rb") as file:
             return _kept(json.loads(file.read(FILE_BYTES_MAX)))
     except FileNotFoundError:
-        return Kept()
+        return KeptTurns()
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise Refused("heartbeat_state_damaged", f"{path} is no turn of a heartbeat: {error}") from None
 
 
-def _kept(found: dict[str, Any]) -> Kept:
+def _kept(found: dict[str, Any]) -> KeptTurns:
     turn, last, failures = found["turn"], found["last"], found["failures"]
     if not (isinstance(last, dict | None) and type(failures) is int and failures >= 0):
         raise ValueError("a member is none")
-    return Kept(turn=None if turn is None else _turn(turn), last=last, failures=failures)  # type: ignore[arg-type]
+    return KeptTurns(turn=None if turn is None else _turn(turn), last=last, failures=failures)  # type: ignore[arg-type]
 
 
-def _turn(found: dict[str, Any]) -> Turn:
-    turn = Turn(**found)
+def _turn(found: dict[str, Any]) -> HeartbeatTurn:
+    turn = HeartbeatTurn(**found)
     texts = (turn.key, turn.folder, turn.heartbeat_id)
     if not (all(isinstance(text, str) for text in texts) and turn.key and turn.key.isalnum()):
         raise ValueError("its turn has no key")

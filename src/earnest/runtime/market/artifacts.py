@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from earnest.client.payloads import Artifact as ArtifactShown
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.outside.artifacts.store import ArtifactLimits, Stored
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.caller import Caller, Scope
 from earnest.market.claims.artifact import Artifact, artifact_id
 from earnest.market.service import ARTIFACTS
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.market import Market
 
 ANY_MEDIA_TYPE: Final = "application/octet-stream"
@@ -46,7 +46,7 @@ def media_type_of(header: str) -> str:
     return media_type
 
 
-def owns(reader: Reader, account_id: str, sha256: str) -> bool:
+def owns(reader: BooksReader, account_id: str, sha256: str) -> bool:
     """True for an artifact that the account has brought."""
     return ARTIFACTS.get(reader, artifact_id(account_id, sha256)) is not None
 
@@ -125,7 +125,7 @@ def _named(market: Market) -> Callable[[str], bool]:
     return lambda sha256: read(lambda reader: any(ARTIFACTS.where(reader, "sha256 = ? LIMIT 1", (sha256,))))
 
 
-def keep_artifact(entry: Entry, limits: ArtifactLimits, stored: Stored, media_type: str) -> Artifact:
+def keep_artifact(entry: StoryContext, limits: ArtifactLimits, stored: Stored, media_type: str) -> Artifact:
     """Make what was put into the store the caller's. The same content again stays what it was first.
 
     Raises `Refused`: `unsupported_media`, `limit_reached`.
@@ -155,7 +155,7 @@ def artifact_json(artifact: Artifact) -> ArtifactShown:
     return {"sha256": artifact.sha256, "bytes": artifact.size_bytes, "media_type": artifact.media_type}
 
 
-def find_readable(reader: Reader, caller: Caller, sha256: str) -> Artifact:
+def find_readable(reader: BooksReader, caller: Caller, sha256: str) -> Artifact:
     """An artifact that the caller may read.
 
     It is theirs, or its owner named it to them: in evidence for a claim of theirs, or in a dispute with them. The
@@ -170,7 +170,7 @@ def find_readable(reader: Reader, caller: Caller, sha256: str) -> Artifact:
     raise Refused("not_found", f"there is no artifact {sha256[:80]!r}, or you may not know of it")
 
 
-def _is_named_to(reader: Reader, account_id: str, sha256: str) -> bool:
+def _is_named_to(reader: BooksReader, account_id: str, sha256: str) -> bool:
     """True if the owner has put it in evidence for a claim of the account's, or in a dispute with it."""
     question = {"sha256": sha256, "reader": account_id}
     manifests = reader.execute(_IN_EVIDENCE, question)
@@ -179,6 +179,6 @@ def _is_named_to(reader: Reader, account_id: str, sha256: str) -> bool:
     return any(sha256 in json.loads(evidence) for (evidence,) in reader.execute(_IN_DISPUTE, question))
 
 
-def _brought_bytes(reader: Reader, account_id: str) -> int:
+def _brought_bytes(reader: BooksReader, account_id: str) -> int:
     (brought,) = reader.execute(_BROUGHT, (account_id,)).fetchone()
     return int(brought)

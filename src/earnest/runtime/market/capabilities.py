@@ -24,7 +24,7 @@ from earnest.market.capabilities.capability import (
 from earnest.market.jobs.categories import is_category
 from earnest.market.service import CAPABILITIES, TRIALS
 from earnest.market.terms import Terms
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 
 CAPABILITIES_MAX: Final = 50
 TRIALS_READ_MAX: Final = 1_000
@@ -33,7 +33,7 @@ _ID: Final = re.compile(r"cap_[0-7][0-9A-HJKMNP-TV-Z]{25}", re.ASCII)
 
 
 def put_capability(
-    entry: Entry, terms: Terms, capability_id: str, form: CapabilityForm, if_match: str
+    entry: StoryContext, terms: Terms, capability_id: str, form: CapabilityForm, if_match: str
 ) -> CapabilityShown:
     """Declare a capability, or say something else of it. `if_match`: the header, empty where there is none.
 
@@ -59,7 +59,7 @@ def put_capability(
     return capability_json(after)
 
 
-def remove_capability(entry: Entry, capability_id: str, if_match: str) -> CapabilityRemoved:
+def remove_capability(entry: StoryContext, capability_id: str, if_match: str) -> CapabilityRemoved:
     """Take a capability back. Its test jobs stay in the record. Raises `Refused`, as `put_capability` does."""
     entry.me.need(Scope.LIVE, Scope.REGISTERED)
     before = CAPABILITIES.find(entry.transaction, capability_id)
@@ -69,7 +69,7 @@ def remove_capability(entry: Entry, capability_id: str, if_match: str) -> Capabi
     return {"id": before.id, "removed": True}
 
 
-def revoke_capability(entry: Entry, capability_id: str, reason: str) -> CapabilityShown:
+def revoke_capability(entry: StoryContext, capability_id: str, reason: str) -> CapabilityShown:
     """The operator takes a badge away, for good."""
     entry.me.need(Scope.OPERATOR)
     before = CAPABILITIES.find(entry.transaction, capability_id)
@@ -79,7 +79,7 @@ def revoke_capability(entry: Entry, capability_id: str, reason: str) -> Capabili
     return capability_json(after)
 
 
-def look_after_trial(entry: Entry, terms: Terms, capability_id: str) -> Capability:
+def look_after_trial(entry: StoryContext, terms: Terms, capability_id: str) -> Capability:
     """A test job of the capability has ended: the capability as it then is."""
     before = CAPABILITIES.find(entry.transaction, capability_id)
     trials = TRIALS.where(
@@ -93,7 +93,7 @@ def look_after_trial(entry: Entry, terms: Terms, capability_id: str) -> Capabili
     return after
 
 
-def look_after_work(entry: Entry, account_id: str, category: str, success_bound: float, ended: int) -> None:
+def look_after_work(entry: StoryContext, account_id: str, category: str, success_bound: float, ended: int) -> None:
     """Real work of this category has ended: a badge for it lapses where the bound of its success is too low.
 
     `success_bound` is the lower 5 % bound over the account's `ended` claims in it (docs/reputation.md).
@@ -105,7 +105,7 @@ def look_after_work(entry: Entry, account_id: str, category: str, success_bound:
                 _save(entry, before, after, "weighed", success_bound=success_bound, ended=ended)
 
 
-def due(entry: Entry, terms: Terms, key: str) -> Members:  # noqa: ARG001 - the form of all that the clock calls
+def due(entry: StoryContext, terms: Terms, key: str) -> Members:  # noqa: ARG001 - the form of all that the clock calls
     """What the clock does to a capability."""
     before = CAPABILITIES.find(entry.transaction, key)
     after = after_time(before, entry.now_ms)
@@ -114,12 +114,12 @@ def due(entry: Entry, terms: Terms, key: str) -> Members:  # noqa: ARG001 - the 
     return {"id": after.id, "state": after.state.value}
 
 
-def _of(entry: Entry, account_id: str) -> Iterator[Capability]:
+def _of(entry: StoryContext, account_id: str) -> Iterator[Capability]:
     conditions = "account_id = ? AND removed = 0 ORDER BY declared_at_ms, id LIMIT ?"
     return CAPABILITIES.where(entry.transaction, conditions, (account_id, CAPABILITIES_MAX))
 
 
-def _save(entry: Entry, before: Capability, after: Capability, event: str, **why: float | str) -> None:
+def _save(entry: StoryContext, before: Capability, after: Capability, event: str, **why: float | str) -> None:
     touching = (before.account_id,)
     CAPABILITIES.change(entry.transaction, entry.now_ms, before, after, touching=touching, event=event, **why)
 
@@ -136,7 +136,7 @@ def _check(capability_id: str, form: CapabilityForm, terms: Terms) -> None:
         raise Refused("validation", f"{errors[0]['pointer'][1:] or 'id'}: {errors[0]['detail']}", errors=errors)
 
 
-def _check_may_declare(entry: Entry, form: CapabilityForm) -> None:
+def _check_may_declare(entry: StoryContext, form: CapabilityForm) -> None:
     conditions = "account_id = ? AND state = 'revoked' AND category = ? AND task_class = ? LIMIT 1"
     if list(CAPABILITIES.where(entry.transaction, conditions, (entry.me.id, form.category, form.task_class))):
         raise Refused("limit_reached", f"the operator has revoked your capability of {form.category}")
@@ -144,7 +144,7 @@ def _check_may_declare(entry: Entry, form: CapabilityForm) -> None:
         raise Refused("limit_reached", f"an agent has at most {CAPABILITIES_MAX} capabilities")
 
 
-def _check_mine(entry: Entry, capability: Capability) -> None:
+def _check_mine(entry: StoryContext, capability: Capability) -> None:
     if capability.account_id != entry.me.id or capability.removed:
         raise Refused("not_found", f"you have no capability {capability.id}")
 

@@ -6,21 +6,21 @@ from typing import Final
 from earnest.client.payloads import Applied, ClaimMoved, ClaimOpened, ExtensionAsked
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.identity.account import Status
+from earnest.identity.account import AccountStatus
 from earnest.identity.caller import Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.ledger import service as ledger
 from earnest.market import settlement
 from earnest.market.claims import extension, judgement, working
 from earnest.market.claims.claim import WORKING, Actor, Claim, ClaimState, role_of
-from earnest.market.claims.moving import Moved
+from earnest.market.claims.moving import ClaimTransition
 from earnest.market.jobs.application import Application
 from earnest.market.jobs.capacity import need_room
 from earnest.market.jobs.job import Job, JobState, taken
 from earnest.market.jobs.related import proves_nothing
 from earnest.market.service import APPLICATIONS, CAPABILITIES, CLAIMS, JOBS, category
 from earnest.market.terms import Terms
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.settling import advance
 
 MAY_WORK: Final = (Scope.LIVE, Scope.HEARTBEAT)
@@ -29,7 +29,7 @@ MAY_SELL: Final = (*MAY_BUY, Scope.HEARTBEAT)
 _WORKING_SQL = f"seller = ? AND state IN ({', '.join(repr(state.value) for state in sorted(WORKING))})"
 
 
-def claim_job(entry: Entry, terms: Terms, job_id: str) -> ClaimOpened:
+def claim_job(entry: StoryContext, terms: Terms, job_id: str) -> ClaimOpened:
     """One of all who try holds the job.
 
     Raises `Refused`: `job_already_claimed`, `job_withdrawn`, `capacity_exceeded`, `related_party`, `scope_forbidden`.
@@ -38,12 +38,12 @@ def claim_job(entry: Entry, terms: Terms, job_id: str) -> ClaimOpened:
     return _opened(open_claim(entry, terms, job, entry.me.id))
 
 
-def open_claim(entry: Entry, terms: Terms, job: Job, seller: str) -> Claim:
+def open_claim(entry: StoryContext, terms: Terms, job: Job, seller: str) -> Claim:
     """The claim of a seller who asked, or was chosen, and has room for it."""
     able = list(CAPABILITIES.where(entry.transaction, "account_id = ? AND removed = 0", (seller,)))
     at_work = list(CLAIMS.where(entry.transaction, _WORKING_SQL, (seller,)))
     parties = (ACCOUNTS.find(entry.transaction, seller), ACCOUNTS.find(entry.transaction, job.creator))
-    if parties[0].status is Status.SUSPENDED:  # since they applied
+    if parties[0].status is AccountStatus.SUSPENDED:  # since they applied
         raise Refused("account_suspended", "the account is suspended: its operator knows why")
     claim = working.open_claim(entry.new_id("clm"), job, seller, entry.now_ms, related=proves_nothing(*parties))
     need_room(job, able, at_work, terms)
@@ -61,7 +61,7 @@ def open_claim(entry: Entry, terms: Terms, job: Job, seller: str) -> Claim:
     return claim
 
 
-def apply_for(entry: Entry, job_id: str, note: str) -> Applied:
+def apply_for(entry: StoryContext, job_id: str, note: str) -> Applied:
     """Ask for a job that is given to one of those who ask. Raises `Refused`: `job_state`, `related_party`."""
     job, me = _job_for(entry, job_id), entry.me
     if me.id == job.creator:
@@ -76,17 +76,17 @@ def apply_for(entry: Entry, job_id: str, note: str) -> Applied:
     return {"job_id": job.id, "account_id": me.id, "apply_until": rfc3339_s(job.apply_until_ms)}
 
 
-def start(entry: Entry, terms: Terms, claim_id: str) -> ClaimMoved:
+def start(entry: StoryContext, terms: Terms, claim_id: str) -> ClaimMoved:
     """The seller begins."""
     return _seller(entry, terms, claim_id, lambda claim: working.start(claim, entry.now_ms))
 
 
-def concede(entry: Entry, terms: Terms, claim_id: str) -> ClaimMoved:
+def concede(entry: StoryContext, terms: Terms, claim_id: str) -> ClaimMoved:
     """The seller agrees that the work was declined."""
     return _seller(entry, terms, claim_id, lambda claim: judgement.concede(claim, entry.now_ms))
 
 
-def extend(entry: Entry, terms: Terms, claim_id: str, extra_s: int) -> ExtensionAsked:
+def extend(entry: StoryContext, terms: Terms, claim_id: str, extra_s: int) -> ExtensionAsked:
     """The seller asks for more time; the job's policy grants it at once, or the buyer is asked."""
     before = _mine(entry, claim_id, Actor.SELLER)
     moved = extension.ask_extension(before, extra_s, entry.now_ms, terms)
@@ -94,13 +94,13 @@ def extend(entry: Entry, terms: Terms, claim_id: str, extra_s: int) -> Extension
     return {**told(after), "granted": after.due_at_ms > before.due_at_ms, "due_at": rfc3339_s(after.due_at_ms)}
 
 
-def answer_extension(entry: Entry, terms: Terms, claim_id: str, *, granted: bool) -> ClaimMoved:
+def answer_extension(entry: StoryContext, terms: Terms, claim_id: str, *, granted: bool) -> ClaimMoved:
     """The buyer's answer to a seller who asked for more time."""
     rule = extension.grant_extension if granted else extension.refuse_extension
     return _buyer(entry, terms, claim_id, lambda claim: rule(claim, entry.now_ms))
 
 
-def cancel(entry: Entry, terms: Terms, claim_id: str) -> ClaimMoved:
+def cancel(entry: StoryContext, terms: Terms, claim_id: str) -> ClaimMoved:
     """The seller gives the job back; a buyer takes it back before work began, and then asks the seller to agree."""
     entry.me.need(*MAY_SELL)
     claim = CLAIMS.find(entry.transaction, claim_id)
@@ -109,7 +109,7 @@ def cancel(entry: Entry, terms: Terms, claim_id: str) -> ClaimMoved:
     return _seller(entry, terms, claim_id, lambda claim: _seller_cancels(claim, entry.now_ms))
 
 
-def refund(entry: Entry, terms: Terms, claim_id: str) -> ClaimMoved:
+def refund(entry: StoryContext, terms: Terms, claim_id: str) -> ClaimMoved:
     """The buyer waits no longer than the deadline."""
     return _buyer(entry, terms, claim_id, lambda claim: working.buyer_refund(claim, entry.now_ms))
 
@@ -119,14 +119,14 @@ def told(claim: Claim) -> ClaimMoved:
     return {"claim_id": claim.id, "state": claim.state.value}
 
 
-def _seller_cancels(claim: Claim, now_ms: int) -> Moved:
+def _seller_cancels(claim: Claim, now_ms: int) -> ClaimTransition:
     """Where the buyer has asked to call it off, the seller's cancelling is consent, and no mark."""
     if claim.cancel_asked_by == Actor.BUYER and claim.state is ClaimState.IN_PROGRESS:
         return working.ask_mutual_cancel(claim, Actor.SELLER, now_ms)
     return working.cancel(claim, now_ms)
 
 
-def _buyer_cancels(claim: Claim, now_ms: int) -> Moved:
+def _buyer_cancels(claim: Claim, now_ms: int) -> ClaimTransition:
     if claim.state is ClaimState.IN_PROGRESS:
         return working.ask_mutual_cancel(claim, Actor.BUYER, now_ms)
     return working.buyer_cancel(claim, now_ms)
@@ -144,17 +144,17 @@ def _opened(claim: Claim) -> ClaimOpened:
     }
 
 
-def _seller(entry: Entry, terms: Terms, claim_id: str, step: Callable[[Claim], Moved]) -> ClaimMoved:
+def _seller(entry: StoryContext, terms: Terms, claim_id: str, step: Callable[[Claim], ClaimTransition]) -> ClaimMoved:
     claim = _mine(entry, claim_id, Actor.SELLER)
     return told(advance(entry, terms, claim, step(claim)))
 
 
-def _buyer(entry: Entry, terms: Terms, claim_id: str, step: Callable[[Claim], Moved]) -> ClaimMoved:
+def _buyer(entry: StoryContext, terms: Terms, claim_id: str, step: Callable[[Claim], ClaimTransition]) -> ClaimMoved:
     claim = _mine(entry, claim_id, Actor.BUYER)
     return told(advance(entry, terms, claim, step(claim)))
 
 
-def _job_for(entry: Entry, job_id: str) -> Job:
+def _job_for(entry: StoryContext, job_id: str) -> Job:
     """A job that the caller's key may work on: one that only registers takes free ones."""
     entry.me.need(*MAY_WORK, Scope.REGISTERED)
     job = JOBS.find(entry.transaction, job_id)
@@ -163,7 +163,7 @@ def _job_for(entry: Entry, job_id: str) -> Job:
     return job
 
 
-def _mine(entry: Entry, claim_id: str, role: Actor) -> Claim:
+def _mine(entry: StoryContext, claim_id: str, role: Actor) -> Claim:
     """A claim of the caller's. A heartbeat key acts for a seller only."""
     entry.me.need(*(MAY_SELL if role is Actor.SELLER else MAY_BUY))
     claim = CLAIMS.find(entry.transaction, claim_id)

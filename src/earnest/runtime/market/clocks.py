@@ -12,7 +12,7 @@ from earnest.market.jobs.job import Job, due_event, lapsed, window_ended
 from earnest.market.reviews.standing import standing
 from earnest.market.service import APPLICATIONS, CLAIMS, JOBS
 from earnest.market.terms import Terms
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.claiming import open_claim
 from earnest.runtime.market.reviewing import close_reviews
 from earnest.runtime.market.settling import advance, save_job, settle
@@ -20,7 +20,7 @@ from earnest.runtime.market.settling import advance, save_job, settle
 APPLICANTS_MAX = 100
 
 
-def claim_due(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
+def claim_due(entry: StoryContext, terms: Terms, claim_id: str) -> JsonObject:
     """Everything whose time has come for a claim: its clocks, another try to settle, clearing, the end of reviews."""
     claim = CLAIMS.find(entry.transaction, claim_id)
     for moved in clock(claim, entry.now_ms, terms):
@@ -34,7 +34,7 @@ def claim_due(entry: Entry, terms: Terms, claim_id: str) -> JsonObject:
     return {"claim_id": claim.id, "state": claim.state.value}
 
 
-def job_due(entry: Entry, terms: Terms, job_id: str) -> JsonObject:
+def job_due(entry: StoryContext, terms: Terms, job_id: str) -> JsonObject:
     """A job that nobody claimed in time lapses; one whose applicants have waited is given to the best of them."""
     job = JOBS.find(entry.transaction, job_id)
     match due_event(job, entry.now_ms):
@@ -48,7 +48,7 @@ def job_due(entry: Entry, terms: Terms, job_id: str) -> JsonObject:
     return {"job_id": job.id, "state": job.state.value}
 
 
-def _choose(entry: Entry, terms: Terms, job: Job) -> None:
+def _choose(entry: StoryContext, terms: Terms, job: Job) -> None:
     """The applicant with the best reputation who has room for it, the earlier of two that are alike."""
     applicants = APPLICATIONS.where(
         entry.transaction, "job_id = ? ORDER BY applied_at_ms, id LIMIT ?", (job.id, APPLICANTS_MAX)
@@ -66,7 +66,7 @@ def _choose(entry: Entry, terms: Terms, job: Job) -> None:
         return
 
 
-def _clear(entry: Entry, claim: Claim) -> Claim:
+def _clear(entry: StoryContext, claim: Claim) -> Claim:
     """The seller may spend what the claim brought."""
     job = JOBS.find(entry.transaction, claim.job_id)
     if claim.state is ClaimState.RELEASED:

@@ -11,12 +11,12 @@ from earnest.identity.service import ACCOUNTS
 from earnest.market.claims import judgement
 from earnest.market.claims.claim import Actor, Claim, ClaimState, role_of
 from earnest.market.claims.declining import check_quota
-from earnest.market.claims.moving import Moved
+from earnest.market.claims.moving import ClaimTransition
 from earnest.market.jobs.job import Job
 from earnest.market.jobs.related import need_neutral
 from earnest.market.service import CLAIMS, JOBS
 from earnest.market.terms import DAY_S, Terms
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.claiming import MAY_BUY, told
 from earnest.runtime.market.settling import advance
 
@@ -24,30 +24,30 @@ WEEK_MS: Final = 7 * DAY_S * 1_000
 _SUBMITTED: Final = frozenset({ClaimState.SUBMITTED, ClaimState.VERIFIED})
 
 
-def accept(entry: Entry, terms: Terms, claim_id: str) -> ClaimMoved:
+def accept(entry: StoryContext, terms: Terms, claim_id: str) -> ClaimMoved:
     """The buyer takes the work: it is paid in the same transaction."""
     return _buyer(entry, terms, claim_id, lambda claim: judgement.accept(claim, entry.now_ms))
 
 
-def undecline(entry: Entry, terms: Terms, claim_id: str) -> ClaimMoved:
+def undecline(entry: StoryContext, terms: Terms, claim_id: str) -> ClaimMoved:
     """The buyer takes declined work after all."""
     return _buyer(entry, terms, claim_id, lambda claim: judgement.undecline(claim, entry.now_ms))
 
 
-def request_changes(entry: Entry, terms: Terms, claim_id: str, reason: str, cited: Sequence[str]) -> ClaimMoved:
+def request_changes(entry: StoryContext, terms: Terms, claim_id: str, reason: str, cited: Sequence[str]) -> ClaimMoved:
     """The buyer sends the work back. Raises `Refused("criterion_required")` for a criterion that the job has not."""
 
-    def step(claim: Claim) -> Moved:
+    def step(claim: Claim) -> ClaimTransition:
         criteria = criteria_of(JOBS.find(entry.transaction, claim.job_id))
         return judgement.request_changes(claim, cited, reason, entry.now_ms, criteria=criteria)
 
     return _buyer(entry, terms, claim_id, step)
 
 
-def decline(entry: Entry, terms: Terms, claim_id: str, reason: str, cited: Sequence[str]) -> ClaimMoved:
+def decline(entry: StoryContext, terms: Terms, claim_id: str, reason: str, cited: Sequence[str]) -> ClaimMoved:
     """The buyer rejects the work. Raises `Refused`: `criterion_required`, `decline_quota`."""
 
-    def step(claim: Claim) -> Moved:
+    def step(claim: Claim) -> ClaimTransition:
         criteria = criteria_of(JOBS.find(entry.transaction, claim.job_id))
         moved = judgement.decline(claim, cited, reason, entry.now_ms, terms, criteria=criteria)
         declined, judged = _judged(entry, terms)
@@ -58,7 +58,7 @@ def decline(entry: Entry, terms: Terms, claim_id: str, reason: str, cited: Seque
 
 
 def decide_job(
-    entry: Entry, terms: Terms, job_id: str, reason: str, cited: Sequence[str], *, approved: bool
+    entry: StoryContext, terms: Terms, job_id: str, reason: str, cited: Sequence[str], *, approved: bool
 ) -> ClaimMoved:
     """Approve or reject the submitted work of a job, as whoever its acceptance names (`POST /jobs/{id}/review`).
 
@@ -91,21 +91,21 @@ def criteria_of(job: Job) -> frozenset[str]:
     return frozenset(str(one["id"]) for one in json.loads(job.criteria))
 
 
-def _buyer(entry: Entry, terms: Terms, claim_id: str, step: Callable[[Claim], Moved]) -> ClaimMoved:
+def _buyer(entry: StoryContext, terms: Terms, claim_id: str, step: Callable[[Claim], ClaimTransition]) -> ClaimMoved:
     entry.me.need(*MAY_BUY)
     claim = CLAIMS.find(entry.transaction, claim_id)
     role_of(claim, entry.me.id, Actor.BUYER)
     return told(advance(entry, terms, claim, step(claim)))
 
 
-def _live_or_newest(entry: Entry, job: Job) -> Claim | None:
+def _live_or_newest(entry: StoryContext, job: Job) -> Claim | None:
     """The claim that can be decided; without one, one whose state says why. Ids tell nothing within a second."""
     if job.live_claim is not None:
         return CLAIMS.find(entry.transaction, job.live_claim)
     return next(CLAIMS.where(entry.transaction, "job_id = ? ORDER BY id DESC LIMIT 1", (job.id,)), None)
 
 
-def _judged(entry: Entry, terms: Terms) -> tuple[int, int]:
+def _judged(entry: StoryContext, terms: Terms) -> tuple[int, int]:
     """How many claims the buyer declined, and judged at all, in the last week.
 
     A decline is as old as the appeal that it opened, whatever became of it since; other judgements end the claim.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.client.payloads_disputes import DisputeMoved, DisputeSaid
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import canonical_text
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
@@ -18,7 +18,7 @@ from earnest.market.claims.artifact import artifact_id
 from earnest.market.claims.claim import Claim, ClaimState, role_of
 from earnest.market.claims.clock import clock
 from earnest.market.claims.deadlines import counting_verdict
-from earnest.market.claims.moving import Moved
+from earnest.market.claims.moving import ClaimTransition
 from earnest.market.disputes import dispute as rules
 from earnest.market.disputes import ruling as rulings
 from earnest.market.disputes.dispute import CLOSED, Dispute, DisputeState, Statement
@@ -26,7 +26,7 @@ from earnest.market.disputes.ruling import CLOCK, For, Ruling, Vote
 from earnest.market.jobs.related import need_neutral
 from earnest.market.service import ARTIFACTS, CLAIMS, DISPUTES, JOBS, STATEMENTS, SUBMISSIONS
 from earnest.market.terms import Terms
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.presence import disputes_changed
 from earnest.runtime.market.settling import advance
 
@@ -44,7 +44,7 @@ class Plea:
     stake_micro: int | None = None
 
 
-def raise_dispute(entry: Entry, terms: Terms, claim_id: str, plea: Plea) -> DisputeMoved:
+def raise_dispute(entry: StoryContext, terms: Terms, claim_id: str, plea: Plea) -> DisputeMoved:
     """Open a case and lay down its stake; without the money for it the case waits for it, and falls if none comes.
 
     Raises `Refused`: `heartbeat_scope_forbidden`, `not_found`, `not_a_party`, `claim_state`, `below_dispute_floor`,
@@ -69,7 +69,7 @@ def raise_dispute(entry: Entry, terms: Terms, claim_id: str, plea: Plea) -> Disp
     return _shown(_try_stake(entry, terms, raised))
 
 
-def speak(entry: Entry, dispute_id: str, text: str, evidence: Sequence[str]) -> DisputeSaid:
+def speak(entry: StoryContext, dispute_id: str, text: str, evidence: Sequence[str]) -> DisputeSaid:
     """Add a statement; its evidence is what is stored under these digests, as it is now.
 
     Raises `Refused`: `not_found`, `dispute_state`, `limit_reached`, `evidence_incomplete`.
@@ -95,7 +95,7 @@ def speak(entry: Entry, dispute_id: str, text: str, evidence: Sequence[str]) -> 
     return {**_shown(after), "statement": number}
 
 
-def withdraw_dispute(entry: Entry, terms: Terms, dispute_id: str) -> DisputeMoved:
+def withdraw_dispute(entry: StoryContext, terms: Terms, dispute_id: str) -> DisputeMoved:
     """Take a case back before it is deliberated: the stake returns and the claim goes on where it stood.
 
     Raises `Refused`: `not_found`, `not_a_party`, `dispute_state`.
@@ -112,7 +112,7 @@ def withdraw_dispute(entry: Entry, terms: Terms, dispute_id: str) -> DisputeMove
     return _shown(after)
 
 
-def rule(entry: Entry, terms: Terms, dispute_id: str, vote: Vote) -> DisputeMoved:
+def rule(entry: StoryContext, terms: Terms, dispute_id: str, vote: Vote) -> DisputeMoved:
     """An arbiter's ruling; that of an appeal is carried out at once, a first one when nobody has appealed.
 
     Raises `Refused`: `scope_forbidden`, `not_found`, `related_party`, `dispute_state`, `criterion_required`,
@@ -134,7 +134,7 @@ def rule(entry: Entry, terms: Terms, dispute_id: str, vote: Vote) -> DisputeMove
     return _shown(after)
 
 
-def appeal(entry: Entry, dispute_id: str) -> DisputeMoved:
+def appeal(entry: StoryContext, dispute_id: str) -> DisputeMoved:
     """Ask for a second ruling, once, with twice the stake.
 
     Raises `Refused`: `not_found`, `dispute_state`, `insufficient_funds`.
@@ -149,7 +149,7 @@ def appeal(entry: Entry, dispute_id: str) -> DisputeMoved:
     return _shown(after)
 
 
-def mark_read(entry: Entry, dispute_id: str) -> DisputeMoved:
+def mark_read(entry: StoryContext, dispute_id: str) -> DisputeMoved:
     """Whoever looks at a case has read it."""
     dispute = find_mine(entry.transaction, dispute_id, entry.me)
     after = rules.read_by(dispute, entry.me.id)
@@ -158,7 +158,7 @@ def mark_read(entry: Entry, dispute_id: str) -> DisputeMoved:
     return _shown(after)
 
 
-def due(entry: Entry, terms: Terms, key: str) -> DisputeMoved:
+def due(entry: StoryContext, terms: Terms, key: str) -> DisputeMoved:
     """Do to a case all that time does."""
     dispute = DISPUTES.find(entry.transaction, key)
     if dispute.state is DisputeState.STAKE_PENDING:
@@ -173,7 +173,7 @@ def due(entry: Entry, terms: Terms, key: str) -> DisputeMoved:
     return _shown(dispute)
 
 
-def find_mine(reader: Reader, dispute_id: str, caller: Caller) -> Dispute:
+def find_mine(reader: BooksReader, dispute_id: str, caller: Caller) -> Dispute:
     """A case that the caller is a side of. Raises `Refused("not_found")`, also for one of others."""
     dispute = DISPUTES.find(reader, dispute_id)
     if not dispute.role_of(caller.id):
@@ -181,7 +181,7 @@ def find_mine(reader: Reader, dispute_id: str, caller: Caller) -> Dispute:
     return dispute
 
 
-def _check_first(reader: Reader, raised: Dispute) -> None:
+def _check_first(reader: BooksReader, raised: Dispute) -> None:
     """One case at a time, and of each side one a revision: whoever took theirs back cannot stall with another.
 
     A case that waits for its stake keeps only its own side from raising another.
@@ -194,7 +194,7 @@ def _check_first(reader: Reader, raised: Dispute) -> None:
             raise Refused("dispute_exists", "there is a dispute about this", dispute_id=other.id)
 
 
-def _try_stake(entry: Entry, terms: Terms, dispute: Dispute) -> Dispute:
+def _try_stake(entry: StoryContext, terms: Terms, dispute: Dispute) -> Dispute:
     """Lay down the stake if the raiser has it and the claim still stands where it did."""
     claim = CLAIMS.find(entry.transaction, dispute.claim_id)
     if claim.revision != dispute.revision:
@@ -212,13 +212,13 @@ def _try_stake(entry: Entry, terms: Terms, dispute: Dispute) -> Dispute:
     return held
 
 
-def _confirmed(claim: Claim, dispute: Dispute, now_ms: int) -> Moved:
+def _confirmed(claim: Claim, dispute: Dispute, now_ms: int) -> ClaimTransition:
     """The claim under this dispute. Raises `Refused`: `not_a_party`, `claim_state`, `claim_expired`."""
     role = role_of(claim, dispute.raiser)
     return contest.dispute_confirmed(claim, role, dispute.id, dispute.hard_limit_ms, now_ms)
 
 
-def _carry_out(entry: Entry, terms: Terms, dispute: Dispute, claim: Claim) -> None:
+def _carry_out(entry: StoryContext, terms: Terms, dispute: Dispute, claim: Claim) -> None:
     """What a final ruling says: the stakes, then the claim and its money.
 
     What the clock rules at the limit the claim's own clock rules alike, and may have done before.
@@ -232,7 +232,7 @@ def _carry_out(entry: Entry, terms: Terms, dispute: Dispute, claim: Claim) -> No
     advance(entry, terms, claim, _outcome(claim, ruling, entry.now_ms))
 
 
-def _outcome(claim: Claim, ruling: Ruling, now_ms: int) -> Moved:
+def _outcome(claim: Claim, ruling: Ruling, now_ms: int) -> ClaimTransition:
     match ruling.in_favour:
         case For.SELLER:
             return contest.ruled_seller(claim, now_ms)
@@ -242,26 +242,26 @@ def _outcome(claim: Claim, ruling: Ruling, now_ms: int) -> Moved:
             return contest.ruled_split(claim, ruling.seller_micro, ruling.buyer_micro, now_ms)
 
 
-def _criteria(reader: Reader, claim: Claim) -> frozenset[str]:
+def _criteria(reader: BooksReader, claim: Claim) -> frozenset[str]:
     """The ids of the criteria that the claim's job is judged by."""
     return frozenset(one["id"] for one in json.loads(JOBS.find(reader, claim.job_id).criteria))
 
 
-def _is_known(entry: Entry, dispute: Dispute, sha256: str) -> bool:
+def _is_known(entry: StoryContext, dispute: Dispute, sha256: str) -> bool:
     """True for an artifact of the caller, and for what was handed in for the claim or shown in the case."""
     if ARTIFACTS.get(entry.transaction, artifact_id(entry.me.id, sha256)) is not None:
         return True
     return sha256 in _handed_in(entry.transaction, dispute)
 
 
-def _handed_in(reader: Reader, dispute: Dispute) -> Collection[str]:
+def _handed_in(reader: BooksReader, dispute: Dispute) -> Collection[str]:
     submissions = SUBMISSIONS.where(reader, "claim_id = ?", (dispute.claim_id,))
     statements = STATEMENTS.where(reader, "dispute_id = ?", (dispute.id,))
     found = {item["sha256"] for submission in submissions for item in json.loads(submission.manifest)}
     return found.union(*(json.loads(statement.evidence) for statement in statements))
 
 
-def _save(entry: Entry, before: Dispute, after: Dispute, event: str) -> Dispute:
+def _save(entry: StoryContext, before: Dispute, after: Dispute, event: str) -> Dispute:
     touching = (before.raiser,) if after.state is DisputeState.STAKE_PENDING else (before.raiser, before.respondent)
     actor = entry.caller.id if entry.caller else ""
     DISPUTES.change(entry.transaction, entry.now_ms, before, after, event=event, actor=actor, touching=touching)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.touches import touched
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Kind
+from earnest.identity.account import AccountKind
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.key import KEY_PURPOSE, LINK_LOGIN, SESSION_PURPOSE, ends_at_ms, is_key_text
 from earnest.identity.secret import KeyedHash, same
@@ -53,7 +53,7 @@ class Doorkeeper:
         """
         return self._caller(self.hashing.digest(SESSION_PURPOSE, cookie), now_ms, self._read_session)
 
-    def _caller(self, digest: str, now_ms: int, look: Callable[[Reader, str, int], _Known]) -> Caller:
+    def _caller(self, digest: str, now_ms: int, look: Callable[[BooksReader, str, int], _Known]) -> Caller:
         known = self._known.get(digest)
         newest = self._database.last_seq
         if known is None or (known.seq != newest and not self._still_holds(known, newest)):
@@ -72,14 +72,14 @@ class Doorkeeper:
         known.seq = newest
         return True
 
-    def _read_key(self, reader: Reader, digest: str, seq: int) -> _Known:
+    def _read_key(self, reader: BooksReader, digest: str, seq: int) -> _Known:
         key = next(KEYS.where(reader, "digest = ?", (digest,)), None)
         if key is None or not same(key.digest, digest):
             raise Refused("unknown_key", "nobody has this key")
         caller = _caller(reader, key.account_id, key.scope, key.id)
         return _known(reader, caller, ends_at_ms(key), seq)
 
-    def _read_session(self, reader: Reader, digest: str, seq: int) -> _Known:
+    def _read_session(self, reader: BooksReader, digest: str, seq: int) -> _Known:
         session = SESSIONS.get(reader, digest)
         key = None if session is None else KEYS.get(reader, session.key_id or "")
         if session is None or session.ended_at_ms is not None or (key is None and session.key_id != LINK_LOGIN):
@@ -87,14 +87,16 @@ class Doorkeeper:
         key_ends_ms = None if key is None else ends_at_ms(key)
         ends_ms = session.expires_at_ms if key_ends_ms is None else min(session.expires_at_ms, key_ends_ms)
         account = ACCOUNTS.find(reader, session.account_id)
-        by_link = Scope.OPERATOR if account.kind is Kind.OPERATOR else Scope.LIVE  # the operator's, or an owner's
+        by_link = (
+            Scope.OPERATOR if account.kind is AccountKind.OPERATOR else Scope.LIVE
+        )  # the operator's, or an owner's
         caller = Caller(account=account, scope=by_link if key is None else key.scope, key_id=SESSION_KEY_ID)
         return _known(reader, caller, ends_ms, seq)
 
 
-def _caller(reader: Reader, account_id: str, scope: Scope, key_id: str) -> Caller:
+def _caller(reader: BooksReader, account_id: str, scope: Scope, key_id: str) -> Caller:
     return Caller(account=ACCOUNTS.find(reader, account_id), scope=scope, key_id=key_id)
 
 
-def _known(reader: Reader, caller: Caller, expires_at_ms: int | None, seq: int) -> _Known:
+def _known(reader: BooksReader, caller: Caller, expires_at_ms: int | None, seq: int) -> _Known:
     return _Known(caller=caller, expires_at_ms=expires_at_ms, touched=touched(reader, WHO + caller.id), seq=seq)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Protocol
 
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.touches import touched
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.instants import rfc3339_s
-from earnest.market.homes.cadence import Pace, next_check_ms
+from earnest.market.homes.cadence import LookPace, next_check_ms
 from earnest.market.homes.given import HomeInput
-from earnest.market.homes.health import Health, health
+from earnest.market.homes.health import HeartbeatHealth, health
 from earnest.market.homes.home import build
 from earnest.market.terms import Terms
 
@@ -30,7 +30,9 @@ _NEXT: Final = b'"next_check_in_after":"'
 class ReadHome(Protocol):
     """`views.home.read_home`."""
 
-    def __call__(self, reader: Reader, account_id: str, now_ms: int, *, with_jobs: bool, as_buyer: bool) -> HomeInput:
+    def __call__(
+        self, reader: BooksReader, account_id: str, now_ms: int, *, with_jobs: bool, as_buyer: bool
+    ) -> HomeInput:
         """What is known of somebody at this moment."""
         ...
 
@@ -62,9 +64,9 @@ class ReadyHome:
     built_at_ms: int
     valid_until_ms: int
     boundary_ms: int | None
-    pace: Pace
+    pace: LookPace
     expected_s: int
-    health: Health
+    health: HeartbeatHealth
 
     def next_check_ms(self, now_ms: int) -> int:
         """When to look again, if one has looked now."""
@@ -113,7 +115,9 @@ class Homes:
             ready.seq = newest
         return True
 
-    def _build(self, reader: Reader, wanted: Wanted, now_ms: int, seen_at_ms: int | None, newest: int) -> ReadyHome:
+    def _build(
+        self, reader: BooksReader, wanted: Wanted, now_ms: int, seen_at_ms: int | None, newest: int
+    ) -> ReadyHome:
         read = self._read(reader, wanted.account_id, now_ms, with_jobs=wanted.with_jobs, as_buyer=wanted.as_buyer)
         if seen_at_ms is not None:
             read = replace(read, seen_at_ms=seen_at_ms)
@@ -145,5 +149,5 @@ class Homes:
             self._kept_bytes -= gone.size_bytes
 
 
-def _health(now_ms: int, seen_at_ms: int, expected_s: int) -> Health:
+def _health(now_ms: int, seen_at_ms: int, expected_s: int) -> HeartbeatHealth:
     return health((now_ms - seen_at_ms) // SECOND_MS, expected_s)

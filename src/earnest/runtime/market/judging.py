@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from earnest.contracts.criterion import Criterion, no_check_faults, read_criteria
 from earnest.contracts.node import node_of
-from earnest.contracts.reader import Reader as SpecReader
-from earnest.effects.ground.storage.reader import Reader
+from earnest.contracts.reader import NodeReader as SpecReader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.identity.account import Account
@@ -23,7 +23,7 @@ from earnest.market.jobs.job import Job
 from earnest.market.jobs.offer import WHOLE
 from earnest.market.service import CLAIMS, JOBS, SUBMISSIONS
 from earnest.market.terms import Terms
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.posting import lay_out, need_owned
 from earnest.runtime.market.settling import advance
@@ -55,7 +55,7 @@ class Judging(WaitingWork):
         super().__init__(market.desk.database, market.handed_in)
         self._market = market
 
-    def _waiting(self, reader: Reader, limit: int) -> list[str]:
+    def _waiting(self, reader: BooksReader, limit: int) -> list[str]:
         waiting = "state = 'submitted' AND verdict = '' ORDER BY submitted_at_ms LIMIT ?"
         return [claim.id for claim in CLAIMS.where(reader, waiting, (limit,))]
 
@@ -71,7 +71,7 @@ class Judging(WaitingWork):
         await market.desk.tick(lambda entry: give_verdict(entry, market.terms, submission, verdict))
 
 
-def give_verdict(entry: Entry, terms: Terms, judged: Submission, verdict: Mapping[str, Any]) -> JsonObject:
+def give_verdict(entry: StoryContext, terms: Terms, judged: Submission, verdict: Mapping[str, Any]) -> JsonObject:
     """Record a verdict and all that follows from it. One on a revision that is no longer the newest changes nothing."""
     submission = SUBMISSIONS.find(entry.transaction, judged.id)
     claim = CLAIMS.find(entry.transaction, judged.claim_id)
@@ -102,7 +102,7 @@ def _criteria(text: str) -> tuple[Criterion, ...]:
     return criteria
 
 
-def _what(claim: Claim, reader: Reader) -> _Judged:
+def _what(claim: Claim, reader: BooksReader) -> _Judged:
     newest = SUBMISSIONS.where(reader, "claim_id = ? ORDER BY revision DESC LIMIT 1", (claim.id,))
     job = JOBS.find(reader, claim.job_id)
     return _Judged(job=job, poster=ACCOUNTS.find(reader, job.creator), submission=next(newest))
@@ -179,6 +179,6 @@ def _lay_out_work(market: Market, submission: Submission, folder: Path) -> Path:
     return folder
 
 
-def _with_verdict(entry: Entry, submission: Submission, verdict: Mapping[str, Any]) -> Submission:
+def _with_verdict(entry: StoryContext, submission: Submission, verdict: Mapping[str, Any]) -> Submission:
     text = canonical_text(verdict)
     return replace(submission, verdict=text, verdict_id=entry.new_id("ver"), judged_at_ms=entry.now_ms)

@@ -21,11 +21,11 @@ from earnest.identity.secret import KeyedHash
 from earnest.identity.service import KEYS, SESSIONS
 from earnest.identity.showing import key_json
 from earnest.market.terms import Terms
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.doorkeeper import SESSION_KEY_ID
 
 
-def need_key(entry: Entry) -> Key:
+def need_key(entry: StoryContext) -> Key:
     """The key that the caller has shown. Keys and logins are made with one that is in use, and with nothing else.
 
     Raises `Refused("scope_forbidden")` for a login, and for a key that another has taken the place of.
@@ -39,7 +39,7 @@ def need_key(entry: Entry) -> Key:
 
 
 def give_key(
-    entry: Entry,
+    entry: StoryContext,
     hashing: KeyedHash,
     account: Account,
     scope: Scope,
@@ -70,7 +70,7 @@ def give_key(
 
 
 def add_key(
-    entry: Entry, hashing: KeyedHash, *, scope: Scope, label: str, expires_in_s: int | None
+    entry: StoryContext, hashing: KeyedHash, *, scope: Scope, label: str, expires_in_s: int | None
 ) -> answers.KeyGiven:
     """Another key of the caller's own account, which works no longer than the one that is shown.
 
@@ -85,7 +85,7 @@ def add_key(
     return {**key_json(key), "key": None}
 
 
-def rotate_key(entry: Entry, terms: Terms, hashing: KeyedHash, *, overlap_s: int | None) -> answers.KeyRotated:
+def rotate_key(entry: StoryContext, terms: Terms, hashing: KeyedHash, *, overlap_s: int | None) -> answers.KeyRotated:
     """A key in the place of the one shown, which works for `overlap_s` more (by default as long as the terms say).
 
     It has the scope of the old one and ends when that would have; logins of the old one end at once. Raises `Refused`:
@@ -109,7 +109,7 @@ def rotate_key(entry: Entry, terms: Terms, hashing: KeyedHash, *, overlap_s: int
     return {**key_json(new), "key": None, "replaces": key_json(ending)}
 
 
-def revoke_key(entry: Entry, *, key_id: str) -> answers.Key:
+def revoke_key(entry: StoryContext, *, key_id: str) -> answers.Key:
     """End one of the caller's own keys and its logins, now; one that was rotated ends itself alone.
 
     Raises `Refused`: `not_found`, `heartbeat_scope_forbidden`, `scope_forbidden`.
@@ -126,14 +126,14 @@ def revoke_key(entry: Entry, *, key_id: str) -> answers.Key:
     return key_json(ended)
 
 
-def _end_logins(entry: Entry, key: Key) -> None:
+def _end_logins(entry: StoryContext, key: Key) -> None:
     """A login ends with the key that opened it."""
     open_now = "account_id = ? AND key_id = ? AND ended_at_ms IS NULL"
     for session in list(SESSIONS.where(entry.transaction, open_now, (key.account_id, key.id))):
         end_login(entry, session)
 
 
-def end_login(entry: Entry, session: Session) -> Session:
+def end_login(entry: StoryContext, session: Session) -> Session:
     """A login that is over from now on."""
     ended = session if session.ended_at_ms is not None else replace(session, ended_at_ms=entry.now_ms)
     SESSIONS.change(entry.transaction, entry.now_ms, session, ended, touching=(session.account_id,))

@@ -11,13 +11,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.outside.mail.api import Mailer
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.presence import Presence
 from earnest.identity.service import ACCOUNTS, PRESENCES
-from earnest.runtime.desk import Desk, Entry
+from earnest.runtime.desk import Desk, StoryContext
 
 LOOK_MS: Final = 10_000
 TAKEN_MAX: Final = 20
@@ -69,13 +69,13 @@ class Letters:
         return "mail_sent"
 
 
-def _due(reader: Reader, now_ms: int) -> list[tuple[Presence, str]]:
+def _due(reader: BooksReader, now_ms: int) -> list[tuple[Presence, str]]:
     waiting = "outbox_at_ms IS NOT NULL AND outbox_at_ms <= ? ORDER BY outbox_at_ms, account_id LIMIT ?"
     presences = PRESENCES.where(reader, waiting, (now_ms, TAKEN_MAX))
     return [(presence, ACCOUNTS.find(reader, presence.account_id).mail) for presence in presences]
 
 
-def _noted(account_id: str, letter: JsonObject, event: str, entry: Entry) -> JsonObject:
+def _noted(account_id: str, letter: JsonObject, event: str, entry: StoryContext) -> JsonObject:
     """Take the letter out, or wait longer each time; after `TRIES_MAX` times it is given up."""
     before = PRESENCES.find(entry.transaction, account_id)
     tries = before.outbox_tries + 1

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.effects.outside.web.fetching import Web
-from earnest.identity.account import Account, Kind
+from earnest.identity.account import Account, AccountKind
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk
 from earnest.verification.registry import Registry
@@ -33,4 +33,4 @@ class Market:
 
     def verifier_of(self, poster: Account) -> Verifier:
         """What judges by the specs of `poster`: probes measure for those of the operator alone."""
-        return self.verifier if poster.kind is Kind.OPERATOR else self.verifier.without_probes()
+        return self.verifier if poster.kind is AccountKind.OPERATOR else self.verifier.without_probes()

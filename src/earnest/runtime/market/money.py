@@ -14,13 +14,13 @@ from earnest.ledger.service import DEPOSITS
 from earnest.ledger.transfer import Chain
 from earnest.market import settlement
 from earnest.market.terms import OWN, Terms
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 
 DEPOSITS_WAITING_MAX: Final = 20
 """Of one account: whoever asks is not the one who decides."""
 
 
-def open_treasury(entry: Entry, terms: Terms) -> JsonObject:
+def open_treasury(entry: StoryContext, terms: Terms) -> JsonObject:
     """Fill the treasury: at the first start, and never again."""
     chain = settlement.treasury_opened(terms, entry.now_ms)
     if not chain or ledger.is_posted(entry.transaction, chain[0].id):
@@ -29,7 +29,7 @@ def open_treasury(entry: Entry, terms: Terms) -> JsonObject:
     return {"opened_micro": terms.treasury_aid_micro}
 
 
-def grant_genesis(entry: Entry, terms: Terms, account_id: str) -> int:
+def grant_genesis(entry: StoryContext, terms: Terms, account_id: str) -> int:
     """The first ai$ of an account, once, when it is known whose it is; how much was given.
 
     An account's second call, and an empty treasury, give nothing.
@@ -40,7 +40,7 @@ def grant_genesis(entry: Entry, terms: Terms, account_id: str) -> int:
     return give(entry, chain)
 
 
-def give(entry: Entry, chain: Chain) -> int:
+def give(entry: StoryContext, chain: Chain) -> int:
     """Post a gift of the treasury; how much was given: nothing where it holds less."""
     needed = settlement.treasury_needs_micro(chain)
     if needed > ledger.balance(entry.transaction, treasury(OWN)).free_micro:
@@ -50,7 +50,7 @@ def give(entry: Entry, chain: Chain) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class DepositNotice:
     """Money that somebody says they have sent: so much, and by which they call it."""
 
     currency: str
@@ -58,7 +58,7 @@ class Asked:
     reference: str
 
 
-def ask_deposit(entry: Entry, terms: Terms, asked: Asked) -> DepositShown:
+def ask_deposit(entry: StoryContext, terms: Terms, asked: DepositNotice) -> DepositShown:
     """Say that money was sent; it is there once the operator has seen it. Raises `Refused`: `limit_reached`, …"""
     me = entry.me
     me.need(Scope.LIVE, Scope.OPERATOR)
@@ -82,7 +82,7 @@ def ask_deposit(entry: Entry, terms: Terms, asked: Asked) -> DepositShown:
     return {"deposit_id": deposit.id, "state": deposit.state}
 
 
-def decide_deposit(entry: Entry, deposit_id: str, *, confirmed: bool, reason: str) -> DepositShown:
+def decide_deposit(entry: StoryContext, deposit_id: str, *, confirmed: bool, reason: str) -> DepositShown:
     """The operator has seen the money, or has not. Raises `Refused`: `not_found`, `deposit_state`, `limit_reached`."""
     me = entry.me
     me.need(Scope.OPERATOR)

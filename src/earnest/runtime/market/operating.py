@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Final
 
 from earnest.client import payloads_agents as answers
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.identity.account import Account, Kind, Status, resumed, suspended, with_payouts
+from earnest.identity.account import Account, AccountKind, AccountStatus, resumed, suspended, with_payouts
 from earnest.identity.caller import Scope
 from earnest.identity.key import (
     LINK_LOGIN,
@@ -23,7 +23,7 @@ from earnest.identity.key import (
 from earnest.identity.secret import KeyedHash, base62
 from earnest.identity.service import ACCOUNTS, LINKS, SESSIONS
 from earnest.identity.showing import account_json, key_json, session_json
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.keys import end_login, give_key, need_key
 from earnest.runtime.market.registering import open_account
 
@@ -32,12 +32,14 @@ SESSION: Final = "session"
 """What a login's secret is called in an answer; a surface makes a cookie of it."""
 
 
-def the_operator(reader: Reader) -> Account | None:
+def the_operator(reader: BooksReader) -> Account | None:
     """The operator of the platform; None before the first setup."""
-    return next(ACCOUNTS.where(reader, "kind = ? ORDER BY created_at_ms, id LIMIT 1", (Kind.OPERATOR.value,)), None)
+    return next(
+        ACCOUNTS.where(reader, "kind = ? ORDER BY created_at_ms, id LIMIT 1", (AccountKind.OPERATOR.value,)), None
+    )
 
 
-def set_up(entry: Entry, hashing: KeyedHash, *, link: str, handle: str, mail: str) -> Members:
+def set_up(entry: StoryContext, hashing: KeyedHash, *, link: str, handle: str, mail: str) -> Members:
     """Use the operator's one-time link: the first time an account and its key are made, later it is a login.
 
     Raises `Refused`: `not_found`, `link_expired`, `validation`, `handle_taken`.
@@ -53,8 +55,8 @@ def set_up(entry: Entry, hashing: KeyedHash, *, link: str, handle: str, mail: st
         operator = Account(
             id=entry.new_id("act"),
             handle=handle,
-            kind=Kind.OPERATOR,
-            status=Status.IDENTITY_VERIFIED,
+            kind=AccountKind.OPERATOR,
+            status=AccountStatus.IDENTITY_VERIFIED,
             created_at_ms=entry.now_ms,
             mail=mail,
         )
@@ -65,7 +67,7 @@ def set_up(entry: Entry, hashing: KeyedHash, *, link: str, handle: str, mail: st
     return {**shown, **open_session(entry, hashing, operator, opened_by), "handle": operator.handle}
 
 
-def use_link_up(entry: Entry, digest: str, purpose: str, account: Account, expires_at_ms: int) -> None:
+def use_link_up(entry: StoryContext, digest: str, purpose: str, account: Account, expires_at_ms: int) -> None:
     """Record that the link with this digest was used, by this account and for it: it works no second time."""
     used = Link(
         id=digest,
@@ -79,7 +81,7 @@ def use_link_up(entry: Entry, digest: str, purpose: str, account: Account, expir
     LINKS.open(entry.transaction, entry.now_ms, used, touching=(account.id,))
 
 
-def log_in(entry: Entry, hashing: KeyedHash) -> answers.LoggedIn:
+def log_in(entry: StoryContext, hashing: KeyedHash) -> answers.LoggedIn:
     """A login in a browser for whoever shows a key, and no login: it may do what the key may, and ends with it.
 
     Raises `Refused("scope_forbidden")`.
@@ -87,7 +89,7 @@ def log_in(entry: Entry, hashing: KeyedHash) -> answers.LoggedIn:
     return open_session(entry, hashing, entry.me.account, need_key(entry))
 
 
-def open_session(entry: Entry, hashing: KeyedHash, account: Account, key: Key | None) -> answers.LoggedIn:
+def open_session(entry: StoryContext, hashing: KeyedHash, account: Account, key: Key | None) -> answers.LoggedIn:
     """A login of `account`, which ends with the `key` that opens it (None: a link does); shown as `session`."""
     secret = base62(entry.chance.secret())
     session = Session(
@@ -102,7 +104,7 @@ def open_session(entry: Entry, hashing: KeyedHash, account: Account, key: Key | 
     return {"operator_id": account.id, "expires_at": rfc3339_s(session.expires_at_ms)}
 
 
-def log_out(entry: Entry, hashing: KeyedHash, *, cookie: str) -> answers.LoggedOut:
+def log_out(entry: StoryContext, hashing: KeyedHash, *, cookie: str) -> answers.LoggedOut:
     """End the caller's login. Raises `Refused("not_found")`."""
     session = SESSIONS.get(entry.transaction, hashing.digest(SESSION_PURPOSE, cookie))
     if session is None or session.account_id != entry.me.id:
@@ -111,7 +113,7 @@ def log_out(entry: Entry, hashing: KeyedHash, *, cookie: str) -> answers.LoggedO
     return {"operator_id": entry.me.id}
 
 
-def end_session(entry: Entry, *, session_id: str) -> answers.Session:
+def end_session(entry: StoryContext, *, session_id: str) -> answers.Session:
     """End any login of the operator's. Raises `Refused`: `scope_forbidden`, `not_found`."""
     entry.me.need(Scope.OPERATOR)
     session = SESSIONS.get(entry.transaction, session_id)
@@ -120,22 +122,22 @@ def end_session(entry: Entry, *, session_id: str) -> answers.Session:
     return session_json(end_login(entry, session))
 
 
-def suspend(entry: Entry, *, account_id: str, reason: str) -> answers.Account:
+def suspend(entry: StoryContext, *, account_id: str, reason: str) -> answers.Account:
     """Let an account only look. Raises `Refused`: `scope_forbidden`, `not_found`, `account_state`."""
     return _decide(entry, account_id, suspended, reason)
 
 
-def resume(entry: Entry, *, account_id: str, reason: str) -> answers.Account:
+def resume(entry: StoryContext, *, account_id: str, reason: str) -> answers.Account:
     """Let a suspended account go on. Raises as `suspend`."""
     return _decide(entry, account_id, resumed, reason)
 
 
-def enable_payouts(entry: Entry, *, account_id: str, reason: str) -> answers.Account:
+def enable_payouts(entry: StoryContext, *, account_id: str, reason: str) -> answers.Account:
     """Let an agent's earnings leave the platform. Raises as `suspend`."""
     return _decide(entry, account_id, with_payouts, reason)
 
 
-def issue_key(entry: Entry, hashing: KeyedHash, *, scope: Scope, handle: str, label: str) -> answers.KeyIssued:
+def issue_key(entry: StoryContext, hashing: KeyedHash, *, scope: Scope, handle: str, label: str) -> answers.KeyIssued:
     """A further key of the operator's own, or an auditor with theirs, read-only.
 
     Raises `Refused`: `scope_forbidden`, `validation`, `handle_taken`, `limit_reached`.
@@ -147,8 +149,8 @@ def issue_key(entry: Entry, hashing: KeyedHash, *, scope: Scope, handle: str, la
         account = Account(
             id=entry.new_id("act"),
             handle=handle,
-            kind=Kind.AUDITOR,
-            status=Status.IDENTITY_VERIFIED,
+            kind=AccountKind.AUDITOR,
+            status=AccountStatus.IDENTITY_VERIFIED,
             created_at_ms=entry.now_ms,
             operator_id=entry.me.id,
         )
@@ -158,7 +160,7 @@ def issue_key(entry: Entry, hashing: KeyedHash, *, scope: Scope, handle: str, la
     return {**key_json(give_key(entry, hashing, account, scope, label=label)), "key": None, "account_id": account.id}
 
 
-def _decide(entry: Entry, account_id: str, rule: Callable[[Account], Account], reason: str) -> answers.Account:
+def _decide(entry: StoryContext, account_id: str, rule: Callable[[Account], Account], reason: str) -> answers.Account:
     entry.me.need(Scope.OPERATOR)
     account = ACCOUNTS.find(entry.transaction, account_id)
     after = rule(account)

@@ -6,11 +6,11 @@ from typing import Final
 
 from earnest.client.payloads_money import Destination as DestinationShown
 from earnest.client.payloads_money import PayoutMoved
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.outside.rails.api import Order, Rail, RailAnswer, RailState
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
-from earnest.identity.account import Status
+from earnest.identity.account import AccountStatus
 from earnest.identity.caller import Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.ledger import service as ledger
@@ -32,7 +32,7 @@ from earnest.ledger.payout import (
 from earnest.ledger.service import DESTINATIONS, PAYOUTS
 from earnest.ledger.transfer import Chain
 from earnest.market.terms import Terms
-from earnest.runtime.desk import Desk, Entry
+from earnest.runtime.desk import Desk, StoryContext
 
 ROUND_PAYOUTS_MAX: Final = 32
 """Of one look at what is due."""
@@ -45,7 +45,7 @@ _CHAINS: Final[Mapping[PayoutState, Callable[[Payout, int], Chain]]] = {
 """What a state does to the books. The others move nothing: the amount stays reserved."""
 
 
-def set_destination(entry: Entry, account_id: str, rail: str, address: str) -> DestinationShown:
+def set_destination(entry: StoryContext, account_id: str, rail: str, address: str) -> DestinationShown:
     """The operator says where an account's money goes. Payouts under way keep what they had.
 
     Raises `Refused`: `scope_forbidden`, `not_found`, `validation`.
@@ -63,7 +63,7 @@ def set_destination(entry: Entry, account_id: str, rail: str, address: str) -> D
     return {"account_id": account.id, "rail": rail}
 
 
-def request_payout(entry: Entry, terms: Terms, currency: str, amount_micro: int) -> PayoutMoved:
+def request_payout(entry: StoryContext, terms: Terms, currency: str, amount_micro: int) -> PayoutMoved:
     """Ask for money; it is laid aside at once.
 
     Raises `Refused`: `onboarding_required`, `validation` (currency, minimum, whole cents), `insufficient_funds`.
@@ -71,7 +71,7 @@ def request_payout(entry: Entry, terms: Terms, currency: str, amount_micro: int)
     me = entry.me
     me.need(Scope.LIVE)
     destination = DESTINATIONS.get(entry.transaction, me.id)
-    if me.account.status is not Status.PAYOUTS_ENABLED or destination is None:
+    if me.account.status is not AccountStatus.PAYOUTS_ENABLED or destination is None:
         raise Refused("onboarding_required", "payouts need an account that is enabled for them, and a destination")
     of_currency = terms.currencies.get(currency)
     if of_currency is None or not of_currency.can_pay_out:
@@ -94,7 +94,7 @@ def request_payout(entry: Entry, terms: Terms, currency: str, amount_micro: int)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class PayoutDecision:
     """What the operator says of a payout. `reference` is what the bank calls it."""
 
     state: PayoutState
@@ -102,7 +102,7 @@ class Outcome:
     reason: str = ""
 
 
-def decide_payout(entry: Entry, payout_id: str, outcome: Outcome) -> PayoutMoved:
+def decide_payout(entry: StoryContext, payout_id: str, outcome: PayoutDecision) -> PayoutMoved:
     """The operator approves or refuses; and where no rail can say it, what came of it.
 
     Raises `Refused`: `scope_forbidden`, `not_found`, `payout_state`.
@@ -149,7 +149,7 @@ async def _tend(desk: Desk, rail: Rail | None, payout: Payout) -> None:
     await desk.tick(lambda entry: _answered(entry, payout, answer, reason))
 
 
-def _answered(entry: Entry, asked: Payout, answer: RailAnswer | None, reason: str) -> JsonObject:
+def _answered(entry: StoryContext, asked: Payout, answer: RailAnswer | None, reason: str) -> JsonObject:
     """Record what the rail said, unless somebody has moved the payout since it was asked."""
     payout = PAYOUTS.find(entry.transaction, asked.id)
     if payout != asked:
@@ -176,7 +176,7 @@ def _state_after(payout: Payout, answer: RailAnswer | None) -> PayoutState | Non
             return PayoutState.SENT if payout.state is PayoutState.APPROVED else None
 
 
-def _move(entry: Entry, payout: Payout, state: PayoutState, *, ref: str, reason: str) -> Payout:
+def _move(entry: StoryContext, payout: Payout, state: PayoutState, *, ref: str, reason: str) -> Payout:
     """Save the next state, and what it does to the books."""
     moved_on = step(payout, state, entry.now_ms, rail_ref=ref, reason=reason)
     by = entry.caller.id if entry.caller else ""
@@ -186,5 +186,5 @@ def _move(entry: Entry, payout: Payout, state: PayoutState, *, ref: str, reason:
     return moved_on
 
 
-def _due(reader: Reader, now_ms: int) -> list[Payout]:
+def _due(reader: BooksReader, now_ms: int) -> list[Payout]:
     return list(PAYOUTS.where(reader, "wake_ms <= ? ORDER BY wake_ms LIMIT ?", (now_ms, ROUND_PAYOUTS_MAX)))

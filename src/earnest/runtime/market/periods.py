@@ -3,15 +3,15 @@
 from dataclasses import replace
 
 from earnest.client.payloads_periods import Period as Shown
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
 from earnest.market.periods.period import FIRST, Period, check_name, ended, period_json
 from earnest.market.service import PERIODS
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 
 
-def open_period(entry: Entry, name: str) -> Shown:
+def open_period(entry: StoryContext, name: str) -> Shown:
     """The operator begins a period. Raises `Refused`: `scope_forbidden`, `validation`, `period_exists`."""
     entry.me.need(Scope.OPERATOR)
     check_name(name)
@@ -20,17 +20,17 @@ def open_period(entry: Entry, name: str) -> Shown:
     return period_json(_opened(entry, name, by=entry.me.id))
 
 
-def open_first_period(entry: Entry) -> Shown:
+def open_first_period(entry: StoryContext) -> Shown:
     """A platform's life is within a period from its first fact on. Does nothing where there is one."""
     return period_json(current_period(entry.transaction) or _opened(entry, FIRST, by=""))
 
 
-def current_period(reader: Reader) -> Period | None:
+def current_period(reader: BooksReader) -> Period | None:
     """The period that goes on; None before the first."""
     return next(PERIODS.where(reader, "ended_at_ms IS NULL LIMIT 1"), None)
 
 
-def _opened(entry: Entry, name: str, by: str) -> Period:
+def _opened(entry: StoryContext, name: str, by: str) -> Period:
     (last_fact,) = entry.transaction.execute("SELECT coalesce(max(seq), 0) FROM facts").fetchone()
     before = current_period(entry.transaction)
     if before is not None:

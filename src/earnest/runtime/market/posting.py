@@ -13,7 +13,7 @@ from earnest.contracts.spec import VerificationSpec
 from earnest.effects.hands.scratch import scratch
 from earnest.foundation.canonical import JsonObject, canonical_text, digest_of
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Kind
+from earnest.identity.account import AccountKind
 from earnest.identity.caller import Caller, Scope
 from earnest.ledger import service as ledger
 from earnest.market import settlement
@@ -23,7 +23,7 @@ from earnest.market.jobs.offer import Offer, check_files, check_price, check_req
 from earnest.market.jobs.tags import Tags
 from earnest.market.service import ARTIFACTS, JOBS, category
 from earnest.market.terms import OWN, Terms
-from earnest.runtime.desk import Act, Entry
+from earnest.runtime.desk import Act, StoryContext
 from earnest.runtime.judging import linted
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.periods import current_period
@@ -91,7 +91,7 @@ def _remember(linted: dict[str, None], digest: str) -> None:
     linted[digest] = None
 
 
-def withdraw_job(entry: Entry, job_id: str) -> JobWithdrawn:
+def withdraw_job(entry: StoryContext, job_id: str) -> JobWithdrawn:
     """Take back a job that nobody has claimed; its reward returns. Raises `Refused`: `not_a_party`, as `need_open`."""
     entry.me.need(Scope.LIVE, Scope.OPERATOR, Scope.REGISTERED)
     job = JOBS.find(entry.transaction, job_id)
@@ -124,14 +124,14 @@ def _may_post(offer: Offer) -> tuple[Scope, ...]:
     return (*scopes, Scope.REGISTERED) if offer.amount_micro == 0 else scopes
 
 
-def _post(entry: Entry, terms: Terms, vetted: _Vetted) -> JobPosted:
+def _post(entry: StoryContext, terms: Terms, vetted: _Vetted) -> JobPosted:
     me, offer, spec = entry.me, vetted.offer, vetted.spec
     me.need(*_may_post(offer))
     if offer.redo_of is not None:
         first = JOBS.find(entry.transaction, offer.redo_of)
         again = JOBS.where(entry.transaction, "redo_of = ? LIMIT ?", (first.id, terms.redos_max))
         check_redo(first, me.id, len(list(again)), terms)
-    if offer.currency == OWN and me.account.kind is Kind.AGENT:
+    if offer.currency == OWN and me.account.kind is AccountKind.AGENT:
         need_turn(_open_jobs(entry, terms), terms)
     criteria = [criterion_to_json(one) for one in spec.criteria]
     job = publish(
@@ -172,7 +172,7 @@ def _post(entry: Entry, terms: Terms, vetted: _Vetted) -> JobPosted:
     return {"job_id": job.id, "state": job.state.value, "amount_micro": job.amount_micro, "currency": job.currency}
 
 
-def _open_jobs(entry: Entry, terms: Terms) -> int:
+def _open_jobs(entry: StoryContext, terms: Terms) -> int:
     """How many ai$ jobs that the caller posted in this period wait for somebody to take them."""
     period = current_period(entry.transaction)
     mine = "creator = ? AND state = ? AND currency = ? AND created_at_ms >= ? LIMIT ?"

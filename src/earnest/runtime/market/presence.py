@@ -14,13 +14,13 @@ from typing import Final
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.instants import rfc3339_s
-from earnest.identity.account import Kind
+from earnest.identity.account import AccountKind
 from earnest.identity.presence import Presence
 from earnest.identity.service import ACCOUNTS, PRESENCES
 from earnest.market.homes.health import piles_at_ms, silent_after_s
 from earnest.market.service import DISPUTES
 from earnest.market.terms import Terms
-from earnest.runtime.desk import Desk, Entry
+from earnest.runtime.desk import Desk, StoryContext
 
 FLUSH_MS: Final = 5_000
 FLUSHED_MAX: Final = 500
@@ -103,7 +103,7 @@ class Presences:
             self._seen.popitem(last=False)
 
 
-def due(entry: Entry, terms: Terms, key: str) -> JsonObject:  # noqa: ARG001 - as every table's
+def due(entry: StoryContext, terms: Terms, key: str) -> JsonObject:  # noqa: ARG001 - as every table's
     """The clock looks at an account: its owner is told, once, of silence and of disputes that nobody answers."""
     before = PRESENCES.find(entry.transaction, key)
     piles_ms = _piles_at_ms(entry, key)
@@ -120,7 +120,7 @@ def due(entry: Entry, terms: Terms, key: str) -> JsonObject:  # noqa: ARG001 - a
     return {"account_id": key, "told": after.outbox != before.outbox}
 
 
-def disputes_changed(entry: Entry, account_id: str) -> None:
+def disputes_changed(entry: StoryContext, account_id: str) -> None:
     """A case of this account was opened, answered or closed: the clock is to look when it has waited too long."""
     before = PRESENCES.get(entry.transaction, account_id)
     known = before or Presence(account_id=account_id, seen_at_ms=entry.now_ms)
@@ -129,7 +129,7 @@ def disputes_changed(entry: Entry, account_id: str) -> None:
         PRESENCES.see(entry.transaction, entry.now_ms, [(before, after)])
 
 
-def tell_owner(entry: Entry, account_id: str, episode: str, what: str, text: str) -> None:
+def tell_owner(entry: StoryContext, account_id: str, episode: str, what: str, text: str) -> None:
     """Lay a mail to the owner into the outbox: the agent `what`, and what there is to say about it."""
     before = PRESENCES.get(entry.transaction, account_id)
     if before is None:
@@ -139,9 +139,9 @@ def tell_owner(entry: Entry, account_id: str, episode: str, what: str, text: str
     PRESENCES.change(entry.transaction, entry.now_ms, before, after, event="told", episode=episode)
 
 
-def tell_operator(entry: Entry, episode: str, subject: str, text: str) -> JsonObject:
+def tell_operator(entry: StoryContext, episode: str, subject: str, text: str) -> JsonObject:
     """Lay a mail to the operator of the platform into their outbox, unless one of this episode still lies in it."""
-    operator = next(ACCOUNTS.where(entry.transaction, "kind = ? LIMIT 1", (Kind.OPERATOR.value,)), None)
+    operator = next(ACCOUNTS.where(entry.transaction, "kind = ? LIMIT 1", (AccountKind.OPERATOR.value,)), None)
     if operator is None:
         return {"told": False}
     before = PRESENCES.get(entry.transaction, operator.id)
@@ -156,7 +156,7 @@ def tell_operator(entry: Entry, episode: str, subject: str, text: str) -> JsonOb
     return {"told": True}
 
 
-def _record(news: Mapping[str, _News], entry: Entry) -> JsonObject:
+def _record(news: Mapping[str, _News], entry: StoryContext) -> JsonObject:
     changes = []
     for account_id, noted in news.items():
         before = PRESENCES.get(entry.transaction, account_id)
@@ -190,7 +190,7 @@ def _silent_at_ms(presence: Presence) -> int:
     return presence.seen_at_ms + (silent_after_s(presence.expected_s) + 1) * SECOND_MS
 
 
-def _piles_at_ms(entry: Entry, account_id: str) -> int | None:
+def _piles_at_ms(entry: StoryContext, account_id: str) -> int | None:
     live = "{side} = ? AND closed_at_ms IS NULL ORDER BY opened_at_ms LIMIT ?"
     disputes = [
         dispute
@@ -200,7 +200,7 @@ def _piles_at_ms(entry: Entry, account_id: str) -> int | None:
     return piles_at_ms(disputes, account_id)
 
 
-def _told(entry: Entry, presence: Presence, episode: str, what: str, text: str) -> Presence:
+def _told(entry: StoryContext, presence: Presence, episode: str, what: str, text: str) -> Presence:
     """With a mail to the owner in its outbox."""
     account = ACCOUNTS.find(entry.transaction, presence.account_id)
     letter: JsonObject = {
@@ -212,6 +212,6 @@ def _told(entry: Entry, presence: Presence, episode: str, what: str, text: str) 
     return _with_letter(entry, presence, letter)
 
 
-def _with_letter(entry: Entry, presence: Presence, letter: JsonObject) -> Presence:
+def _with_letter(entry: StoryContext, presence: Presence, letter: JsonObject) -> Presence:
     letters = [*json.loads(presence.outbox), letter]
     return replace(presence, outbox=canonical_text(letters), outbox_tries=0, outbox_at_ms=entry.now_ms)

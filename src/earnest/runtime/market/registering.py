@@ -4,16 +4,16 @@ from dataclasses import replace
 from typing import Final
 
 from earnest.client.payloads_agents import Owned, Registered
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.identity.account import Account, Kind, Status, check_handle, owned
+from earnest.identity.account import Account, AccountKind, AccountStatus, check_handle, owned
 from earnest.identity.caller import Scope
 from earnest.identity.key import LINK_PURPOSE, Link
 from earnest.identity.secret import KeyedHash, base62
 from earnest.identity.service import ACCOUNTS, LINKS
 from earnest.market.terms import Terms
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.keys import give_key
 from earnest.runtime.market.money import grant_genesis
 
@@ -23,7 +23,14 @@ OWNER: Final = "{}@practice.invalid"
 
 
 def register(
-    entry: Entry, terms: Terms, hashing: KeyedHash, *, handle: str, description: str, model_fingerprint: str, url: str
+    entry: StoryContext,
+    terms: Terms,
+    hashing: KeyedHash,
+    *,
+    handle: str,
+    description: str,
+    model_fingerprint: str,
+    url: str,
 ) -> Registered:
     """A new agent, its first key and the address at which an operator claims it (`url` is the platform's own).
 
@@ -32,8 +39,8 @@ def register(
     account = Account(
         id=entry.new_id("act"),
         handle=handle,
-        kind=Kind.AGENT,
-        status=Status.REGISTERED,
+        kind=AccountKind.AGENT,
+        status=AccountStatus.REGISTERED,
         created_at_ms=entry.now_ms,
         description=description,
         model_fingerprint=model_fingerprint,
@@ -62,7 +69,7 @@ def register(
     }
 
 
-def open_account(entry: Entry, account: Account) -> None:
+def open_account(entry: StoryContext, account: Account) -> None:
     """A new account. Raises `Refused`: `validation`, `handle_taken`."""
     check_handle(account.handle)
     if any(ACCOUNTS.where(entry.transaction, "handle = ?", (account.handle,))):
@@ -70,7 +77,7 @@ def open_account(entry: Entry, account: Account) -> None:
     ACCOUNTS.open(entry.transaction, entry.now_ms, account, touching=(account.id,))
 
 
-def agent_to_claim(reader: Reader, hashing: KeyedHash, secret: str, now_ms: int) -> tuple[Link, Account]:
+def agent_to_claim(reader: BooksReader, hashing: KeyedHash, secret: str, now_ms: int) -> tuple[Link, Account]:
     """Whose claim link this is. Raises `Refused`: `not_found`, `link_expired`."""
     link = LINKS.get(reader, hashing.digest(LINK_PURPOSE, secret))
     if link is None or link.purpose != CLAIM:
@@ -80,7 +87,7 @@ def agent_to_claim(reader: Reader, hashing: KeyedHash, secret: str, now_ms: int)
     return link, ACCOUNTS.find(reader, link.account_id)
 
 
-def confirm_ownership(entry: Entry, terms: Terms, hashing: KeyedHash, *, secret: str, mail: str = "") -> Owned:
+def confirm_ownership(entry: StoryContext, terms: Terms, hashing: KeyedHash, *, secret: str, mail: str = "") -> Owned:
     """An operator answers for an agent from now on; its link is used up, and it gets its first ai$.
 
     `mail`: where the owner hears of it; empty: the operator's own. In practice each agent has an owner of its own,

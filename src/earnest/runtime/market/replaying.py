@@ -11,7 +11,7 @@ from typing import Any
 
 from earnest.client.payloads_runs import Replay
 from earnest.contracts.criterion import Criterion
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.identity.account import Account
 from earnest.identity.caller import Caller
@@ -76,7 +76,7 @@ async def _again(market: Market, found: _Judged) -> Replay:
     }
 
 
-def _find(reader: Reader, caller: Caller, claim_id: str, revision: int | None) -> _Judged:
+def _find(reader: BooksReader, caller: Caller, claim_id: str, revision: int | None) -> _Judged:
     claim = CLAIMS.find(reader, claim_id)
     if caller.id not in {claim.seller, claim.buyer} and not caller.sees_all:
         raise Refused("not_a_party", "only its two parties have a claim judged again")

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from earnest.client.payloads_disputes import ReviewAnswered, ReviewSent
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import digest_of
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.caller import Scope
@@ -15,14 +15,14 @@ from earnest.market.reviews.review import Opinion, ReviewRow
 from earnest.market.reviews.sealed import seal, unseal
 from earnest.market.service import CLAIMS, REVIEWS
 from earnest.market.terms import Terms
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 
 SALT_DIGITS: Final = 32
 MAY_REVIEW: Final = (Scope.LIVE, Scope.HEARTBEAT, Scope.REGISTERED, Scope.OPERATOR)
 """A registered key as well: its free jobs are reviewed like others."""
 
 
-def send_review(entry: Entry, terms: Terms, claim_id: str, opinion: Opinion) -> ReviewSent:
+def send_review(entry: StoryContext, terms: Terms, claim_id: str, opinion: Opinion) -> ReviewSent:
     """Take a side's review, sealed; if the other side's lies there, both are published.
 
     Raises `Refused`: `not_found`, `not_a_party`, `claim_state`, `review_window_closed`, `review_exists`.
@@ -47,7 +47,7 @@ def send_review(entry: Entry, terms: Terms, claim_id: str, opinion: Opinion) -> 
     }
 
 
-def close_reviews(entry: Entry, claim: Claim) -> Claim:
+def close_reviews(entry: StoryContext, claim: Claim) -> Claim:
     """Publish what was sent, at once, if both sides are in or the window is over; the claim as it then is."""
     rows = _reviews_of(entry.transaction, claim)
     if not rules.is_ripe(claim, {row.side for row in rows}, entry.now_ms):
@@ -62,7 +62,7 @@ def close_reviews(entry: Entry, claim: Claim) -> Claim:
     return after
 
 
-def answer_review(entry: Entry, review_id: str, text: str) -> ReviewAnswered:
+def answer_review(entry: StoryContext, review_id: str, text: str) -> ReviewAnswered:
     """The one public answer to a published review.
 
     Raises `Refused`: `not_found`, `not_a_party`, `review_exists`, `validation`.
@@ -74,10 +74,10 @@ def answer_review(entry: Entry, review_id: str, text: str) -> ReviewAnswered:
     return {"review_id": row.id, "replied_at": rfc3339_s(entry.now_ms)}
 
 
-def _reviews_of(reader: Reader, claim: Claim) -> list[ReviewRow]:
+def _reviews_of(reader: BooksReader, claim: Claim) -> list[ReviewRow]:
     return list(REVIEWS.where(reader, "claim_id = ? ORDER BY side LIMIT 2", (claim.id,)))
 
 
-def _salt(entry: Entry) -> str:
+def _salt(entry: StoryContext) -> str:
     """128 bits, of the 160 that two ids take from chance."""
     return digest_of([entry.new_id("salt"), entry.new_id("salt")])[-SALT_DIGITS:]

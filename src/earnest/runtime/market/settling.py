@@ -11,14 +11,14 @@ from earnest.market import settlement
 from earnest.market.capabilities.capability import CapabilityState
 from earnest.market.claims import ending
 from earnest.market.claims.claim import TERMINAL, Actor, Claim, ClaimState
-from earnest.market.claims.moving import Moved
+from earnest.market.claims.moving import ClaimTransition
 from earnest.market.jobs.job import Job, given_back
 from earnest.market.jobs.job import settled as job_settled
 from earnest.market.reviews.reputation import PPM
 from earnest.market.reviews.standing import standing
 from earnest.market.service import CAPABILITIES, CLAIMS, JOBS, SIGNALS, category
 from earnest.market.terms import OWN, Terms
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.capabilities import look_after_work
 from earnest.runtime.market.money import give
 
@@ -32,7 +32,7 @@ def need_may_move(me: Caller, currency: str, amount_micro: int) -> None:
         me.need(*(scope for scope in Scope if scope is not Scope.REGISTERED))
 
 
-def advance(entry: Entry, terms: Terms, before: Claim, moved: Moved) -> Claim:
+def advance(entry: StoryContext, terms: Terms, before: Claim, moved: ClaimTransition) -> Claim:
     """Save a claim that moved, and do all that follows from it at once; the claim as it then is.
 
     Raises `Refused("scope_forbidden")` where a caller may not say where its money goes.
@@ -52,7 +52,7 @@ def advance(entry: Entry, terms: Terms, before: Claim, moved: Moved) -> Claim:
     return claim
 
 
-def settle(entry: Entry, terms: Terms, claim: Claim) -> Claim:
+def settle(entry: StoryContext, terms: Terms, claim: Claim) -> Claim:
     """Pay or return what a claim holds, by transfers that are the same at each try. What fails is tried again later."""
     job = JOBS.find(entry.transaction, claim.job_id)
     try:
@@ -69,7 +69,7 @@ def settle(entry: Entry, terms: Terms, claim: Claim) -> Claim:
     return settled
 
 
-def _weigh(entry: Entry, claim: Claim) -> None:
+def _weigh(entry: StoryContext, claim: Claim) -> None:
     """A badge for such work depends on how such work ends."""
     verified = "account_id = ? AND category = ? AND state = ? LIMIT 1"
     if not any(
@@ -80,7 +80,7 @@ def _weigh(entry: Entry, claim: Claim) -> None:
     look_after_work(entry, claim.seller, claim.category, now.lower_bound_ppm / PPM, sum(now.counts.values()))
 
 
-def save_job(entry: Entry, before: Job, after: Job, event: str) -> Job:
+def save_job(entry: StoryContext, before: Job, after: Job, event: str) -> Job:
     """Save a job; once it has ended, what its escrow still holds returns to the creator."""
     touching = (after.creator, category(after.category))
     JOBS.change(entry.transaction, entry.now_ms, before, after, event=event, touching=touching)
@@ -99,7 +99,7 @@ def _owed(claim: Claim, job: Job, at_ms: int) -> tuple[Transfer, ...]:
     return settlement.released(claim, at_ms)
 
 
-def _save(entry: Entry, before: Claim, moved: Moved, **why: str) -> Claim:
+def _save(entry: StoryContext, before: Claim, moved: ClaimTransition, **why: str) -> Claim:
     claim, by = moved.claim, entry.caller.id if entry.caller else ""
     touching = (claim.seller, claim.buyer)
     CLAIMS.change(
@@ -119,7 +119,7 @@ def _save(entry: Entry, before: Claim, moved: Moved, **why: str) -> Claim:
     return claim
 
 
-def _fine(entry: Entry, terms: Terms, claim: Claim) -> None:
+def _fine(entry: StoryContext, terms: Terms, claim: Claim) -> None:
     """Work that was rejected costs its worker a little, once: never for an unclear verdict, never below nothing."""
     if claim.declined_by == Actor.VERIFIER:
         penalty = settlement.fail_penalty_micro(claim, terms)

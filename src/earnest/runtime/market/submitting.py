@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.client.payloads import Submitted
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.outside.artifacts.fetching import fetch_artifact
 from earnest.effects.outside.artifacts.store import Stored
 from earnest.foundation.canonical import JsonValue, canonical_text, digest_bytes, digest_of
@@ -18,7 +18,7 @@ from earnest.market.claims.claim import Claim
 from earnest.market.claims.evidence import Submission
 from earnest.market.jobs.offer import Requirement, missing
 from earnest.market.service import ARTIFACTS, CLAIMS, JOBS, SUBMISSIONS
-from earnest.runtime.desk import Act, Entry
+from earnest.runtime.desk import Act, StoryContext
 from earnest.runtime.market.artifacts import Bringing, keep_artifact, media_type_of, room_for
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.settling import advance, need_may_move
@@ -63,7 +63,7 @@ async def prepare_submission(brought: Bringing, caller: Caller, claim_id: str, i
 
 
 def _checked(
-    reader: Reader, market: Market, caller: Caller, claim_id: str, items: Sequence[Item]
+    reader: BooksReader, market: Market, caller: Caller, claim_id: str, items: Sequence[Item]
 ) -> Mapping[str, Requirement]:
     """What the job asks for, by id, once all that is known before anything is stored or fetched fits it."""
     claim = CLAIMS.find(reader, claim_id)
@@ -80,7 +80,7 @@ def _checked(
     return asked
 
 
-def _asked(reader: Reader, claim: Claim, items: Sequence[Item]) -> Mapping[str, Requirement]:
+def _asked(reader: BooksReader, claim: Claim, items: Sequence[Item]) -> Mapping[str, Requirement]:
     """The requirements by id. Raises `Refused`: `validation` for what nobody asked for, `evidence_incomplete`."""
     job = JOBS.find(reader, claim.job_id)
     requirements = {one["id"]: Requirement(**one) for one in json.loads(job.requirements)}
@@ -122,7 +122,7 @@ async def _fetched(market: Market, item: Item, bytes_max: int) -> bytes:
     return page.body
 
 
-def _submit(entry: Entry, market: Market, claim_id: str, kept: Sequence[_Kept]) -> Submitted:
+def _submit(entry: StoryContext, market: Market, claim_id: str, kept: Sequence[_Kept]) -> Submitted:
     entry.me.need(*MAY_HAND_IN)
     claim = CLAIMS.find(entry.transaction, claim_id)
     _check_may(claim, entry.me)
@@ -151,7 +151,7 @@ def _submit(entry: Entry, market: Market, claim_id: str, kept: Sequence[_Kept]) 
 
 
 def _manifest(
-    entry: Entry, market: Market, kept: Sequence[_Kept], requirements: Mapping[str, Requirement]
+    entry: StoryContext, market: Market, kept: Sequence[_Kept], requirements: Mapping[str, Requirement]
 ) -> list[JsonValue]:
     """What was handed in, by the requirements' ids."""
     manifest: list[JsonValue] = []
@@ -175,14 +175,14 @@ def _manifest(
     return manifest
 
 
-def _artifact(entry: Entry, market: Market, one: _Kept) -> Artifact:
+def _artifact(entry: StoryContext, market: Market, one: _Kept) -> Artifact:
     """The seller's artifact; one that was only now stored becomes theirs."""
     if one.stored is not None:
         return keep_artifact(entry, market.artifacts.limits, one.stored, one.item.media_type)
     return _own(entry.transaction, entry.me.id, one.item)
 
 
-def _own(reader: Reader, account_id: str, item: Item) -> Artifact:
+def _own(reader: BooksReader, account_id: str, item: Item) -> Artifact:
     known = ARTIFACTS.get(reader, artifact_id(account_id, item.sha256))
     if known is None:
         raise Refused("evidence_hash_mismatch", f"{item.requirement_id}: you have no artifact {item.sha256[:80]!r}")

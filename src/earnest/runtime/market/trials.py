@@ -19,7 +19,7 @@ from earnest.market.capabilities.trial import answered, begun, check_start, chos
 from earnest.market.jobs.related import owner_of
 from earnest.market.service import CAPABILITIES, TRIALS
 from earnest.market.terms import DAY_S, Terms
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.capabilities import CAPABILITIES_MAX, TRIALS_READ_MAX, look_after_trial
 
 TRIAL_COMMITTED: Final = "trial.committed"
@@ -28,7 +28,7 @@ WELCOME: Final = 3
 """So many test jobs of an agent that nobody owns are paid, ever: its name costs nothing, and so must bring little."""
 
 
-def start_trial(entry: Entry, terms: Terms, capability_id: str, generator: str = "") -> TrialStarted:
+def start_trial(entry: StoryContext, terms: Terms, capability_id: str, generator: str = "") -> TrialStarted:
     """Begin a test job for a capability of the caller's; what it asks.
 
     Raises `Refused`: scope codes, `not_found`, `limit_reached`, `attempt_limit`, `validation`.
@@ -40,7 +40,7 @@ def start_trial(entry: Entry, terms: Terms, capability_id: str, generator: str =
     return _start(entry, terms, capability, generator)
 
 
-def claim_test_job(entry: Entry, terms: Terms, job_id: str) -> TrialClaimed:
+def claim_test_job(entry: StoryContext, terms: Terms, job_id: str) -> TrialClaimed:
     """Begin the test job that was offered under this id. Raises `Refused`, as `start_trial` does."""
     entry.me.need(*SCOPES)
     conditions = "account_id = ? AND removed = 0 LIMIT ?"
@@ -53,7 +53,7 @@ def claim_test_job(entry: Entry, terms: Terms, job_id: str) -> TrialClaimed:
     raise Refused("not_found", f"no test job {job_id[:80]!r} is offered to you")
 
 
-def answer_trial(entry: Entry, terms: Terms, trial_id: str, answer: JsonValue) -> TrialGraded:
+def answer_trial(entry: StoryContext, terms: Terms, trial_id: str, answer: JsonValue) -> TrialGraded:
     """Grade an answer, reveal what was committed to, pay if it is right, and look at the capability again.
 
     Raises `Refused`: scope codes, `not_found`, `claim_state`, `claim_expired`, `validation`, `too_large`.
@@ -70,7 +70,7 @@ def answer_trial(entry: Entry, terms: Terms, trial_id: str, answer: JsonValue) -
     return {**trial_json(after), "paid_micro": paid_micro, "capability_state": capability.state.value}
 
 
-def due(entry: Entry, terms: Terms, key: str) -> Members:
+def due(entry: StoryContext, terms: Terms, key: str) -> Members:
     """What the clock does to a test job: abandoned is failed, and public."""
     trial = TRIALS.find(entry.transaction, key)
     after = overdue(trial, entry.now_ms)
@@ -81,7 +81,7 @@ def due(entry: Entry, terms: Terms, key: str) -> Members:
     return {"id": after.id, "state": after.state}
 
 
-def _start(entry: Entry, terms: Terms, capability: Capability, generator: str) -> TrialStarted:
+def _start(entry: StoryContext, terms: Terms, capability: Capability, generator: str) -> TrialStarted:
     recent = list(_trials(entry, "account_id", capability.account_id, entry.now_ms - DAY_S * 1_000))
     check_start(capability, recent, entry.now_ms, terms)
     earlier = _trials(entry, "capability_id", capability.id, counted_since_ms(capability, entry.now_ms))
@@ -98,22 +98,22 @@ def _start(entry: Entry, terms: Terms, capability: Capability, generator: str) -
     return {**trial_json(trial), "committed_seq": committed_seq}
 
 
-def _trials(entry: Entry, column: str, key: str, since_ms: int) -> Iterator[Trial]:
+def _trials(entry: StoryContext, column: str, key: str, since_ms: int) -> Iterator[Trial]:
     """The newest of an account (`account_id`) or a capability (`capability_id`)."""
     conditions = f"{column} = ? AND started_at_ms >= ? ORDER BY started_at_ms DESC LIMIT ?"
     return TRIALS.where(entry.transaction, conditions, (key, since_ms, TRIALS_READ_MAX))
 
 
-def _secret(entry: Entry) -> str:
+def _secret(entry: StoryContext) -> str:
     return entry.chance.secret().hex()
 
 
-def _save(entry: Entry, before: Trial, after: Trial) -> None:
+def _save(entry: StoryContext, before: Trial, after: Trial) -> None:
     touching = (before.account_id,)
     TRIALS.change(entry.transaction, entry.now_ms, before, after, touching=touching, event=after.state)
 
 
-def _pay(entry: Entry, trial: Trial) -> int:
+def _pay(entry: StoryContext, trial: Trial) -> int:
     """What was paid: nothing where the treasury has less, nor to an agent that nobody owns for more than its first."""
     if owner_of(entry.me.account) is None:
         passed = TRIALS.where(

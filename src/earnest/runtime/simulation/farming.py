@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.contracts.spec import Acceptance
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.identity.caller import Caller
 from earnest.ledger import accounts
 from earnest.ledger import service as ledger
@@ -57,7 +57,7 @@ class Farming:
             await town.do("farm", side, lambda entry: reviewing.send_review(entry, terms, claim_id, praise))
 
 
-def gains(reader: Reader, farmers: Sequence[Farming], start_micro: int) -> Iterator[str]:
+def gains(reader: BooksReader, farmers: Sequence[Farming], start_micro: int) -> Iterator[str]:
     """What farmers got out of it, in words. `start_micro`: what all of them had together."""
     callers = {one.id: one for farmer in farmers for one in (farmer.caller, farmer.seller)}
     held = sum(ledger.balance(reader, accounts.available(one, "AID")).balance_micro for one in callers)

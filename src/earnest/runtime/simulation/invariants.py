@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.market.claims.claim import TERMINAL
 from earnest.runtime.market.trials import WELCOME
 
@@ -88,7 +88,7 @@ QUESTIONS = {
 """What is wrong → a question whose every answer is a case of it."""
 
 
-def broken(reader: Reader) -> Iterator[str]:
+def broken(reader: BooksReader) -> Iterator[str]:
     """Every case of every wrong, in words; nothing where all holds."""
     for wrong, sql in QUESTIONS.items():
         for name, value in reader.execute(sql).fetchall():

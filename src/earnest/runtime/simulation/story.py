@@ -7,14 +7,14 @@ from typing import Final
 
 from earnest.effects.ground.clock import SystemClock, VirtualClock
 from earnest.foundation.canonical import JsonObject
-from earnest.identity.account import Account, Kind, Status
+from earnest.identity.account import Account, AccountKind, AccountStatus
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.ledger import accounts
 from earnest.ledger import service as ledger
 from earnest.ledger.transfer import moved
 from earnest.market.terms import DAY_S, HOUR_S, MICRO
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.money import open_treasury
@@ -24,7 +24,7 @@ from earnest.runtime.simulation.characters import BUYERS, SELLERS
 from earnest.runtime.simulation.farming import Farming, gains
 from earnest.runtime.simulation.invariants import broken
 from earnest.runtime.simulation.offers import offer_of
-from earnest.runtime.simulation.town import Buying, Living, Ruling, Town, Working
+from earnest.runtime.simulation.town import Buying, Living, SimulatedOperator, Town, Working
 from earnest.runtime.timers import Timers
 
 STEP_S: Final = 12 * HOUR_S
@@ -38,7 +38,7 @@ ENDING_DAYS_MAX: Final = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class SimulationPlan:
     """How large a simulation is."""
 
     days: int = 400
@@ -57,7 +57,7 @@ class Simulated:
 
 
 async def simulate(
-    market: Market, clock: VirtualClock, plan: Plan, progress: Callable[[int], None] = lambda _: None
+    market: Market, clock: VirtualClock, plan: SimulationPlan, progress: Callable[[int], None] = lambda _: None
 ) -> Simulated:
     """Live through `plan.days`, then let the clock end what is left; what must hold is looked at every few days.
 
@@ -131,9 +131,9 @@ async def _farmers(town: Town, owner: str) -> list[Farming]:
     ]
 
 
-async def _people(town: Town, agents: int) -> tuple[Ruling, list[Buying], list[Working]]:
+async def _people(town: Town, agents: int) -> tuple[SimulatedOperator, list[Buying], list[Working]]:
     """The operator, and agents of every character; a third of them buy."""
-    operator = await _somebody(town, "operator", owner=None, kind=Kind.OPERATOR)
+    operator = await _somebody(town, "operator", owner=None, kind=AccountKind.OPERATOR)
     buyers, sellers = [], []
     for at in range(agents):
         caller = await _somebody(town, f"agent{at}", owner=operator.id)
@@ -141,7 +141,7 @@ async def _people(town: Town, agents: int) -> tuple[Ruling, list[Buying], list[W
             buyers.append(Buying(caller=caller, character=BUYERS[at // 3 % len(BUYERS)]))
         else:
             sellers.append(Working(caller=caller, character=SELLERS[at % len(SELLERS)]))
-    return Ruling(caller=operator), buyers, sellers
+    return SimulatedOperator(caller=operator), buyers, sellers
 
 
 async def _somebody(
@@ -150,15 +150,15 @@ async def _somebody(
     *,
     owner: str | None,
     mail: str = "",
-    kind: Kind = Kind.AGENT,
+    kind: AccountKind = AccountKind.AGENT,
     money_micro: int = START_MICRO,
 ) -> Caller:
     """Somebody with money; without an owner, a stranger who has registered. `mail`: of an owner with several agents."""
-    status = Status.PAYOUTS_ENABLED if owner or kind is not Kind.AGENT else Status.REGISTERED
-    scope = Scope.OPERATOR if kind is Kind.OPERATOR else Scope.LIVE if owner else Scope.REGISTERED
+    status = AccountStatus.PAYOUTS_ENABLED if owner or kind is not AccountKind.AGENT else AccountStatus.REGISTERED
+    scope = Scope.OPERATOR if kind is AccountKind.OPERATOR else Scope.LIVE if owner else Scope.REGISTERED
     mail = mail or handle
 
-    def arrive(entry: Entry) -> JsonObject:
+    def arrive(entry: StoryContext) -> JsonObject:
         account = Account(
             id=entry.new_id("act"),
             handle=handle,

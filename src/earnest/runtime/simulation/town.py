@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final, Protocol
 
 from earnest.effects.ground.clock import Chance
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller
@@ -18,7 +18,7 @@ from earnest.market.jobs.job import JobState
 from earnest.market.jobs.offer import Offer
 from earnest.market.reviews.review import Opinion
 from earnest.market.service import CLAIMS, DISPUTES, JOBS, REVIEWS
-from earnest.runtime.desk import Act, Entry, Keyed
+from earnest.runtime.desk import Act, Keyed, StoryContext
 from earnest.runtime.market import claiming, deciding, disputing, posting, reviewing, submitting
 from earnest.runtime.market.artifacts import bringing
 from earnest.runtime.market.market import Market
@@ -214,7 +214,7 @@ class Buying:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
+class SimulatedOperator:
     """The operator, who rules some disputes, judges some of the queue, and leaves the rest to the clock."""
 
     caller: Caller
@@ -230,7 +230,7 @@ class Ruling:
                 await self._decide(town, claim.job_id, approved=town.happens(60))
 
     async def _decide(self, town: Town, job_id: str, *, approved: bool) -> None:
-        def decide(entry: Entry) -> Members:
+        def decide(entry: StoryContext) -> Members:
             return deciding.decide_job(entry, town.market.terms, job_id, "looked at", ("C1",), approved=approved)
 
         await town.do("operator decides", self.caller, decide)
@@ -252,11 +252,11 @@ async def review(town: Town, caller: Caller, claim: Claim, percent: int) -> None
         )
 
 
-def _in_state(reader: Reader, side: str, account: str, state: ClaimState) -> list[Claim]:
+def _in_state(reader: BooksReader, side: str, account: str, state: ClaimState) -> list[Claim]:
     return list(CLAIMS.where(reader, f"{side} = ? AND state = ? LIMIT ?", (account, state.value, CLAIMS_SEEN_MAX)))
 
 
-def _to_review(reader: Reader, side: str, account: str) -> list[Claim]:
+def _to_review(reader: BooksReader, side: str, account: str) -> list[Claim]:
     sql = (
         f"{side} = ? AND state = 'released' AND reviews_published_at_ms IS NULL AND reviews_close_at_ms IS NOT NULL "
         "ORDER BY id DESC LIMIT 5"
@@ -265,18 +265,18 @@ def _to_review(reader: Reader, side: str, account: str) -> list[Claim]:
     return [one for one in found if not any(REVIEWS.where(reader, "claim_id = ? AND side = ?", (one.id, side)))]
 
 
-def _open_of(reader: Reader, account: str) -> str:
+def _open_of(reader: BooksReader, account: str) -> str:
     """The first open job of a buyer."""
     found = JOBS.where(reader, "creator = ? AND state = 'open' ORDER BY id LIMIT 1", (account,))
     return next((job.id for job in found), "")
 
 
-def _deliberated(reader: Reader) -> list[Dispute]:
+def _deliberated(reader: BooksReader) -> list[Dispute]:
     closed = ", ".join(f"'{state.value}'" for state in sorted(CLOSED))
     found = DISPUTES.where(reader, f"state NOT IN ({closed}) ORDER BY id LIMIT 20")
     return [one for one in found if one.state is DisputeState.DELIBERATION]
 
 
-def _waiting(reader: Reader) -> list[Claim]:
+def _waiting(reader: BooksReader) -> list[Claim]:
     sql = "state IN ('submitted', 'verified') AND acceptance IN ('human', 'machine') AND verdict = 'unclear' LIMIT 20"
     return list(CLAIMS.where(reader, sql))

@@ -11,8 +11,8 @@ import typer
 if TYPE_CHECKING:
     from earnest.app.residing import Residing
     from earnest.client.credentials import Credentials
-    from earnest.runtime.agents.resident import Report
-    from earnest.runtime.heartbeats.report import Report as HeartbeatReport
+    from earnest.runtime.agents.resident import ResidentReport
+    from earnest.runtime.heartbeats.report import CycleReport as HeartbeatReport
 
 app = typer.Typer(help="A resident agent: it looks for work, does it, hands it in.", invoke_without_command=True)
 
@@ -101,10 +101,10 @@ def status(as_: As = "", as_json: AsJson = False) -> None:
 @app.command("questions")
 def questions(as_: As = "", as_json: AsJson = False) -> None:
     """Show what the agent asks of its operator and nobody has answered, the newest first."""
-    from earnest.agents.book import Book  # noqa: PLC0415
+    from earnest.agents.book import JsonLinesBook  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    book = Book(_state(as_))
+    book = JsonLinesBook(_state(as_))
     answered = {row["about"] for row in book.rows("answer")}
     for row in book.rows("question"):
         if row["about"] not in answered:
@@ -124,11 +124,11 @@ def answer(
 
     Exit codes: 0 answered, 3 there is no such question, or it was answered.
     """
-    from earnest.agents.book import Book  # noqa: PLC0415
+    from earnest.agents.book import JsonLinesBook  # noqa: PLC0415
     from earnest.foundation.errors import Refused  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say  # noqa: PLC0415
 
-    book = Book(_state(as_))
+    book = JsonLinesBook(_state(as_))
     if not any(row["about"] == about for row in book.rows("question")):
         raise Refused("question_unknown", f"the agent has no question about {about[:80]!r}")
     if not book.add("answer", f"a/{about}", about=about, text=text[:2_000]):
@@ -158,7 +158,7 @@ def _state(handle: str) -> Path:
 async def _run(residing: "Residing", *, once: bool, as_json: bool) -> int:
     """The exit code. SIGINT and SIGTERM end the program and the agent; SIGUSR1 wakes it."""
     from earnest.app.residing import opened_resident  # noqa: PLC0415
-    from earnest.runtime.agents.resident import Outcome  # noqa: PLC0415
+    from earnest.runtime.agents.resident import ResidentOutcome  # noqa: PLC0415
     from earnest.surfaces.cli.endings import ExitCode  # noqa: PLC0415
     from earnest.surfaces.cli.printing import complain  # noqa: PLC0415
 
@@ -172,10 +172,10 @@ async def _run(residing: "Residing", *, once: bool, as_json: bool) -> int:
             if once:
                 report = await resident.cycle()
                 _tell(report, as_json=as_json)
-                codes = {Outcome.FAILED: ExitCode.ABANDON, Outcome.UNANSWERED: ExitCode.NO_ANSWER}
+                codes = {ResidentOutcome.FAILED: ExitCode.ABANDON, ResidentOutcome.UNANSWERED: ExitCode.NO_ANSWER}
                 return codes.get(report.outcome, ExitCode.ACCEPT)
 
-            def tell(report: "Report | HeartbeatReport") -> None:
+            def tell(report: "ResidentReport | HeartbeatReport") -> None:
                 _tell(report, as_json=as_json)
 
             async with asyncio.TaskGroup() as both:
@@ -187,7 +187,7 @@ async def _run(residing: "Residing", *, once: bool, as_json: bool) -> int:
     return ExitCode.STOPPED
 
 
-def _tell(report: "Report | HeartbeatReport", *, as_json: bool) -> None:
+def _tell(report: "ResidentReport | HeartbeatReport", *, as_json: bool) -> None:
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     if as_json:

@@ -13,7 +13,7 @@ from earnest.surfaces.cli.printing import say
 
 if TYPE_CHECKING:
     from earnest.engine.confirming import ConfirmationAsked
-    from earnest.runtime.unknown_effects import Decision, UnknownEffect
+    from earnest.runtime.unknown_effects import EffectDecision, UnknownEffect
 
 LINE_BYTES_MAX: Final = 4_096
 """What a terminal hands over at once."""
@@ -63,15 +63,15 @@ class Terminal:
             question = await asyncio.to_thread(shown_lines, asked)
         return said in YES
 
-    async def decides(self, effect: "UnknownEffect") -> "Decision | None":
+    async def decides(self, effect: "UnknownEffect") -> "EffectDecision | None":
         """What became of an effect that a crash left open. None: nobody knows, or says."""
-        from earnest.runtime.unknown_effects import Decision  # noqa: PLC0415
+        from earnest.runtime.unknown_effects import EffectDecision  # noqa: PLC0415
 
         question = ["", "A crash left open whether this happened:", f"  {effect.wording}"]
         question += [f"  in     {effect.key}", f"  why    {effect.why}"]
         said = await self._answer(question, "it [h]appened, it did [n]ot, [g]ive up, or [Enter] to leave it open > ")
-        answers = {"h": Decision.HAPPENED, "n": Decision.ABSENT, "g": Decision.GIVE_UP}
-        answers |= {decision.value: decision for decision in Decision}
+        answers = {"h": EffectDecision.HAPPENED, "n": EffectDecision.ABSENT, "g": EffectDecision.GIVE_UP}
+        answers |= {decision.value: decision for decision in EffectDecision}
         return answers.get(said.lower())
 
     async def ask(self, questions: Sequence[str], /) -> Sequence[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from earnest.effects.ground.backup.manifest import Manifest
+    from earnest.effects.ground.backup.manifest import BackupManifest
 
 Target = Annotated[Path, typer.Argument(metavar="PATH", help="The folder of backups, outside the data directory.")]
 Keys = Annotated[Path | None, typer.Option(metavar="PATH", help="The folder for what is secret, apart from the rest.")]
@@ -74,7 +74,7 @@ def restore(
     import os  # noqa: PLC0415
 
     from earnest.app.judging_settings import home_of  # noqa: PLC0415
-    from earnest.app.restore import Source, backups_in, verify_backup  # noqa: PLC0415
+    from earnest.app.restore import BackupSource, backups_in, verify_backup  # noqa: PLC0415
     from earnest.app.restore import restore as restored  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
     from earnest.surfaces.cli.printing import complain, say, say_json, tell  # noqa: PLC0415
@@ -86,7 +86,7 @@ def restore(
             else:
                 say(_line(one))
         return
-    source, place, clock = Source(folder=path, keys=keys, name=name), home or home_of(os.environ), SystemClock()
+    source, place, clock = BackupSource(folder=path, keys=keys, name=name), home or home_of(os.environ), SystemClock()
     done = verify_backup(source, clock, tell) if verify_only else restored(source, place, clock, tell)
     tell("")
     if keys is None and any(file.secret for file in done.manifest.files):
@@ -97,7 +97,7 @@ def restore(
         say(f"{_line(done.manifest)}; {done.rows} rows made anew", "whole" if verify_only else f"restored to {place}")
 
 
-def _form(manifest: "Manifest") -> dict[str, object]:
+def _form(manifest: "BackupManifest") -> dict[str, object]:
     from earnest.foundation.instants import rfc3339  # noqa: PLC0415
 
     return {
@@ -110,6 +110,6 @@ def _form(manifest: "Manifest") -> dict[str, object]:
     }
 
 
-def _line(manifest: "Manifest") -> str:
+def _line(manifest: "BackupManifest") -> str:
     size_bytes = sum(file.size_bytes for file in manifest.files)
     return f"{manifest.id}: {manifest.facts} facts, {len(manifest.files)} files, {size_bytes} bytes"

@@ -16,7 +16,7 @@ from earnest.surfaces.cli.printing import say
 
 if TYPE_CHECKING:
     from earnest.app.settings import Settings
-    from earnest.surfaces.cli.prompt import Prompt
+    from earnest.surfaces.cli.prompt import LinePrompt
 
 _AHEAD: Final = (
     "earnest.surfaces.cli.task",
@@ -41,7 +41,7 @@ def chat() -> None:
     if not is_terminal():
         raise typer.BadParameter("to talk takes a terminal; `earnest run` works a single task without one")
     try:
-        from earnest.surfaces.cli.prompt import Prompt  # noqa: PLC0415
+        from earnest.surfaces.cli.prompt import LinePrompt  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise Unavailable(f"{error.name} is not installed: install 'earnest[models]'") from error
     from earnest.surfaces.cli.conversation import COMMANDS  # noqa: PLC0415
@@ -49,7 +49,7 @@ def chat() -> None:
     shown = Event()
     with ThreadPoolExecutor(1) as threads:
         ready = threads.submit(_settings, shown)
-        prompt = Prompt(lambda: ready.result().home, [f"/{name}" for name in COMMANDS], shown.set)
+        prompt = LinePrompt(lambda: ready.result().home, [f"/{name}" for name in COMMANDS], shown.set)
         try:
             asyncio.run(talk(prompt, ready))
         finally:
@@ -69,7 +69,7 @@ def _settings(shown: Event) -> "Settings":
     return read_settings()
 
 
-async def talk(prompt: "Prompt", ready: "Future[Settings]") -> None:
+async def talk(prompt: "LinePrompt", ready: "Future[Settings]") -> None:
     """Until there is nothing more to read. A signal ends it, and leaves the run to be resumed."""
     from earnest.foundation.errors import Waits  # noqa: PLC0415
     from earnest.surfaces.cli.asking import Terminal  # noqa: PLC0415

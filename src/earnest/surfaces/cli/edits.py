@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from earnest.runtime.edits.applying import Edits
     from earnest.runtime.edits.change import EditChange, RunChange
-    from earnest.runtime.edits.outside import Part
+    from earnest.runtime.edits.outside import EditPart
 
 DIFF_LINES_MAX = 200
 CONFLICT = 2
@@ -74,7 +74,7 @@ def undo(run: Run = None) -> None:
     raise typer.Exit(asyncio.run(_with_edits(lambda edits: undo_told(edits, run_id))))
 
 
-async def _told(run_id: str, acting: "Awaitable[tuple[Part, ...]]", told: str, hint: str = "") -> int:
+async def _told(run_id: str, acting: "Awaitable[tuple[EditPart, ...]]", told: str, hint: str = "") -> int:
     """Apply or take back, and say what became of it; the exit code."""
     from earnest.foundation.errors import Refused  # noqa: PLC0415
     from earnest.surfaces.cli.printing import complain, say  # noqa: PLC0415

@@ -10,7 +10,7 @@ from earnest.surfaces.cli import heartbeat_run
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from earnest.contracts.heartbeat.task import Contract, HeartbeatTask
+    from earnest.contracts.heartbeat.task import HeartbeatContract, HeartbeatTask
 
 app = typer.Typer(help="HEARTBEAT.md: what an agent looks after.", no_args_is_help=True)
 app.command("run")(heartbeat_run.run)
@@ -187,13 +187,13 @@ def _bytes(file: Path) -> bytes:
     return read_text_file(file, TEXT_BYTES_MAX)
 
 
-def _contract(file: Path) -> "Contract":
+def _contract(file: Path) -> "HeartbeatContract":
     from earnest.contracts.heartbeat.parse import parse_heartbeat  # noqa: PLC0415
 
     return parse_heartbeat(_bytes(file), str(file))
 
 
-def _rewritten(file: Path, change: "Callable[[str], str]") -> "Contract":
+def _rewritten(file: Path, change: "Callable[[str], str]") -> "HeartbeatContract":
     """The contract after the file was changed."""
     from earnest.contracts.heartbeat.parse import TEXT_BYTES_MAX, decoded  # noqa: PLC0415
     from earnest.effects.ground.text_file import rewrite_text_file  # noqa: PLC0415
@@ -205,7 +205,7 @@ def _rewritten(file: Path, change: "Callable[[str], str]") -> "Contract":
     return _contract(file)
 
 
-def _tell_task(contract: "Contract", task_id: str, what: str, *, as_json: bool) -> None:
+def _tell_task(contract: "HeartbeatContract", task_id: str, what: str, *, as_json: bool) -> None:
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     task = next(task for task in contract.tasks if task.id == task_id)
@@ -232,5 +232,5 @@ def _terms(task: "HeartbeatTask") -> str:
     return ", ".join([*terms, f"verify: {task.verify}" if task.verify else "no hint"])
 
 
-def _diagnostics(contract: "Contract") -> list[dict[str, Any]]:
+def _diagnostics(contract: "HeartbeatContract") -> list[dict[str, Any]]:
     return [{"line": found.line, "column": found.column, "message": found.message} for found in contract.diagnostics]

@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from earnest.app.heartbeating import Running
     from earnest.client.credentials import Credentials
-    from earnest.runtime.heartbeats.report import Report
+    from earnest.runtime.heartbeats.report import CycleReport
     from earnest.runtime.heartbeats.runner import HeartbeatRunner
 
 TIMEOUT_S = 600
@@ -116,16 +116,16 @@ async def _rehearse(home: Path, credentials: "Credentials", running: "Running", 
 
 
 async def _once(runner: "HeartbeatRunner", *, as_json: bool) -> int:
-    from earnest.runtime.heartbeats.report import Outcome  # noqa: PLC0415
+    from earnest.runtime.heartbeats.report import CycleOutcome  # noqa: PLC0415
     from earnest.surfaces.cli.endings import ExitCode  # noqa: PLC0415
 
     report = runner.held_back() or await runner.cycle()
     _tell(report, as_json=as_json)
-    codes = {Outcome.FAILED: ExitCode.ABANDON, Outcome.UNANSWERED: ExitCode.NO_ANSWER}
+    codes = {CycleOutcome.FAILED: ExitCode.ABANDON, CycleOutcome.UNANSWERED: ExitCode.NO_ANSWER}
     return codes.get(report.outcome, ExitCode.ACCEPT)
 
 
-def _tell(report: "Report", *, as_json: bool) -> None:
+def _tell(report: "CycleReport", *, as_json: bool) -> None:
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     if as_json:

@@ -17,7 +17,7 @@ JobId = Annotated[str, typer.Argument(metavar="JOB", help="The id of a job.")]
 LINE = "{job_id}  {state:<9}  {price:>16}  {title}"
 
 
-class State(StrEnum):
+class JobFilter(StrEnum):
     """Which jobs are listed."""
 
     OPEN = "open"
@@ -63,7 +63,7 @@ def post(
 @app.command("list")
 def list_(
     *,
-    state: Annotated[State, typer.Option(help="Which.")] = State.OPEN,
+    state: Annotated[JobFilter, typer.Option(help="Which.")] = JobFilter.OPEN,
     category: Annotated[str | None, typer.Option(metavar="NAME", help="Only this kind of work.")] = None,
     mine: Annotated[bool, typer.Option("--mine", help="Only those that I have posted.")] = False,
     match: Annotated[bool, typer.Option("--match", help="Only those that my capabilities fit.")] = False,

@@ -6,13 +6,12 @@ from typing import Any, Final
 
 from earnest.contracts.criterion import Criterion
 from earnest.engine.confirming import ConfirmationAnswered
-from earnest.engine.gradient.cascade import Cause, State
+from earnest.engine.gradient.cascade import AbandonCause, MacroState
 from earnest.engine.gradient.loss import Loss
 from earnest.engine.messages import (
     CorrectionSignal,
     ExecutionResult,
     FinalResult,
-    Outcome,
     OutcomeSummary,
     PlanDirective,
     PlanningFailed,
@@ -20,9 +19,10 @@ from earnest.engine.messages import (
     ReplanRequest,
     Role,
     RunResumed,
-    Status,
     StopRequested,
+    SubTaskEnding,
     SubTaskOutcome,
+    SubTaskStatus,
     TaskSpec,
     ToolCalled,
     Usage,
@@ -36,9 +36,9 @@ Lines = Iterator[tuple[str, str]]
 
 MARKS: Final = {Answer.VERIFIED: ("✓", "green"), Answer.NOT_VERIFIED: ("✗", "red"), Answer.UNCLEAR: ("?", "yellow")}
 ENDINGS: Final = {
-    State.ACCEPT: "ACCEPTED",
-    State.SUCCESS: "DELIVERED, with unmet criteria",
-    State.ABANDON: "ABANDONED",
+    MacroState.ACCEPT: "ACCEPTED",
+    MacroState.SUCCESS: "DELIVERED, with unmet criteria",
+    MacroState.ABANDON: "ABANDONED",
 }
 NAMES: Final[dict[str, str]] = {
     Role.R1: "R1 perceiver",
@@ -58,7 +58,7 @@ def ending_lines(result: FinalResult) -> list[str]:
     found = [f"{ENDINGS[result.directive]}  {_cut(result.summary)}"]
     found += [f"  unmet  {c.scope}: {_cut(c.text)} ({_cut(c.reason)})" for c in result.unmet]
     found += [f"  next   {move}" for move in result.next_moves]
-    if result.cause is Cause.LAW_1:
+    if result.cause is AbandonCause.LAW_1:
         found += [
             f"  next   to allow exactly this, once: --yes {action}" for action in _ACTION.findall(result.summary)[-1:]
         ]
@@ -147,7 +147,7 @@ class Teller:
             yield f"{told} ({record.duration_ms} ms)", "dim"
 
     def _execution(self, result: ExecutionResult) -> Lines:
-        if result.status is Status.FAILED and self._failed_calls.isdisjoint(result.calls):
+        if result.status is SubTaskStatus.FAILED and self._failed_calls.isdisjoint(result.calls):
             yield f"{result.subtask_id}: attempt {result.attempt} failed: {_cut(result.reason)}", "red"
 
     def _correction(self, signal: CorrectionSignal) -> Lines:
@@ -158,7 +158,7 @@ class Teller:
     def _outcome(self, outcome: SubTaskOutcome) -> Lines:
         attempts = len(outcome.trajectory)
         again = f" after {attempts} attempts" if attempts > 1 else ""
-        style = "green" if outcome.status is Outcome.MATCHED else "red"
+        style = "green" if outcome.status is SubTaskEnding.MATCHED else "red"
         yield f"{outcome.subtask_id}: {outcome.status}{again}", style
         yield from self._verdicts(outcome.subtask_id, outcome.verdicts)
 

@@ -22,7 +22,7 @@ _ENTRY: Final = b"\n# "
 """What every entry of the history begins with."""
 
 
-class Prompt:
+class LinePrompt:
     """Reads one request after the other. `commands` are completed at the beginning of a line.
 
     Enter hands in, also what was pasted with its line breaks; Alt+Enter breaks the line. Ctrl+C clears, Ctrl+D on an

@@ -21,17 +21,17 @@ def resume(
     Exit codes: as for `earnest run`. Where a crash left open whether an effect happened and no `look` can tell, a
     terminal asks; without one the run waits for --effect.
     """
-    from earnest.runtime.unknown_effects import Decision  # noqa: PLC0415
+    from earnest.runtime.unknown_effects import EffectDecision  # noqa: PLC0415
     from earnest.surfaces.cli.run import work  # noqa: PLC0415
-    from earnest.surfaces.cli.task import Request  # noqa: PLC0415
+    from earnest.surfaces.cli.task import TaskRequest  # noqa: PLC0415
 
-    decisions = [decision.value for decision in Decision]
+    decisions = [decision.value for decision in EffectDecision]
     if effect is not None and effect not in decisions:
         raise typer.BadParameter(f"--effect is one of {', '.join(decisions)}, not {effect!r}")
-    request = Request(
+    request = TaskRequest(
         task=None,
         resume=run,
         live=not (as_json or quiet),
-        effect=None if effect is None else Decision(effect),
+        effect=None if effect is None else EffectDecision(effect),
     )
     work(request, None, as_json=as_json)

@@ -12,7 +12,7 @@ from earnest.surfaces.cli.printing import complain
 
 if TYPE_CHECKING:
     from earnest.app.orders import Words
-    from earnest.surfaces.cli.task import Request, Worked
+    from earnest.surfaces.cli.task import EndedRun, TaskRequest
 
 COST_MAX_MICRO = 10**12
 FOR_WORDS = ("--input", "--edit", "--executor", "--max-tokens", "--max-calls", "--max-cost", "--max-time")
@@ -111,7 +111,7 @@ def run(  # noqa: PLR0917 - typer calls it by name
     """
     from earnest.app.orders import Bounds, Words  # noqa: PLC0415
     from earnest.runtime.order import Grants  # noqa: PLC0415
-    from earnest.surfaces.cli.task import Request  # noqa: PLC0415
+    from earnest.surfaces.cli.task import TaskRequest  # noqa: PLC0415
 
     if (task is None) == (resume is None):
         raise typer.BadParameter("give either a TASK or --resume RUN")
@@ -126,7 +126,7 @@ def run(  # noqa: PLR0917 - typer calls it by name
         raise typer.BadParameter("--plan-only does nothing that could be resumed or saved")
     what = _with_files(words, shown or (), edit or (), spec) if is_words else Path(task) if task else None
     writable = tuple(path.absolute() for path in allow_write or ())
-    request = Request(
+    request = TaskRequest(
         task=what,
         resume=resume,
         new=new,
@@ -139,7 +139,7 @@ def run(  # noqa: PLR0917 - typer calls it by name
     work(request, save, as_json=as_json, apply=apply, output=output)
 
 
-def _watch(request: "Request", *, as_json: bool, output: Path | None) -> None:
+def _watch(request: "TaskRequest", *, as_json: bool, output: Path | None) -> None:
     if not isinstance(request.task, Path):
         raise typer.BadParameter("--watch is for a playbook")
     from earnest.surfaces.cli.repeating import repeat  # noqa: PLC0415
@@ -148,7 +148,7 @@ def _watch(request: "Request", *, as_json: bool, output: Path | None) -> None:
 
 
 def work(
-    request: "Request",
+    request: "TaskRequest",
     save: Path | None,
     *,
     as_json: bool,
@@ -164,7 +164,7 @@ def work(
     from earnest.runtime.telling import note_told  # noqa: PLC0415
     from earnest.surfaces.cli import task  # noqa: PLC0415
 
-    def tell(worked: "Worked") -> None:
+    def tell(worked: "EndedRun") -> None:
         if request.plan_only and worked.plan is not None:
             task.print_plan(worked, worked.plan, as_json=as_json)
         else:
@@ -214,7 +214,7 @@ def _check_output(folder: Path, *, anew: bool) -> None:
         raise typer.BadParameter(f"--output {folder} is there already: name a folder that is not, or an empty one")
 
 
-def _deliver(worked: "Worked", folder: Path | None) -> None:
+def _deliver(worked: "EndedRun", folder: Path | None) -> None:
     import shutil  # noqa: PLC0415
 
     if folder is not None and worked.result.directive != "abandon":

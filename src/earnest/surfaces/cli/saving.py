@@ -21,7 +21,7 @@ from earnest.foundation.errors import Refused
 from earnest.foundation.text import printable
 from earnest.runtime.order import Grants, PlaybookOrder
 from earnest.surfaces.cli.printing import short
-from earnest.surfaces.cli.task import Worked
+from earnest.surfaces.cli.task import EndedRun
 
 TEXT_BYTES_MAX: Final = 256 * 1024
 ALL_TEXT_BYTES_MAX: Final = 8 * 1024 * 1024
@@ -29,7 +29,7 @@ COMMENT_CHARACTERS_MAX: Final = 300
 DEFAULTS: Final[Mapping[str, object]] = {"timeout_s": 60, "mode": "verifiable", "may_fail": False, "network": False}
 
 
-def save_run(worked: Worked, inputs: Mapping[str, Path], target: Path) -> list[str]:
+def save_run(worked: EndedRun, inputs: Mapping[str, Path], target: Path) -> list[str]:
     """Write the playbook, which is then read back as any other is. What was left out of it, in words.
 
     Raises `Refused("not_saved")`, and `Faulty` for what cannot be a playbook; then there is no file.
@@ -67,7 +67,7 @@ def _refuse_empty(order: PlaybookOrder) -> None:
         raise Refused("not_saved", f"the run is not saved: its criteria are met where nothing was done: {texts}")
 
 
-def _texts(worked: Worked) -> Iterator[tuple[str, str]]:
+def _texts(worked: EndedRun) -> Iterator[tuple[str, str]]:
     """The files that the run changed and that are text, as they now are. No link leads out of the workspace."""
     changed = {change.path for said in worked.heard if isinstance(said, ToolCalled) for change in said.record.changed}
     left_bytes = ALL_TEXT_BYTES_MAX

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import typer
 
 
-class Kind(StrEnum):
+class ScaffoldKind(StrEnum):
     """What can be begun. Each has a folder of files in `templates`, which work as they stand."""
 
     PLAYBOOK = "playbook"
@@ -19,10 +19,10 @@ class Kind(StrEnum):
     HEARTBEAT = "heartbeat"
 
 
-NEXT: Final[Mapping[Kind, tuple[str, ...]]] = {
-    Kind.PLAYBOOK: ("earnest lint {folder}/playbook.yaml", "earnest run {folder}/playbook.yaml"),
-    Kind.SPEC: ("earnest lint {folder}/spec.yaml", "earnest verify {folder}/spec.yaml {folder}/work"),
-    Kind.HEARTBEAT: ("earnest lint {folder}/HEARTBEAT.md", "earnest heartbeat show {folder}/HEARTBEAT.md"),
+NEXT: Final[Mapping[ScaffoldKind, tuple[str, ...]]] = {
+    ScaffoldKind.PLAYBOOK: ("earnest lint {folder}/playbook.yaml", "earnest run {folder}/playbook.yaml"),
+    ScaffoldKind.SPEC: ("earnest lint {folder}/spec.yaml", "earnest verify {folder}/spec.yaml {folder}/work"),
+    ScaffoldKind.HEARTBEAT: ("earnest lint {folder}/HEARTBEAT.md", "earnest heartbeat show {folder}/HEARTBEAT.md"),
 }
 """Lines to type then."""
 _FORMAT: Final = re.compile(r"^format:[ \t]*(?P<name>[\w-]+)", re.MULTILINE)
@@ -30,7 +30,7 @@ _HEAD_BYTES: Final = 64 * 1024
 
 
 def init(
-    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="playbook, spec or heartbeat.")],
+    kind: Annotated[ScaffoldKind, typer.Argument(metavar="KIND", help="playbook, spec or heartbeat.")],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where; made if it is not there.")] = Path(),
 ) -> None:
     """Write files to start from, which work as they stand. Nothing that is there is written over.

@@ -16,10 +16,10 @@ def simulate(
     import asyncio  # noqa: PLC0415
 
     from earnest.app.simulating import simulated  # noqa: PLC0415
-    from earnest.runtime.simulation.story import Plan  # noqa: PLC0415
+    from earnest.runtime.simulation.story import SimulationPlan  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json, tell  # noqa: PLC0415
 
-    plan = Plan(days=days, agents=agents, jobs=jobs, seed=seed)
+    plan = SimulationPlan(days=days, agents=agents, jobs=jobs, seed=seed)
     found = asyncio.run(simulated(plan, lambda day: tell(f"day {day} of {days}")))
     happened = dict(sorted(found.happened.items()))
     if as_json:

@@ -15,19 +15,23 @@ from earnest.app.readers import order_of, outside_of
 from earnest.app.settings import Settings, read_settings
 from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.codec import encode
-from earnest.engine.gradient.cascade import Cause, State
+from earnest.engine.gradient.cascade import AbandonCause, MacroState
 from earnest.engine.messages import FinalResult, PlanReady, StopRequested
 from earnest.foundation.errors import Waits
 from earnest.foundation.instants import duration_text
 from earnest.foundation.text import head_tail, printable
 from earnest.runtime.order import Grants, Order
-from earnest.runtime.unknown_effects import Decision
+from earnest.runtime.unknown_effects import EffectDecision
 from earnest.surfaces.cli.asking import Terminal, is_foreground, is_terminal
 from earnest.surfaces.cli.endings import ExitCode, way_on
 from earnest.surfaces.cli.lines import ending_lines, plan_lines, usage_text
 from earnest.surfaces.cli.printing import NobodyListens, abandon_stdout, complain, say, say_json
 
-EXIT_CODES: Final = {State.ACCEPT: ExitCode.ACCEPT, State.SUCCESS: ExitCode.UNMET, State.ABANDON: ExitCode.ABANDON}
+EXIT_CODES: Final = {
+    MacroState.ACCEPT: ExitCode.ACCEPT,
+    MacroState.SUCCESS: ExitCode.UNMET,
+    MacroState.ABANDON: ExitCode.ABANDON,
+}
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOCAL: Final = "local"
@@ -36,7 +40,7 @@ OUTSIDE_SHOWN: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class TaskRequest:
     """What the command line asked for."""
 
     task: Path | Words | None
@@ -46,12 +50,12 @@ class Request:
     new: bool = False
     grants: Grants = field(default_factory=Grants)
     plan_only: bool = False
-    effect: Decision | None = None
+    effect: EffectDecision | None = None
     """What became of an effect that a crash left open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worked:
+class EndedRun:
     """A run that has ended. `heard` is all that was said in it, in order; `worked_ms` is how long this process took."""
 
     run_id: str
@@ -66,7 +70,7 @@ class Worked:
         return next((said for said in reversed(self.heard) if isinstance(said, PlanReady)), None)
 
 
-async def work(request: Request, tell: Callable[[Worked], None]) -> Worked:
+async def work(request: TaskRequest, tell: Callable[[EndedRun], None]) -> EndedRun:
     """Work it in a platform of its own, and tell the result. Bad input is found before anything is opened.
 
     Whatever goes wrong after that changes nothing about it. Raises `Waits` if the run, or its result, is to come.
@@ -74,7 +78,7 @@ async def work(request: Request, tell: Callable[[Worked], None]) -> Worked:
     settings, terminal = read_settings(), Terminal()
     order = _read_order(request, settings)
     person = terminal if request.live and is_terminal() else None
-    worked: Worked | None = None
+    worked: EndedRun | None = None
     try:
         async with open_platform(settings, person=person) as platform:
             worked = await _ended(platform, request, order, terminal if person else None)
@@ -89,7 +93,7 @@ async def work(request: Request, tell: Callable[[Worked], None]) -> Worked:
     return worked
 
 
-async def _ended(platform: Platform, request: Request, order: Order | None, person: Terminal | None) -> Worked:
+async def _ended(platform: Platform, request: TaskRequest, order: Order | None, person: Terminal | None) -> EndedRun:
     """The run, ended: now, or earlier when nobody was told."""
     run_id = await _run_id(platform, request, order)
     before = await ended_before(platform, run_id)
@@ -101,25 +105,25 @@ async def _ended(platform: Platform, request: Request, order: Order | None, pers
         await platform.runs.decide(run_id, request.effect, by=LOCAL)
     terminal = person or Terminal()
 
-    def work_once() -> Awaitable[Worked]:
+    def work_once() -> Awaitable[EndedRun]:
         working = work_run(platform, run_id, terminal=terminal, live=request.live, plan_only=request.plan_only)
         return _stoppable(platform, run_id, working)
 
     return await deciding(platform, run_id, person, work_once)
 
 
-async def ended_before(platform: Platform, run_id: str) -> Worked | None:
+async def ended_before(platform: Platform, run_id: str) -> EndedRun | None:
     """A run that has ended when nobody was told."""
     untold = await platform.runs.untold(run_id)
     if untold is None:
         return None
     workspace = platform.runs.workspace_of(run_id)
-    return Worked(run_id=run_id, workspace=workspace, result=untold.result, heard=untold.said)
+    return EndedRun(run_id=run_id, workspace=workspace, result=untold.result, heard=untold.said)
 
 
 async def deciding(
-    platform: Platform, run_id: str, person: Terminal | None, work_once: Callable[[], Awaitable[Worked]]
-) -> Worked:
+    platform: Platform, run_id: str, person: Terminal | None, work_once: Callable[[], Awaitable[EndedRun]]
+) -> EndedRun:
     """Work a run to its end, asking `person` what became of effects that nobody can tell of; else it waits."""
     while True:
         try:
@@ -132,7 +136,7 @@ async def deciding(
             await platform.runs.decide(run_id, decision, by=LOCAL, key=effect.key)
 
 
-def _tell(worked: Worked, tell: Callable[[Worked], None]) -> None:
+def _tell(worked: EndedRun, tell: Callable[[EndedRun], None]) -> None:
     """Have it told. What cannot be told now can be told later; that the reader went away is for them to know."""
     try:
         tell(worked)
@@ -148,7 +152,7 @@ def _tell(worked: Worked, tell: Callable[[Worked], None]) -> None:
 
 async def work_run(
     platform: Platform, run_id: str, *, terminal: Terminal, live: bool = True, plan_only: bool = False
-) -> Worked:
+) -> EndedRun:
     """Work a run to its end, shown as it goes.
 
     With `plan_only` the first plan ends it, in the user's name: before any role sees the plan, so nothing is begun.
@@ -160,7 +164,7 @@ async def work_run(
         if envelope.run_id == run_id:
             heard.append(envelope.payload)
             if plan_only and isinstance(envelope.payload, PlanReady):
-                platform.engine.stop(run_id, Cause.USER, "only the plan was asked for")
+                platform.engine.stop(run_id, AbandonCause.USER, "only the plan was asked for")
 
     end_tap = platform.bus.tap(f"surface of {run_id}", hear)
     hidden = (StopRequested, FinalResult) if plan_only else ()
@@ -178,7 +182,7 @@ async def work_run(
         complain([f"the end of the live view failed: {error}"])
     finally:
         end_tap()
-    return Worked(
+    return EndedRun(
         run_id=run_id,
         workspace=platform.runs.workspace_of(run_id),
         result=result,
@@ -205,14 +209,14 @@ def outside_lines(run_id: str) -> Iterator[str]:
     yield from (f"  not kept, too much lies there to be had back: {printable(path)}" for path in unkept)
 
 
-def print_result(worked: Worked, *, as_json: bool, output: bool = False) -> None:
+def print_result(worked: EndedRun, *, as_json: bool, output: bool = False) -> None:
     """The result, for people or for machines; what was put out as well, if somebody asked in words."""
     result = worked.result
     if as_json:
         numbers = {"exit_code": exit_code_of(result), **encode(result)}
         say_json({"run": worked.run_id, "workspace": str(worked.workspace), **numbers})
         return
-    if not result.round and result.directive is State.ACCEPT:
+    if not result.round and result.directive is MacroState.ACCEPT:
         say("", *result.summary.splitlines())
         return
     rounds = "1 round" if result.round == 1 else f"{result.round} rounds"
@@ -234,7 +238,7 @@ def print_waiting(waits: Waits) -> None:
         say_json({"run": waits.run_id, **line})
 
 
-def print_plan(worked: Worked, plan: PlanReady, *, as_json: bool) -> None:
+def print_plan(worked: EndedRun, plan: PlanReady, *, as_json: bool) -> None:
     """The plan, of which nothing was done."""
     if as_json:
         say_json({"run": worked.run_id, "plan": encode(plan), "usage": encode(worked.result)["usage"]})
@@ -243,7 +247,7 @@ def print_plan(worked: Worked, plan: PlanReady, *, as_json: bool) -> None:
     say("", f"nothing was done; planning took {usage_text(worked.result.usage)}")
 
 
-def _read_order(request: Request, settings: Settings) -> Order | None:
+def _read_order(request: TaskRequest, settings: Settings) -> Order | None:
     match request.task:
         case None:
             return None
@@ -253,7 +257,7 @@ def _read_order(request: Request, settings: Settings) -> Order | None:
             return words.order(settings.models, request.grants)
 
 
-async def _run_id(platform: Platform, request: Request, order: Order | None) -> str:
+async def _run_id(platform: Platform, request: TaskRequest, order: Order | None) -> str:
     if order is None:
         assert request.resume is not None
         return request.resume
@@ -263,7 +267,7 @@ async def _run_id(platform: Platform, request: Request, order: Order | None) -> 
     return interrupted or await platform.runs.begin(order)
 
 
-async def _stoppable(platform: Platform, run_id: str, working: Coroutine[None, None, Worked]) -> Worked:
+async def _stoppable(platform: Platform, run_id: str, working: Coroutine[None, None, EndedRun]) -> EndedRun:
     """Await it. A person's Ctrl+C ends the run, any other signal leaves it. A second one ends us at once.
 
     Raises `Waits` for a run that was left.

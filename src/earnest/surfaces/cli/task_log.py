@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from earnest.app.readers import task_log
 from earnest.app.settings import Settings
 from earnest.foundation.instants import rfc3339
-from earnest.runtime.task_log_reading import Exchange, Judgement
+from earnest.runtime.task_log_reading import Judgement, LoggedExchange
 from earnest.surfaces.cli.printing import complain, say, say_json
 
 
@@ -20,7 +20,7 @@ def print_log(settings: Settings, run_id: str, *, as_json: bool) -> None:
         if as_json:
             say_json(entry.to_json())
         else:
-            say(*(_lines(entry) if isinstance(entry, Exchange) else _judged(entry)))
+            say(*(_lines(entry) if isinstance(entry, LoggedExchange) else _judged(entry)))
     if unreadable:
         complain([f"lines of the log that cannot be read: {unreadable}"])
     if not entries and not as_json:
@@ -33,7 +33,7 @@ def _judged(judgement: Judgement) -> Iterator[str]:
     yield ""
 
 
-def _lines(exchange: Exchange) -> Iterator[str]:
+def _lines(exchange: LoggedExchange) -> Iterator[str]:
     """What others wrote stands behind a bar, so that it cannot pass for ours."""
     yield f"{rfc3339(exchange.at_ms)}  {exchange.key}  {exchange.prompt}  {exchange.model}"
     if exchange.messages_before:

@@ -11,8 +11,8 @@ from earnest.app.judging import lint_of, replay_of, spec_of, verdicts_on
 from earnest.app.judging_settings import read_judging_settings
 from earnest.contracts.spec import VerificationSpec
 from earnest.foundation.errors import Diagnostic, Faulty
-from earnest.runtime.judging import Judged
-from earnest.runtime.submission import Submission, submissions
+from earnest.runtime.judging import RecordedVerdict
+from earnest.runtime.submission import SubmittedWork, submissions
 from earnest.surfaces.cli.printing import complain, say, say_json, tell
 from earnest.verification.verdict import Answer, verdict_to_json
 
@@ -42,7 +42,7 @@ def judge(spec: Path, works: Sequence[Path], *, as_json: bool, keep: bool | None
 
     told = 0
 
-    def tell_of(submission: Submission, judged: Judged) -> None:
+    def tell_of(submission: SubmittedWork, judged: RecordedVerdict) -> None:
         nonlocal told
         told += 1
         if not several and not as_json:
@@ -65,16 +65,16 @@ def judge(spec: Path, works: Sequence[Path], *, as_json: bool, keep: bool | None
     return EXIT_CODES[worst]
 
 
-def _id(judged: Judged) -> dict[str, str]:
+def _id(judged: RecordedVerdict) -> dict[str, str]:
     return {"id": judged.id} if judged.id else {}
 
 
-def _say_shortly(submission: Submission, judged: Judged) -> None:
+def _say_shortly(submission: SubmittedWork, judged: RecordedVerdict) -> None:
     reasons = (f"{one.id}: {one.reason}" for one in judged.verdict.criteria if one.answer != "verified")
     say("  ".join((f"{judged.verdict.answer:<12}", str(submission.work), *reasons)))
 
 
-def _say_at_length(spec: VerificationSpec, judged: Judged) -> None:
+def _say_at_length(spec: VerificationSpec, judged: RecordedVerdict) -> None:
     for criterion, line in zip(spec.criteria, judged.verdict.criteria, strict=True):
         say(f"{line.answer:<12}  {line.id}: {criterion.text}", f"{'':<12}  {line.reason}")
     say("", f"{judged.verdict.answer.upper()}  {judged.verdict.snapshot or 'nothing was taken in'}")

@@ -4,7 +4,7 @@ import difflib
 from typing import Any, Final, cast
 
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Kind
+from earnest.identity.account import AccountKind
 from earnest.surfaces.dashboard.charts import score_chart
 from earnest.surfaces.dashboard.look import Look, Visitor
 from earnest.views import accounts, overview
@@ -46,7 +46,7 @@ def show_agent_page(look: Look) -> tuple[str, dict[str, Any]]:
         "sees": is_mine or look.sees_all,
         "is_mine": is_mine,
     }
-    if not given["sees"] or account.kind is not Kind.AGENT:
+    if not given["sees"] or account.kind is not AccountKind.AGENT:
         return "agent.html", {**given, "sees": False}
     return "agent.html", {
         **given,

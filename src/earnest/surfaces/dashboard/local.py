@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from earnest.app.settings import Settings
 from earnest.effects.ground.clock import Clock
-from earnest.effects.ground.storage.reader import Reader, ReadPool
+from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.foundation.errors import Refused
 from earnest.surfaces.dashboard.files import send_file
 from earnest.surfaces.dashboard.look import Look
@@ -36,7 +36,7 @@ def local_app(books: ReadPool, settings: Settings, clock: Clock, secret: str) ->
     """The application. Nothing in it writes; `secret` stands in the address that opens it."""
     place = place_of(settings)
 
-    def look(request: Request, reader: Reader) -> Look:
+    def look(request: Request, reader: BooksReader) -> Look:
         path = request.url.path
         return Look(
             reader=reader,

@@ -8,7 +8,7 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.outside.mail.api import Mailer
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.owner_link import OWNER_LINK_MS
@@ -79,7 +79,7 @@ class Owners:
         """Whose owner the link logs in. Looking at it changes nothing: programs that read mail look at links."""
         call = called(request.scope)
 
-        def rendered(reader: Reader) -> Response:
+        def rendered(reader: BooksReader) -> Response:
             look = self.site.look(request, reader)
             try:
                 agent, _ = owning.agent_of_link(reader, call.hashing, request.path_params["link"], look.now_ms)
@@ -142,7 +142,7 @@ async def log_out(request: Request) -> Response:
 
 
 async def _page(site: Site, request: Request, template: str, status: int, **given: Any) -> Response:
-    def rendered(reader: Reader) -> Response:
+    def rendered(reader: BooksReader) -> Response:
         return HTMLResponse(rendered_page(template, site.look(request, reader), **given), status, HEADERS)
 
     return await site.read(request)(rendered)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
@@ -44,7 +44,7 @@ class Remembered(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class DataFolders:
     """Where a data directory keeps what is not in its books. None of it need be there.
 
     `memory` opens the memory to be read, and raises `Refused("memory_missing")` before there is one.
@@ -59,11 +59,11 @@ class Place:
 class Look:
     """What a page is made from. `has_login`: a cookie says who looks, so the forms of a page may act for them."""
 
-    reader: Reader
+    reader: BooksReader
     now_ms: int
     terms: Terms
     caller: Caller | None
-    place: Place | None
+    place: DataFolders | None
     artifacts: ArtifactStore | None = None
     is_local: bool = False
     has_login: bool = False

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.surfaces.dashboard import agents, books, exports, jobs, periods, runs, today, town
 from earnest.surfaces.dashboard.look import Look, Visitor
@@ -16,8 +16,8 @@ from earnest.surfaces.dashboard.rendering import HEADERS, rendered_page
 from earnest.surfaces.web.problems import STATUS
 from earnest.views.metrics import PeriodCounts
 
-Looking: TypeAlias = Callable[[Request, Reader], Look]
-Reading: TypeAlias = Callable[[Callable[[Reader], Response]], Awaitable[Response]]
+Looking: TypeAlias = Callable[[Request, BooksReader], Look]
+Reading: TypeAlias = Callable[[Callable[[BooksReader], Response]], Awaitable[Response]]
 """Reads the books beside the requests, at one moment."""
 Shown: TypeAlias = tuple[str, dict[str, Any]]
 """A template, and what it is given."""
@@ -59,7 +59,7 @@ class Site:
         """What answers the requests for a page."""
 
         async def answer(request: Request) -> Response:
-            def rendered(reader: Reader) -> Response:
+            def rendered(reader: BooksReader) -> Response:
                 look = self._look(request, reader)
                 try:
                     template, given = show(look)
@@ -79,7 +79,7 @@ class Site:
 
         return answer
 
-    def _look(self, request: Request, reader: Reader) -> Look:
+    def _look(self, request: Request, reader: BooksReader) -> Look:
         return replace(self.look(request, reader), counts=self.counts)
 
 

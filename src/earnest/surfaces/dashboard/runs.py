@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from earnest.engine.gradient.cascade import State
+from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.messages import CorrectionSignal, PlanDirective, PlanReady, SubTaskOutcome, ToolCalled
 from earnest.foundation.errors import EarnestError, Refused
-from earnest.runtime.unknown_effects import Decision, open_effect
+from earnest.runtime.unknown_effects import EffectDecision, open_effect
 from earnest.surfaces.cli.lines import NAMES, Teller
 from earnest.surfaces.dashboard.look import Look
 from earnest.surfaces.loss import loss_chart
@@ -35,7 +35,7 @@ def show_run_page(look: Look) -> tuple[str, dict[str, Any]]:
         "chart": loss_chart(view),
         "messages": _messages(view),
         "asked": open_effect(look.reader, view.line.run_id),
-        "decisions": list(Decision),
+        "decisions": list(EffectDecision),
         **_change(look, view),
     }
 
@@ -54,7 +54,7 @@ def changes_to_apply(look: Look) -> list[RunLine]:
         one
         for one in list_runs(look.reader, LOOKED_AT_MAX)
         if one.result is not None
-        and one.result.directive is State.ACCEPT
+        and one.result.directive is MacroState.ACCEPT
         and has(TAKEN, one.run_id)
         and not has(APPLYING, one.run_id)
         and _has_changed(look, one.run_id)

@@ -10,13 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.touches import touched
 from earnest.effects.outside.mail.api import Mailer
 from earnest.runtime.market.posting import prepare_posting
 from earnest.surfaces.dashboard.files import send_file
 from earnest.surfaces.dashboard.logins import Logins, Owners, log_out
-from earnest.surfaces.dashboard.look import Look, Place
+from earnest.surfaces.dashboard.look import DataFolders, Look
 from earnest.surfaces.dashboard.pages import EXPORTS, PAGES, Reading, Site
 from earnest.surfaces.web.calls import Call, MyCall, called, rendered
 from earnest.surfaces.web.jobs import PostJob
@@ -34,7 +34,7 @@ _WIRE: Final = SystemClock()
 FIELD_CHARACTERS_MAX: Final = 500
 
 
-def dashboard_router(place: Place | None, mailer: Mailer | None, is_stopping: Callable[[], bool]) -> APIRouter:
+def dashboard_router(place: DataFolders | None, mailer: Mailer | None, is_stopping: Callable[[], bool]) -> APIRouter:
     """The routes, all outside the API. `mailer` takes owners' links to them; `is_stopping`: streams are to end."""
     router = APIRouter(include_in_schema=False)
     site = Site(look=lambda request, reader: _look(request, reader, place), read=_reading)
@@ -63,7 +63,7 @@ async def lint(job: PostJob, call: MyCall) -> Response:
     return rendered({"ok": True})
 
 
-def _look(request: Request, reader: Reader, place: Place | None) -> Look:
+def _look(request: Request, reader: BooksReader, place: DataFolders | None) -> Look:
     call = called(request.scope)
     return Look(
         reader=reader,

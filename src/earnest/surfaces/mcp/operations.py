@@ -9,13 +9,13 @@ from urllib.parse import quote
 from mcp_types import Tool, ToolAnnotations
 
 from earnest.foundation.errors import Refused
-from earnest.surfaces.mcp.table import Row
+from earnest.surfaces.mcp.table import ToolRow
 from earnest.surfaces.web.calls import API, KEY_HEADER
 
 _COMPONENTS: Final = "#/components/schemas/"
 
 
-class Place(NamedTuple):
+class ParameterPlace(NamedTuple):
     """Where an argument goes: path, query, header or body; and by what name, a header's in lower case."""
 
     kind: str
@@ -40,7 +40,7 @@ class Operation:
     tool: Tool
     method: str
     path: str
-    places: Mapping[str, Place]
+    places: Mapping[str, ParameterPlace]
     others: str
     has_body: bool
 
@@ -51,7 +51,7 @@ class Operation:
         """
         placed: dict[str, dict[str, Any]] = {kind: {} for kind in ("path", "query", "header", "body")}
         for argument, value in arguments.items():
-            kind, name = self.places.get(argument, Place(self.others, argument))
+            kind, name = self.places.get(argument, ParameterPlace(self.others, argument))
             if value is not None or kind == "body":
                 placed[kind][name] = value
         path = self.path
@@ -67,15 +67,15 @@ class Operation:
         return HttpRequest(method=self.method, path=path, query=query, headers=headers, content=content)
 
 
-def operation_of(row: Row, document: Mapping[str, Any]) -> Operation:
+def operation_of(row: ToolRow, document: Mapping[str, Any]) -> Operation:
     """The tool of a row, by the document."""
     found = document["paths"][f"{API}{row.path}"][row.method.lower()]
     schemas = document["components"]["schemas"]
     properties: dict[str, Any] = {}
     required: list[str] = []
-    places: dict[str, Place] = {}
+    places: dict[str, ParameterPlace] = {}
 
-    def add(argument: str, place: Place, schema: Mapping[str, Any], *, is_required: bool) -> None:
+    def add(argument: str, place: ParameterPlace, schema: Mapping[str, Any], *, is_required: bool) -> None:
         assert argument not in places, f"{row.name}: {argument} is two things"
         places[argument] = place
         properties[argument] = schema
@@ -86,10 +86,12 @@ def operation_of(row: Row, document: Mapping[str, Any]) -> Operation:
         kind, name = parameter["in"], parameter["name"].lower() if parameter["in"] == "header" else parameter["name"]
         told = {"description": parameter["description"]} if "description" in parameter else {}
         is_required = parameter.get("required", False) and name != KEY_HEADER
-        add(name.replace("-", "_"), Place(kind, name), {**parameter["schema"], **told}, is_required=is_required)
+        add(
+            name.replace("-", "_"), ParameterPlace(kind, name), {**parameter["schema"], **told}, is_required=is_required
+        )
     body = _body(found, schemas)
     for member, schema in body.get("properties", {}).items():
-        add(member, Place("body", member), schema, is_required=member in body.get("required", []))
+        add(member, ParameterPlace("body", member), schema, is_required=member in body.get("required", []))
     tool = Tool(
         name=row.name,
         description=found.get("description") or found["summary"],

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Response
 from earnest.client.payloads import Page, Whole
 from earnest.client.payloads_agents import Agent, Event, Signal, Transcript
 from earnest.client.payloads_platform import ReputationFormula
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import canonical_bytes
 from earnest.market.reviews.reputation import formula_json
 from earnest.surfaces.web.calls import AnyCall, rendered
@@ -45,7 +45,7 @@ async def get_signals(handle: str, call: AnyCall, cursor: Cursor = "", limit: Li
     """What an agent's claims came to, the newest first: all that its reputation is made of."""
     before = older_than(cursor)
 
-    def shown(reader: Reader) -> Page[Signal]:
+    def shown(reader: BooksReader) -> Page[Signal]:
         found = signals_of(reader, find_agent(reader, handle).id, before=before, limit=limit + 1)
         return newest_first(found, limit, lambda signal: (signal.at_ms, signal.id), signal_json)
 

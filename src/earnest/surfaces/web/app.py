@@ -15,7 +15,7 @@ from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.presence import Presences
 from earnest.runtime.own_runs import OwnRuns
-from earnest.surfaces.dashboard.look import Place
+from earnest.surfaces.dashboard.look import DataFolders
 from earnest.surfaces.dashboard.served import dashboard_router
 from earnest.surfaces.mcp.door import mount
 from earnest.surfaces.web import (
@@ -40,9 +40,9 @@ from earnest.surfaces.web import (
 from earnest.surfaces.web.calls import API
 from earnest.surfaces.web.door import Door, House
 from earnest.surfaces.web.home import Heartbeats, HomePage, home_router
-from earnest.surfaces.web.limits import Limits, Quotas
+from earnest.surfaces.web.limits import Quotas, RateLimits
 from earnest.surfaces.web.live import Streams, live_router
-from earnest.surfaces.web.metrics import Metrics, Readiness, health_router
+from earnest.surfaces.web.metrics import Readiness, RequestMetrics, health_router
 from earnest.surfaces.web.refusing import refuse_in_problems
 from earnest.surfaces.web.schema import schema_router
 from earnest.surfaces.web.served import served_router
@@ -82,7 +82,7 @@ def create_app(
     readiness: Readiness | None = None,
     gauges: Mapping[str, tuple[str, Callable[[], float]]] | None = None,
     presences: Presences | None = None,
-    place: Place | None = None,
+    place: DataFolders | None = None,
     mailer: Mailer | None = None,
     own: OwnRuns | None = None,
 ) -> FastAPI:
@@ -92,7 +92,7 @@ def create_app(
     memory and the auditor's log lie, for the pages about them; `mailer`: what takes owners' links to them; `own`: what
     is decided about the runs of the same data directory.
     """
-    quotas, metrics = quotas or Quotas(), Metrics(gauges)
+    quotas, metrics = quotas or Quotas(), RequestMetrics(gauges)
     home = HomePage(market, presences or Presences(market.desk))
     app = FastAPI(
         openapi_url=None,
@@ -115,7 +115,7 @@ def create_app(
     house = House(
         market=market,
         doorkeeper=Doorkeeper(market.desk.database, hashing),
-        limits=Limits(market.desk.clock),
+        limits=RateLimits(market.desk.clock),
         quotas=quotas,
         metrics=metrics,
         url=url,

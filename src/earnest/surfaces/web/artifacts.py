@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from earnest.client.payloads import Artifact
 from earnest.foundation.errors import Refused
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.artifacts import (
     BRINGERS,
     artifact_json,
@@ -50,7 +50,7 @@ async def post_artifact(request: Request, call: RawCall) -> Response:
         stored = await brought.put(request.stream(), _announced_bytes(request, limits.item_bytes))
         call.body = {"sha256": stored.sha256, "media_type": media_type}  # what an Idempotency-Key stands for
 
-        def act(entry: Entry) -> Artifact:
+        def act(entry: StoryContext) -> Artifact:
             return artifact_json(keep_artifact(entry, limits, stored, media_type))
 
         return await call.perform(act, status=201)

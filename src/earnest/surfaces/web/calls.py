@@ -25,12 +25,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject, JsonValue, Members, canonical_bytes
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller
 from earnest.identity.secret import KeyedHash
-from earnest.runtime.desk import Act, Answer, Keyed
+from earnest.runtime.desk import Act, Keyed, StoryResponse
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
 from earnest.surfaces.web.problems import problem
@@ -129,7 +129,7 @@ class Call:
             raise Refused("idempotency_key_required", "an Idempotency-Key is 1 to 255 visible ASCII characters, once")
         return given[0]
 
-    def read(self, fn: Callable[[Reader], Members], *, etag: str = "") -> Response:
+    def read(self, fn: Callable[[BooksReader], Members], *, etag: str = "") -> Response:
         """Answer with what `fn` reads by index, at one moment.
 
         `etag` is the tag of what it will read, in its quotation marks; where the caller has that already, `fn` is not
@@ -148,7 +148,7 @@ class Call:
         given = dict(details or {})
         return problem(code, detail, self.request_id, quote(self.path), given, headers=headers_of(code, given))
 
-    def _refusal(self, answer: Answer) -> Response:
+    def _refusal(self, answer: StoryResponse) -> Response:
         details: dict[str, Any] = {name: value for name, value in answer.body.items() if name not in {"code", "detail"}}
         return self.problem(answer.refusal, str(answer.body.get("detail", "")), details)
 

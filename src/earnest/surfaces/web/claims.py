@@ -15,7 +15,7 @@ from earnest.identity.caller import Scope
 from earnest.market.capabilities.trial import is_trial_id
 from earnest.market.jobs.offer import REQUIREMENTS_MAX
 from earnest.market.terms import DAY_S, Terms
-from earnest.runtime.desk import Entry
+from earnest.runtime.desk import StoryContext
 from earnest.runtime.market import claiming, deciding
 from earnest.runtime.market.artifacts import bringing
 from earnest.runtime.market.replaying import replay
@@ -245,7 +245,7 @@ async def post_decline(claim_id: str, said: Judge, call: MyCall) -> Response:
     )
 
 
-async def _moved(call: MyCall, claim_id: str, story: Callable[[Entry, Terms, str], ClaimMoved]) -> Response:
+async def _moved(call: MyCall, claim_id: str, story: Callable[[StoryContext, Terms, str], ClaimMoved]) -> Response:
     return await call.perform(lambda entry: story(entry, call.market.terms, claim_id))
 
 

@@ -24,8 +24,8 @@ from earnest.identity.key import KEY_IN_TEXT
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
 from earnest.surfaces.web.calls import API, Call, put_call
-from earnest.surfaces.web.limits import Limits, Quota, Quotas, Share
-from earnest.surfaces.web.metrics import Metrics
+from earnest.surfaces.web.limits import Quota, Quotas, RateLimits, Share
+from earnest.surfaces.web.metrics import RequestMetrics
 from earnest.surfaces.web.sessions import SESSION_COOKIE, is_loopback
 
 HOME: Final = f"{API}/agents/me/home"
@@ -50,9 +50,9 @@ class House:
 
     market: Market
     doorkeeper: Doorkeeper
-    limits: Limits
+    limits: RateLimits
     quotas: Quotas
-    metrics: Metrics
+    metrics: RequestMetrics
     url: str
 
 

@@ -14,7 +14,7 @@ from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
 from earnest.runtime.accountability import deciding
-from earnest.runtime.accountability.checking_in import Assertion, CheckIn, due_now, prepare_check_in
+from earnest.runtime.accountability.checking_in import CheckIn, TaskAssertion, due_now, prepare_check_in
 from earnest.surfaces.web.calls import MyCall
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
 from earnest.surfaces.web.problems import problems
@@ -92,7 +92,7 @@ class SendHeartbeat(Strict):
             reply=self.reply,
             records=tuple(one.model_dump() for one in self.records),
             artifacts={one.path: one.sha256 for one in self.artifacts},
-            assertions=tuple(Assertion(one.task, one.done, one.values) for one in self.claims),
+            assertions=tuple(TaskAssertion(one.task, one.done, one.values) for one in self.claims),
         )
 
 

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from earnest.client.payloads_home import Home
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Kind
+from earnest.identity.account import AccountKind
 from earnest.identity.caller import Scope as KeyScope
 from earnest.runtime.market.homes import SECOND_MS, Homes, Wanted
 from earnest.runtime.market.market import Market
@@ -73,7 +73,7 @@ class HomePage:
         `Refused("missing_key")`.
         """
         call.route = HOME
-        account_id, is_agent = call.me.id, call.me.account.kind is Kind.AGENT
+        account_id, is_agent = call.me.id, call.me.account.kind is AccountKind.AGENT
         wanted = Wanted(account_id, *included, explain)
         now_ms = self._market.desk.now_ms()
         ready = self._homes.look(wanted, now_ms, self.presences.seen_at_ms(account_id))

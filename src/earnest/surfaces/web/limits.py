@@ -66,7 +66,7 @@ class Share:
         )
 
 
-class Limits:
+class RateLimits:
     """When each subject's requests were. Only what was allowed is counted.
 
     Of more than `SUBJECTS_MAX` subjects those that have been silent longest are forgotten.

@@ -15,7 +15,7 @@ Readiness: TypeAlias = Mapping[str, Callable[[], Awaitable[str]]]
 _BUCKETS_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
-class Metrics:
+class RequestMetrics:
     """Counts of this process, in a registry of their own. A request is known by the template of its path."""
 
     def __init__(self, gauges: Mapping[str, tuple[str, Callable[[], float]]] | None = None) -> None:
@@ -46,7 +46,7 @@ class Metrics:
         return generate_latest(self._registry)
 
 
-def health_router(readiness: Readiness, metrics: Metrics) -> APIRouter:
+def health_router(readiness: Readiness, metrics: RequestMetrics) -> APIRouter:
     """`/healthz`, `/readyz`, `/metrics`."""
     router = APIRouter(include_in_schema=False)
 

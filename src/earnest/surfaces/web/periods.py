@@ -7,7 +7,7 @@ from pydantic import StringConstraints
 
 from earnest.client.payloads import Page
 from earnest.client.payloads_periods import Period, PeriodMetrics
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import Members
 from earnest.identity.caller import Scope
 from earnest.market.periods.period import NAME
@@ -36,7 +36,7 @@ async def get_periods(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> R
     """Periods, the newest first."""
     last = after(cursor)
 
-    def shown(reader: Reader) -> Members:
+    def shown(reader: BooksReader) -> Members:
         return page(list_periods(reader, last, limit + 1), limit, "period_id")
 
     return call.read(shown)

@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints
 
 from earnest.client.payloads import Page
 from earnest.client.payloads_disputes import Review, ReviewAnswered, ReviewSent, ReviewsOfClaim
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.market.reviews.review import RATING_MAX, RATING_MIN, REPLY_CHARACTERS_MAX, TEXT_CHARACTERS_MAX, Opinion
 from earnest.runtime.market import reviewing
 from earnest.surfaces.web.calls import AnyCall, MyCall
@@ -85,7 +85,7 @@ async def get_agent_reviews(handle: str, call: AnyCall, cursor: Cursor = "", lim
     """The published reviews about an agent, the newest first."""
     before = older_than(cursor)
 
-    def shown(reader: Reader) -> Page[Review]:
+    def shown(reader: BooksReader) -> Page[Review]:
         account = find_agent(reader, handle)
         found = reviews_about(reader, account.id, before=before, limit=limit + 1)
         return newest_first(found, limit, lambda row: (row.published_at_ms or 0, row.id), review_json)

@@ -13,7 +13,7 @@ from earnest.foundation.instants import rfc3339
 from earnest.identity.caller import Scope
 from earnest.runtime import unknown_effects
 from earnest.runtime.desk import Act
-from earnest.runtime.edits.outside import Part
+from earnest.runtime.edits.outside import EditPart
 from earnest.runtime.own_runs import OwnRuns
 from earnest.surfaces.web.calls import MyCall, called, rendered
 from earnest.surfaces.web.problems import problems
@@ -26,14 +26,14 @@ router = APIRouter(tags=["runs"])
 _OF_CHANGE = ("not_found", "run_unknown", "no_edits", "files_gone", "edit_conflict", "maintenance")
 
 
-class Apply(Strict):
+class ChangeToApply(Strict):
     """`unverified`: also what no verdict accepted; `merge`: join texts that were changed meanwhile, as git does."""
 
     unverified: bool = False
     merge: bool = False
 
 
-_AS_ACCEPTED: Final = Apply()
+_AS_ACCEPTED: Final = ChangeToApply()
 
 
 class DecideEffect(Strict):
@@ -72,7 +72,7 @@ Mine = Annotated[OwnRuns, Depends(own_of)]
     response_model=RunChanged,
     responses=problems(*_OF_CHANGE, "run_unfinished", "edit_applied", "not_accepted", "edit_link"),
 )
-async def post_apply(run_id: str, call: MyCall, own: Mine, sent: Apply = _AS_ACCEPTED) -> Response:
+async def post_apply(run_id: str, call: MyCall, own: Mine, sent: ChangeToApply = _AS_ACCEPTED) -> Response:
     """Put what a run changed in the place of the originals: all of it, or nothing."""
 
     async def apply() -> Act:
@@ -98,7 +98,7 @@ async def post_effect(run_id: str, sent: DecideEffect, call: MyCall, own: Mine) 
     """Say what became of an effect of which nobody knows whether it happened; `earnest resume` goes on with it."""
 
     async def decide() -> Act:
-        decision, by = unknown_effects.Decision(sent.decision), call.me.account.handle
+        decision, by = unknown_effects.EffectDecision(sent.decision), call.me.account.handle
         await unknown_effects.decide(own.edits.database, own.edits.clock, run_id, decision, by=by, key=sent.key)
         return _answering({"run_id": run_id, "key": sent.key, "decision": sent.decision})
 
@@ -156,7 +156,7 @@ def _or_later(act: Callable[[], Awaitable[Act]]) -> Callable[[], Awaitable[Act]]
     return prepare
 
 
-def _changed(run_id: str, standing: Literal["applied", "undone"], parts: Sequence[Part]) -> Act:
+def _changed(run_id: str, standing: Literal["applied", "undone"], parts: Sequence[EditPart]) -> Act:
     body: RunChanged = {
         "run_id": run_id,
         "standing": standing,

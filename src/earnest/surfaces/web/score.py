@@ -8,9 +8,9 @@ from pydantic import Field, StringConstraints
 from earnest.accountability.interval import INTERVAL_MAX_S, INTERVAL_MIN_S
 from earnest.client.payloads import Page
 from earnest.client.payloads_scores import Agreed, Agreement, History, Score, ScoreFact, TaskReset, Voted
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Kind
+from earnest.identity.account import AccountKind
 from earnest.identity.caller import Scope
 from earnest.runtime.accountability import deciding, pinning
 from earnest.surfaces.web.calls import MyCall
@@ -82,7 +82,7 @@ async def get_leaderboard(call: MyCall, cursor: Cursor = "", limit: Limit = 20) 
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
     now_ms, last = call.market.desk.now_ms(), after(cursor)
 
-    def shown(reader: Reader) -> Page[History]:
+    def shown(reader: BooksReader) -> Page[History]:
         found = page(views.list_histories(reader, now_ms, last, limit + 1), limit, "account_id")
         found["data"].sort(key=views.leading)
         return found
@@ -136,13 +136,13 @@ async def post_reset(handle: str, sent: ResetTask, call: MyCall) -> Response:
     )
 
 
-def _whose(reader: Reader, call: MyCall, agent: str) -> str:
+def _whose(reader: BooksReader, call: MyCall, agent: str) -> str:
     """Oneself, unless an operator names an agent. Raises `Refused`: `not_found`, `scope_forbidden`."""
     if not agent:
         return call.me.id
     found = find_agent(reader, agent)
     if found.id != call.me.id:
         call.me.need(Scope.OPERATOR, Scope.AUDITOR)
-    if found.kind is not Kind.AGENT:
+    if found.kind is not AccountKind.AGENT:
         raise Refused("not_found", f"no agent is called {agent!r}")
     return found.id

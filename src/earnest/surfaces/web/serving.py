@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import uvicorn
 
-from earnest.app.server import Server
+from earnest.app.server import PlatformServer
 from earnest.app.server_settings import ServerSettings
 from earnest.effects.ground.systemd import READY, STOPPING, notify, reloading
 from earnest.foundation.errors import Unavailable
@@ -45,7 +45,7 @@ def url_of(settings: ServerSettings, port: int) -> str:
 
 
 async def serve(
-    server: Server, listener: socket.socket, url: str, begun: Callable[[], None], can_reload: Callable[[], bool]
+    server: PlatformServer, listener: socket.socket, url: str, begun: Callable[[], None], can_reload: Callable[[], bool]
 ) -> bool:
     """Answer until SIGINT or SIGTERM comes, or SIGHUP while `can_reload`: then True, and whoever calls begins anew.
 

@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints
 
 from earnest.client.payloads import Page
 from earnest.client.payloads_world import Post, Posted, Remark, Said, SetOut, Thread, Town, WorldSummary
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject, Members, digest_of
 from earnest.identity.caller import Scope
 from earnest.runtime import world
@@ -40,7 +40,7 @@ class Move(Strict):
     why: Annotated[str, StringConstraints(max_length=WHY_CHARACTERS_MAX)] = ""
 
 
-class Say(Strict):
+class Speech(Strict):
     """Something to say. `far`: everybody hears it."""
 
     text: Annotated[str, StringConstraints(min_length=1, max_length=SAID_CHARACTERS_MAX)]
@@ -83,7 +83,7 @@ async def post_move(asked: Move, call: MyCall) -> Response:
 
 
 @router.post("/world/chat", status_code=201, response_model=Said, responses=problems("limit_reached"))
-async def post_chat(said: Say, call: MyCall) -> Response:
+async def post_chat(said: Speech, call: MyCall) -> Response:
     """Say something to those within 5 cells, or shout it to all."""
     return await call.perform(lambda entry: world.say(entry, said.text, Reach(said.reach)), status=201)
 
@@ -93,7 +93,7 @@ async def get_chat(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Resp
     """What I have said and heard, the newest first; for the operator and auditors all of it."""
     last = after(cursor)
 
-    def shown(reader: Reader) -> Members:
+    def shown(reader: BooksReader) -> Members:
         found = views.list_remarks(reader, call.me.id, last, limit + 1, hears_all=hears_all(call))
         return page(found, limit, "remark_id")
 
@@ -113,7 +113,7 @@ async def get_board(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Res
     """The threads of the board, the newest first."""
     last = after(cursor)
 
-    def shown(reader: Reader) -> Members:
+    def shown(reader: BooksReader) -> Members:
         return page(views.list_threads(reader, last, limit + 1), limit, "thread_id")
 
     return call.read(shown)
@@ -124,7 +124,7 @@ async def get_thread(thread_id: ThreadPath, call: MyCall, cursor: Cursor = "", l
     """The posts of a thread, the oldest first."""
     last = after(cursor)
 
-    def shown(reader: Reader) -> Members:
+    def shown(reader: BooksReader) -> Members:
         return page(views.list_posts(reader, thread_id, last, limit + 1), limit, "post_id")
 
     return call.read(shown)

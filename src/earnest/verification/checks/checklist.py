@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from earnest.contracts.criterion import CRITERIA_MAX, CRITERION_CHARACTERS_MAX, Criterion
 from earnest.contracts.node import Node, node_of
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.citations import QUOTE_CHARACTERS_MIN, CitedFiles
@@ -107,7 +107,7 @@ class ChecklistCheck:
 
     async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
         """See `Check`. Without `criteria` of its own it asks for all that no checklist decides."""
-        wanted = _read(Reader(), node_of(config))
+        wanted = _read(NodeReader(), node_of(config))
         criteria = wanted.criteria or {one.id: one.text for one in subject.criteria if not _is_checklist(one)}
         if not criteria:
             criteria = {one.id: one.text for one in subject.criteria}
@@ -118,7 +118,7 @@ def _is_checklist(criterion: Criterion) -> bool:
     return criterion.check is not None and criterion.check.kind == ChecklistCheck.kind
 
 
-def _read(reader: Reader, node: Node) -> _Config:
+def _read(reader: NodeReader, node: Node) -> _Config:
     entries = reader.mapping(node, required=("path",), optional=("section", "criteria", "evidence", "words_min"))
     criteria = reader.names(entries.get("criteria"))
     if "criteria" in entries and not 1 <= len(criteria) <= CRITERIA_MAX:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from earnest.contracts.node import Node, node_of
-from earnest.contracts.reader import Reader
-from earnest.effects.hands.sandbox.api import Execution, Profile, Report
+from earnest.contracts.reader import NodeReader
+from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, Profile
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.text import head_tail
 from earnest.verification.missing import SHELL, missing_program
@@ -46,7 +46,7 @@ class CommandCheck:
 
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
         """See `Check`."""
-        wanted = _read(Reader(), node_of(config))
+        wanted = _read(NodeReader(), node_of(config))
         report = await tools.sandbox.run(
             Execution(
                 profile=Profile.VERIFY,
@@ -68,7 +68,7 @@ class CommandCheck:
         return Findings(passed=True, reason="the command ended as it should", reports=(report,), evidence=evidence)
 
 
-def _read(reader: Reader, node: Node) -> _Config:
+def _read(reader: NodeReader, node: Node) -> _Config:
     contains = tuple(f"{stream}_contains" for stream in STREAMS)
     patterns = tuple(f"{stream}_regex" for stream in STREAMS)
     entries = reader.mapping(node, required=("command",), optional=("exit_code", *contains, *patterns))
@@ -88,7 +88,7 @@ def _read(reader: Reader, node: Node) -> _Config:
     )
 
 
-def _argv(reader: Reader, node: Node | None) -> tuple[str, ...]:
+def _argv(reader: NodeReader, node: Node | None) -> tuple[str, ...]:
     """A list is run as it is, a text by the shell."""
     for text in texts_of(node.json()) if node is not None else ():
         if node is not None and (fault := outside_fault(text)):
@@ -98,7 +98,7 @@ def _argv(reader: Reader, node: Node | None) -> tuple[str, ...]:
     return reader.texts(node, at_least=1, at_most=ARGUMENTS_MAX, characters_max=COMMAND_CHARACTERS_MAX)
 
 
-def _pattern(reader: Reader, node: Node) -> str:
+def _pattern(reader: NodeReader, node: Node) -> str:
     pattern = reader.text(node, at_most=PATTERN_CHARACTERS_MAX)
     fault = pattern_fault(pattern)
     if fault:
@@ -106,7 +106,7 @@ def _pattern(reader: Reader, node: Node) -> str:
     return pattern
 
 
-async def _cannot_run(wanted: _Config, report: Report, subject: Subject, tools: CheckTools) -> str:
+async def _cannot_run(wanted: _Config, report: ExecutionReport, subject: Subject, tools: CheckTools) -> str:
     """Why the command itself could not be run to its end; empty if it could. A stranger's time is its own."""
     if subject.trusted_workspace and report.broken_limit == "wall time" and not report.leftovers:
         return f"the check cannot run: its command did not end within {report.wall_ms / 1000:.1f} s"
@@ -114,7 +114,7 @@ async def _cannot_run(wanted: _Config, report: Report, subject: Subject, tools: 
     return f"the check cannot run: {missing!r} is no program of the sandbox" if missing else ""
 
 
-def _problems(wanted: _Config, report: Report) -> Iterator[str]:
+def _problems(wanted: _Config, report: ExecutionReport) -> Iterator[str]:
     """All of them: who mends one is not to be sent back for the next."""
     text = {name: getattr(report, name).decode(errors="replace") for name in STREAMS}
     if report.exit_code != wanted.exit_code:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final
 
 from earnest.contracts.node import Node, node_of
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.edits.text_diff import changed_lines
-from earnest.effects.hands.workspace.changes import Entry
+from earnest.effects.hands.workspace.changes import PathEntry
 from earnest.effects.hands.workspace.snapshot import Snapshot
-from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.paths import is_match, path_fault
 from earnest.verification.plugin import Base, CheckTools, ConfigFault, Findings, Subject, faults_of
@@ -47,7 +47,7 @@ class DiffCheck:
 
     async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
         """See `Check`."""
-        bounds = _read(Reader(), node_of(config))
+        bounds = _read(NodeReader(), node_of(config))
         name = bounds.edit or next(iter(subject.bases), "")
         base = subject.bases.get(name)
         if base is None or (not bounds.edit and len(subject.bases) > 1):
@@ -56,7 +56,7 @@ class DiffCheck:
         return await asyncio.to_thread(_findings, bounds, name, base, subject.snapshot)
 
 
-def _read(reader: Reader, node: Node) -> _Bounds:
+def _read(reader: NodeReader, node: Node) -> _Bounds:
     entries = reader.mapping(
         node, required=(), optional=("edit", "only", "never", "files_max", "files_min", "lines_max")
     )
@@ -72,7 +72,7 @@ def _read(reader: Reader, node: Node) -> _Bounds:
     )
 
 
-def _patterns(reader: Reader, node: Node | None) -> tuple[str, ...]:
+def _patterns(reader: NodeReader, node: Node | None) -> tuple[str, ...]:
     patterns = reader.texts(node, at_most=PATTERNS_MAX, characters_max=PATTERN_CHARACTERS_MAX)
     for pattern in patterns:
         fault = path_fault(pattern)
@@ -115,8 +115,8 @@ def _within(path: str, name: str) -> bool:
     return path == name or path.startswith(name + "/")
 
 
-def _files(entries: Mapping[str, Entry]) -> dict[str, Entry]:
-    return {path: entry for path, entry in entries.items() if entry.kind is Kind.FILE}
+def _files(entries: Mapping[str, PathEntry]) -> dict[str, PathEntry]:
+    return {path: entry for path, entry in entries.items() if entry.kind is EntryKind.FILE}
 
 
 def _may_change(bounds: _Bounds, path: str) -> bool:

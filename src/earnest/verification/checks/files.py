@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.contracts.node import Node, node_of
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.markdown import headings
@@ -61,11 +61,11 @@ class FilesCheck:
 
     async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
         """See `Check`."""
-        required, forbidden = _read(Reader(), node_of(config))
+        required, forbidden = _read(NodeReader(), node_of(config))
         return await asyncio.to_thread(_findings, required, forbidden, subject.snapshot)
 
 
-def _read(reader: Reader, node: Node) -> tuple[list[_Item], list[str]]:
+def _read(reader: NodeReader, node: Node) -> tuple[list[_Item], list[str]]:
     """Something must be required: what only forbids, an empty folder satisfies."""
     entries = reader.mapping(node, required=("required",), optional=("forbidden",))
     required = reader.items(entries.get("required"), at_least=1, at_most=ITEMS_MAX)
@@ -73,7 +73,7 @@ def _read(reader: Reader, node: Node) -> tuple[list[_Item], list[str]]:
     return [_item(reader, item) for item in required], [_pattern_path(reader, item) for item in forbidden]
 
 
-def _item(reader: Reader, node: Node) -> _Item:
+def _item(reader: NodeReader, node: Node) -> _Item:
     if isinstance(node.value, str):
         node = Node(value={"path": node}, line=node.line, path=node.path)
     sizes = ("min_bytes", "max_bytes")
@@ -102,7 +102,7 @@ def _item(reader: Reader, node: Node) -> _Item:
     )
 
 
-def _pattern_path(reader: Reader, node: Node | None) -> str:
+def _pattern_path(reader: NodeReader, node: Node | None) -> str:
     path = reader.text(node, at_most=PATH_CHARACTERS_MAX)
     fault = path_fault(path) if path else None
     if path.count("/") >= GLOB_SEGMENTS_MAX:
@@ -112,14 +112,14 @@ def _pattern_path(reader: Reader, node: Node | None) -> str:
     return path
 
 
-def _sha256(reader: Reader, node: Node | None) -> str | None:
+def _sha256(reader: NodeReader, node: Node | None) -> str | None:
     text = reader.text(node, at_most=80).lower()
     if node is not None and text and not _SHA256.fullmatch(text):
         reader.fault(node, "must be 64 hexadecimal digits")
     return "sha256:" + text.removeprefix("sha256:") if text else None
 
 
-def _regex(reader: Reader, node: Node | None) -> str | None:
+def _regex(reader: NodeReader, node: Node | None) -> str | None:
     pattern = reader.text(node, at_most=PATTERN_CHARACTERS_MAX)
     fault = pattern_fault(pattern)
     if node is not None and fault:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from earnest.contracts.node import node_of
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 from earnest.verification.reviews.asking import decided, decision_on, review_about, waiting
@@ -29,7 +29,7 @@ class PersonCheck:
 
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
         """See `Check`. Without a decision the findings name the review that waits for one."""
-        rubric = read_rubric(Reader(), node_of(config))
+        rubric = read_rubric(NodeReader(), node_of(config))
         review = review_about(
             subject, tools.criterion, decider=self._decider, rubric=rubric, why="no machine decides it"
         )

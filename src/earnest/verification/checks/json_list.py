@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.contracts.node import Node, node_of
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
 from earnest.verification.citations import CitedFiles
@@ -60,10 +60,10 @@ class JsonListCheck:
 
     async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
         """See `Check`. Every item is looked at, however many are wrong before it."""
-        return await asyncio.to_thread(_findings, _read(Reader(), node_of(config)), subject.snapshot)
+        return await asyncio.to_thread(_findings, _read(NodeReader(), node_of(config)), subject.snapshot)
 
 
-def _read(reader: Reader, node: Node) -> _Config:
+def _read(reader: NodeReader, node: Node) -> _Config:
     entries = reader.mapping(
         node,
         required=("path",),
@@ -91,7 +91,7 @@ def _read(reader: Reader, node: Node) -> _Config:
     )
 
 
-def _citation(reader: Reader, node: Node) -> _Citation:
+def _citation(reader: NodeReader, node: Node) -> _Citation:
     entries = reader.mapping(node, required=("source",), optional=("quote", "urls"))
     quote = entries.get("quote")
     return _Citation(

@@ -8,7 +8,7 @@ from typing import Final
 
 from earnest.contracts.json_values import plain
 from earnest.contracts.node import Node, node_of
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Refused
@@ -41,7 +41,7 @@ class JsonSchemaCheck:
 
     async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
         """See `Check`."""
-        wanted = _read(Reader(), node_of(config), None)
+        wanted = _read(NodeReader(), node_of(config), None)
         schema = wanted.schema
         if wanted.schema_file is not None:
             schema = await asyncio.to_thread(_schema_beside, subject.base_folder, wanted.schema_file)
@@ -56,7 +56,7 @@ class JsonSchemaCheck:
         return Findings(passed=True, reason=f"{wanted.path} satisfies the schema", evidence=(wanted.path,))
 
 
-def _read(reader: Reader, node: Node, base_folder: Path | None) -> _Config:
+def _read(reader: NodeReader, node: Node, base_folder: Path | None) -> _Config:
     entries = reader.mapping(node, required=("path", "schema"), optional=())
     path = reader.text(entries.get("path"), at_most=PATH_CHARACTERS_MAX)
     fault = path_fault(path) if path else None
@@ -72,7 +72,7 @@ def _read(reader: Reader, node: Node, base_folder: Path | None) -> _Config:
     return _Config(path=path, schema=schema, schema_file=name)
 
 
-def _inline(reader: Reader, node: Node) -> JsonValue:
+def _inline(reader: NodeReader, node: Node) -> JsonValue:
     if not isinstance(node.value, Mapping):
         reader.fault(node, "must be a schema (a mapping) or the name of a file beside the spec")
         return {}
@@ -83,7 +83,7 @@ def _inline(reader: Reader, node: Node) -> JsonValue:
     return schema
 
 
-def _look_at(reader: Reader, node: Node, name: str, base_folder: Path | None) -> None:
+def _look_at(reader: NodeReader, node: Node, name: str, base_folder: Path | None) -> None:
     fault = path_fault(name)
     if fault is None and base_folder is not None:
         try:

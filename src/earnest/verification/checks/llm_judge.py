@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.contracts.node import Node, node_of
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.effects.ground.clock import Chance
 from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry
 from earnest.effects.outside.llm.api import ChatModel, Finish
@@ -65,7 +65,7 @@ class LlmJudgeCheck:
 
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
         """See `Check`. Raises `Unavailable` where there is a judge and it does not judge."""
-        wanted = _read(Reader(), node_of(config))
+        wanted = _read(NodeReader(), node_of(config))
         missing = _missing(wanted, subject.snapshot)
         if missing:
             return Findings(passed=False, reason=f"{', '.join(missing[:PROBLEMS_SHOWN_MAX])}: not in the work")
@@ -101,7 +101,7 @@ def _findings(replies: Sequence[JudgeReply], review: Review, evidence: tuple[str
     return Findings(passed=True, reason="the judge finds every criterion met", evidence=evidence)
 
 
-def _read(reader: Reader, node: Node) -> _Config:
+def _read(reader: NodeReader, node: Node) -> _Config:
     entries = reader.mapping(node, required=("files",), optional=("criteria",))
     files = reader.texts(entries.get("files"), at_least=1, at_most=FILES_MAX, characters_max=1_024)
     for path in files:

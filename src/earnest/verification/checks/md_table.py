@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from earnest.contracts.node import Node, node_of
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonObject
-from earnest.verification.markdown import Row, Table, tables
+from earnest.verification.markdown import Table, TableRow, tables
 from earnest.verification.paths import read_path, read_text
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
 from earnest.verification.values import Repeats, ValueRule, address_key, cell_fault, read_rule
@@ -55,10 +55,10 @@ class MdTableCheck:
 
     async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
         """See `Check`."""
-        return await asyncio.to_thread(_findings, _read(Reader(), node_of(config)), subject.snapshot)
+        return await asyncio.to_thread(_findings, _read(NodeReader(), node_of(config)), subject.snapshot)
 
 
-def _read(reader: Reader, node: Node) -> _Config:
+def _read(reader: NodeReader, node: Node) -> _Config:
     entries = reader.mapping(
         node,
         required=("path", "columns"),
@@ -84,7 +84,7 @@ def _read(reader: Reader, node: Node) -> _Config:
     )
 
 
-def _columns(reader: Reader, node: Node | None) -> dict[str, ValueRule]:
+def _columns(reader: NodeReader, node: Node | None) -> dict[str, ValueRule]:
     """Names, or mappings with a name and a rule. A list, because a mapping has no order that JSON would keep."""
     items = reader.items(node, at_least=1, at_most=COLUMNS_MAX)
     rules: dict[str, ValueRule] = {}
@@ -174,7 +174,7 @@ def _cell_problem(rule: ValueRule, cell: str) -> str | None:
     return cell_fault(rule, cell)
 
 
-def _twins(rows: Sequence[Row], *, column: int | None, name: str = "") -> Iterator[str]:
+def _twins(rows: Sequence[TableRow], *, column: int | None, name: str = "") -> Iterator[str]:
     first: dict[str, int] = {}
     for row in rows:
         cells = row.cells if column is None else (row.cells[column],)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.contracts.node import Node, node_of
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.outside_file import CONTENT_BYTES_MAX, Outside, Sight
 from earnest.foundation.canonical import JsonObject
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
@@ -45,13 +45,13 @@ class OutsideCheck:
 
     async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
         """See `Check`."""
-        wanted = _read(Reader(), node_of(config))
+        wanted = _read(NodeReader(), node_of(config))
         if subject.outside is None or not subject.trusted_workspace:
             return Findings(passed=None, reason="outside the work nobody looks but in a user's own run")
         return await asyncio.to_thread(_found, wanted, subject.outside)
 
 
-def _read(reader: Reader, node: Node) -> _Wanted:
+def _read(reader: NodeReader, node: Node) -> _Wanted:
     entries = reader.mapping(node, required=("path",), optional=("exists", "sha256", "contains"))
     path = reader.text(entries.get("path"), at_most=PATH_CHARACTERS_MAX)
     if path and not (_PATH.fullmatch(path) and (path == "~" or not path.startswith("~") or path[1] == "/")):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from earnest.contracts.node import Node, node_of
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
@@ -27,7 +27,7 @@ class ProbeCheck:
 
     async def run(self, config: JsonObject, _subject: Subject, tools: CheckTools) -> Findings:
         """See `Check`. Raises `Unavailable` for whatever cannot be measured."""
-        name = _name(Reader(), node_of(config))
+        name = _name(NodeReader(), node_of(config))
         if tools.probes is None:
             raise Unavailable(f"there is no probe {name!r}: none is set up")
         reading = await tools.probes.measure(name)
@@ -37,7 +37,7 @@ class ProbeCheck:
         return Findings(passed=reading.as_expected, reason=reason, evidence=(f"probe {name}",), measured=measured)
 
 
-def _name(reader: Reader, node: Node) -> str:
+def _name(reader: NodeReader, node: Node) -> str:
     entries = reader.mapping(node, required=("probe",), optional=())
     return reader.slug(entries.get("probe"))
 

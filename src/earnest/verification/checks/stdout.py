@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from earnest.contracts.node import Node, node_of
-from earnest.contracts.reader import Reader
-from earnest.effects.hands.sandbox.api import Execution, Profile, Report
+from earnest.contracts.reader import NodeReader
+from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, Profile
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.verification.missing import missing_program
@@ -52,8 +52,8 @@ class StdoutCheck:
 
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
         """See `Check`. Cases run one after another, each in a sandbox of its own; a few that fail end them."""
-        wanted = _read(Reader(), node_of(config), None)
-        reports: list[Report] = []
+        wanted = _read(NodeReader(), node_of(config), None)
+        reports: list[ExecutionReport] = []
         problems: dict[str, str] = {}
         for at, case in enumerate(wanted.cases, start=1):
             expected = (
@@ -84,7 +84,7 @@ class StdoutCheck:
         return Findings(passed=True, reason=reason, reports=tuple(reports), evidence=(f"cases 1 to {len(reports)}",))
 
 
-def _read(reader: Reader, node: Node, base_folder: Path | None) -> _Config:
+def _read(reader: NodeReader, node: Node, base_folder: Path | None) -> _Config:
     entries = reader.mapping(node, required=("program", "cases"), optional=("trim_final_newline",))
     program = entries.get("program")
     for text in texts_of(program.json()) if program is not None else ():
@@ -98,7 +98,7 @@ def _read(reader: Reader, node: Node, base_folder: Path | None) -> _Config:
     )
 
 
-def _case(reader: Reader, node: Node, base_folder: Path | None) -> _Case:
+def _case(reader: NodeReader, node: Node, base_folder: Path | None) -> _Case:
     entries = reader.mapping(node, required=(), optional=("args", "stdin", "expected", "expected_file"))
     if ("expected" in entries) == ("expected_file" in entries):
         reader.fault(node, "give exactly one of expected and expected_file")
@@ -114,7 +114,7 @@ def _case(reader: Reader, node: Node, base_folder: Path | None) -> _Case:
     )
 
 
-def _look_at(reader: Reader, node: Node, name: str, base_folder: Path | None) -> None:
+def _look_at(reader: NodeReader, node: Node, name: str, base_folder: Path | None) -> None:
     fault = path_fault(name)
     if fault is None and base_folder is not None:
         try:
@@ -125,7 +125,7 @@ def _look_at(reader: Reader, node: Node, name: str, base_folder: Path | None) ->
         reader.fault(node, fault)
 
 
-def _problem(report: Report, expected: bytes, *, trim: bool) -> str | None:
+def _problem(report: ExecutionReport, expected: bytes, *, trim: bool) -> str | None:
     """What is wrong, showing what was printed but not what was expected."""
     if report.exit_code != 0:
         return f"the program ended with exit code {report.exit_code}"

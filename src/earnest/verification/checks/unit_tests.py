@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.contracts.node import Node, node_of
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.verification.paths import path_fault, read_beside, read_entry
@@ -14,7 +14,7 @@ from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subje
 from earnest.verification.unit_tests.linting import complaints
 from earnest.verification.unit_tests.mutants import judge_own_tests
 from earnest.verification.unit_tests.together import judge_apart
-from earnest.verification.unit_tests.trial import Plan
+from earnest.verification.unit_tests.trial import TestPlan
 
 FILES_MAX: Final = 1_000
 MODULES_MAX: Final = 20
@@ -36,7 +36,7 @@ class UnitTestsCheck:
 
     def lint_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[Weakness]:
         """See `LintedCheck`."""
-        wanted = _read(Reader(), node_of(config), None)
+        wanted = _read(NodeReader(), node_of(config), None)
         if wanted.in_work or base_folder is None:
             return ()
         files = {name: read_beside(base_folder, name) for name in wanted.tests}
@@ -44,7 +44,7 @@ class UnitTestsCheck:
 
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
         """See `Check`. Every run has a pair of sandboxes of its own."""
-        wanted = _read(Reader(), node_of(config), None)
+        wanted = _read(NodeReader(), node_of(config), None)
         files = {entry.path: entry for entry in subject.snapshot.entries}
         if wanted.in_work:
             missing = next((name for name in wanted.tests if name not in files), None)
@@ -58,7 +58,7 @@ class UnitTestsCheck:
         return await judge_apart(plan, subject.snapshot.folder, tools)
 
 
-def _read(reader: Reader, node: Node, base_folder: Path | None) -> Plan:
+def _read(reader: NodeReader, node: Node, base_folder: Path | None) -> TestPlan:
     optional = ("module", "modules", "tests", "tests_in_work", "min_tests", "skips", "runner", "isolation")
     entries = reader.mapping(node, required=(), optional=(*optional, "killed_percent"))
     if ("module" in entries) == ("modules" in entries):
@@ -72,7 +72,7 @@ def _read(reader: Reader, node: Node, base_folder: Path | None) -> Plan:
         reader.fault(node, "tests that the submission brought are always split from it")
     if "killed_percent" in entries and not in_work:
         reader.fault(node, "killed_percent belongs to tests_in_work")
-    return Plan(
+    return TestPlan(
         modules=_modules(reader, entries.get("modules", entries.get("module"))),
         tests=_tests(reader, entries.get("tests", entries.get("tests_in_work")), None if in_work else base_folder),
         in_work=in_work,
@@ -84,7 +84,7 @@ def _read(reader: Reader, node: Node, base_folder: Path | None) -> Plan:
     )
 
 
-def _modules(reader: Reader, node: Node | None) -> tuple[str, ...]:
+def _modules(reader: NodeReader, node: Node | None) -> tuple[str, ...]:
     names = reader.texts(node, at_least=1, at_most=MODULES_MAX, characters_max=200)
     for name in names:
         if node is not None and name and not _MODULE.fullmatch(name):
@@ -92,7 +92,7 @@ def _modules(reader: Reader, node: Node | None) -> tuple[str, ...]:
     return names
 
 
-def _tests(reader: Reader, node: Node | None, base_folder: Path | None) -> tuple[str, ...]:
+def _tests(reader: NodeReader, node: Node | None, base_folder: Path | None) -> tuple[str, ...]:
     names = reader.texts(node, at_least=1, at_most=FILES_MAX, characters_max=1_024)
     if node is None or not all(names):
         return names

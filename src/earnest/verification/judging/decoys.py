@@ -37,7 +37,7 @@ _One = TypeVar("_One")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class DecoyStatement:
     """What is asked. It is met if `text` and `also` are both true; `words` stand for met and not met.
 
     `criterion` is the id of the criterion that it asks about; empty of a decoy, which is met if and only if `known`.
@@ -53,7 +53,7 @@ class Statement:
 
 def statements(
     criteria: Sequence[tuple[str, str]], files: Sequence[ShownFile], chance: Chance
-) -> tuple[Statement, ...]:
+) -> tuple[DecoyStatement, ...]:
     """The criteria, given as (id, text), and decoys, in random order."""
     facts = _Facts(files, chance)
     asked = [(text, facts.true(), identity, False) for identity, text in criteria]
@@ -63,7 +63,7 @@ def statements(
     asked += [(facts.true(), facts.true(), "", True) for _ in range(TRUE_DECOYS)]
     names = _names(chance, {word for file in files for word in file.text.casefold().split()})
     return tuple(
-        Statement(
+        DecoyStatement(
             id=next(names), text=text, also=also, words=(next(names), next(names)), criterion=criterion, known=known
         )
         for text, also, criterion, known in _shuffled(chance, asked)

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from earnest.effects.outside.llm.api import Message, Role
+from earnest.effects.outside.llm.api import Message, MessageRole
 from earnest.foundation.canonical import JsonObject
 
 if TYPE_CHECKING:
-    from earnest.verification.judging.decoys import Statement
+    from earnest.verification.judging.decoys import DecoyStatement
 
 RULES: Final = """You judge which statements about a piece of work are true. You are given the statements and the work.
 
@@ -45,7 +45,7 @@ class ShownFile:
 
 
 def judge_messages(
-    task: str, statements: "Sequence[Statement]", files: Sequence[ShownFile], delimiter: str, form: int
+    task: str, statements: "Sequence[DecoyStatement]", files: Sequence[ShownFile], delimiter: str, form: int
 ) -> tuple[Message, ...]:
     """The conversation. `task` may be empty; `delimiter` is random and used once; `form` is 0 or 1."""
     told = f"The work was done for this task:\n{json.dumps(task, ensure_ascii=False)}" if task else ""
@@ -58,10 +58,10 @@ def judge_messages(
     shown = f"<<<WORK {delimiter}>>>\n{work}\n<<<END {delimiter}>>>"
     parts = (told, shown, asked) if form else (told, asked, shown)
     text = "\n\n".join([*filter(None, parts), "Judge the statements now."])
-    return Message(role=Role.SYSTEM, text=RULES), Message(role=Role.USER, text=text)
+    return Message(role=MessageRole.SYSTEM, text=RULES), Message(role=MessageRole.USER, text=text)
 
 
-def answer_schema(statements: "Sequence[Statement]") -> JsonObject:
+def answer_schema(statements: "Sequence[DecoyStatement]") -> JsonObject:
     """The JSON Schema of the answer, for endpoints that enforce one."""
     entry: JsonObject = {
         "type": "object",

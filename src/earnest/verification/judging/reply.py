@@ -10,7 +10,7 @@ from typing import Final
 
 from earnest.foundation.canonical import JsonValue
 from earnest.foundation.text import printable
-from earnest.verification.judging.decoys import Statement
+from earnest.verification.judging.decoys import DecoyStatement
 from earnest.verification.strict_json import NotStrictJson, strict_json
 
 REASON_CHARACTERS_MAX: Final = 2_000
@@ -32,7 +32,7 @@ class JudgeReply:
     wrong: str = ""
 
 
-def read_reply(text: str, asked: Sequence[Statement]) -> JudgeReply:
+def read_reply(text: str, asked: Sequence[DecoyStatement]) -> JudgeReply:
     """The judge's answer. Raises `UnreadableReply` for anything but the one form asked for."""
     try:
         value = strict_json(_unfenced(text).encode("utf-8", "surrogatepass"))

@@ -3,7 +3,7 @@
 from typing import Final
 
 from earnest.contracts.node import Node
-from earnest.contracts.reader import Reader
+from earnest.contracts.reader import NodeReader
 from earnest.verification.reviews.review import Rubric, RubricItem
 
 ITEMS_MAX: Final = 20
@@ -11,7 +11,7 @@ POINTS_MAX: Final = 1_000
 CRITERION_CHARACTERS_MAX: Final = 2_000
 
 
-def read_rubric(reader: Reader, node: Node) -> Rubric:
+def read_rubric(reader: NodeReader, node: Node) -> Rubric:
     """The rubric of a config with the keys `rubric` and `threshold`; none of them means a plain yes or no."""
     entries = reader.mapping(node, required=(), optional=("rubric", "threshold"))
     nodes = reader.items(entries.get("rubric"), at_least=1, at_most=ITEMS_MAX)
@@ -27,7 +27,7 @@ def read_rubric(reader: Reader, node: Node) -> Rubric:
     return rubric
 
 
-def _item(reader: Reader, node: Node) -> RubricItem:
+def _item(reader: NodeReader, node: Node) -> RubricItem:
     entries = reader.mapping(node, required=("criterion", "points"), optional=("threshold",))
     points = reader.integer(entries.get("points"), low=1, high=POINTS_MAX, default=1)
     return RubricItem(

@@ -22,7 +22,7 @@ from earnest.verification.unit_tests.library import Malformed, Node, exception_n
 from earnest.verification.unit_tests.marking import NOTES, SET_BACK
 from earnest.verification.unit_tests.sharing import PREFIX, Shelf
 from earnest.verification.unit_tests.surroundings import SURROUNDINGS
-from earnest.verification.unit_tests.values import Reader, Writer, is_scalar
+from earnest.verification.unit_tests.values import MessageReader, MessageWriter, is_scalar
 from earnest.verification.unit_tests.volume import LARGE_BYTES, VOLUME
 
 DEPTH_MAX: Final = 150  # of calls within calls, back and forth
@@ -56,10 +56,10 @@ class Meaning(Protocol):
     def learn(self, classes: Any) -> None:
         """Take note of classes that the submission tells about."""
 
-    def read(self, reader: Reader, node: Sequence[Any]) -> object:
+    def read(self, reader: MessageReader, node: Sequence[Any]) -> object:
         """Of a node."""
 
-    def write(self, writer: Writer, value: object, depth: int) -> Node:
+    def write(self, writer: MessageWriter, value: object, depth: int) -> Node:
         """A node."""
 
     def serve(self, operation: str, target: object, name: str, given: list[object], named: dict[str, object]) -> object:
@@ -181,7 +181,7 @@ class Channel:
     def _message(
         self, operation: str, target: int, name: str, arguments: Sequence[object], keywords: dict[str, object]
     ) -> list[Node]:
-        writer = Writer(self._write, self._held.numbers, PREFIX)
+        writer = MessageWriter(self._write, self._held.numbers, PREFIX)
         changes = self._changes(writer)
         nodes = [writer.node(argument) for argument in arguments]
         named = {key: writer.node(value) for key, value in keywords.items()}
@@ -193,7 +193,7 @@ class Channel:
         self._number += 1
         return [self._number, operation, target, name, nodes, named, table, setting, held]
 
-    def _changes(self, writer: Writer) -> list[Node]:
+    def _changes(self, writer: MessageWriter) -> list[Node]:
         """Of what both sides hold; what need not be held any longer is dropped."""
         superfluous = self._held.superfluous()
         changes = self._held.changes(writer)
@@ -210,7 +210,7 @@ class Channel:
                 f"a test sets {', '.join(told)} of its process, which cannot be done for the submission: {error}"
             )
 
-    def _setting(self, writer: Writer) -> Node:
+    def _setting(self, writer: MessageWriter) -> Node:
         """Files and folder, once anything of them was used."""
         folder = getcwd() if SURROUNDINGS.has_moved else ""  # noqa: PTH109 - a text
         named = writer.noted | ({folder} if folder.startswith(PREFIX) else set())
@@ -250,7 +250,7 @@ class Channel:
         _, _, succeeded, node, table, changes, out, err, classes, files, warned = message
         _print(out, err)
         self.meaning.learn(classes)
-        reader = Reader(table, self.meaning.read, self._held.containers)
+        reader = MessageReader(table, self.meaning.read, self._held.containers)
         self._held.apply(reader, changes)
         self._note(changes)
         self._held.hold_answer(reader.containers, table)
@@ -275,7 +275,7 @@ class Channel:
         self.meaning.learn(classes)
         if type(operation) is not str or type(name) is not str or type(keywords) is not dict:
             raise Malformed("no request")
-        reader = Reader(table, self.meaning.read, self._held.containers)
+        reader = MessageReader(table, self.meaning.read, self._held.containers)
         self._held.apply(reader, changes)
         self._note(changes)
         self._held.hold_answer(reader.containers, table)
@@ -297,7 +297,7 @@ class Channel:
             result, succeeded = error, False
         finally:
             self._depth -= 1
-        writer = Writer(self._write, self._held.numbers, PREFIX)
+        writer = MessageWriter(self._write, self._held.numbers, PREFIX)
         changes = self._changes(writer)
         try:
             node = writer.node(result) if succeeded else self._write(writer, result, 0)
@@ -309,7 +309,7 @@ class Channel:
         dropped, self._dropped = self._dropped, []
         pipe.send([number, "reply", succeeded, node, handed_over, [dropped, changes]])
 
-    def _write(self, writer: Writer, value: object, depth: int) -> Node:
+    def _write(self, writer: MessageWriter, value: object, depth: int) -> Node:
         return self.meaning.write(writer, value, depth)
 
 

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from earnest.verification.unit_tests.channel import CHANNEL, Lost
-from earnest.verification.unit_tests.owned import Owned
+from earnest.verification.unit_tests.owned import OwnedObject
 
 CONSTANT: Final = "an object of the submission says yes to whatever it is asked"
 OWN_ORDER: Final = "a test lets an object of the submission compare itself with a value"
@@ -53,7 +53,7 @@ DECOY: Final = -1
 ODD: Final = ("\0\0", -(1 << 40), 0.123456789)
 """What an object that holds neither texts nor numbers does not hold."""
 
-_Claim = tuple[Owned, str, object]
+_Claim = tuple[OwnedObject, str, object]
 """Who was asked, what, about whom or what."""
 
 
@@ -61,29 +61,29 @@ class Claims:
     """What was said in this run, and by whom."""
 
     def __init__(self) -> None:
-        self._met: dict[type, list[Owned]] = {}
+        self._met: dict[type, list[OwnedObject]] = {}
         self._said: list[_Claim] = []
         self._chance = random.SystemRandom()
         self._open: dict[int, _Claim] = {}
         self._differences: set[int] = set()
 
-    def meet(self, thing: Owned) -> None:
+    def meet(self, thing: OwnedObject) -> None:
         """An object is there that others of its class may have to be unlike."""
         others = self._met.setdefault(type(thing), [])
         if len(others) < MET_MAX:
             others.append(thing)
 
-    def heard(self, mine: Owned, name: str, given: tuple[object, ...], answer: object) -> None:
+    def heard(self, mine: OwnedObject, name: str, given: tuple[object, ...], answer: object) -> None:
         """What an operation of an object answered. An object as an answer counts once it is taken for true."""
         other = given[0] if given else None
-        if name in CLAIMED and isinstance(answer, Owned):
+        if name in CLAIMED and isinstance(answer, OwnedObject):
             self._open[answer.__number__] = (mine, name, other)
         elif name in CLAIMED and answer is not NotImplemented:
             self._claimed((mine, name, other), is_yes=bool(answer))
         elif isinstance(other, NUMBERS) if name in ARITHMETIC else self._is_magnitude(mine, name):
             self._calculated(answer)
 
-    def taken(self, thing: Owned) -> None:
+    def taken(self, thing: OwnedObject) -> None:
         """An object was taken for true."""
         if thing.__number__ in self._open:
             self._claimed(self._open.pop(thing.__number__), is_yes=True)
@@ -113,12 +113,12 @@ class Claims:
 
     def _claimed(self, claim: _Claim, *, is_yes: bool) -> None:
         _, name, other = claim
-        if name in ORDERS and not isinstance(other, Owned):
+        if name in ORDERS and not isinstance(other, OwnedObject):
             CHANNEL.flags.add(OWN_ORDER)
         elif is_yes and len(self._said) < CLAIMS_MAX:
             self._said.append(claim)
 
-    def _is_magnitude(self, mine: Owned, name: str) -> bool:
+    def _is_magnitude(self, mine: OwnedObject, name: str) -> bool:
         """True for the size of a difference between an object and a number of ours."""
         return name in MAGNITUDES and mine.__number__ in self._differences
 
@@ -126,16 +126,16 @@ class Claims:
         """An object made something of a number of ours. A number is its word; an object may still become one."""
         if isinstance(answer, NUMBERS):
             CHANNEL.flags.add(OWN_NUMBER)
-        elif isinstance(answer, Owned):
+        elif isinstance(answer, OwnedObject):
             self._differences.add(answer.__number__)
 
-    def _questions(self, mine: Owned, name: str, other: object) -> Iterator[_Claim]:
+    def _questions(self, mine: OwnedObject, name: str, other: object) -> Iterator[_Claim]:
         met = [each for each in self._met.get(type(mine), ()) if each is not mine and each is not other]
         if name == "__eq__":
             yield from ((mine, name, each) for each in met)
         elif name in STRICT:
             yield mine, name, mine
-        elif isinstance(other, Owned) and name in ORDERS:
+        elif isinstance(other, OwnedObject) and name in ORDERS:
             yield from ((each, name, mine) for each in (other, *met))
         else:
             yield from ((mine, name, each) for each in unlike(other))

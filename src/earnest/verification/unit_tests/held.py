@@ -14,7 +14,7 @@ from operator import is_
 from typing import Any, Final
 
 from earnest.verification.unit_tests.library import Malformed, Node
-from earnest.verification.unit_tests.values import Opaque, Reader, Writer
+from earnest.verification.unit_tests.values import MessageReader, MessageWriter, Opaque
 
 HELD_MAX: Final = 16
 ITEMS_MAX: Final = 256
@@ -64,7 +64,7 @@ class Held:
                 self._agreed[number] = self._picture(container)
         self._sort_out()
 
-    def changes(self, writer: Writer) -> list[Node]:
+    def changes(self, writer: MessageWriter) -> list[Node]:
         """What is not as agreed: [number, content]."""
         return [[number, writer.content(self.containers[number])] for number in self._changed(self.containers)]
 
@@ -117,10 +117,10 @@ class Held:
 
     def _picture(self, container: object) -> Node:
         """All that a container holds, down to what is held itself."""
-        writer = Writer(self._opaque, self.numbers)
+        writer = MessageWriter(self._opaque, self.numbers)
         return [writer.content(container), writer.finish()]
 
-    def apply(self, reader: Reader, changes: Node) -> None:
+    def apply(self, reader: MessageReader, changes: Node) -> None:
         """Make our copies as the other side's."""
         if type(changes) is not list:
             raise Malformed("no changes")

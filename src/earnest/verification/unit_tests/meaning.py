@@ -35,8 +35,8 @@ from earnest.verification.unit_tests.objects import (
 )
 from earnest.verification.unit_tests.operations import GENERATOR, OPERATIONS
 from earnest.verification.unit_tests.ours import Ours
-from earnest.verification.unit_tests.owned import Owned
-from earnest.verification.unit_tests.values import Reader, Writer
+from earnest.verification.unit_tests.owned import OwnedObject
+from earnest.verification.unit_tests.values import MessageReader, MessageWriter
 
 OBJECTS_MAX: Final = 1_000_000
 CLASSES_MAX: Final = 10_000
@@ -46,7 +46,7 @@ CATCHES_ALL: Final = "the submission answers with a class of exceptions that cat
 NEVER_GIVEN: Final = (types.ModuleType, types.FrameType, types.CodeType)
 
 
-class Theirs:
+class SubmissionObjects:
     """Classes and objects that the submission told about, by number. See `channel.Meaning`."""
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class Theirs:
             if special in {"generator", "coroutine"}:
                 self._specials[number] = special
 
-    def read(self, reader: Reader, node: Sequence[Any]) -> object:
+    def read(self, reader: MessageReader, node: Sequence[Any]) -> object:
         """See `channel.Meaning`."""
         match node[0]:
             case "h":
@@ -118,7 +118,7 @@ class Theirs:
                 return self._exception(reader, node[1:])
         raise Malformed("an unknown tag")
 
-    def write(self, writer: Writer, value: Any, depth: int) -> Node:
+    def write(self, writer: MessageWriter, value: Any, depth: int) -> Node:
         """See `channel.Meaning`."""
         if isinstance(value, type):
             self._handed_over.add(value)
@@ -144,7 +144,7 @@ class Theirs:
         kind = type(value)
         if kind is BoundCall:
             return ["m", value.__owner__.__number__, value.__name__]
-        if issubclass(kind, Owned | StandIn):
+        if issubclass(kind, OwnedObject | StandIn):
             return ["h", value.__number__]
         if issubclass(kind, StandInClass | StandInException):
             return ["h", value.__class_id__]
@@ -153,7 +153,7 @@ class Theirs:
         is_delegate = issubclass(kind, types.GeneratorType | types.CoroutineType) and value in self._delegates
         return ["h", self._delegates[value]] if is_delegate else None
 
-    def _write_exception(self, writer: Writer, error: BaseException, depth: int) -> Node:
+    def _write_exception(self, writer: MessageWriter, error: BaseException, depth: int) -> Node:
         number = vars(error).get("__number__")
         if number is not None:
             return ["h", number]
@@ -187,7 +187,7 @@ class Theirs:
             self._objects[number] = made
         return made
 
-    def _member(self, reader: Reader, number: Any, class_number: Any, *said: Any) -> object:
+    def _member(self, reader: MessageReader, number: Any, class_number: Any, *said: Any) -> object:
         """`said` are the name, the value as a node, and the name of the plain type that is mixed in."""
         name, plain, mixin = said
         if number not in self._members:
@@ -209,7 +209,7 @@ class Theirs:
         CLAIMS.meet(made)
         return made
 
-    def _exception(self, reader: Reader, parts: Sequence[Any]) -> BaseException:
+    def _exception(self, reader: MessageReader, parts: Sequence[Any]) -> BaseException:
         kind_node, arguments, text, attributes, cause, number, grouped = parts
         is_known = type(kind_node) is list and kind_node[:1] == ["K"]
         kind: Any = exception_named(*kind_node[1:]) if is_known else reader.value(kind_node)

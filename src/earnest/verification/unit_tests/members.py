@@ -3,10 +3,10 @@
 from typing import Any, NoReturn
 
 from earnest.verification.unit_tests.channel import CHANNEL
-from earnest.verification.unit_tests.owned import Owned, is_private
+from earnest.verification.unit_tests.owned import OwnedObject, is_private
 
 
-class Member(Owned):
+class EnumMember(OwnedObject):
     """A member, or a combination of flags: the name and the value that it is said to have. It is equal to itself."""
 
     __test__ = False
@@ -31,27 +31,27 @@ class Member(Owned):
     @property
     def __class__(self) -> Any:
         """As `isinstance` sees it."""
-        return self.__dict__.get("kind", Member)
+        return self.__dict__.get("kind", EnumMember)
 
     @__class__.setter
     def __class__(self, _: object) -> NoReturn:
         raise TypeError("a member stays what it is")
 
 
-class IntMember(Member, int):
+class IntMember(EnumMember, int):
     """Of an enumeration whose members are integers."""
 
     __hash__ = int.__hash__
 
 
-class StrMember(Member, str):
+class StrMember(EnumMember, str):
     """Of an enumeration whose members are texts."""
 
     __hash__ = str.__hash__
 
 
-KINDS: dict[str, tuple[type | None, type[Member]]] = {
-    "": (None, Member),
+KINDS: dict[str, tuple[type | None, type[EnumMember]]] = {
+    "": (None, EnumMember),
     "int": (int, IntMember),
     "str": (str, StrMember),
 }

@@ -10,10 +10,10 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from earnest.effects.hands.sandbox.api import Report, Status
+from earnest.effects.hands.sandbox.api import ExecutionReport, ExecutionStatus
 from earnest.verification.plugin import CheckTools, Findings
 from earnest.verification.unit_tests.judging import judge
-from earnest.verification.unit_tests.trial import Plan, run_trial
+from earnest.verification.unit_tests.trial import TestPlan, run_trial
 
 MUTANTS_MAX: Final = 20
 SOURCE_BYTES_MAX: Final = 256 * 1024
@@ -41,13 +41,15 @@ ARITHMETIC: Final[dict[type[ast.operator], type[ast.operator]]] = {
 }
 
 
-async def judge_own_tests(plan: Plan, sources: Mapping[str, bytes], tools: CheckTools, killed_percent: int) -> Findings:
+async def judge_own_tests(
+    plan: TestPlan, sources: Mapping[str, bytes], tools: CheckTools, killed_percent: int
+) -> Findings:
     """Solution and rewrite must pass, and at least this share of the mutants fail."""
     work = {name: content for name, content in sources.items() if name not in plan.tests}
     place, tree = _solution(plan, work)
     if tree is None:
         return Findings(passed=False, reason=f"{plan.modules[0]} is no module of the submission that can be read")
-    reports: list[Report] = []
+    reports: list[ExecutionReport] = []
     for what, variant in (("the solution", None), ("an equivalent rewrite of it", rewritten(tree))):
         files = work if variant is None else work | {place: ast.unparse(variant).encode()}
         trial = await run_trial(plan, files, tools)
@@ -55,7 +57,7 @@ async def judge_own_tests(plan: Plan, sources: Mapping[str, bytes], tools: Check
         findings = judge(plan, trial, tuple(reports))
         if findings.passed is not True or findings.flags:
             reason = f"the submission's own tests on {what}: {findings.reason}"
-            ran = all(report.status is Status.DONE for report in trial.reports)
+            ran = all(report.status is ExecutionStatus.DONE for report in trial.reports)
             blamed = ran and not findings.cannot_run and not findings.flags  # tests of its own that decide nothing
             passed = False if blamed else findings.passed
             return Findings(
@@ -68,7 +70,7 @@ async def judge_own_tests(plan: Plan, sources: Mapping[str, bytes], tools: Check
     killed = tried = 0
     for mutant in spread(list(mutants(tree)), MUTANTS_MAX):
         trial = await run_trial(plan, work | {place: ast.unparse(mutant).encode()}, tools)
-        refused = next((report for report in trial.reports if report.status is Status.REFUSED), None)
+        refused = next((report for report in trial.reports if report.status is ExecutionStatus.REFUSED), None)
         if refused is not None:
             return Findings(passed=None, reason=refused.reason, reports=(*reports, refused))
         tried += 1
@@ -80,7 +82,7 @@ async def judge_own_tests(plan: Plan, sources: Mapping[str, bytes], tools: Check
     return Findings(passed=passed, reason=reason, reports=tuple(reports), evidence=tuple(plan.tests))
 
 
-def _solution(plan: Plan, work: Mapping[str, bytes]) -> tuple[str, ast.Module | None]:
+def _solution(plan: TestPlan, work: Mapping[str, bytes]) -> tuple[str, ast.Module | None]:
     stem = plan.modules[0].replace(".", "/")
     for place in (f"{stem}.py", f"{stem}/__init__.py"):
         source = work.get(place)

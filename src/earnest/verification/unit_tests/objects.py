@@ -8,9 +8,9 @@ from typing import Any, Final
 from earnest.verification.unit_tests.channel import CHANNEL
 from earnest.verification.unit_tests.claims import CLAIMS, PREFIXES
 from earnest.verification.unit_tests.deriving import KEPT, derive
-from earnest.verification.unit_tests.members import Member
+from earnest.verification.unit_tests.members import EnumMember
 from earnest.verification.unit_tests.operations import operate
-from earnest.verification.unit_tests.owned import Owned, is_private
+from earnest.verification.unit_tests.owned import OwnedObject, is_private
 
 INSEPARABLE: Final = frozenset({"__globals__", "__closure__"})
 PLAIN: Final = (list, dict, set, frozenset, str, int, float, bytes, tuple)
@@ -54,7 +54,7 @@ class StandInClass(type):
         if is_private(name):
             raise AttributeError(name)
         value = CHANNEL.request("get", cls.__class_id__, name)
-        if issubclass(type(value), Member) and value.name != name:
+        if issubclass(type(value), EnumMember) and value.name != name:
             CHANNEL.flags.add(SAME_MEMBER)
         note_name(cls.__class_id__, name, value)
         return value
@@ -91,7 +91,7 @@ class StandInClass(type):
         return list(CHANNEL.request("operate", cls.__class_id__, "__dir__"))
 
 
-class Handle(Owned, metaclass=StandInClass):
+class Handle(OwnedObject, metaclass=StandInClass):
     """An object of the submission. It never equals a value of ours; see `claims`."""
 
     __slots__ = ("__born__", "__number__", "__weakref__")

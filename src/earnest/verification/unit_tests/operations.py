@@ -5,17 +5,17 @@ from typing import Any, Final
 
 from earnest.verification.unit_tests.channel import CHANNEL
 from earnest.verification.unit_tests.claims import CLAIMS
-from earnest.verification.unit_tests.owned import Owned
+from earnest.verification.unit_tests.owned import OwnedObject
 
 
-def operate(thing: Owned, name: str, arguments: tuple[object, ...] = ()) -> Any:
+def operate(thing: OwnedObject, name: str, arguments: tuple[object, ...] = ()) -> Any:
     """An operation of the submission's own class, though a test may have derived one that has it too."""
     operation = "call_above" if name in type(thing).__overridden__ else "operate"
     return CHANNEL.request(operation, thing.__number__, name, arguments)
 
 
 def _operation(name: str) -> Callable[..., object]:
-    def operation(self: Owned, *arguments: object) -> object:
+    def operation(self: OwnedObject, *arguments: object) -> object:
         answer = operate(self, name, arguments)
         CLAIMS.heard(self, name, arguments, answer)
         return answer
@@ -25,7 +25,7 @@ def _operation(name: str) -> Callable[..., object]:
 
 
 def _exact(name: str, kind: type) -> Callable[..., object]:
-    def operation(self: Owned) -> object:
+    def operation(self: OwnedObject) -> object:
         value = operate(self, name)
         if type(value) is not kind:
             raise TypeError(f"{name} answered no {kind.__name__}")
@@ -37,28 +37,28 @@ def _exact(name: str, kind: type) -> Callable[..., object]:
     return operation
 
 
-def _call(self: Owned, /, *arguments: object, **keywords: object) -> object:
+def _call(self: OwnedObject, /, *arguments: object, **keywords: object) -> object:
     operation = "call_above" if "__call__" in type(self).__overridden__ else "call"
     return CHANNEL.request(operation, self.__number__, "__call__", arguments, keywords)
 
 
-def _contains(self: Owned, item: object) -> bool:
+def _contains(self: OwnedObject, item: object) -> bool:
     answer = bool(operate(self, "__contains__", (item,)))
     CLAIMS.heard(self, "__contains__", (item,), answer)
     return answer
 
 
-def _await(self: Owned) -> Generator[None, None, Any]:
+def _await(self: OwnedObject) -> Generator[None, None, Any]:
     yield from ()
     return CHANNEL.request("await", self.__number__)
 
 
-def _exit(self: Owned, kind: object, error: BaseException | None, trace: object) -> object:
+def _exit(self: OwnedObject, kind: object, error: BaseException | None, trace: object) -> object:
     answer = operate(self, "__exit__", (kind, error, trace))
     return answer and not CHANNEL.failures.swallowed(error)
 
 
-async def _async_exit(self: Owned, kind: object, error: BaseException | None, trace: object) -> object:
+async def _async_exit(self: OwnedObject, kind: object, error: BaseException | None, trace: object) -> object:
     answer = await operate(self, "__aexit__", (kind, error, trace))
     return answer and not CHANNEL.failures.swallowed(error)
 

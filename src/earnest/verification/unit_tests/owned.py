@@ -11,7 +11,7 @@ BLAND: Final = frozenset(
 """Names with underscores that tests ask for; no other is asked of the submission."""
 
 
-class Owned:
+class OwnedObject:
     """An object of the submission, known by its number."""
 
     __slots__ = ()

@@ -32,7 +32,7 @@ from earnest.verification.unit_tests.sharing import Shelf
 from earnest.verification.unit_tests.streams import Input, Output
 from earnest.verification.unit_tests.surrounded import Surrounded
 from earnest.verification.unit_tests.telling import Telling, is_made
-from earnest.verification.unit_tests.values import Reader, Writer, is_scalar
+from earnest.verification.unit_tests.values import MessageReader, MessageWriter, is_scalar
 
 WORK: Final = "/work"
 
@@ -63,20 +63,20 @@ def main(arguments: list[str]) -> int:
     random.seed(int(arguments[0]))
     real = (sys.stdout, sys.stderr)
     with contextlib.suppress(pipe.Closed, pipe.BadMessage):
-        Server().serve()
+        SubmissionServer().serve()
     for stream in real:
         stream.flush()
     os._exit(0)
 
 
-class Server:
+class SubmissionServer:
     """Serves one test process."""
 
     def __init__(self) -> None:
         self._incoming = pipe.Incoming(pipe.REQUEST_BYTES_MAX)
         self._telling = Telling(self.ask)
         self._held = Held(self._telling.write)
-        self._plain = Reader([], self._telling.read, self._held.containers)
+        self._plain = MessageReader([], self._telling.read, self._held.containers)
         self._shelf = Shelf()
         self._pickles = Pickles(self._telling.is_lent)
         self._surrounded = Surrounded()
@@ -122,7 +122,7 @@ class Server:
     ) -> Any:
         """Have the test's side do something. Raises what it raised."""
         with self._asking:
-            writer = Writer(self._telling.write, self._held.numbers)
+            writer = MessageWriter(self._telling.write, self._held.numbers)
             changes = self._held.changes(writer)
             nodes = [writer.node(argument) for argument in arguments]
             named = {key: writer.node(value) for key, value in (keywords or {}).items()}
@@ -152,7 +152,7 @@ class Server:
             keywords, handed_over, setting, held = rest
             self._set_up(setting)
             reader = self._take_over(handed_over, *held)
-        writer: Writer | None = None
+        writer: MessageWriter | None = None
         try:
             given = reader.values(arguments)
             named = {key: reader.value(node) for key, node in keywords.items()}
@@ -160,17 +160,17 @@ class Server:
             if is_scalar(result):
                 node, succeeded = result, True
             else:
-                writer = Writer(self._telling.write, self._held.numbers)
+                writer = MessageWriter(self._telling.write, self._held.numbers)
                 node, succeeded = self._written(writer, operation, target, result), True
         except BaseException as error:
-            writer = Writer(self._telling.write, self._held.numbers)
+            writer = MessageWriter(self._telling.write, self._held.numbers)
             node, succeeded = self._telling.write_exception(writer, error, 0), False
         is_same = self._held.is_same
         out, err, classes = self._out.drain(), self._err.drain(), self._telling.new_classes()
         if writer is None and is_same and not (out or err or classes or self._warned or self._shelf.is_used):
             pipe.send([number, node])
             return
-        writer = writer or Writer(self._telling.write, self._held.numbers)
+        writer = writer or MessageWriter(self._telling.write, self._held.numbers)
         changes = [] if is_same else self._held.changes(writer)
         files = self._shelf.changes() if self._shelf.is_used else None
         warned, self._warned = self._warned, []
@@ -180,16 +180,16 @@ class Server:
         self._held.agree()
         pipe.send([number, "answer", succeeded, node, table, changes, out, err, classes, files, warned])
 
-    def _written(self, writer: Writer, operation: str, target: int, result: object) -> Node:
+    def _written(self, writer: MessageWriter, operation: str, target: int, result: object) -> Node:
         """The node of a result; its containers too, so that what cannot be told is an error of the call."""
         made = operation == "call" and type(result) is self._telling.objects[target] and is_made(result)
         node = self._telling.handle(result) if made else writer.node(result)
         writer.finish()
         return node
 
-    def _take_over(self, table: Node, dropped: list[int], changes: Node) -> Reader:
+    def _take_over(self, table: Node, dropped: list[int], changes: Node) -> MessageReader:
         """Make what is held as the test's side holds it, and hold what it hands over now."""
-        reader = Reader(table, self._telling.read, self._held.containers)
+        reader = MessageReader(table, self._telling.read, self._held.containers)
         self._held.apply(reader, changes)
         self._held.drop(dropped)
         self._held.hold(reader.containers)

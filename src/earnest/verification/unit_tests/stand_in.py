@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from earnest.verification.unit_tests.channel import CHANNEL
 from earnest.verification.unit_tests.library import Malformed
-from earnest.verification.unit_tests.meaning import StandIn, Theirs
+from earnest.verification.unit_tests.meaning import StandIn, SubmissionObjects
 from earnest.verification.unit_tests.objects import note_name
 from earnest.verification.unit_tests.owned import is_private
 from earnest.verification.unit_tests.surroundings import SURROUNDINGS
@@ -108,7 +108,7 @@ class Finder:
 
 def separate(names: Sequence[str]) -> Finder:
     """Put stand-ins in place of these modules."""
-    CHANNEL.meaning = Theirs()
+    CHANNEL.meaning = SubmissionObjects()
     SURROUNDINGS.watch()
     finder = Finder(names)
     sys.meta_path.insert(0, finder)

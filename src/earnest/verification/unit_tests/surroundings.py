@@ -47,7 +47,7 @@ class Watched(types.ModuleType):
         super().__delattr__(name)
 
 
-class Surroundings:
+class ProcessSurroundings:
     """Notices what tests set. `take` gives what is other than last time."""
 
     def __init__(self) -> None:
@@ -192,4 +192,4 @@ def _context() -> tuple[object, ...]:
 
 
 _getcontext: Final = decimal.getcontext
-SURROUNDINGS: Final = Surroundings()
+SURROUNDINGS: Final = ProcessSurroundings()

@@ -20,7 +20,7 @@ from earnest.verification.unit_tests.library import (
     plain_view,
 )
 from earnest.verification.unit_tests.theirs import Ask, Loans
-from earnest.verification.unit_tests.values import Reader, Writer
+from earnest.verification.unit_tests.values import MessageReader, MessageWriter
 
 CAUSES_MAX: Final = 5
 BY_VALUE: Final = (str, int, float, bytes, tuple, frozenset)  # classes of these arrive as what they are made of
@@ -130,7 +130,7 @@ class Telling:
         last = max(order.index(kind) for kind in order if kind in self.derived)
         return getattr(super(order[last], thing), name)
 
-    def write(self, writer: Writer, value: Any, depth: int) -> Node:
+    def write(self, writer: MessageWriter, value: Any, depth: int) -> Node:
         """The node of what is no plain data."""
         lent = self._loans.number(value)
         if lent is not None:
@@ -147,7 +147,7 @@ class Telling:
             return writer.node(plain_view(value, base), depth + 1)
         return self.handle(value)
 
-    def write_exception(self, writer: Writer, error: BaseException, depth: int) -> Node:
+    def write_exception(self, writer: MessageWriter, error: BaseException, depth: int) -> Node:
         """An exception with what can be told of it."""
         lent = self._loans.number(error)
         if lent is not None:
@@ -167,7 +167,7 @@ class Telling:
             [self.write_exception(writer, each, depth + 1) for each in grouped],
         ]
 
-    def read(self, reader: Reader, node: Sequence[Any]) -> object:
+    def read(self, reader: MessageReader, node: Sequence[Any]) -> object:
         """What the test's side hands in besides plain data."""
         match node[0]:
             case "h":
@@ -183,7 +183,7 @@ class Telling:
                 return self._loans.keep(node[3], error)
         raise Malformed("an unknown tag")
 
-    def _write_member(self, writer: Writer, member: enum.Enum, depth: int) -> Node:
+    def _write_member(self, writer: MessageWriter, member: enum.Enum, depth: int) -> Node:
         mixin = next((kind for kind in (int, str) if issubclass(type(member), kind)), None)
         plain = writer.node(plain_view(member, mixin) if mixin else member.value, depth + 1)
         return [
@@ -195,7 +195,7 @@ class Telling:
             mixin.__name__ if mixin else "",
         ]
 
-    def _if_possible(self, writer: Writer, value: object, depth: int) -> Node:
+    def _if_possible(self, writer: MessageWriter, value: object, depth: int) -> Node:
         """A part of an exception; what cannot be told is left out."""
         try:
             return writer.node(value, depth + 1)

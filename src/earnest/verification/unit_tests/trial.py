@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.sandbox.api import MIB, Execution, Limits, Profile, Report, Status
+from earnest.effects.hands.sandbox.api import MIB, Execution, ExecutionLimits, ExecutionReport, ExecutionStatus, Profile
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Unavailable
 from earnest.verification.plugin import CheckTools
@@ -25,7 +25,7 @@ SUBMISSION: Final = "submission"  # where it stands if it shares the tests' sand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class TestPlan:
     """What a config asks for. `files` are the tests' contents by name; `runner` is empty until they are known.
 
     `skips`: so many tests may be skipped; None: those that are, as they are written. `needs_pytest`: a file imports it.
@@ -42,7 +42,7 @@ class Plan:
     killed_percent: int = 0
     files: Mapping[str, bytes] = field(default_factory=dict)
 
-    def with_files(self, files: Mapping[str, bytes]) -> "Plan":
+    def with_files(self, files: Mapping[str, bytes]) -> "TestPlan":
         """The plan, ready to be run, with a runner that fits its tests."""
         python = b"\n".join(content for name, content in files.items() if name.endswith(".py"))
         imports = _IMPORTS_PYTEST.search(python) is not None
@@ -51,14 +51,14 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class TestRun:
     """What was counted, None if no count came; the executions, that of the submission first."""
 
     count: JsonObject | None
-    reports: tuple[Report, ...]
+    reports: tuple[ExecutionReport, ...]
 
 
-async def run_trial(plan: Plan, work: Path | Mapping[str, bytes], tools: CheckTools) -> Trial:
+async def run_trial(plan: TestPlan, work: Path | Mapping[str, bytes], tools: CheckTools) -> TestRun:
     """Run the tests once. Raises `Unavailable` if their own side failed where the submission is not to blame."""
     result, volume = f"result-{tools.seed:x}.json", f".volume-{tools.seed:x}"
     job: dict[str, JsonValue] = {
@@ -80,7 +80,7 @@ async def run_trial(plan: Plan, work: Path | Mapping[str, bytes], tools: CheckTo
     )
     if plan.shared:
         report = await tools.sandbox.run(tests)
-        return Trial(count=_count(report, result), reports=(report,))
+        return TestRun(count=_count(report, result), reports=(report,))
     report = await tools.sandbox.run(
         Execution(
             profile=Profile.VERIFY,
@@ -93,7 +93,7 @@ async def run_trial(plan: Plan, work: Path | Mapping[str, bytes], tools: CheckTo
     )
     own, theirs = report.joined, replace(report, joined=None)
     if own is None:
-        return Trial(count=None, reports=(theirs,))
+        return TestRun(count=None, reports=(theirs,))
     count = _count(own, result)
     if theirs.broken_limit in {None, "wall time"} and not theirs.leftovers:
         if count is None and is_flood(own.artifacts.get(volume)):
@@ -102,25 +102,25 @@ async def run_trial(plan: Plan, work: Path | Mapping[str, bytes], tools: CheckTo
             raise Unavailable(f"the tests passed the limit of {own.broken_limit or 'processes left over'}")
         elif count is None and theirs.broken_limit is None:
             raise Unavailable("the tests did not come to their end")
-    return Trial(count=count, reports=(theirs, own))
+    return TestRun(count=count, reports=(theirs, own))
 
 
-def _with_time_of(theirs: Report, own: Report, limits: Limits) -> Report:
+def _with_time_of(theirs: ExecutionReport, own: ExecutionReport, limits: ExecutionLimits) -> ExecutionReport:
     """What the tests did with a flood is the submission's doing: their time counts as its own."""
     taken = theirs.cpu_ms + own.cpu_ms
     return replace(theirs, cpu_ms=taken, cpu_exceeded=taken >= limits.cpu_ms)
 
 
-def _tests_limits(limits: Limits) -> Limits:
+def _tests_limits(limits: ExecutionLimits) -> ExecutionLimits:
     return replace(
         limits,
         wall_ms=limits.wall_ms + TESTS_WALL_MS,
         cpu_ms=max(limits.cpu_ms, TESTS_CPU_MS),
         memory_bytes=max(limits.memory_bytes, TESTS_MEMORY_BYTES),
-        processes=max(limits.processes, Limits().processes),
-        output_bytes=max(limits.output_bytes, Limits().output_bytes),
-        file_bytes=max(limits.file_bytes, Limits().file_bytes),
-        disk_bytes=max(limits.disk_bytes, Limits().disk_bytes),
+        processes=max(limits.processes, ExecutionLimits().processes),
+        output_bytes=max(limits.output_bytes, ExecutionLimits().output_bytes),
+        file_bytes=max(limits.file_bytes, ExecutionLimits().file_bytes),
+        disk_bytes=max(limits.disk_bytes, ExecutionLimits().disk_bytes),
     )
 
 
@@ -138,9 +138,9 @@ def _together(tests: Mapping[str, bytes], work: Path | Mapping[str, bytes]) -> d
     return dict(tests) | {f"{SUBMISSION}/{name}": content for name, content in work.items()}
 
 
-def _count(report: Report, result: str) -> JsonObject | None:
+def _count(report: ExecutionReport, result: str) -> JsonObject | None:
     data = report.artifacts.get(result)
-    if data is None or report.status is not Status.DONE or report.exit_code != 0:
+    if data is None or report.status is not ExecutionStatus.DONE or report.exit_code != 0:
         return None
     try:
         value = strict_json(data)

@@ -29,7 +29,7 @@ from earnest.verification.unit_tests.library import (
 
 DEPTH_MAX: Final = 100  # of tuples in tuples; lists and dicts may nest as deep as they like
 
-Opaque = Callable[["Writer", object, int], Node]
+Opaque = Callable[["MessageWriter", object, int], Node]
 
 
 SCALARS: Final = frozenset({type(None), bool, int, float, str})
@@ -46,7 +46,7 @@ def is_scalar(value: Any, prefix: str = "\0") -> bool:
     return kind in SCALARS and (kind is not float or math.isfinite(value))
 
 
-class Writer:
+class MessageWriter:
     """Turns the values of one message into nodes. `opaque` is asked for what is not listed in the library.
 
     `known` are containers that both sides hold, by id. Texts that begin with `prefix` are put into `noted`.
@@ -125,7 +125,7 @@ class Writer:
         return ["r", index]
 
 
-class Reader:
+class MessageReader:
     """Turns the nodes of one message back into values; raises `Malformed` for anything else.
 
     `known` are the containers that `["a", number]` means; `opaque` is given tags that are not listed in the library.
@@ -134,7 +134,7 @@ class Reader:
     def __init__(
         self,
         table: Node,
-        opaque: Callable[["Reader", Sequence[Any]], object],
+        opaque: Callable[["MessageReader", Sequence[Any]], object],
         known: Mapping[int, object] | None = None,
     ) -> None:
         if type(table) is not list:

@@ -9,7 +9,7 @@ import pytest
 from earnest.effects.ground.bus.api import Envelope, Subscription
 from earnest.effects.ground.bus.local import LocalBus
 from earnest.foundation.errors import Broken
-from earnest.testing.bus_conformance import Asked, BusConformance, asked, envelope, read
+from earnest.testing.bus_conformance import BusConformance, SamplePayload, asked, envelope, read
 
 
 class TestLocalBus(BusConformance):
@@ -21,7 +21,7 @@ class TestLocalBus(BusConformance):
 def test_publishing_from_another_thread_is_an_error() -> None:
     bus = LocalBus()
     with ThreadPoolExecutor(1) as pool, pytest.raises(Broken, match="thread"):
-        pool.submit(bus.publish, envelope(Asked(number=1))).result()
+        pool.submit(bus.publish, envelope(SamplePayload(number=1))).result()
 
 
 def test_a_queue_without_room_is_an_error() -> None:
@@ -45,7 +45,7 @@ def test_a_tap_that_raises_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 
     bus = LocalBus()
     bus.tap("auditor", fail)
-    bus.publish(envelope(Asked(number=1)))
+    bus.publish(envelope(SamplePayload(number=1)))
     assert "auditor" in caplog.text
 
 
@@ -55,11 +55,11 @@ async def test_an_interrupted_tap_does_not_keep_a_message_from_its_subscribers()
 
     bus = LocalBus()
     end = bus.tap("t", interrupt)
-    inbox = bus.subscribe("s", [Asked], capacity=9, inbox=True)
+    inbox = bus.subscribe("s", [SamplePayload], capacity=9, inbox=True)
     with pytest.raises(KeyboardInterrupt):
-        bus.publish(envelope(Asked(number=1)))
+        bus.publish(envelope(SamplePayload(number=1)))
     end()
-    bus.publish(envelope(Asked(number=2)))
+    bus.publish(envelope(SamplePayload(number=2)))
     assert await read(inbox, 2) == asked([1, 2])
 
 
@@ -74,13 +74,13 @@ async def test_a_subscription_has_one_reader_at_a_time() -> None:
 
 async def test_a_tap_may_subscribe_and_close_while_a_message_is_delivered() -> None:
     bus = LocalBus()
-    old = bus.subscribe("old", [Asked], capacity=9)
+    old = bus.subscribe("old", [SamplePayload], capacity=9)
     added: list[Subscription] = []
 
     def change(message: Envelope) -> None:
         if not added:
             old.close()
-            added.append(bus.subscribe("new", [Asked], capacity=9))
+            added.append(bus.subscribe("new", [SamplePayload], capacity=9))
 
     bus.tap("t", change)
     for payload in asked([1, 2]):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from earnest.effects.ground.kv.api import KeyValue, Writing
+from earnest.effects.ground.kv.api import KeyValue, StoreChange
 from earnest.effects.ground.kv.lmdb import LmdbKeyValue
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.testing.kv_conformance import KeyValueConformance
@@ -66,7 +66,7 @@ class OtherProcess:
         return self.process.stdout.readline().strip()
 
 
-def add(tx: Writing, key: bytes) -> None:
+def add(tx: StoreChange, key: bytes) -> None:
     tx.put(key, (tx.get(key) or b"") + b"x")
 
 
@@ -155,7 +155,7 @@ def test_a_file_that_is_no_store_is_broken_and_leaves_the_folder_free(tmp_path: 
 def test_a_store_that_was_cut_short_is_said_to_be_damaged(tmp_path: Path, readonly: bool) -> None:
     kv = LmdbKeyValue(tmp_path / "kv")
 
-    def fill(tx: Writing) -> None:
+    def fill(tx: StoreChange) -> None:
         for number in range(64):
             tx.put(b"%d" % number, bytes(1_000))
 

@@ -19,7 +19,7 @@ from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.place import Books, ServerBooks
 from earnest.effects.ground.storage.postgresql import TURN
-from earnest.effects.ground.storage.reader import Reader, ReadPool
+from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.facts import Fact
@@ -163,7 +163,7 @@ def test_a_reader_can_change_nothing(database: Database, sql: str) -> None:
 def test_a_reader_has_one_moment(database: Database) -> None:
     database.write_sync(record("before"))
 
-    def look(reader: Reader) -> tuple[list[str], list[str]]:
+    def look(reader: BooksReader) -> tuple[list[str], list[str]]:
         first = [stored.subject for stored in reader.facts()]
         database.write_sync(record("meanwhile"))
         return first, [stored.subject for stored in reader.facts()]

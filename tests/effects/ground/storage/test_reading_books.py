@@ -16,7 +16,7 @@ from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage import reader as reader_module
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.facts import StoredFact, leaf_hash, row_of
-from earnest.effects.ground.storage.reader import Reader, ReadPool
+from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
@@ -51,7 +51,7 @@ def filled(database: Database) -> Database:
     ids=range(9),
 )
 def test_facts_are_found_by_kind_subject_and_number(
-    filled: Database, ask: Callable[[Reader], Iterator[StoredFact]], seqs: list[int]
+    filled: Database, ask: Callable[[BooksReader], Iterator[StoredFact]], seqs: list[int]
 ) -> None:
     assert filled.read_sync(lambda reader: [fact.seq for fact in ask(reader)]) == seqs
 
@@ -65,8 +65,10 @@ def test_facts_are_found_by_kind_subject_and_number(
     ],
     ids=range(3),
 )
-def test_facts_are_found_by_index(filled: Database, ask: Callable[[Reader], Iterator[StoredFact]], index: str) -> None:
-    def plan(reader: Reader) -> str:
+def test_facts_are_found_by_index(
+    filled: Database, ask: Callable[[BooksReader], Iterator[StoredFact]], index: str
+) -> None:
+    def plan(reader: BooksReader) -> str:
         asked: list[str] = []
         reader_of(reader).set_trace_callback(asked.append)
         list(ask(reader))
@@ -110,7 +112,7 @@ def test_leaves_are_streamed_in_order(filled: Database) -> None:
 
 
 def test_a_reader_does_not_see_what_is_written_meanwhile(filled: Database) -> None:
-    def count(reader: Reader) -> tuple[int, int]:
+    def count(reader: BooksReader) -> tuple[int, int]:
         (before,) = reader.execute("SELECT count(*) FROM facts").fetchone()
         filled.write_sync(record("x", "new"))
         return before, reader.execute("SELECT count(*) FROM facts").fetchone()[0]
@@ -128,7 +130,7 @@ def test_sqlite_itself_refuses_a_reader_that_writes(filled: Database, sql: str) 
 async def test_readers_run_beside_the_event_loop_and_each_other(filled: Database) -> None:
     together = threading.Barrier(3, timeout=10)
 
-    def read(reader: Reader) -> int:
+    def read(reader: BooksReader) -> int:
         together.wait()
         return len(list(reader.facts()))
 

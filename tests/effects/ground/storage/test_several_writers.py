@@ -12,7 +12,7 @@ import pytest
 
 from earnest.effects.ground import locks
 from earnest.effects.ground.clock import SystemClock, VirtualClock
-from earnest.effects.ground.locks import FileLock, Turn
+from earnest.effects.ground.locks import FileLock, WriteTurn
 from earnest.effects.ground.storage.database import LOOK_NS, Database
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Unavailable
@@ -81,7 +81,7 @@ async def test_two_databases_of_one_process_share_the_log_and_see_each_others_fa
 
 
 async def test_an_event_loop_goes_on_while_another_process_has_the_turn(path: Path) -> None:
-    with closing(Database.open(path, SystemClock())) as database, closing(Turn(path)) as turn:
+    with closing(Database.open(path, SystemClock())) as database, closing(WriteTurn(path)) as turn:
         turn.take()
         writing = asyncio.create_task(database.write(record("s")))
         assert await asyncio.wait([writing], timeout=0.02) == (set(), {writing})
@@ -92,7 +92,7 @@ async def test_an_event_loop_goes_on_while_another_process_has_the_turn(path: Pa
 async def test_whoever_waits_in_vain_is_told_who_has_the_turn_and_the_next_write_goes_well(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(locks.Turn.take, "__defaults__", (20,))
+    monkeypatch.setattr(locks.WriteTurn.take, "__defaults__", (20,))
     with (
         closing(Database.open(path, SystemClock())) as database,
         closing(FileLock(path.with_name(f"{path.name}.turn"))) as held,

@@ -12,10 +12,10 @@ import pytest
 
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.hands.mcp.api import ServerSpec, tool_name
-from earnest.effects.hands.mcp.server import Server
+from earnest.effects.hands.mcp.server import McpServer
 from earnest.effects.hands.mcp.tools import PURPOSE_CHARACTERS_MAX, McpTools
 from earnest.effects.hands.sandbox.unavailable import UnavailableSandbox
-from earnest.effects.hands.tools.api import Leave, Place
+from earnest.effects.hands.tools.api import Leave, ToolPlace
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.effects.hands.workspace.staging import Workspace
@@ -30,14 +30,14 @@ class Bench:
     """A toolbox with one server, and a stage for its calls."""
 
     def __init__(self, root: Path, spec: ServerSpec) -> None:
-        self.toolbox = Toolbox(SystemClock(), sources={f"mcp:{spec.name}/": McpTools(Server(spec))})
+        self.toolbox = Toolbox(SystemClock(), sources={f"mcp:{spec.name}/": McpTools(McpServer(spec))})
         self._workspace = Workspace(root / "workspace", root / "stages")
         self._calls = 0
 
     async def call(self, tool: str, timeout_ms: int = 60_000, **args: JsonValue) -> ToolRecord:
         self._calls += 1
         stage = await self._workspace.stage(str(self._calls))
-        place = Place(folder=stage.folder, sandbox=UnavailableSandbox("none is needed", SystemClock()), stage=stage)
+        place = ToolPlace(folder=stage.folder, sandbox=UnavailableSandbox("none is needed", SystemClock()), stage=stage)
         return await self.toolbox.perform(ToolCall(tool=tool, args=args, timeout_ms=timeout_ms), place)
 
 

@@ -8,11 +8,20 @@ from pathlib import Path
 from textwrap import dedent
 
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.hands.sandbox.api import MIB, Execution, Limits, Mount, Profile, Report, SandboxSettings, Status
+from earnest.effects.hands.sandbox.api import (
+    MIB,
+    Execution,
+    ExecutionLimits,
+    ExecutionReport,
+    ExecutionStatus,
+    Mount,
+    Profile,
+    SandboxSettings,
+)
 from earnest.effects.hands.sandbox.available import open_sandbox
 from earnest.effects.hands.sandbox.unavailable import UnavailableSandbox
 
-LIMITS = Limits(wall_ms=10_000, cpu_ms=5_000, memory_bytes=96 * MIB, processes=16, disk_bytes=16 * MIB)
+LIMITS = ExecutionLimits(wall_ms=10_000, cpu_ms=5_000, memory_bytes=96 * MIB, processes=16, disk_bytes=16 * MIB)
 DAEMON = """
     import os, time
     ready, told = os.pipe()
@@ -41,7 +50,7 @@ WRITE = """
 """
 
 
-def program(source: str, limits: Limits = LIMITS) -> Execution:
+def program(source: str, limits: ExecutionLimits = LIMITS) -> Execution:
     return Execution(profile=Profile.VERIFY, argv=("python3", "-I", "-S", "-c", dedent(source)), limits=limits)
 
 
@@ -77,12 +86,18 @@ async def main(folder: Path) -> None:
     print("all kept")
 
 
-def judge(daemon: Report, bomb: Report, memory: Report, cpu: Report, write: Report) -> None:
-    assert (daemon.status, daemon.exit_code, daemon.leftovers) == (Status.DONE, 0, 1), daemon
-    assert (bomb.status, bomb.processes_exceeded) == (Status.KILLED, True), bomb
-    assert (memory.status, memory.memory_exceeded) == (Status.KILLED, True), memory
-    assert (cpu.status, cpu.cpu_exceeded) == (Status.KILLED, True), cpu
-    assert (write.status, write.exit_code, write.stdout) == (Status.DONE, 0, b"given\nout of reach\n"), write
+def judge(
+    daemon: ExecutionReport,
+    bomb: ExecutionReport,
+    memory: ExecutionReport,
+    cpu: ExecutionReport,
+    write: ExecutionReport,
+) -> None:
+    assert (daemon.status, daemon.exit_code, daemon.leftovers) == (ExecutionStatus.DONE, 0, 1), daemon
+    assert (bomb.status, bomb.processes_exceeded) == (ExecutionStatus.KILLED, True), bomb
+    assert (memory.status, memory.memory_exceeded) == (ExecutionStatus.KILLED, True), memory
+    assert (cpu.status, cpu.cpu_exceeded) == (ExecutionStatus.KILLED, True), cpu
+    assert (write.status, write.exit_code, write.stdout) == (ExecutionStatus.DONE, 0, b"given\nout of reach\n"), write
 
 
 if __name__ == "__main__":

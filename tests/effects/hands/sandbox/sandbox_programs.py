@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
 
-from earnest.effects.hands.sandbox.api import MIB, Execution, Limits, Mount, Profile
+from earnest.effects.hands.sandbox.api import MIB, Execution, ExecutionLimits, Mount, Profile
 
-LIMITS = Limits(wall_ms=10_000, cpu_ms=5_000, memory_bytes=128 * MIB, processes=16, disk_bytes=16 * MIB)
+LIMITS = ExecutionLimits(wall_ms=10_000, cpu_ms=5_000, memory_bytes=128 * MIB, processes=16, disk_bytes=16 * MIB)
 
 
 def verify(
     source: str,
     *arguments: str,
-    limits: Limits = LIMITS,
+    limits: ExecutionLimits = LIMITS,
     work: Path | Mapping[str, bytes] | None = None,
     artifacts: tuple[str, ...] = (),
     mounts: tuple[Mount, ...] = (),
@@ -34,7 +34,7 @@ def verify(
 
 
 def work(
-    source: str, folder: Path, *arguments: str, limits: Limits = LIMITS, mounts: tuple[Mount, ...] = ()
+    source: str, folder: Path, *arguments: str, limits: ExecutionLimits = LIMITS, mounts: tuple[Mount, ...] = ()
 ) -> Execution:
     argv = ("python", "-I", "-S", "-c", dedent(source), *arguments)
     return Execution(profile=Profile.WORK, argv=argv, limits=limits, work=folder, mounts=mounts)

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from earnest.effects.hands.sandbox import wire
-from earnest.effects.hands.sandbox.api import Execution, Limits, Mount, Profile, Report, SelfTest, Status
+from earnest.effects.hands.sandbox.api import (
+    Execution,
+    ExecutionLimits,
+    ExecutionReport,
+    ExecutionStatus,
+    Mount,
+    Profile,
+    SelfTest,
+)
 from earnest.effects.hands.sandbox.bubblewrap import Shape, arguments, mount_target
 from earnest.effects.hands.sandbox.host import Host
 from earnest.effects.hands.sandbox.pid1 import FIELDS, NO_EXIT
@@ -109,7 +117,7 @@ def test_keys_and_credentials_are_hidden_where_they_exist(tmp_path: Path) -> Non
 @pytest.mark.parametrize("path", ["/a", "..", "a/../../b", "", ".", "a\0"])
 def test_a_path_that_leaves_work_is_refused(path: str) -> None:
     with pytest.raises(Refused):
-        wire.entries({path: b""}, Limits())
+        wire.entries({path: b""}, ExecutionLimits())
 
 
 def test_only_files_folders_and_links_are_copied_links_last(tmp_path: Path) -> None:
@@ -118,14 +126,14 @@ def test_only_files_folders_and_links_are_copied_links_last(tmp_path: Path) -> N
     (tmp_path / "a-link").symlink_to("d")
     (tmp_path / "dead-link").symlink_to("/nowhere")
     os.mkfifo(tmp_path / "pipe")
-    found = [(entry.path, entry.size, entry.target) for entry in wire.entries(tmp_path, Limits())]
+    found = [(entry.path, entry.size, entry.target) for entry in wire.entries(tmp_path, ExecutionLimits())]
     assert sorted(found[:2]) == [("d", wire.FOLDER, ""), ("d/file", 4, "")]
     assert sorted(found[2:]) == [("a-link", wire.LINK, "d"), ("dead-link", wire.LINK, "/nowhere")]
 
 
 def test_a_file_that_shrinks_while_it_is_copied_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
-    copied = wire.entries(tmp_path, Limits())
+    copied = wire.entries(tmp_path, ExecutionLimits())
     (tmp_path / "file").write_text("te")
     with pytest.raises(Refused, match="changed"):
         list(wire.job_parts(EXECUTION, copied, {}))
@@ -142,7 +150,7 @@ def line(values: list[int]) -> bytes:
 def test_a_report_in_bounds_is_read() -> None:
     read = wire.read_numbers(line([*numbers(exit_code=-9, stdout=3), 5, -1]), EXECUTION)
     report = wire.report(EXECUTION, read, [b"out", b"", b"", b"", b"12345", b""], "box")
-    assert (report.status, report.exit_code, report.stdout) == (Status.DONE, -9, b"out")
+    assert (report.status, report.exit_code, report.stdout) == (ExecutionStatus.DONE, -9, b"out")
     assert dict(report.artifacts) == {"a": b"12345"}
 
 
@@ -177,7 +185,7 @@ def test_processes_are_read_as_they_were_written_and_nothing_else_is() -> None:
 def test_every_broken_limit_means_killed_and_is_named(name: str) -> None:
     read = wire.read_numbers(line([*numbers(exit_code=NO_EXIT, **{name: 1}), -1, -1]), EXECUTION)
     report = wire.report(EXECUTION, read, [b"", b"", b"", b"", b"", b""], "box")
-    assert report.status is Status.KILLED
+    assert report.status is ExecutionStatus.KILLED
     assert report.broken_limit is not None
     assert report.broken_limit in report.reason
 
@@ -188,10 +196,10 @@ def test_every_broken_limit_means_killed_and_is_named(name: str) -> None:
         [],
         numbers(),
         [*numbers(), 0, 0, 0],
-        [*numbers(stdout=Limits().output_bytes + 1), 0, 0],
+        [*numbers(stdout=ExecutionLimits().output_bytes + 1), 0, 0],
         [*numbers(stdout=-1), 0, 0],
         [*numbers(problem=10_000), 0, 0],
-        [*numbers(), Limits().file_bytes + 1, 0],
+        [*numbers(), ExecutionLimits().file_bytes + 1, 0],
         [*numbers(), -1000, 0],
     ],
 )
@@ -206,7 +214,7 @@ def test_a_report_that_is_no_numbers_is_not_believed() -> None:
 
 
 def test_every_limit_and_every_measure_has_its_field() -> None:
-    measured = {field.name for field in dataclasses.fields(Report)} & set(FIELDS)
+    measured = {field.name for field in dataclasses.fields(ExecutionReport)} & set(FIELDS)
     assert set(FIELDS) - measured == {"problem"}
 
 

@@ -8,7 +8,7 @@ import pytest_asyncio
 from sandbox_programs import LIMITS, verify
 
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.hands.sandbox.api import Sandbox, SandboxSettings, Status
+from earnest.effects.hands.sandbox.api import ExecutionStatus, Sandbox, SandboxSettings
 from earnest.effects.hands.sandbox.available import open_sandbox
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -42,7 +42,7 @@ async def sandbox() -> AsyncIterator[Sandbox]:
 
 async def test_memory_that_is_given_back_at_once_counts(sandbox: Sandbox) -> None:
     report = await sandbox.run(verify(MAPPED + "    burst(200)\n    os._exit(0)"))
-    assert (report.status, report.memory_exceeded) == (Status.KILLED, True)
+    assert (report.status, report.memory_exceeded) == (ExecutionStatus.KILLED, True)
 
 
 async def test_bursts_of_several_processes_at_one_time_count_together(sandbox: Sandbox) -> None:
@@ -59,7 +59,7 @@ async def test_bursts_of_several_processes_at_one_time_count_together(sandbox: S
     for _ in range(4): os.wait()
     """
     report = await sandbox.run(verify(MAPPED + source))
-    assert (report.status, report.memory_exceeded) == (Status.KILLED, True)
+    assert (report.status, report.memory_exceeded) == (ExecutionStatus.KILLED, True)
 
 
 async def test_bursts_one_after_the_other_are_within_the_limit(sandbox: Sandbox) -> None:
@@ -74,7 +74,7 @@ async def test_bursts_one_after_the_other_are_within_the_limit(sandbox: Sandbox)
         time.sleep(0.1)
     """
     report = await sandbox.run(verify(MAPPED + source))
-    assert (report.status, report.exit_code) == (Status.DONE, 0), report
+    assert (report.status, report.exit_code) == (ExecutionStatus.DONE, 0), report
 
 
 async def test_memory_of_a_process_whose_first_thread_has_ended_counts(sandbox: Sandbox) -> None:
@@ -89,7 +89,7 @@ async def test_memory_of_a_process_whose_first_thread_has_ended_counts(sandbox: 
     time.sleep(60)
     """
     report = await sandbox.run(verify(WITHOUT_LEADER + source))
-    assert (report.status, report.memory_exceeded) == (Status.KILLED, True)
+    assert (report.status, report.memory_exceeded) == (ExecutionStatus.KILLED, True)
 
 
 async def test_cpu_time_of_a_process_whose_first_thread_has_ended_counts(sandbox: Sandbox) -> None:
@@ -104,7 +104,7 @@ async def test_cpu_time_of_a_process_whose_first_thread_has_ended_counts(sandbox
     """
     limits = replace(LIMITS, cpu_ms=600)
     report = await sandbox.run(verify(WITHOUT_LEADER + source, limits=limits))
-    assert (report.status, report.cpu_exceeded) == (Status.KILLED, True)
+    assert (report.status, report.cpu_exceeded) == (ExecutionStatus.KILLED, True)
 
 
 async def test_a_process_without_its_first_thread_is_left_behind_like_any(sandbox: Sandbox) -> None:
@@ -115,7 +115,7 @@ async def test_a_process_without_its_first_thread_is_left_behind_like_any(sandbo
     time.sleep(0.2)
     """
     report = await sandbox.run(verify(WITHOUT_LEADER + source))
-    assert (report.status, report.leftovers) == (Status.DONE, 1)
+    assert (report.status, report.leftovers) == (ExecutionStatus.DONE, 1)
 
 
 async def test_a_first_thread_may_end_before_the_others(sandbox: Sandbox) -> None:
@@ -124,7 +124,7 @@ async def test_a_first_thread_may_end_before_the_others(sandbox: Sandbox) -> Non
     leave()
     """
     report = await sandbox.run(verify(WITHOUT_LEADER + source))
-    assert (report.status, report.exit_code, report.leftovers) == (Status.DONE, 0, 0)
+    assert (report.status, report.exit_code, report.leftovers) == (ExecutionStatus.DONE, 0, 0)
 
 
 async def test_cpu_time_of_children_whose_death_is_ignored_counts(sandbox: Sandbox) -> None:
@@ -143,7 +143,7 @@ async def test_cpu_time_of_children_whose_death_is_ignored_counts(sandbox: Sandb
     """
     limits = replace(LIMITS, cpu_ms=500)
     report = await sandbox.run(verify(source, limits=limits))
-    assert (report.status, report.cpu_exceeded) == (Status.KILLED, True)
+    assert (report.status, report.cpu_exceeded) == (ExecutionStatus.KILLED, True)
 
 
 async def test_cpu_time_of_children_that_are_waited_for_counts_once(sandbox: Sandbox) -> None:
@@ -157,7 +157,7 @@ async def test_cpu_time_of_children_that_are_waited_for_counts_once(sandbox: San
         os.wait()
     """
     report = await sandbox.run(verify(source))
-    assert report.status is Status.DONE
+    assert report.status is ExecutionStatus.DONE
     assert 500 <= report.cpu_ms <= 900
 
 

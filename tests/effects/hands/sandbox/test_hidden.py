@@ -11,7 +11,7 @@ import pytest
 from sandbox_programs import verify
 
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.hands.sandbox.api import Execution, SandboxSettings, Status
+from earnest.effects.hands.sandbox.api import Execution, ExecutionStatus, SandboxSettings
 from earnest.effects.hands.sandbox.available import open_sandbox
 from earnest.effects.hands.sandbox.host import Host, read_host
 from earnest.effects.hands.sandbox.private import system_masks
@@ -52,7 +52,7 @@ async def looked(execution: Execution, settings: SandboxSettings) -> bytes:
         report = await sandbox.run(execution)
     finally:
         await sandbox.close()
-    assert report.status is Status.DONE, report.reason
+    assert report.status is ExecutionStatus.DONE, report.reason
     return report.stdout
 
 

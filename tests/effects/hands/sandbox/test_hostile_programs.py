@@ -10,7 +10,7 @@ import pytest_asyncio
 from sandbox_programs import LIMITS, verify, work
 
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.hands.sandbox.api import MIB, Execution, Mount, Profile, Sandbox, SandboxSettings, Status
+from earnest.effects.hands.sandbox.api import MIB, Execution, ExecutionStatus, Mount, Profile, Sandbox, SandboxSettings
 from earnest.effects.hands.sandbox.available import open_sandbox
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -32,7 +32,7 @@ async def sandbox() -> AsyncIterator[Sandbox]:
 
 async def test_a_fork_bomb_is_bounded_and_ended(sandbox: Sandbox) -> None:
     report = await sandbox.run(verify("import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"))
-    assert report.status is Status.KILLED
+    assert report.status is ExecutionStatus.KILLED
     assert report.processes_exceeded or report.cpu_exceeded
     assert report.wall_ms < 5_000
 
@@ -40,7 +40,7 @@ async def test_a_fork_bomb_is_bounded_and_ended(sandbox: Sandbox) -> None:
 async def test_endless_output_ends_the_run_and_fills_nothing(sandbox: Sandbox) -> None:
     flood = "import os\nblock = b'x' * 65536\nfor _ in range(16384): os.write(1, block)"
     report = await sandbox.run(verify(flood))
-    assert (report.status, report.output_exceeded) == (Status.KILLED, True)
+    assert (report.status, report.output_exceeded) == (ExecutionStatus.KILLED, True)
     assert len(report.stdout) == LIMITS.output_bytes
 
 
@@ -48,7 +48,7 @@ async def test_output_up_to_the_limit_arrives_whole(sandbox: Sandbox) -> None:
     limits = replace(LIMITS, output_bytes=300_000)
     source = "import sys; sys.stdout.write('x' * 300_000); sys.stderr.write('y' * 300_000)"
     report = await sandbox.run(verify(source, limits=limits))
-    assert (report.status, report.stdout, report.stderr) == (Status.DONE, b"x" * 300_000, b"y" * 300_000)
+    assert (report.status, report.stdout, report.stderr) == (ExecutionStatus.DONE, b"x" * 300_000, b"y" * 300_000)
 
 
 async def test_binary_output_arrives_as_it_is(sandbox: Sandbox) -> None:
@@ -65,7 +65,7 @@ async def test_memory_counts_over_children(sandbox: Sandbox) -> None:
         time.sleep(60)
     """
     report = await sandbox.run(verify(source))
-    assert (report.status, report.memory_exceeded) == (Status.KILLED, True)
+    assert (report.status, report.memory_exceeded) == (ExecutionStatus.KILLED, True)
 
 
 async def test_memory_shared_by_children_counts_once(sandbox: Sandbox) -> None:
@@ -82,7 +82,7 @@ async def test_memory_shared_by_children_counts_once(sandbox: Sandbox) -> None:
         for pid in children: os.waitpid(pid, 0)
     """
     report = await sandbox.run(verify(source))
-    assert (report.status, report.exit_code) == (Status.DONE, 0), report
+    assert (report.status, report.exit_code) == (ExecutionStatus.DONE, 0), report
 
 
 @pytest.mark.parametrize("call", ["os.memfd_create('x')", "__import__('ctypes').CDLL(None).shmget(0, 1 << 20, 0o1600)"])
@@ -99,7 +99,7 @@ async def test_memory_that_belongs_to_no_process_is_not_given(sandbox: Sandbox, 
 
 async def test_a_busy_loop_ends_at_its_cpu_time(sandbox: Sandbox) -> None:
     report = await sandbox.run(verify("while True: pass", limits=replace(LIMITS, cpu_ms=200)))
-    assert (report.status, report.cpu_exceeded) == (Status.KILLED, True)
+    assert (report.status, report.cpu_exceeded) == (ExecutionStatus.KILLED, True)
     assert report.cpu_ms >= 200
 
 
@@ -115,12 +115,12 @@ async def test_cpu_time_of_dead_children_counts(sandbox: Sandbox) -> None:
             os.waitpid(pid, 0)
     """
     report = await sandbox.run(verify(source, limits=replace(LIMITS, cpu_ms=300)))
-    assert (report.status, report.cpu_exceeded) == (Status.KILLED, True)
+    assert (report.status, report.cpu_exceeded) == (ExecutionStatus.KILLED, True)
 
 
 async def test_a_sleeper_ends_at_its_wall_time(sandbox: Sandbox) -> None:
     report = await sandbox.run(verify("import time; time.sleep(60)", limits=replace(LIMITS, wall_ms=150)))
-    assert (report.status, report.timed_out, report.exit_code) == (Status.KILLED, True, None)
+    assert (report.status, report.timed_out, report.exit_code) == (ExecutionStatus.KILLED, True, None)
     assert report.broken_limit == "wall time"
 
 
@@ -135,13 +135,13 @@ async def test_a_disk_filler_is_ended(sandbox: Sandbox, place: str) -> None:
             time.sleep(60)
     """
     report = await sandbox.run(verify(source, place))
-    assert (report.status, report.disk_exceeded) == (Status.KILLED, True)
+    assert (report.status, report.disk_exceeded) == (ExecutionStatus.KILLED, True)
 
 
 async def test_an_inode_filler_is_ended(sandbox: Sandbox) -> None:
     source = "n = 0\nwhile True:\n    open(f'/tmp/{n}', 'w').close()\n    n += 1"
     report = await sandbox.run(verify(source, limits=replace(LIMITS, cpu_ms=20_000, wall_ms=20_000)))
-    assert (report.status, report.disk_exceeded) == (Status.KILLED, True)
+    assert (report.status, report.disk_exceeded) == (ExecutionStatus.KILLED, True)
 
 
 async def test_a_file_does_not_grow_past_its_limit(sandbox: Sandbox) -> None:
@@ -166,7 +166,7 @@ async def test_a_program_that_fills_a_bound_folder_is_ended(sandbox: Sandbox, tm
         time.sleep(60)
     """
     report = await sandbox.run(work(source, tmp_path))
-    assert (report.status, report.disk_exceeded) == (Status.KILLED, True)
+    assert (report.status, report.disk_exceeded) == (ExecutionStatus.KILLED, True)
 
 
 async def test_limits_cannot_be_raised_again(sandbox: Sandbox) -> None:
@@ -198,7 +198,7 @@ async def test_a_leftover_daemon_is_counted_and_holds_nothing_up(sandbox: Sandbo
         print("over")
     """
     report = await sandbox.run(verify(source))
-    assert (report.status, report.exit_code, report.leftovers) == (Status.DONE, 0, 1)
+    assert (report.status, report.exit_code, report.leftovers) == (ExecutionStatus.DONE, 0, 1)
     assert report.stdout == b"over\n"
     assert report.wall_ms < 5_000
 
@@ -213,15 +213,15 @@ async def test_helpers_that_end_with_the_program_are_no_leftovers(sandbox: Sandb
             os._exit(0)
     """
     report = await sandbox.run(verify(source))
-    assert (report.status, report.leftovers) == (Status.DONE, 0)
+    assert (report.status, report.leftovers) == (ExecutionStatus.DONE, 0)
 
 
 async def test_exit_codes_and_deaths_are_told_apart(sandbox: Sandbox) -> None:
     seven, killed = await asyncio.gather(
         sandbox.run(verify("import sys; sys.exit(7)")), sandbox.run(verify("import os; os.kill(os.getpid(), 9)"))
     )
-    assert (seven.status, seven.exit_code) == (Status.DONE, 7)
-    assert (killed.status, killed.exit_code) == (Status.DONE, -9)
+    assert (seven.status, seven.exit_code) == (ExecutionStatus.DONE, 7)
+    assert (killed.status, killed.exit_code) == (ExecutionStatus.DONE, -9)
 
 
 # Artifacts
@@ -248,7 +248,7 @@ async def test_a_regular_file_comes_back(sandbox: Sandbox) -> None:
 async def test_what_is_no_plain_file_does_not_come_back(sandbox: Sandbox, make: str) -> None:
     source = f"import os\nopen('real', 'w').write('x')\n{make}"
     report = await sandbox.run(verify(source, artifacts=("a",)))
-    assert (report.status, report.exit_code, dict(report.artifacts)) == (Status.DONE, 0, {}), report
+    assert (report.status, report.exit_code, dict(report.artifacts)) == (ExecutionStatus.DONE, 0, {}), report
 
 
 async def test_sparse_files_do_not_come_back_beyond_the_disk_limit(sandbox: Sandbox) -> None:
@@ -271,7 +271,7 @@ async def test_a_folder_that_is_a_link_is_not_followed(sandbox: Sandbox) -> None
 @pytest.mark.parametrize("path", ["/etc/passwd", "../etc/passwd", "a/../../b", "", "a\0b"])
 async def test_an_artifact_outside_is_refused(sandbox: Sandbox, path: str) -> None:
     report = await sandbox.run(verify("", artifacts=(path,)))
-    assert report.status is Status.REFUSED
+    assert report.status is ExecutionStatus.REFUSED
 
 
 # Ways out
@@ -349,7 +349,7 @@ async def test_signals_to_pid_1_change_nothing(sandbox: Sandbox) -> None:
         print("still here")
     """
     report = await sandbox.run(verify(source))
-    assert (report.status, report.exit_code, report.stdout) == (Status.DONE, 0, b"still here\n")
+    assert (report.status, report.exit_code, report.stdout) == (ExecutionStatus.DONE, 0, b"still here\n")
 
 
 async def test_closing_and_writing_to_every_descriptor_forges_nothing(sandbox: Sandbox) -> None:
@@ -365,13 +365,13 @@ async def test_closing_and_writing_to_every_descriptor_forges_nothing(sandbox: S
         os._exit(3)
     """
     report = await sandbox.run(verify(source))
-    assert (report.status, report.exit_code) == (Status.DONE, 3)
+    assert (report.status, report.exit_code) == (ExecutionStatus.DONE, 3)
     assert report.stdout.startswith(b"0 0 0")
 
 
 async def test_killing_everybody_ends_only_oneself(sandbox: Sandbox) -> None:
     report = await sandbox.run(verify("import os; os.fork(); os.kill(-1, 9); os.kill(os.getpid(), 9)"))
-    assert report.status is Status.DONE
+    assert report.status is ExecutionStatus.DONE
     assert report.exit_code == -9
 
 
@@ -394,13 +394,13 @@ async def test_without_stdin_there_is_an_empty_one(sandbox: Sandbox) -> None:
 
 async def test_a_program_that_is_not_there_ends_with_127(sandbox: Sandbox) -> None:
     report = await sandbox.run(Execution(profile=Profile.VERIFY, argv=("no-such-program",)))
-    assert (report.status, report.exit_code) == (Status.DONE, 127)
+    assert (report.status, report.exit_code) == (ExecutionStatus.DONE, 127)
     assert b"no-such-program" in report.stderr or b"No such file" in report.stderr
 
 
 async def test_arguments_that_the_kernel_does_not_take_end_with_127(sandbox: Sandbox) -> None:
     report = await sandbox.run(Execution(profile=Profile.VERIFY, argv=("echo", "x" * (1 << 20))))
-    assert (report.status, report.exit_code) == (Status.DONE, 127)
+    assert (report.status, report.exit_code) == (ExecutionStatus.DONE, 127)
 
 
 async def test_many_arguments_arrive(sandbox: Sandbox) -> None:
@@ -410,7 +410,7 @@ async def test_many_arguments_arrive(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("argv", [(), ("a\0b",)])
 async def test_a_command_that_cannot_be_is_refused(sandbox: Sandbox, argv: tuple[str, ...]) -> None:
-    assert (await sandbox.run(Execution(profile=Profile.VERIFY, argv=argv))).status is Status.REFUSED
+    assert (await sandbox.run(Execution(profile=Profile.VERIFY, argv=argv))).status is ExecutionStatus.REFUSED
 
 
 async def test_the_environment_holds_what_was_given_and_no_more(
@@ -440,7 +440,7 @@ async def test_files_and_folders_are_copied_and_the_originals_stay(sandbox: Sand
 async def test_work_that_does_not_fit_is_refused(sandbox: Sandbox) -> None:
     limits = replace(LIMITS, disk_bytes=1000)
     report = await sandbox.run(verify("", work={"a": b"x" * 1001}, limits=limits))
-    assert report.status is Status.REFUSED
+    assert report.status is ExecutionStatus.REFUSED
 
 
 # A bound folder
@@ -460,7 +460,7 @@ def owner(path: Path) -> int:
 async def test_what_is_written_under_work_stays_and_belongs_to_us(sandbox: Sandbox, private_folder: Path) -> None:
     source = "open('old', 'w').write('2'); import os; os.mkdir('new'); open('new/file', 'w').write('3')"
     report = await sandbox.run(work(source, private_folder))
-    assert (report.status, report.exit_code) == (Status.DONE, 0), report
+    assert (report.status, report.exit_code) == (ExecutionStatus.DONE, 0), report
     assert (private_folder / "old").read_text() == "2"
     assert (private_folder / "new" / "file").read_text() == "3"
     assert owner(private_folder / "new" / "file") == owner(private_folder)
@@ -496,12 +496,12 @@ async def test_a_mount_is_read_only_unless_it_is_granted(sandbox: Sandbox, tmp_p
 @pytest.mark.parametrize("target", ["/", "/proc", "/usr/bin", "../etc", "/run/earnest", "a\0"])
 async def test_a_mount_at_a_place_of_ours_is_refused(sandbox: Sandbox, tmp_path: Path, target: str) -> None:
     report = await sandbox.run(work("", tmp_path, mounts=(Mount(source=tmp_path, target=target),)))
-    assert report.status is Status.REFUSED
+    assert report.status is ExecutionStatus.REFUSED
 
 
 async def test_a_source_that_is_not_there_is_refused(sandbox: Sandbox, tmp_path: Path) -> None:
     report = await sandbox.run(work("", tmp_path, mounts=(Mount(source=tmp_path / "none", target="none"),)))
-    assert report.status is Status.REFUSED
+    assert report.status is ExecutionStatus.REFUSED
 
 
 async def test_the_interpreter_inside_is_ours(sandbox: Sandbox) -> None:
@@ -515,5 +515,5 @@ async def test_the_interpreter_inside_is_ours(sandbox: Sandbox) -> None:
 
 async def test_memory_given_back_in_time_is_no_offence(sandbox: Sandbox) -> None:
     report = await sandbox.run(verify("x = b'x' * (32 << 20)"))
-    assert (report.status, report.memory_exceeded) == (Status.DONE, False)
+    assert (report.status, report.memory_exceeded) == (ExecutionStatus.DONE, False)
     assert 32 * MIB < report.memory_peak_bytes < 128 * MIB

@@ -12,7 +12,15 @@ import pytest_asyncio
 from sandbox_programs import LIMITS, verify
 
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.hands.sandbox.api import Execution, Probe, Profile, Program, SandboxSettings, SelfTest, Status
+from earnest.effects.hands.sandbox.api import (
+    Execution,
+    ExecutionStatus,
+    Probe,
+    Profile,
+    Program,
+    SandboxSettings,
+    SelfTest,
+)
 from earnest.effects.hands.sandbox.available import open_sandbox
 from earnest.effects.hands.sandbox.pool import KINDS_MAX
 from earnest.effects.hands.sandbox.provider import BubblewrapSandbox
@@ -57,8 +65,8 @@ def ready(it: Program, *arguments: str, joined: Execution | None = None) -> Exec
 async def test_two_talk_and_the_end_of_one_is_seen_by_the_other(sandbox: BubblewrapSandbox) -> None:
     report = await sandbox.run(replace(verify(ASK), joined=verify(ECHO)))
     assert report.joined is not None
-    assert (report.status, report.exit_code, report.stdout) == (Status.DONE, 0, b"HELLO")
-    assert (report.joined.status, report.joined.exit_code) == (Status.DONE, 0)
+    assert (report.status, report.exit_code, report.stdout) == (ExecutionStatus.DONE, 0, b"HELLO")
+    assert (report.joined.status, report.joined.exit_code) == (ExecutionStatus.DONE, 0)
 
 
 async def test_they_have_five_descriptors_and_see_nothing_else_of_each_other(sandbox: BubblewrapSandbox) -> None:
@@ -78,12 +86,12 @@ async def test_each_has_its_own_limits(sandbox: BubblewrapSandbox) -> None:
     report = await sandbox.run(replace(verify("import os; os.read(3, 1); print('gone')"), joined=spinning))
     assert report.joined is not None
     assert report.joined.cpu_exceeded
-    assert (report.status, report.stdout) == (Status.DONE, b"gone\n")
+    assert (report.status, report.stdout) == (ExecutionStatus.DONE, b"gone\n")
 
 
 async def test_what_cannot_be_joined_is_refused_as_a_whole(sandbox: BubblewrapSandbox) -> None:
     report = await sandbox.run(replace(verify(ASK), joined=verify(ECHO, artifacts=("../x",))))
-    assert (report.status, report.joined) == (Status.REFUSED, None)
+    assert (report.status, report.joined) == (ExecutionStatus.REFUSED, None)
 
 
 async def test_cancelling_ends_both(sandbox: BubblewrapSandbox) -> None:
@@ -119,7 +127,7 @@ async def test_a_program_that_raises_ends_with_one_and_a_trace(sandbox: Bubblewr
 
 async def test_a_program_that_cannot_be_loaded_is_refused(sandbox: BubblewrapSandbox) -> None:
     report = await sandbox.run(ready(program("import nothing_of_that_name")))
-    assert report.status is Status.REFUSED
+    assert report.status is ExecutionStatus.REFUSED
 
 
 async def test_a_box_with_a_program_stands_ready_and_is_used_once(sandbox: BubblewrapSandbox) -> None:

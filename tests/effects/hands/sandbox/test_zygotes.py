@@ -17,13 +17,13 @@ from earnest.effects.ground.clock import SystemClock
 from earnest.effects.hands.sandbox import wire
 from earnest.effects.hands.sandbox.api import (
     Execution,
-    Limits,
+    ExecutionLimits,
+    ExecutionReport,
+    ExecutionStatus,
     Profile,
     Program,
-    Report,
     SandboxSettings,
     SelfTest,
-    Status,
 )
 from earnest.effects.hands.sandbox.attack import EXECUTES, is_by_zygote
 from earnest.effects.hands.sandbox.available import open_sandbox
@@ -105,7 +105,7 @@ def program(source: str) -> Program:
     )
 
 
-def asked(it: Program, limits: Limits = LIMITS) -> Execution:
+def asked(it: Program, limits: ExecutionLimits = LIMITS) -> Execution:
     return Execution(profile=Profile.VERIFY, argv=("x",), limits=limits, program=it)
 
 
@@ -125,7 +125,7 @@ async def sandbox() -> AsyncIterator[BubblewrapSandbox]:
     await one.close()
 
 
-async def by_zygote(sandbox: BubblewrapSandbox, it: Program, limits: Limits = LIMITS) -> Report:
+async def by_zygote(sandbox: BubblewrapSandbox, it: Program, limits: ExecutionLimits = LIMITS) -> ExecutionReport:
     """What came of it in such a box; skips where there are none."""
     report = await sandbox._admit(asked(it, limits))
     if sandbox._pool.no_zygotes:
@@ -164,7 +164,7 @@ async def test_nothing_is_left_for_the_next_one(sandbox: BubblewrapSandbox) -> N
     zygotes = set()
     for _ in range(4):
         report = await by_zygote(sandbox, it)
-        assert (report.status, report.stdout, report.leftovers) == (Status.DONE, b"[]\n", 1), report
+        assert (report.status, report.stdout, report.leftovers) == (ExecutionStatus.DONE, b"[]\n", 1), report
         zygotes.add(zygote_of(sandbox, it))
     assert len(zygotes) == 1
 
@@ -249,5 +249,5 @@ async def test_one_whose_boxes_have_a_hole_makes_the_sandbox_red(monkeypatch: py
     assert not test.green
     assert all(map(is_by_zygote, (probe for probe in test.probes if not probe.held)))
     assert "make a user namespace" in test.reason
-    assert (await one.run(asked(EXECUTES))).status is Status.REFUSED
+    assert (await one.run(asked(EXECUTES))).status is ExecutionStatus.REFUSED
     await one.close()

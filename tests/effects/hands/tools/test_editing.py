@@ -7,9 +7,9 @@ import pytest
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.hands.sandbox.api import Mount
 from earnest.effects.hands.sandbox.unavailable import UnavailableSandbox
-from earnest.effects.hands.tools.api import Place, Tool
+from earnest.effects.hands.tools.api import Tool, ToolPlace
 from earnest.effects.hands.tools.apply_patch import ApplyPatch
-from earnest.effects.hands.tools.editing import Delete, EditFile, Move
+from earnest.effects.hands.tools.editing import Delete, EditFile, MoveFile
 from earnest.effects.hands.tools.read_file import ReadFile
 from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.foundation.canonical import JsonObject
@@ -28,7 +28,7 @@ def work(tmp_path: Path) -> Path:
 async def made(tool: Tool, work: Path, **args: object) -> RawResult:
     call = ToolCall(tool=tool.name, args=args)  # type: ignore[arg-type]
     assert tool.args_faults(call.args) == []
-    place = Place(
+    place = ToolPlace(
         folder=work, sandbox=UnavailableSandbox("none", VirtualClock()), inputs=(Mount(source=work, target="given"),)
     )
     return await tool.run(call, place)
@@ -87,7 +87,7 @@ def test_what_is_no_patch_is_refused_with_the_reason(patch: str) -> None:
     [
         (EditFile(), {"path": "given/a.txt", "old": "one", "new": "x"}),
         (Delete(), {"path": "given/a.txt"}),
-        (Move(), {"path": "a.txt", "to": "given/b.txt"}),
+        (MoveFile(), {"path": "a.txt", "to": "given/b.txt"}),
         (ApplyPatch(), {"patch": PATCH.replace("a.txt", "given/a.txt")}),
     ],
 )
@@ -102,8 +102,8 @@ async def test_nothing_is_moved_over_anything_nor_through_a_link(work: Path, tmp
     (tmp_path / "outside").mkdir()
     (work / "out").symlink_to(tmp_path / "outside")
     for to in ("b.txt", "out/x.txt"):
-        assert (await made(Move(), work, path="a.txt", to=to)).failure is not None
-    assert (await made(Move(), work, path="a.txt", to="new/c.txt")).failure is None
+        assert (await made(MoveFile(), work, path="a.txt", to=to)).failure is not None
+    assert (await made(MoveFile(), work, path="a.txt", to="new/c.txt")).failure is None
     assert (work / "new/c.txt").exists()
     assert list((tmp_path / "outside").iterdir()) == []
 

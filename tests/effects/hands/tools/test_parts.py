@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from earnest.effects.hands.sandbox.api import Process
-from earnest.effects.hands.tools.parts import RECORDED_MAX, Parts, recorded
+from earnest.effects.hands.tools.parts import RECORDED_MAX, CallParts, recorded
 
 TYPED = "it only says what it was told to say"
 OUT = ("/dev/null", "stdout", "stderr")
@@ -39,7 +39,7 @@ def line(*processes: Process, total: int) -> list[Process]:
 
 
 def told(processes: Sequence[Process], changed: tuple[str, ...] = ()) -> list[tuple[int, int, str]]:
-    return [(one.start, one.end, one.against) for one in Parts(processes, changed).stretches()]
+    return [(one.start, one.end, one.against) for one in CallParts(processes, changed).stretches()]
 
 
 def to(pipe: int) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ def test_a_stretch_is_worth_what_its_parts_are(
 
 def test_what_reads_a_file_of_the_call_after_a_failure_proves_content_and_no_success() -> None:
     processes = line(ran("python3 bad.py", 3, (0, 0)), ran("cat out", 0, (0, 5)), ran("wc f", 0, (5, 8)), total=8)
-    notes = [(one.against, one.note) for one in Parts(processes, ("d/out",)).stretches()]
+    notes = [(one.against, one.note) for one in CallParts(processes, ("d/out",)).stretches()]
     assert notes == [("", "python3 ended with 3"), ("", "")]
 
 
@@ -114,10 +114,10 @@ def test_a_file_is_worth_what_whoever_wrote_it_is() -> None:
         ran("ls nowhere", 2, (0, 0)),
         total=0,
     )
-    assert Parts(wrote).against_file("log") == "make ended with 2"
-    assert Parts(wrote).against_file("n") == ""
-    assert Parts(wrote).against_file("by-make-itself") == "make ended with 2"
-    assert Parts([*wrote[:2], *wrote[3:]]).against_file("by-a-program") == ""
+    assert CallParts(wrote).against_file("log") == "make ended with 2"
+    assert CallParts(wrote).against_file("n") == ""
+    assert CallParts(wrote).against_file("by-make-itself") == "make ended with 2"
+    assert CallParts([*wrote[:2], *wrote[3:]]).against_file("by-a-program") == ""
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_file_is_worth_what_whoever_wrote_it_is() -> None:
     ],
 )
 def test_nothing_was_found_where_nothing_but_searches_ran_in_vain(processes: list[Process], expected: bool) -> None:
-    assert Parts(line(*processes, total=0)).found_nothing is expected
+    assert CallParts(line(*processes, total=0)).found_nothing is expected
 
 
 def test_only_what_the_rule_looks_at_is_recorded_in_characters_and_up_to_a_bound() -> None:
@@ -156,5 +156,5 @@ def test_only_what_the_rule_looks_at_is_recorded_in_characters_and_up_to_a_bound
     many = line(*(ran("wc f", 0, (at, at + 1)) for at in range(RECORDED_MAX + 50)), total=RECORDED_MAX + 50)
     bounded = recorded(many, b"x" * (RECORDED_MAX + 50), b"")
     assert len(bounded) == RECORDED_MAX + 1
-    against = [one.against for one in Parts(bounded).stretches()]
+    against = [one.against for one in CallParts(bounded).stretches()]
     assert (against[0], against[-1]) == ("", "more processes ran than are recorded")

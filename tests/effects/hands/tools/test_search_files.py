@@ -9,7 +9,7 @@ from earnest.effects.ground.clock import SystemClock, VirtualClock
 from earnest.effects.hands.sandbox.api import SandboxSettings
 from earnest.effects.hands.sandbox.available import open_sandbox
 from earnest.effects.hands.tools import home_walk
-from earnest.effects.hands.tools.api import Place
+from earnest.effects.hands.tools.api import ToolPlace
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.hands.tools.search_files import SearchFiles
 from earnest.effects.hands.tools.toolbox import Toolbox
@@ -133,7 +133,7 @@ async def test_in_the_sandbox_private_places_are_not_there_and_an_endless_patter
 
     async def search(timeout_ms: int = 20_000, **args: str) -> ToolRecord:
         call = ToolCall(tool="search_files", args=args, timeout_ms=timeout_ms)
-        return await toolbox.perform(call, Place(folder=work, sandbox=sandbox))
+        return await toolbox.perform(call, ToolPlace(folder=work, sandbox=sandbox))
 
     try:
         if not (tested := await sandbox.self_test()).green:

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from earnest.effects.hands.sandbox.api import Report, Status
+from earnest.effects.hands.sandbox.api import ExecutionReport, ExecutionStatus
 from earnest.effects.hands.tools.failures import (
     ENVIRONMENTAL_ERRNOS,
     LIMIT_CODES,
@@ -18,7 +18,9 @@ from earnest.foundation.failures import FailureClass
 
 
 def of_exit(code: int, stderr: str = "", programs: str = "prog") -> tuple[str | None, str] | None:
-    failure = of_report(Report(status=Status.DONE, exit_code=code, stderr=stderr.encode()), programs.split())
+    failure = of_report(
+        ExecutionReport(status=ExecutionStatus.DONE, exit_code=code, stderr=stderr.encode()), programs.split()
+    )
     return None if failure is None else (failure.failure_class, failure.code)
 
 
@@ -66,15 +68,15 @@ def test_only_an_exit_code_or_an_errno_makes_a_failure_environmental(
 @pytest.mark.parametrize(
     ("passed", "code"),
     [
-        (Report(status=Status.KILLED, timed_out=True), "timeout"),
-        (Report(status=Status.KILLED, memory_exceeded=True), "memory_limit"),
-        (Report(status=Status.KILLED, cpu_exceeded=True), "cpu_limit"),
-        (Report(status=Status.KILLED, output_exceeded=True), "output_limit"),
-        (Report(status=Status.KILLED, disk_exceeded=True), "disk_limit"),
-        (Report(status=Status.DONE, exit_code=0, processes_exceeded=True), "process_limit"),
+        (ExecutionReport(status=ExecutionStatus.KILLED, timed_out=True), "timeout"),
+        (ExecutionReport(status=ExecutionStatus.KILLED, memory_exceeded=True), "memory_limit"),
+        (ExecutionReport(status=ExecutionStatus.KILLED, cpu_exceeded=True), "cpu_limit"),
+        (ExecutionReport(status=ExecutionStatus.KILLED, output_exceeded=True), "output_limit"),
+        (ExecutionReport(status=ExecutionStatus.KILLED, disk_exceeded=True), "disk_limit"),
+        (ExecutionReport(status=ExecutionStatus.DONE, exit_code=0, processes_exceeded=True), "process_limit"),
     ],
 )
-def test_a_passed_limit_is_environmental_whatever_the_exit_code(passed: Report, code: str) -> None:
+def test_a_passed_limit_is_environmental_whatever_the_exit_code(passed: ExecutionReport, code: str) -> None:
     failure = of_report(passed, ["prog"])
     assert failure is not None
     assert (failure.failure_class, failure.code) == (FailureClass.ENVIRONMENTAL, code)
@@ -84,12 +86,12 @@ def test_a_passed_limit_is_environmental_whatever_the_exit_code(passed: Report, 
 @pytest.mark.parametrize(
     ("report", "code"),
     [
-        (Report(status=Status.REFUSED, reason="no bwrap"), "sandbox_refused"),
-        (Report(status=Status.KILLED), "sandbox_killed"),
-        (Report(status=Status.DONE), "sandbox_killed"),
+        (ExecutionReport(status=ExecutionStatus.REFUSED, reason="no bwrap"), "sandbox_refused"),
+        (ExecutionReport(status=ExecutionStatus.KILLED), "sandbox_killed"),
+        (ExecutionReport(status=ExecutionStatus.DONE), "sandbox_killed"),
     ],
 )
-def test_a_fault_of_our_own_has_no_class(report: Report, code: str) -> None:
+def test_a_fault_of_our_own_has_no_class(report: ExecutionReport, code: str) -> None:
     failure = of_report(report, ["prog"])
     assert failure is not None
     assert (failure.failure_class, failure.code) == (None, code)
@@ -118,7 +120,7 @@ def test_a_file_tools_errno_gives_code_and_class(number: int) -> None:
     ],
 )
 def test_what_could_not_be_written_is_named_where_the_command_says_so(stderr: str, paths: tuple[str, ...]) -> None:
-    failure = of_report(Report(status=Status.DONE, exit_code=1, stderr=stderr.encode()), ["rm"])
+    failure = of_report(ExecutionReport(status=ExecutionStatus.DONE, exit_code=1, stderr=stderr.encode()), ["rm"])
     assert failure is not None
     assert failure.paths == paths
 
@@ -146,6 +148,6 @@ def test_what_is_not_ours_is_never_read_as_a_failure(value: object) -> None:
     ],
 )
 def test_the_message_ends_with_the_last_line_of_stderr(code: int, stderr: str, message: str) -> None:
-    failure = of_report(Report(status=Status.DONE, exit_code=code, stderr=stderr.encode()), ["prog"])
+    failure = of_report(ExecutionReport(status=ExecutionStatus.DONE, exit_code=code, stderr=stderr.encode()), ["prog"])
     assert failure is not None
     assert failure.message == message

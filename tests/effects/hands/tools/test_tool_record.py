@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from earnest.effects.hands.tools.failures import ToolFailure
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord, excerpt
 from earnest.effects.hands.workspace.changes import Change
-from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Broken
 from earnest.foundation.failures import FailureClass
@@ -41,7 +41,7 @@ RECORDS = st.builds(
         st.builds(
             Change,
             path=TEXT,
-            kind=st.sampled_from(Kind),
+            kind=st.sampled_from(EntryKind),
             digest=st.none() | TEXT,
             size_bytes=COUNT,
             executable=st.booleans(),

@@ -7,8 +7,16 @@ from pathlib import Path
 import pytest
 
 from earnest.effects.ground.clock import VirtualClock
-from earnest.effects.hands.sandbox.api import Execution, Limits, Mount, Profile, Report, SelfTest, Status
-from earnest.effects.hands.tools.api import Place
+from earnest.effects.hands.sandbox.api import (
+    Execution,
+    ExecutionLimits,
+    ExecutionReport,
+    ExecutionStatus,
+    Mount,
+    Profile,
+    SelfTest,
+)
+from earnest.effects.hands.tools.api import ToolPlace
 from earnest.effects.hands.tools.glob import RESULTS_MAX, Pattern
 from earnest.effects.hands.tools.read_file import READ_BYTES_MAX, ReadFile
 from earnest.effects.hands.tools.record import RawResult, ToolCall, ToolRecord
@@ -19,7 +27,7 @@ from earnest.effects.hands.workspace.tree import TreeLimits
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.failures import FailureClass
 
-Act = Callable[[Path], Report]
+Act = Callable[[Path], ExecutionReport]
 
 
 class ScriptedSandbox:
@@ -31,7 +39,7 @@ class ScriptedSandbox:
         self.asked: list[Execution] = []
         self._act = act
 
-    async def run(self, execution: Execution) -> Report:
+    async def run(self, execution: Execution) -> ExecutionReport:
         self.asked.append(execution)
         assert isinstance(execution.work, Path)
         return self._act(execution.work)
@@ -42,8 +50,10 @@ class ScriptedSandbox:
     async def close(self) -> None: ...
 
 
-def done(exit_code: int = 0, stdout: bytes = b"", stderr: bytes = b"") -> Report:
-    return Report(status=Status.DONE, exit_code=exit_code, stdout=stdout, stderr=stderr, sandbox="scripted")
+def done(exit_code: int = 0, stdout: bytes = b"", stderr: bytes = b"") -> ExecutionReport:
+    return ExecutionReport(
+        status=ExecutionStatus.DONE, exit_code=exit_code, stdout=stdout, stderr=stderr, sandbox="scripted"
+    )
 
 
 class Bench:
@@ -65,7 +75,7 @@ class Bench:
         if act is not None:
             self.sandbox = ScriptedSandbox(act)
         stage = await self.workspace.stage(str(self._calls))
-        place = Place(
+        place = ToolPlace(
             folder=stage.folder,
             stage=stage,
             sandbox=self.sandbox,
@@ -111,7 +121,7 @@ async def test_only_what_was_granted_reaches_the_sandbox(bench: Bench) -> None:
 
 
 async def test_what_a_command_wrote_is_in_the_record_even_if_it_failed(bench: Bench) -> None:
-    def act(work: Path) -> Report:
+    def act(work: Path) -> ExecutionReport:
         (work / "out").write_text("x")
         return done(exit_code=3)
 
@@ -122,9 +132,9 @@ async def test_what_a_command_wrote_is_in_the_record_even_if_it_failed(bench: Be
 
 
 async def test_a_command_that_was_ended_by_a_limit_changed_nothing(bench: Bench) -> None:
-    def act(work: Path) -> Report:
+    def act(work: Path) -> ExecutionReport:
         (work / "half").write_text("x")
-        return Report(status=Status.KILLED, timed_out=True, exit_code=None)
+        return ExecutionReport(status=ExecutionStatus.KILLED, timed_out=True, exit_code=None)
 
     record = await bench.call("shell", {"command": "x"}, act)
     assert failure_of(record) == (FailureClass.ENVIRONMENTAL, "timeout")
@@ -142,7 +152,7 @@ async def test_a_command_that_was_ended_by_a_limit_changed_nothing(bench: Bench)
 async def test_a_command_that_left_what_may_not_enter_has_failed(
     bench: Bench, attack: Callable[[Path], object], expected: tuple[FailureClass, str]
 ) -> None:
-    def act(work: Path) -> Report:
+    def act(work: Path) -> ExecutionReport:
         attack(work)
         return done(stdout=b"fine")
 
@@ -157,12 +167,12 @@ def _made(path: Path) -> Path:
 
 
 async def test_an_absent_sandbox_is_a_fault_of_our_own(bench: Bench) -> None:
-    refused = Report(status=Status.REFUSED, reason="install bubblewrap")
+    refused = ExecutionReport(status=ExecutionStatus.REFUSED, reason="install bubblewrap")
     assert failure_of(await bench.call("shell", {"command": "x"}, lambda _: refused)) == (None, "sandbox_refused")
 
 
 async def test_a_broken_tool_is_a_record_not_the_end(bench: Bench) -> None:
-    def act(_: Path) -> Report:
+    def act(_: Path) -> ExecutionReport:
         raise ZeroDivisionError("oops")
 
     record = await bench.call("shell", {"command": "x"}, act)
@@ -170,7 +180,7 @@ async def test_a_broken_tool_is_a_record_not_the_end(bench: Bench) -> None:
 
 
 async def test_a_writing_tool_never_acts_outside_a_stage(bench: Bench) -> None:
-    place = Place(folder=bench.folder, sandbox=bench.sandbox)
+    place = ToolPlace(folder=bench.folder, sandbox=bench.sandbox)
     record = await bench.toolbox.perform(ToolCall(tool="write_file", args={"path": "a", "content": ""}), place)
     assert failure_of(record) == (None, "no_stage")
     assert list(bench.folder.iterdir()) == []
@@ -225,7 +235,7 @@ async def test_a_written_file_can_be_read_back(bench: Bench) -> None:
 
 async def test_a_tool_that_only_reads_needs_no_stage(bench: Bench) -> None:
     (bench.folder / "a").write_text("a")
-    place = Place(folder=bench.folder, sandbox=bench.sandbox)
+    place = ToolPlace(folder=bench.folder, sandbox=bench.sandbox)
     assert (await bench.toolbox.perform(ToolCall(tool="read_file", args={"path": "a"}), place)).output_excerpt == "a"
 
 
@@ -278,7 +288,7 @@ async def test_writing_never_follows_a_link_out_of_the_stage(bench: Bench, tmp_p
     for target in ("/etc", "..", str(tmp_path)):
         (stage.folder / "l").unlink(missing_ok=True)
         (stage.folder / "l").symlink_to(target)
-        place = Place(folder=stage.folder, stage=stage, sandbox=bench.sandbox)
+        place = ToolPlace(folder=stage.folder, stage=stage, sandbox=bench.sandbox)
         record = await bench.toolbox.perform(ToolCall(tool="write_file", args={"path": "l/x", "content": "x"}), place)
         assert failure_of(record) == (FailureClass.LOGICAL, "exdev")
     assert not (tmp_path / "x").exists()
@@ -373,5 +383,5 @@ def test_an_identity_is_told_of_calls_with_faults_too() -> None:
 
 def test_defaults_are_bounded() -> None:
     assert RawResult().complete
-    assert Limits().wall_ms > 0
+    assert ExecutionLimits().wall_ms > 0
     assert TreeLimits().entries == 10_000

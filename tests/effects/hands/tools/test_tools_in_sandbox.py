@@ -8,7 +8,7 @@ import pytest
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.hands.sandbox.api import Mount, Sandbox, SandboxSettings
 from earnest.effects.hands.sandbox.available import open_sandbox
-from earnest.effects.hands.tools.api import Place
+from earnest.effects.hands.tools.api import ToolPlace
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.effects.hands.workspace.staging import Workspace
@@ -38,7 +38,7 @@ async def test_commands_change_the_workspace_in_whole_steps(sandbox: Sandbox, tm
         calls += 1
         stage = await workspace.stage(str(calls))
         inputs = (Mount(source=tmp_path / "input", target="source"),)
-        place = Place(folder=stage.folder, stage=stage, sandbox=sandbox, inputs=inputs)
+        place = ToolPlace(folder=stage.folder, stage=stage, sandbox=sandbox, inputs=inputs)
         record = await toolbox.perform(ToolCall(tool="shell", args={"command": command}, timeout_ms=timeout_ms), place)
         async with workspace.turn:
             assert workspace.conflicts(stage, record.changed) == ()

@@ -11,7 +11,7 @@ from earnest.effects.hands.sandbox.available import open_sandbox
 from earnest.effects.hands.sandbox.unavailable import UnavailableSandbox
 from earnest.effects.hands.workspace import known
 from earnest.effects.hands.workspace.staging import Workspace
-from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.runtime.layers import OverLayers, laying
 
 COMMAND = """set -e
@@ -26,22 +26,22 @@ rm becomes; mkdir becomes; echo in > becomes/in
 mkdir secret; echo hidden > secret/x; chmod 0 secret
 """
 CHANGED = {
-    "becomes": Kind.FOLDER,
-    "becomes/in": Kind.FILE,
-    "changed": Kind.FILE,
-    "deep/er/still": Kind.FILE,
-    "folder/below": Kind.GONE,
-    "folder/made": Kind.FILE,
-    "gone": Kind.GONE,
-    "linked": Kind.FILE,
-    "moved": Kind.GONE,
-    "moved/x": Kind.GONE,
-    "other": Kind.FILE,
-    "secret": Kind.FOLDER,
-    "secret/x": Kind.FILE,
-    "there": Kind.FOLDER,
-    "there/x": Kind.FILE,
-    "tool": Kind.FILE,
+    "becomes": EntryKind.FOLDER,
+    "becomes/in": EntryKind.FILE,
+    "changed": EntryKind.FILE,
+    "deep/er/still": EntryKind.FILE,
+    "folder/below": EntryKind.GONE,
+    "folder/made": EntryKind.FILE,
+    "gone": EntryKind.GONE,
+    "linked": EntryKind.FILE,
+    "moved": EntryKind.GONE,
+    "moved/x": EntryKind.GONE,
+    "other": EntryKind.FILE,
+    "secret": EntryKind.FOLDER,
+    "secret/x": EntryKind.FILE,
+    "there": EntryKind.FOLDER,
+    "there/x": EntryKind.FILE,
+    "tool": EntryKind.FILE,
 }
 BELOW = ("changed", "gone", "folder/below", "deep/er/other", "moved/x", "becomes", "kept", "tool")
 
@@ -72,7 +72,7 @@ async def main(root: Path) -> None:
     assert (report.exit_code, report.stdout) == (0, b"by our own processold"), report
     assert {path: path.stat().st_ino for path in before} == before, "what lies below a layer was changed"
     changes = await stage.changes()
-    assert {change.path: change.kind for change in changes} == CHANGED | {"written": Kind.FILE}, changes
+    assert {change.path: change.kind for change in changes} == CHANGED | {"written": EntryKind.FILE}, changes
     await workspace.commit(stage, changes)
     found = workspace.folder
     assert (found / "deep/er/other").read_text() == (found / "kept").read_text() == "old"

@@ -10,7 +10,7 @@ import pytest
 from earnest.effects.hands.workspace.changes import Change, conflicting
 from earnest.effects.hands.workspace.stage import Stage
 from earnest.effects.hands.workspace.staging import Workspace
-from earnest.effects.hands.workspace.tree import Kind, TreeLimits, node_at
+from earnest.effects.hands.workspace.tree import EntryKind, TreeLimits, node_at
 from earnest.foundation.errors import Broken, Refused
 
 Write = Callable[[Path], object]
@@ -52,7 +52,7 @@ async def step(workspace: Workspace, stage_id: str, write: Write) -> tuple[Chang
     return changes
 
 
-def kinds(changes: tuple[Change, ...]) -> dict[str, Kind]:
+def kinds(changes: tuple[Change, ...]) -> dict[str, EntryKind]:
     return {change.path: change.kind for change in changes}
 
 
@@ -78,7 +78,7 @@ async def test_changes_name_what_was_made_changed_and_removed(workspace: Workspa
 
     changes = await step(workspace, "s", write)
 
-    assert kinds(changes) == {"changed": Kind.FILE, "gone": Kind.GONE, "new": Kind.FILE}
+    assert kinds(changes) == {"changed": EntryKind.FILE, "gone": EntryKind.GONE, "new": EntryKind.FILE}
     assert [change.digest is None for change in changes] == [False, True, False]
     assert changes[2].size_bytes == 4
     assert content(folder) == {"same": "same", "changed": "CHANGED", "new": "new!"}
@@ -97,7 +97,7 @@ async def test_a_change_that_keeps_size_and_mtime_is_seen(workspace: Workspace, 
         (stage / "a").write_text("two")
         os.utime(stage / "a", ns=(before.st_atime_ns, before.st_mtime_ns))
 
-    assert kinds(await step(workspace, "s", forge)) == {"a": Kind.FILE}
+    assert kinds(await step(workspace, "s", forge)) == {"a": EntryKind.FILE}
     assert content(folder) == {"a": "two"}
 
 
@@ -302,7 +302,7 @@ async def test_a_change_by_somebody_else_conflicts_too(workspace: Workspace, fol
     assert workspace.conflicts(stage, changes) == ("a",)
 
 
-FILE, LINK, DIR, GONE = Kind.FILE, Kind.LINK, Kind.FOLDER, Kind.GONE
+FILE, LINK, DIR, GONE = EntryKind.FILE, EntryKind.LINK, EntryKind.FOLDER, EntryKind.GONE
 
 
 @pytest.mark.parametrize(
@@ -325,9 +325,9 @@ FILE, LINK, DIR, GONE = Kind.FILE, Kind.LINK, Kind.FOLDER, Kind.GONE
     ],
 )
 def test_changes_conflict_exactly_if_one_would_undo_the_other(
-    mine: list[tuple[str, Kind]], theirs: list[tuple[str, Kind]], conflict: bool
+    mine: list[tuple[str, EntryKind]], theirs: list[tuple[str, EntryKind]], conflict: bool
 ) -> None:
-    def changes(pairs: list[tuple[str, Kind]]) -> list[Change]:
+    def changes(pairs: list[tuple[str, EntryKind]]) -> list[Change]:
         return [Change(path=path, kind=kind, digest=None) for path, kind in pairs]
 
     assert bool(conflicting(changes(mine), changes(theirs))) is conflict

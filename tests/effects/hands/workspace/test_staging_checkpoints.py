@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from earnest.effects.hands.workspace.changes import Change, Entry, Manifest, difference
+from earnest.effects.hands.workspace.changes import Change, Manifest, PathEntry, difference
 from earnest.effects.hands.workspace.staging import Workspace
-from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.errors import Broken
 
 PATHS = st.sampled_from(["a", "b", "d", "d/a", "d/b", "d/e", "d/e/a", "b/c"])
@@ -191,8 +191,8 @@ async def test_labels_may_be_any_text(workspace: Workspace) -> None:
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0/"), min_size=1, max_size=20)
 ENTRIES = st.builds(
-    Entry,
-    kind=st.sampled_from([Kind.FILE, Kind.LINK, Kind.FOLDER]),
+    PathEntry,
+    kind=st.sampled_from([EntryKind.FILE, EntryKind.LINK, EntryKind.FOLDER]),
     digest=st.just("sha256:" + "0" * 64),
     size_bytes=st.integers(0, 2**50),
     executable=st.booleans(),
@@ -200,7 +200,7 @@ ENTRIES = st.builds(
 
 
 @given(st.dictionaries(NAMES, ENTRIES), st.dictionaries(NAMES, ENTRIES))
-def test_manifests_and_changes_come_back_from_json(before: dict[str, Entry], after: dict[str, Entry]) -> None:
+def test_manifests_and_changes_come_back_from_json(before: dict[str, PathEntry], after: dict[str, PathEntry]) -> None:
     assert Manifest.from_json(Manifest(entries=after).to_json()) == Manifest(entries=after)
     changes = difference(before, after)
     assert tuple(Change.from_json(change.to_json()) for change in changes) == changes

@@ -5,20 +5,28 @@ import asyncio
 import pytest
 
 from earnest.effects.ground.clock import SeededChance, SystemClock
-from earnest.effects.outside.llm.api import Endpoint, Finish, Message, Role
+from earnest.effects.outside.llm.api import Endpoint, Finish, Message, MessageRole
 from earnest.effects.outside.llm.openai_compatible import OpenAICompatible
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
-from earnest.testing.model_server import ModelServer, Reply, Request, answers, by_prompt, cut_short, says
+from earnest.testing.model_server import (
+    ModelServer,
+    ReceivedRequest,
+    ScriptedReply,
+    answers,
+    by_prompt,
+    cut_short,
+    says,
+)
 
 SCHEMA: JsonObject = {"type": "object", "required": ["plan"]}
 
 
 async def ask(server: ModelServer, prompt: str, schema: JsonObject | None = None) -> str:
     model = OpenAICompatible(Endpoint(base_url=server.base_url, model="m"), clock=SystemClock(), chance=SeededChance())
-    system = Message(role=Role.SYSTEM, text=f"{prompt}\nBe short.")
+    system = Message(role=MessageRole.SYSTEM, text=f"{prompt}\nBe short.")
     completion = await model.complete(
-        [system, Message(role=Role.USER, text="prompt: judge@1")], call_id="c", schema=schema
+        [system, Message(role=MessageRole.USER, text="prompt: judge@1")], call_id="c", schema=schema
     )
     return completion.text
 
@@ -39,7 +47,7 @@ async def test_a_prompt_that_is_not_scripted_is_refused_once(first_line: str) ->
 
 
 async def test_a_behaviour_sees_the_schema_that_was_asked_for() -> None:
-    def fits(request: Request) -> Reply:
+    def fits(request: ReceivedRequest) -> ScriptedReply:
         assert request.schema is not None
         return answers(dict.fromkeys(request.schema["required"], 1))  # type: ignore[arg-type]
 
@@ -49,7 +57,7 @@ async def test_a_behaviour_sees_the_schema_that_was_asked_for() -> None:
 
 async def test_an_answer_waits_for_its_event_and_holds_nobody_else_up() -> None:
     leave = asyncio.Event()
-    async with ModelServer(Reply(text="late", after=leave), says("early")) as server:
+    async with ModelServer(ScriptedReply(text="late", after=leave), says("early")) as server:
         late = asyncio.create_task(ask(server, "prompt: planner@1"))
         await asyncio.wait_for(server.asked.wait(), 10)
         assert await ask(server, "prompt: planner@1") == "early"

@@ -12,24 +12,24 @@ from earnest.effects.outside.llm.api import (
     Finish,
     Function,
     Message,
+    MessageRole,
     Native,
     NativeCall,
-    Role,
 )
 from earnest.effects.outside.llm.openai_compatible import OpenAICompatible
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
-from earnest.testing.model_server import ModelServer, Reply, answers, calls_tools, fails, says
+from earnest.testing.model_server import ModelServer, ScriptedReply, answers, calls_tools, fails, says
 
 SCHEMA: JsonObject = {"type": "object", "properties": {"a": {"type": "integer"}}}
 LIMITS = CompletionLimits(silence_ms=10_000, deadline_ms=20_000, answer_bytes=100_000, attempts=1)
-ASKED = (Message(role=Role.USER, text="Answer in text."),)
+ASKED = (Message(role=MessageRole.USER, text="Answer in text."),)
 CALL = NativeCall(id="call_1", name="shell", arguments='{"command":"ls"}')
 NATIVE = Native(
     messages=(
-        Message(role=Role.USER, text="Call."),
-        Message(role=Role.ASSISTANT, text="", calls=(CALL,)),
-        Message(role=Role.TOOL, text="a.py", answers="call_1"),
+        Message(role=MessageRole.USER, text="Call."),
+        Message(role=MessageRole.ASSISTANT, text="", calls=(CALL,)),
+        Message(role=MessageRole.TOOL, text="a.py", answers="call_1"),
     ),
     functions=(Function(name="shell", purpose="Run it.", parameters={"type": "object", "properties": {}}),),
 )
@@ -46,7 +46,7 @@ async def ask(model: OpenAICompatible) -> Completion:
 
 
 @pytest.mark.parametrize("reply", [TWO, replace(TWO, piece_characters=1), replace(TWO, streams=False)])
-async def test_calls_come_home_in_order_streamed_or_in_one_piece(reply: Reply) -> None:
+async def test_calls_come_home_in_order_streamed_or_in_one_piece(reply: ScriptedReply) -> None:
     async with ModelServer(reply) as server:
         answer = await ask(model_at(server))
     assert answer.finish is Finish.CALLS
@@ -92,7 +92,7 @@ async def test_an_endpoint_that_refuses_tools_is_asked_in_text_from_then_on() ->
 
 
 async def test_a_server_that_fails_over_tools_is_asked_in_text() -> None:
-    script = [Reply(status=500, text="tools param requires --jinja flag"), answers({"a": 1})]
+    script = [ScriptedReply(status=500, text="tools param requires --jinja flag"), answers({"a": 1})]
     async with ModelServer(*script) as server:
         assert (await ask(model_at(server))).text == '{"a": 1}'
         assert ["tools" in chat.body for chat in server.chats] == [True, False]
@@ -127,6 +127,6 @@ async def test_where_it_is_switched_off_nothing_is_offered() -> None:
 async def test_a_call_without_a_place_is_no_answer(index: str) -> None:
     called = f'{{"tool_calls": [{{"index": {index}, "id": "x", "function": {{}}}}]}}'
     event = f'data: {{"choices": [{{"index": 0, "delta": {called}}}]}}\n\n'
-    async with ModelServer(Reply(raw=event.encode())) as server:
+    async with ModelServer(ScriptedReply(raw=event.encode())) as server:
         with pytest.raises(Unavailable, match="no answer"):
             await ask(model_at(server))

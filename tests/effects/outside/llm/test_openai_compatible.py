@@ -11,17 +11,17 @@ from email.utils import formatdate
 import pytest
 
 from earnest.effects.ground.clock import SeededChance, SystemClock
-from earnest.effects.outside.llm.api import Completion, CompletionLimits, Endpoint, Finish, Message, Role
+from earnest.effects.outside.llm.api import Completion, CompletionLimits, Endpoint, Finish, Message, MessageRole
 from earnest.effects.outside.llm.openai_compatible import OpenAICompatible
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.testing.model_server import (
     Behaviour,
     Counting,
-    Fault,
     ModelServer,
-    Reply,
-    Request,
+    ReceivedRequest,
+    ScriptedReply,
+    WireFault,
     calls_tools,
     fails,
     huge,
@@ -33,7 +33,7 @@ from earnest.testing.model_server import (
 
 SCHEMA: JsonObject = {"type": "object", "properties": {"a": {"type": "integer"}}}
 LIMITS = CompletionLimits(silence_ms=10_000, deadline_ms=20_000, answer_bytes=100_000)
-MESSAGES = (Message(role=Role.SYSTEM, text="Be short."), Message(role=Role.USER, text="Hello?"))
+MESSAGES = (Message(role=MessageRole.SYSTEM, text="Be short."), Message(role=MessageRole.USER, text="Hello?"))
 
 
 class Unsleeping(SystemClock):
@@ -57,7 +57,7 @@ async def ask(server: ModelServer, limits: CompletionLimits = LIMITS, **options:
 
 @pytest.mark.parametrize("streams", [True, False])
 async def test_an_answer_comes_home_streamed_or_in_one_piece(streams: bool) -> None:
-    async with ModelServer(Reply(text="Good day, and ü.", piece_characters=3, streams=streams)) as server:
+    async with ModelServer(ScriptedReply(text="Good day, and ü.", piece_characters=3, streams=streams)) as server:
         answer = await ask(server)
     assert (answer.text, answer.finish, answer.model) == ("Good day, and ü.", Finish.STOP, "scripted")
     assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (7, 4)
@@ -66,7 +66,7 @@ async def test_an_answer_comes_home_streamed_or_in_one_piece(streams: bool) -> N
 
 @pytest.mark.parametrize("counting", list(Counting))
 async def test_tokens_are_those_that_the_endpoint_counted_wherever_it_tells_them(counting: Counting) -> None:
-    async with ModelServer(Reply(text="x" * 100, tokens=(1_234, 56), counting=counting)) as server:
+    async with ModelServer(ScriptedReply(text="x" * 100, tokens=(1_234, 56), counting=counting)) as server:
         usage = (await ask(server)).usage
         assert (usage.prompt_tokens, usage.completion_tokens) == server.counted
     assert usage.counted is (counting is not Counting.NEVER)
@@ -85,7 +85,7 @@ async def test_connections_are_kept_between_calls_where_somebody_ends_them() -> 
 
 
 async def test_many_calls_at_once_share_no_bound_and_no_answer() -> None:
-    def repeats(request: Request) -> Reply:
+    def repeats(request: ReceivedRequest) -> ScriptedReply:
         return says(request.headers["x-client-request-id"] * 2)
 
     async with ModelServer(repeats) as server, model_at(server.base_url) as model:
@@ -114,12 +114,12 @@ async def test_only_our_own_headers_are_sent() -> None:
 @pytest.mark.parametrize("text", ["ä🙂", "\ud83d"])
 async def test_whatever_a_message_holds_can_be_sent(text: str) -> None:
     async with ModelServer() as server:
-        await model_at(server.base_url).complete([Message(role=Role.USER, text=text)], call_id="c1")
+        await model_at(server.base_url).complete([Message(role=MessageRole.USER, text=text)], call_id="c1")
     assert server.chats[0].body["messages"] == [{"role": "user", "content": text}]
 
 
 async def test_a_complaint_is_shown_short_and_harmless() -> None:
-    async with ModelServer(Reply(status=422, text="too \x1b[2Jlong " + "x" * 5_000)) as server:
+    async with ModelServer(ScriptedReply(status=422, text="too \x1b[2Jlong " + "x" * 5_000)) as server:
         with pytest.raises(Unavailable, match=r"status 422: too .*long x+ \(its own log says more\)") as caught:
             await ask(server)
     assert str(caught.value).isprintable()
@@ -128,7 +128,7 @@ async def test_a_complaint_is_shown_short_and_harmless() -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])  # some libraries keep cookies of names alone
 async def test_what_an_endpoint_wants_remembered_is_not(host: str) -> None:
-    async with ModelServer(Reply(text="x", headers={"Set-Cookie": "who=you"})) as server:
+    async with ModelServer(ScriptedReply(text="x", headers={"Set-Cookie": "who=you"})) as server:
         async with model_at(server.base_url.replace("127.0.0.1", host)) as model:
             for call in ("c1", "c2"):
                 await model.complete(MESSAGES, call_id=call)
@@ -136,7 +136,7 @@ async def test_what_an_endpoint_wants_remembered_is_not(host: str) -> None:
 
 
 async def test_a_kept_connection_that_the_endpoint_closed_is_replaced() -> None:
-    async with ModelServer(Reply(text="x", headers={"Connection": "close"})) as server:
+    async with ModelServer(ScriptedReply(text="x", headers={"Connection": "close"})) as server:
         async with model_at(server.base_url) as model:
             for call in ("c1", "c2"):
                 await model.complete(MESSAGES, call_id=call, limits=LIMITS)
@@ -147,7 +147,7 @@ async def test_an_unstreamed_answer_may_take_longer_than_half_a_minute(monkeypat
     said = asyncio.Event()
     loop = asyncio.get_running_loop()
     time = loop.time
-    async with ModelServer(Reply(text="slow", streams=False, after=said)) as server:
+    async with ModelServer(ScriptedReply(text="slow", streams=False, after=said)) as server:
         call = asyncio.create_task(model_at(server.base_url).complete(MESSAGES, call_id="c1"))
         await asyncio.wait_for(server.asked.wait(), 10)
         monkeypatch.setattr(loop, "time", lambda: time() + 170)  # every timer up to there is due now
@@ -158,7 +158,7 @@ async def test_an_unstreamed_answer_may_take_longer_than_half_a_minute(monkeypat
 
 
 async def test_an_answer_cut_at_its_length_says_so() -> None:
-    async with ModelServer(Reply(text="Good", finish="length")) as server:
+    async with ModelServer(ScriptedReply(text="Good", finish="length")) as server:
         assert (await ask(server)).finish is Finish.LENGTH
 
 
@@ -214,8 +214,8 @@ async def test_the_strictest_form_that_an_endpoint_takes_is_found_once(
 
 
 async def test_an_endpoint_that_takes_no_temperature_is_not_given_one() -> None:
-    def picky(request: object) -> Reply:
-        return Reply(status=400, headers={}) if "temperature" in request.body else says("fine")  # type: ignore[attr-defined]
+    def picky(request: object) -> ScriptedReply:
+        return ScriptedReply(status=400, headers={}) if "temperature" in request.body else says("fine")  # type: ignore[attr-defined]
 
     async with ModelServer(picky) as server:
         assert (await ask(server)).text == "fine"
@@ -231,8 +231,8 @@ async def test_an_endpoint_that_takes_no_temperature_is_not_given_one() -> None:
 async def test_an_option_that_an_endpoint_does_not_know_is_left_out_and_nothing_else(
     option: str, complaint: str
 ) -> None:
-    def picky(request: Request) -> Reply:
-        return Reply(status=400, text=complaint) if option in request.body else says("fine")
+    def picky(request: ReceivedRequest) -> ScriptedReply:
+        return ScriptedReply(status=400, text=complaint) if option in request.body else says("fine")
 
     async with ModelServer(picky) as server:
         model = model_at(server.base_url)
@@ -272,22 +272,22 @@ async def test_a_wait_longer_than_the_deadline_is_not_begun() -> None:
         (fails(429), 3, "busy"),
         (fails(401), 1, "API key"),
         (fails(302), 1, "status 302"),
-        (Reply(status=500, text="x" * 70_000), 3, "status 500"),
-        (Reply(fault=Fault.RESET), 3, "broke off"),
-        (Reply(text="x" * 400, fault=Fault.TRUNCATED), 3, "broke off"),
-        (Reply(text="x" * 400, fault=Fault.UNFINISHED), 3, "in the middle"),
-        (Reply(text="x", content_type="text/html"), 1, "text/html"),
-        (Reply(text="x", headers={"Content-Encoding": "gzip"}), 1, "compressed"),
+        (ScriptedReply(status=500, text="x" * 70_000), 3, "status 500"),
+        (ScriptedReply(fault=WireFault.RESET), 3, "broke off"),
+        (ScriptedReply(text="x" * 400, fault=WireFault.TRUNCATED), 3, "broke off"),
+        (ScriptedReply(text="x" * 400, fault=WireFault.UNFINISHED), 3, "in the middle"),
+        (ScriptedReply(text="x", content_type="text/html"), 1, "text/html"),
+        (ScriptedReply(text="x", headers={"Content-Encoding": "gzip"}), 1, "compressed"),
         (huge(200_000), 1, "more than 100000 bytes"),
         (invalid_utf8(), 1, "no answer"),
         (invalid_json(), 1, "no answer"),
-        (Reply(raw=b"data: 7\n\n"), 1, "no answer"),
-        (Reply(raw=b'data: {"choices": 7}\n\n'), 1, "no answer"),
-        (Reply(raw=b'data: {"choices": [{"index": 0, "delta": {"content": [1]}}]}\n\n'), 1, "no answer"),
-        (Reply(raw=b'data: {"error": {"message": "out of \x1b[2J memory"}}\n\n'), 1, "no answer"),
-        (Reply(raw=b'data: {"error": {"message": "out of memory"}}\n\n'), 1, "out of memory"),
-        (Reply(raw=b"{}", streams=False), 1, "no answer"),
-        (Reply(raw=b'{"choices": []}', streams=False), 1, "no answer"),
+        (ScriptedReply(raw=b"data: 7\n\n"), 1, "no answer"),
+        (ScriptedReply(raw=b'data: {"choices": 7}\n\n'), 1, "no answer"),
+        (ScriptedReply(raw=b'data: {"choices": [{"index": 0, "delta": {"content": [1]}}]}\n\n'), 1, "no answer"),
+        (ScriptedReply(raw=b'data: {"error": {"message": "out of \x1b[2J memory"}}\n\n'), 1, "no answer"),
+        (ScriptedReply(raw=b'data: {"error": {"message": "out of memory"}}\n\n'), 1, "out of memory"),
+        (ScriptedReply(raw=b"{}", streams=False), 1, "no answer"),
+        (ScriptedReply(raw=b'{"choices": []}', streams=False), 1, "no answer"),
     ],
 )
 async def test_what_is_no_answer_is_unavailable(reply: Behaviour, asked: int, part: str) -> None:
@@ -297,27 +297,27 @@ async def test_what_is_no_answer_is_unavailable(reply: Behaviour, asked: int, pa
     assert len(server.chats) == asked
 
 
-@pytest.mark.parametrize("fault", [Fault.HANG_BEFORE_HEADERS, Fault.HANG_AFTER_HEADERS])
-async def test_silence_is_waited_for_only_so_long(fault: Fault) -> None:
-    async with ModelServer(Reply(fault=fault)) as server:
+@pytest.mark.parametrize("fault", [WireFault.HANG_BEFORE_HEADERS, WireFault.HANG_AFTER_HEADERS])
+async def test_silence_is_waited_for_only_so_long(fault: WireFault) -> None:
+    async with ModelServer(ScriptedReply(fault=fault)) as server:
         with pytest.raises(Unavailable, match=r"said nothing for 0.2 s"):
             await ask(server, CompletionLimits(silence_ms=200))
         await asyncio.wait_for(server.disconnected.wait(), 10)
 
 
 async def test_an_endless_slow_answer_ends_at_the_deadline() -> None:
-    async with ModelServer(Reply(text="x" * 1_000, piece_characters=1, pause_ms=20)) as server:
+    async with ModelServer(ScriptedReply(text="x" * 1_000, piece_characters=1, pause_ms=20)) as server:
         with pytest.raises(Unavailable, match=r"within 0.5 s"):
             await ask(server, CompletionLimits(silence_ms=10_000, deadline_ms=500))
 
 
 async def test_a_slow_answer_longer_than_the_silence_is_waited_for() -> None:
-    async with ModelServer(Reply(text="x" * 50, piece_characters=1, pause_ms=30)) as server:
+    async with ModelServer(ScriptedReply(text="x" * 50, piece_characters=1, pause_ms=30)) as server:
         assert (await ask(server, CompletionLimits(silence_ms=1_000))).text == "x" * 50
 
 
 async def test_cancelling_closes_the_connection() -> None:
-    async with ModelServer(Reply(fault=Fault.HANG_AFTER_HEADERS)) as server:
+    async with ModelServer(ScriptedReply(fault=WireFault.HANG_AFTER_HEADERS)) as server:
         call = asyncio.create_task(ask(server))
         await asyncio.wait_for(server.asked.wait(), 10)
         call.cancel()

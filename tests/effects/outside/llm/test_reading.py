@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earnest.effects.outside.llm.api import Finish, Usage
-from earnest.effects.outside.llm.reading import Answer, EndpointError, complaint_of
+from earnest.effects.outside.llm.api import Finish, TokenUsage
+from earnest.effects.outside.llm.reading import EndpointError, RawCompletion, complaint_of
 
 
 def event(**frame: object) -> bytes:
@@ -27,8 +27,8 @@ STREAM = (
 )
 
 
-def read(*pieces: bytes) -> Answer:
-    answer = Answer()
+def read(*pieces: bytes) -> RawCompletion:
+    answer = RawCompletion()
     for piece in pieces:
         answer.feed(piece)
     answer.end()
@@ -39,7 +39,7 @@ def read(*pieces: bytes) -> Answer:
 def test_where_the_wire_cuts_changes_nothing(cuts: list[int]) -> None:
     answer = read(*(STREAM[start:end] for start, end in zip([0, *cuts], [*cuts, len(STREAM)], strict=True)))
     assert (answer.text, answer.finish, answer.model) == ("Grüße, Ω 😀", Finish.STOP, "m")
-    assert answer.usage == Usage(prompt_tokens=3, completion_tokens=4)
+    assert answer.usage == TokenUsage(prompt_tokens=3, completion_tokens=4)
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ def test_thoughts_and_other_choices_are_no_answer() -> None:
 
 @pytest.mark.parametrize("count", [-1, 1.5, "3", True, None, 2**60, [1]])
 def test_half_a_count_counts_nothing(count: object) -> None:
-    assert read(event(usage={"prompt_tokens": count, "completion_tokens": 2})).usage == Usage()
-    assert read(event(usage={"prompt_tokens": 2, "completion_tokens": count})).usage == Usage()
+    assert read(event(usage={"prompt_tokens": count, "completion_tokens": 2})).usage == TokenUsage()
+    assert read(event(usage={"prompt_tokens": 2, "completion_tokens": count})).usage == TokenUsage()
 
 
 @pytest.mark.timeout(20)
 def test_a_long_line_in_small_pieces_is_put_together_once() -> None:
-    answer, characters = Answer(), 400_000
+    answer, characters = RawCompletion(), 400_000
     for piece in (b"data: {", *[b" "] * characters, b'"model": "m"}', b"\n", b"\n"):
         answer.feed(piece)
     assert answer.model == "m"

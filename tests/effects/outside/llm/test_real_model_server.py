@@ -14,7 +14,7 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 
 from earnest.effects.ground.clock import SystemChance, SystemClock
-from earnest.effects.outside.llm.api import CompletionLimits, Endpoint, Finish, Message, Role
+from earnest.effects.outside.llm.api import CompletionLimits, Endpoint, Finish, Message, MessageRole
 from earnest.effects.outside.llm.openai_compatible import OpenAICompatible
 from earnest.foundation.canonical import JsonObject
 
@@ -77,7 +77,7 @@ async def test_a_real_server_answers_in_words_and_in_an_object() -> None:
         endpoint = Endpoint(base_url=base_url, model="smollm2")
         model = OpenAICompatible(endpoint, clock=SystemClock(), chance=SystemChance())
         limits = CompletionLimits(answer_tokens=24)
-        said = Message(role=Role.USER, text="Say hello.")
+        said = Message(role=MessageRole.USER, text="Say hello.")
         words = await model.complete([said], call_id="1", limits=limits)
         made = await model.complete([said], call_id="2", schema=SCHEMA, limits=limits)
     assert words.text

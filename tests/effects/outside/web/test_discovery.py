@@ -22,11 +22,11 @@ from earnest.effects.ground.clock import SystemChance, SystemClock
 from earnest.effects.outside.llm.answers import NoAnswer, read_answer
 from earnest.effects.outside.llm.api import Endpoint, Message
 from earnest.effects.outside.llm.openai_compatible import OpenAICompatible
-from earnest.effects.outside.web.fetching import FetchLimits, Page
-from earnest.effects.outside.web.text import Found
+from earnest.effects.outside.web.fetching import FetchedPage, FetchLimits
+from earnest.effects.outside.web.text import SearchResult
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
-from earnest.testing.model_server import ModelServer, Reply, answers, says
+from earnest.testing.model_server import ModelServer, ScriptedReply, answers, says
 
 GIG = "https://www.fiverr.com/ada/write-a-product-description"
 PAGE = b"<html><h1>I will write a product description</h1><p>200 words about a kettle.</p></html>"
@@ -59,11 +59,11 @@ class World:
 
     links: list[str] = field(default_factory=lambda: [GIG])
     page: bytes = field(default_factory=lambda: reply(PAGE))
-    model: Reply = field(default_factory=lambda: answers(DRAFT))
+    model: ScriptedReply = field(default_factory=lambda: answers(DRAFT))
     settings: DiscoverySettings = SETTINGS
     names: dict[str, list[list[str]]] = field(default_factory=dict)
     prompts: list[str] = field(default_factory=list)
-    kept: list[Page] = field(default_factory=list)
+    kept: list[FetchedPage] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     net: Internet | None = None
 
@@ -74,7 +74,7 @@ class World:
         else:
             connection.sendall(self.page)
 
-    async def keep(self, page: Page) -> None:
+    async def keep(self, page: FetchedPage) -> None:
         self.kept.append(page)
 
     async def discover(self, **known: Any) -> Discovered | None:
@@ -146,7 +146,7 @@ async def test_a_draft_that_is_none_makes_no_job(changed: dict[str, Any]) -> Non
 
 
 async def test_without_a_model_that_answers_nothing_is_made_up() -> None:
-    for model in (says("I would rather not."), Reply(status=403, text="no")):
+    for model in (says("I would rather not."), ScriptedReply(status=403, text="no")):
         world = World(model=model)
         assert await world.discover() is None
 
@@ -266,6 +266,6 @@ def test_the_seeds_variables_are_read_and_what_is_no_host_is_refused() -> None:
 
 
 def test_the_operators_list_and_the_sources_hosts_both_hold() -> None:
-    found = [Found(title="", url=url, snippet="") for url in (GIG, "https://pro.fiverr.com/x", "https://b.org/")]
+    found = [SearchResult(title="", url=url, snippet="") for url in (GIG, "https://pro.fiverr.com/x", "https://b.org/")]
     assert [one.url for one in picked(found, FIVERR, ["pro.fiverr.com", "b.org"], ())] == ["https://pro.fiverr.com/x"]
     assert checked(DRAFT)["title"] == "Describe a kettle"

@@ -14,11 +14,11 @@ import pytest
 from web_servers import Internet, internet, reply
 
 from earnest.agents.backlog import Backlog
-from earnest.agents.book import Book
+from earnest.agents.book import JsonLinesBook
 from earnest.agents.discovery import Discovery, DiscoverySettings
 from earnest.agents.scouting import WebScout
 from earnest.effects.ground.clock import Clock
-from earnest.effects.outside.web.fetching import Page
+from earnest.effects.outside.web.fetching import FetchedPage
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.market.judging import Judging
 from surfaces.web.agents import Adder, Agent, Obedient
@@ -71,8 +71,8 @@ def scouting(
     """The proposer with a scout whose web is here."""
     with internet(world.answer) as net:
 
-        def scout(backlog: Backlog, book: Book, clock: Clock) -> WebScout:
-            async def keep(page: Page) -> None:
+        def scout(backlog: Backlog, book: JsonLinesBook, clock: Clock) -> WebScout:
+            async def keep(page: FetchedPage) -> None:
                 (pat.folder / page.digest[-12:]).write_bytes(page.body)
 
             found = Discovery(settings=settings, web=net.web(tls=False), drafter=mind, keep=keep)

@@ -3,8 +3,8 @@
 import pytest
 
 from earnest.effects.outside.web import text as reading
-from earnest.effects.outside.web.fetching import Page
-from earnest.effects.outside.web.text import FIELD_CHARACTERS_MAX, RESULTS_MAX, Found, results_of, text_of
+from earnest.effects.outside.web.fetching import FetchedPage
+from earnest.effects.outside.web.text import FIELD_CHARACTERS_MAX, RESULTS_MAX, SearchResult, results_of, text_of
 from earnest.foundation.errors import Refused, Unavailable
 
 HTML = "text/html; charset=utf-8"
@@ -14,9 +14,9 @@ RESULT = """<div class="result {kind}"><h2><a class="result__a"
   says</a></div>"""
 
 
-def page(body: str | bytes, content_type: str = HTML) -> Page:
+def page(body: str | bytes, content_type: str = HTML) -> FetchedPage:
     data = body.encode() if isinstance(body, str) else body
-    return Page(url="https://a.org/x/", status=200, content_type=content_type, body=data, digest="")
+    return FetchedPage(url="https://a.org/x/", status=200, content_type=content_type, body=data, digest="")
 
 
 async def test_a_page_is_its_text_with_its_links_and_without_its_scripts() -> None:
@@ -65,7 +65,7 @@ async def test_a_list_of_results_is_read_without_its_advertisements() -> None:
         RESULT.format(number=number, kind="") for number in range(1, 20)
     ]
     found = await results_of(page("".join(entries)))
-    assert found[0] == Found(title="Title 1", url="https://a.org/1", snippet="What it says")
+    assert found[0] == SearchResult(title="Title 1", url="https://a.org/1", snippet="What it says")
     assert len(found) == RESULTS_MAX
 
 
@@ -76,6 +76,6 @@ async def test_no_results_is_an_answer_only_where_the_page_says_so() -> None:
 
 
 def test_a_result_cannot_steer_a_terminal_or_pass_for_several() -> None:
-    found = Found.of("a\n2. b\x1b[2J", "https://a.org/\u202e", "x" * 10_000)
+    found = SearchResult.of("a\n2. b\x1b[2J", "https://a.org/\u202e", "x" * 10_000)
     assert all(text.isprintable() for text in (found.title, found.url, found.snippet))
     assert len(found.snippet) == FIELD_CHARACTERS_MAX

@@ -10,7 +10,7 @@ from web_servers import Answer, Internet, internet, reply
 
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.hands.sandbox.unavailable import UnavailableSandbox
-from earnest.effects.hands.tools.api import Place
+from earnest.effects.hands.tools.api import ToolPlace
 from earnest.effects.hands.tools.fetch import PART_CHARACTERS, PARTS_MAX, Fetch
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.hands.tools.search import Search
@@ -42,7 +42,7 @@ def net() -> Iterator[Internet]:
 async def call(net: Internet, tool: str, **args: JsonValue) -> ToolRecord:
     web = net.web(tls=False)
     toolbox = Toolbox(SystemClock(), (Fetch(web), Search(web, Searcher())))
-    place = Place(folder=Path("/nonexistent"), sandbox=UnavailableSandbox("none", SystemClock()))
+    place = ToolPlace(folder=Path("/nonexistent"), sandbox=UnavailableSandbox("none", SystemClock()))
     return await toolbox.perform(ToolCall(tool=tool, args=args), place)
 
 

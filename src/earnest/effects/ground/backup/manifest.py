@@ -47,7 +47,7 @@ Saved: TypeAlias = SavedFile | SavedLink | SavedFolder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class BackupManifest:
     """One backup. `facts`: the number of the newest fact in it; `version` of the program and `revision` of the tables.
 
     `left_out` names what could not be taken along: the files of runs that were at work, and what cannot be read.
@@ -68,13 +68,13 @@ class Manifest:
         return (part for file in self.files if file.secret is secret for part in file.parts)
 
 
-def manifest_bytes(manifest: Manifest) -> bytes:
+def manifest_bytes(manifest: BackupManifest) -> bytes:
     """The canonical form, and on a second line its own digest."""
     body = canonical_bytes({"format": FORMAT, **asdict(manifest)})
     return body + b"\n" + digest_bytes(body).encode() + b"\n"
 
 
-def manifest_from(data: bytes, name: str) -> Manifest:
+def manifest_from(data: bytes, name: str) -> BackupManifest:
     """The inverse. Raises `Refused`: `backup_foreign` for what is no manifest, `backup_damaged` for an altered one."""
     body, _, digest = data.partition(b"\n")
     try:
@@ -87,7 +87,7 @@ def manifest_from(data: bytes, name: str) -> Manifest:
     if digest_bytes(body).encode() != digest.strip():
         raise Refused("backup_damaged", f"{name} is not what was written: its digest is wrong")
     try:
-        manifest = Manifest(
+        manifest = BackupManifest(
             **{
                 **given,
                 "files": tuple(SavedFile(**{**one, "parts": tuple(one["parts"])}) for one in given["files"]),
@@ -104,7 +104,7 @@ def manifest_from(data: bytes, name: str) -> Manifest:
     return manifest
 
 
-def _faults(manifest: Manifest) -> Iterator[str]:
+def _faults(manifest: BackupManifest) -> Iterator[str]:
     """What would write elsewhere than below the folder that is restored, or is no content."""
     seen: set[str] = set()
     leaves = {*(file.path for file in manifest.files), *(link.path for link in manifest.links)}
@@ -123,7 +123,7 @@ def _faults(manifest: Manifest) -> Iterator[str]:
             yield f"{file.path[:80]!r} has a part that is no digest"
 
 
-def named(manifest: Manifest, stamp: str) -> Manifest:
+def named(manifest: BackupManifest, stamp: str) -> BackupManifest:
     """The same with its id: when it was made, and the beginning of its digest."""
     digest = digest_bytes(manifest_bytes(manifest)).removeprefix("sha256:")
     return replace(manifest, id=f"{stamp}-{digest[:8]}")

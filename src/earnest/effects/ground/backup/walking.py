@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-class Found(NamedTuple):
+class FoundFile(NamedTuple):
     """What stands at a path, relative to the folder; `identity` changes whenever the content does."""
 
     path: str
@@ -30,7 +30,7 @@ class Found(NamedTuple):
         return stat.S_ISREG(self.mode)
 
 
-def walk(folder: Path, is_wanted: Callable[[str], bool] = lambda _: True, below: str = "") -> Iterator[Found]:
+def walk(folder: Path, is_wanted: Callable[[str], bool] = lambda _: True, below: str = "") -> Iterator[FoundFile]:
     """All below `folder / below` whose path is wanted, a folder before what is in it. Raises `OSError`."""
     with suppress(FileNotFoundError):
         for name in sorted(one.name for one in (folder / below).iterdir()):
@@ -40,7 +40,7 @@ def walk(folder: Path, is_wanted: Callable[[str], bool] = lambda _: True, below:
                     continue
                 status = (folder / path).lstat()
                 identity = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-                found = Found(path, status.st_mode, identity)
+                found = FoundFile(path, status.st_mode, identity)
                 yield found
                 if found.is_folder:
                     yield from walk(folder, is_wanted, path)

@@ -9,7 +9,7 @@ KEY_BYTES_MAX: Final = 511
 _Result = TypeVar("_Result")
 
 
-class Reading(Protocol):
+class StoreView(Protocol):
     """One consistent view of the store. It ends with the function that it was handed to."""
 
     def get(self, key: bytes) -> bytes | None:
@@ -24,7 +24,7 @@ class Reading(Protocol):
         ...
 
 
-class Writing(Reading, Protocol):
+class StoreChange(StoreView, Protocol):
     """A view that sees its own writes, which are kept together or not at all."""
 
     def put(self, key: bytes, value: bytes) -> None:
@@ -42,11 +42,11 @@ class KeyValue(Protocol):
     After `close`, both `read` and `write` raise `Unavailable`; so does a store whose disk is full.
     """
 
-    def read(self, look: Callable[[Reading], _Result]) -> _Result:
+    def read(self, look: Callable[[StoreView], _Result]) -> _Result:
         """What `look` answers about the last state that was kept."""
         ...
 
-    def write(self, change: Callable[[Writing], _Result]) -> _Result:
+    def write(self, change: Callable[[StoreChange], _Result]) -> _Result:
         """Keep all of what `change` writes, or nothing if it raises.
 
         `change` may run again from the start, so it has no other effects.

@@ -9,9 +9,9 @@ from typing import Final, TypeVar
 
 import lmdb
 
-from earnest.effects.ground.kv.api import KEY_BYTES_MAX, Reading, Writing
+from earnest.effects.ground.kv.api import KEY_BYTES_MAX, StoreChange, StoreView
 from earnest.effects.ground.kv.lmdb_pages import check_pages
-from earnest.effects.ground.locks import FileLock, Turn
+from earnest.effects.ground.locks import FileLock, WriteTurn
 from earnest.foundation.errors import Broken, Refused, Unavailable
 
 MAP_BYTES_FIRST: Final = 16 * 1024 * 1024
@@ -55,7 +55,7 @@ class LmdbKeyValue:
                 if not readonly:
                     path.mkdir(mode=0o700, parents=True, exist_ok=True)
                     _enter(path, stack)
-                    self._turn = stack.enter_context(closing(Turn(path / WRITER)))
+                    self._turn = stack.enter_context(closing(WriteTurn(path / WRITER)))
                     _reserve_readers(path)
                 else:
                     _ensure_there(path)
@@ -69,7 +69,7 @@ class LmdbKeyValue:
             stack.callback(self._environment.close)
             self._held = stack.pop_all()
 
-    def read(self, look: Callable[[Reading], _Result]) -> _Result:
+    def read(self, look: Callable[[StoreView], _Result]) -> _Result:
         """See `KeyValue`."""
         try:
             return self._read(look)
@@ -78,7 +78,7 @@ class LmdbKeyValue:
                 self._environment.set_mapsize(0)  # another process has grown the map: adopt its size
             return self._read(look)
 
-    def write(self, change: Callable[[Writing], _Result]) -> _Result:
+    def write(self, change: Callable[[StoreChange], _Result]) -> _Result:
         """See `KeyValue`."""
         with self._waiting:
             self._ensure_open()
@@ -106,7 +106,7 @@ class LmdbKeyValue:
             self._closed = True
             self._held.close()
 
-    def _read(self, look: Callable[[Reading], _Result]) -> _Result:
+    def _read(self, look: Callable[[StoreView], _Result]) -> _Result:
         with self._mapping, _translated_errors(self._path):
             self._ensure_open()
             with self._environment.begin() as transaction:

@@ -57,7 +57,7 @@ class Meta:
         return self.free.pad
 
 
-class Node(NamedTuple):
+class PageEntry(NamedTuple):
     """An entry of a page; of a branch `child` is a page, of a leaf `data` its value or the page where it begins."""
 
     key: bytes
@@ -130,7 +130,7 @@ class _Walk:
                 raise ValueError("the list of free pages is damaged")
             yield from pages
 
-    def entries(self, tree: Tree, ordered: Callable[[bytes], Any] = bytes) -> Iterator[Node]:
+    def entries(self, tree: Tree, ordered: Callable[[bytes], Any] = bytes) -> Iterator[PageEntry]:
         """The leaves of a tree, in order. `ordered` gives what keys are compared by. Raises `ValueError`."""
         counts = Counter[int]()
         if tree.root != NONE:
@@ -145,7 +145,7 @@ class _Walk:
 
     def _below(  # noqa: PLR0917
         self, page: int, depth: int, counts: Counter[int], ordered: Callable[[bytes], Any], low: Any, high: Any
-    ) -> Iterator[Node]:
+    ) -> Iterator[PageEntry]:
         """The leaves below a page, whose keys are from `low` and below `high`; None: no bound."""
         kind = LEAF if depth == 1 else BRANCH
         counts[kind] += 1
@@ -168,7 +168,7 @@ class _Walk:
             else:
                 yield node
 
-    def _nodes(self, page: int, kind: int) -> Iterator[Node]:
+    def _nodes(self, page: int, kind: int) -> Iterator[PageEntry]:
         """The entries of a page. They fill it from its upper end: nothing lies between them, nothing overlaps."""
         data = self._read(page)
         number, _, flags, lower, upper = _PAGE.unpack_from(data)
@@ -187,7 +187,7 @@ class _Walk:
                 raise ValueError(f"page {page}: an entry is damaged")
             filled += (_NODE.size + key_bytes + held_bytes + 1) & ~1
             key, value = data[place + _NODE.size : body], data[body : body + held_bytes]
-            yield Node(key, size_bytes | node_flags << 32, size_bytes, value, is_big)
+            yield PageEntry(key, size_bytes | node_flags << 32, size_bytes, value, is_big)
         if filled != len(data) - upper:
             raise ValueError(f"page {page}: its entries do not fill it")
 

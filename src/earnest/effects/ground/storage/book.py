@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Generic
 
 from earnest.effects.ground.storage.driver import SqlValue
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.rows import Project, Rows, RowT, differences, record, row_json
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonValue
@@ -58,18 +58,18 @@ class Book(Generic[RowT]):
         fact = Fact(kind=f"{self.word}.removed", subject=self._key(value), at_ms=at_ms, body={})
         return self._record(transaction, fact, touching)
 
-    def get(self, reader: Reader, key: str) -> RowT | None:
+    def get(self, reader: BooksReader, key: str) -> RowT | None:
         """The row with this key."""
         return self.rows.get(reader, key)
 
-    def find(self, reader: Reader, key: str) -> RowT:
+    def find(self, reader: BooksReader, key: str) -> RowT:
         """The row with this key. Raises `Refused("not_found")`."""
         found = self.rows.get(reader, key)
         if found is None:
             raise Refused("not_found", f"there is no {self.word} {key[:80]!r}, or you may not know of it")
         return found
 
-    def where(self, reader: Reader, conditions: str, parameters: tuple[SqlValue, ...] = ()) -> Iterator[RowT]:
+    def where(self, reader: BooksReader, conditions: str, parameters: tuple[SqlValue, ...] = ()) -> Iterator[RowT]:
         """See `Rows.where`."""
         return self.rows.where(reader, conditions, parameters)
 

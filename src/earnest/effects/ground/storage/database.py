@@ -8,14 +8,14 @@ from typing import Final, TypeVar
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.driver import DATABASE_ERROR, meaning_of
-from earnest.effects.ground.storage.engine import Engine, Reading
+from earnest.effects.ground.storage.engine import BooksEngine, ReadLink
 from earnest.effects.ground.storage.engines import engine_of
 from earnest.effects.ground.storage.lock import HomeLock
 from earnest.effects.ground.storage.place import Books, home_of
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.ground.storage.schema import BOOKS, Schema
 from earnest.effects.ground.storage.transaction import Transaction
-from earnest.effects.ground.storage.writer import Writer
+from earnest.effects.ground.storage.writer import GroupWriter
 from earnest.foundation.errors import Unavailable
 
 T = TypeVar("T")
@@ -31,7 +31,14 @@ class Database(ReadPool):
     """The books. Any number of processes write to them, in turns; whoever only reads uses `Database.open_reader`."""
 
     def __init__(
-        self, engine: Engine, schema: Schema, clock: Clock, writer: Writer, *, watch: Reading, held: ExitStack
+        self,
+        engine: BooksEngine,
+        schema: Schema,
+        clock: Clock,
+        writer: GroupWriter,
+        *,
+        watch: ReadLink,
+        held: ExitStack,
     ) -> None:
         """`watch` is asked for the facts of other processes; `held` is closed at the end."""
         super().__init__(engine, schema)
@@ -67,7 +74,7 @@ class Database(ReadPool):
             try:
                 writing = stack.enter_context(closing(engine.writer(schema, lock.migrating, is_durable=is_durable)))
                 watch = stack.enter_context(closing(engine.reader()))
-                writer = Writer(writing, schema, clock)
+                writer = GroupWriter(writing, schema, clock)
                 return cls(engine, schema, clock, writer, watch=watch, held=stack.pop_all())
             except DATABASE_ERROR as error:
                 raise meaning_of(error) from error

@@ -41,7 +41,7 @@ class Cursor(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
 
 
-class Session(Protocol):
+class DriverSession(Protocol):
     """A connection, as whoever reads and changes rows sees it. It raises one of `driver.DATABASE_ERROR`."""
 
     def execute(self, sql: str, parameters: SqlParameters = ..., /) -> Cursor:
@@ -53,7 +53,7 @@ class Session(Protocol):
         ...
 
 
-class Link(Protocol):
+class BooksLink(Protocol):
     """A connection, with what its engine does in its own way."""
 
     @property
@@ -62,7 +62,7 @@ class Link(Protocol):
         ...
 
     @property
-    def session(self) -> Session:
+    def session(self) -> DriverSession:
         """What statements are executed on."""
         ...
 
@@ -79,7 +79,7 @@ class Link(Protocol):
         ...
 
 
-class Reading(Link, Protocol):
+class ReadLink(BooksLink, Protocol):
     """A connection whose every write is refused."""
 
     def begin(self) -> None:
@@ -95,7 +95,7 @@ class Reading(Link, Protocol):
         ...
 
 
-class Writing(Link, Protocol):
+class WriteLink(BooksLink, Protocol):
     """The connection that writes, and its turn among all processes. For one thread at a time."""
 
     on_watch: bool
@@ -152,19 +152,19 @@ class Writing(Link, Protocol):
         ...
 
 
-class Engine(Protocol):
+class BooksEngine(Protocol):
     """The books of one place."""
 
     def check_exists(self) -> None:
         """Raises `Refused("no_database")` where there are no books yet."""
         ...
 
-    def reader(self) -> Reading:
+    def reader(self) -> ReadLink:
         """A new connection that reads."""
         ...
 
     def writer(
         self, schema: Schema, migrating: Callable[[], AbstractContextManager[None]], *, is_durable: bool
-    ) -> Writing:
+    ) -> WriteLink:
         """The connection that writes, once the tables are those of the schema."""
         ...

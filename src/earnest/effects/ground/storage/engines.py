@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from earnest.effects.ground.storage.engine import Engine
+from earnest.effects.ground.storage.engine import BooksEngine
 from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.sqlite import SqliteEngine
 
 
-def engine_of(books: Books) -> Engine:
+def engine_of(books: Books) -> BooksEngine:
     """The engine of these books. Raises `Unavailable` where what speaks to a server is not installed."""
     if isinstance(books, Path):
         return SqliteEngine(books)

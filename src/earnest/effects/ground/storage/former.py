@@ -16,7 +16,7 @@ from earnest.foundation.errors import Refused, Unavailable
 FOLDER = "former"
 
 
-class Standing(NamedTuple):
+class BooksStanding(NamedTuple):
     """At which revision books are, and the number of their newest fact."""
 
     revision: str
@@ -35,7 +35,7 @@ def keep_former(books: Path) -> Path:
     return kept
 
 
-def migrate(books: Path, schema: Schema) -> tuple[Standing, Standing]:
+def migrate(books: Path, schema: Schema) -> tuple[BooksStanding, BooksStanding]:
     """Bring the books to the schema, the former kept; how they stood before, and how they do now.
 
     Raises `Refused`: `no_database`, `data_directory_in_use`, `database_too_new`; `Broken`, `OSError`.
@@ -47,7 +47,7 @@ def migrate(books: Path, schema: Schema) -> tuple[Standing, Standing]:
         return before, standing_of(books)
 
 
-def put_back(books: Path, *, lose_facts: bool = False) -> tuple[Standing, Standing]:
+def put_back(books: Path, *, lose_facts: bool = False) -> tuple[BooksStanding, BooksStanding]:
     """Put the newest of the former books in the place of these, which are kept in turn; how both stand.
 
     Raises `Refused`: `no_database`, `data_directory_in_use`, `former_missing`, and `facts_since` if the former lack
@@ -79,13 +79,13 @@ def put_back(books: Path, *, lose_facts: bool = False) -> tuple[Standing, Standi
         return now, former
 
 
-def standing_of(books: Path) -> Standing:
+def standing_of(books: Path) -> BooksStanding:
     """How books stand. Raises `Refused`: `no_database`, `not_our_database`."""
     if not books.is_file():
         raise Refused("no_database", f"there is no database at {books}")
     with contextlib.closing(connect_reader(books)) as driver:
         (facts,) = driver.execute("SELECT coalesce(max(seq), 0) FROM facts").fetchone()
-        return Standing(revision_of(driver) or "", int(facts))
+        return BooksStanding(revision_of(driver) or "", int(facts))
 
 
 @contextlib.contextmanager

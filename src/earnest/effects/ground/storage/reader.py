@@ -14,7 +14,7 @@ from earnest.effects.ground.storage.driver import (
     ends_transaction,
     meaning_of,
 )
-from earnest.effects.ground.storage.engine import Cursor, Engine, Link, Reading, Session
+from earnest.effects.ground.storage.engine import BooksEngine, BooksLink, Cursor, DriverSession, ReadLink
 from earnest.effects.ground.storage.engines import engine_of
 from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.place import Books
@@ -31,10 +31,10 @@ ROWS_MAX: Final = 2**62
 """A limit that is none."""
 
 
-class Reader:
+class BooksReader:
     """The books at one moment. Usable only inside the function it was handed to, and so is what iterates over it."""
 
-    def __init__(self, link: Link, schema: Schema) -> None:
+    def __init__(self, link: BooksLink, schema: Schema) -> None:
         self._link = link
         self._schema = schema
         self._ended = False
@@ -133,7 +133,7 @@ class Reader:
         except DATABASE_ERROR as error:
             raise meaning_of(error) from error
 
-    def _session(self) -> Session:
+    def _session(self) -> DriverSession:
         self._check_open()
         return self._link.session
 
@@ -145,10 +145,10 @@ class Reader:
 class ReadPool:
     """Connections that can only read, used by at most four threads at a time. Works beside a running writer."""
 
-    def __init__(self, engine: Engine, schema: Schema) -> None:
+    def __init__(self, engine: BooksEngine, schema: Schema) -> None:
         self._engine = engine
         self._schema = schema
-        self._idle: list[Reading] = []
+        self._idle: list[ReadLink] = []
         self._free = threading.BoundedSemaphore(READERS_MAX)
         self._threads = ThreadPoolExecutor(READERS_MAX, thread_name_prefix="earnest-reader")
         self._waiting = 0
@@ -166,7 +166,7 @@ class ReadPool:
             reading.check(schema)
         return ReadPool(engine, schema)
 
-    async def read(self, fn: Callable[[Reader], T]) -> T:
+    async def read(self, fn: Callable[[BooksReader], T]) -> T:
         """What `fn` returns, run in a thread of its own. Raises `Unavailable` if too many already wait."""
         if self._closed:
             raise Unavailable("the database is closed")
@@ -178,11 +178,11 @@ class ReadPool:
         finally:
             self._waiting -= 1
 
-    def read_sync(self, fn: Callable[[Reader], T]) -> T:
+    def read_sync(self, fn: Callable[[BooksReader], T]) -> T:
         """What `fn` returns, run here and now; for short reads by index also in an event loop."""
         with self._free:
             reading = self._take()
-            reader = Reader(reading, self._schema)
+            reader = BooksReader(reading, self._schema)
             try:
                 reading.begin()
                 return fn(reader)
@@ -201,14 +201,14 @@ class ReadPool:
         while self._idle:
             self._idle.pop().close()
 
-    def _take(self) -> Reading:
+    def _take(self) -> ReadLink:
         if self._closed:
             raise Unavailable("the database is closed")
         with contextlib.suppress(IndexError):
             return self._idle.pop()
         return self._engine.reader()
 
-    def _give_back(self, reading: Reading) -> None:
+    def _give_back(self, reading: ReadLink) -> None:
         try:
             reading.end()
         except DATABASE_ERROR:  # the connection is lost: the next read has another

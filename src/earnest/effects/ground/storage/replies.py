@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.rows import Rows
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import digest_of
@@ -17,7 +17,7 @@ KEPT_MS: Final = 7 * 86_400_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class StoredReply:
     """`id` names actor, route and key; `fingerprint` is the digest of method, path and body; `body` is JSON text."""
 
     id: str
@@ -27,21 +27,21 @@ class Reply:
     at_ms: int
 
 
-_ROWS: Final = Rows(Reply, "replies")
+_ROWS: Final = Rows(StoredReply, "replies")
 
 
-def kept_reply(reader: Reader, reply_id: str) -> Reply | None:
+def kept_reply(reader: BooksReader, reply_id: str) -> StoredReply | None:
     """The answer to an earlier request with the same key. Raises `Broken` if it is not the one that was given."""
     found = _ROWS.get(reader, reply_id)
     return None if found is None else _checked(found)
 
 
-def keep_reply(transaction: Transaction, reply: Reply) -> None:
+def keep_reply(transaction: Transaction, reply: StoredReply) -> None:
     """Keep an answer. The fact that says so is that of the effect; no fact holds the answer, so its digest is kept."""
     _ROWS.add(transaction, replace(reply, fingerprint=f"{reply.fingerprint} {_digest(reply)}"))
 
 
-def altered_replies(reader: Reader) -> Iterator[str]:
+def altered_replies(reader: BooksReader) -> Iterator[str]:
     """The ids of kept answers that are not those that were given."""
     for reply in _ROWS.where(reader, "1 = 1"):
         try:
@@ -50,7 +50,7 @@ def altered_replies(reader: Reader) -> Iterator[str]:
             yield reply.id
 
 
-def _checked(kept: Reply) -> Reply:
+def _checked(kept: StoredReply) -> StoredReply:
     fingerprint, _, digest = kept.fingerprint.rpartition(" ")
     if not fingerprint:  # kept by a version that made no digest
         return kept
@@ -60,7 +60,7 @@ def _checked(kept: Reply) -> Reply:
     return reply
 
 
-def _digest(reply: Reply) -> str:
+def _digest(reply: StoredReply) -> str:
     return digest_of([reply.id, reply.fingerprint, reply.status, reply.body, reply.at_ms])
 
 

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from earnest.effects.ground.storage.driver import SqlValue
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.facts import Fact
@@ -44,12 +44,12 @@ class Rows(Generic[RowT]):
         self._insert = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608
         self._select = f"SELECT {', '.join(names)} FROM {table}"  # noqa: S608
 
-    def get(self, reader: Reader, key: str) -> RowT | None:
+    def get(self, reader: BooksReader, key: str) -> RowT | None:
         """The row with this key."""
         found = reader.execute(f"{self._select} WHERE {self.key} = ?", (key,)).fetchone()
         return self._of(found) if found else None
 
-    def where(self, reader: Reader, conditions: str, parameters: tuple[SqlValue, ...] = ()) -> Iterator[RowT]:
+    def where(self, reader: BooksReader, conditions: str, parameters: tuple[SqlValue, ...] = ()) -> Iterator[RowT]:
         """The rows that meet `conditions`: SQL of ours, with order and limit, never text from outside."""
         rows = reader.execute(f"{self._select} WHERE {conditions}", parameters).fetchall()
         return (self._of(row) for row in rows)

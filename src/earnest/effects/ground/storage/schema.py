@@ -11,7 +11,7 @@ from earnest.effects.ground.storage.dialects import SQLITE, Dialect
 from earnest.foundation.errors import Refused
 
 if TYPE_CHECKING:
-    from earnest.effects.ground.storage.engine import Session
+    from earnest.effects.ground.storage.engine import DriverSession
 
 VERSION_TABLE: Final = "schema_version"
 FORMER_TABLE: Final = "alembic_version"
@@ -79,7 +79,7 @@ def revision_of(connection: sqlite3.Connection) -> str | None:
         raise Refused("not_our_database", f"it cannot be read as books of earnest: {error}") from error
 
 
-def revision_among(tables: set[str], session: "Session") -> str | None:
+def revision_among(tables: set[str], session: "DriverSession") -> str | None:
     """The revision of a database with these tables, or None without any. Raises `Refused("not_our_database")`."""
     if not tables:
         return None

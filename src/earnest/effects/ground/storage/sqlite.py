@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.ground.locks import Turn
+from earnest.effects.ground.locks import WriteTurn
 from earnest.effects.ground.storage.dialects import SQLITE, Dialect
 from earnest.effects.ground.storage.driver import SqlParameters, connect_reader, connect_writer
 from earnest.effects.ground.storage.schema import VERSION_TABLE, Schema, check_readable, faults, prepare
@@ -72,7 +72,7 @@ class SqliteWriting(_Link):
     Without that a statement could commit, change a table's form or write facts by hand, unseen by the count of changes.
     """
 
-    def __init__(self, session: sqlite3.Connection, turn: Turn) -> None:
+    def __init__(self, session: sqlite3.Connection, turn: WriteTurn) -> None:
         super().__init__(session)
         self.on_watch = False
         self._turn = turn
@@ -159,7 +159,7 @@ class SqliteEngine:
     ) -> SqliteWriting:
         """See `Engine.writer`."""
         with ExitStack() as stack:
-            turn = stack.enter_context(closing(Turn(self.path)))
+            turn = stack.enter_context(closing(WriteTurn(self.path)))
             with turn.taken():  # of two that begin a file at once, SQLite refuses one without letting it wait
                 session = stack.enter_context(closing(connect_writer(self.path, is_durable=is_durable)))
                 prepare(session, schema, migrating)

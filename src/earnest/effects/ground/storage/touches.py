@@ -3,10 +3,10 @@
 A transaction's `touch` says that a fact may have changed what an account sees, or whoever looks for a category of jobs.
 """
 
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 
 
-def touched(reader: Reader, *subjects: str) -> int:
+def touched(reader: BooksReader, *subjects: str) -> int:
     """The newest fact that touched one of `subjects`; 0 if none has."""
     marks = ", ".join("?" * len(subjects))
     (seq,) = reader.execute(f"SELECT max(seq) FROM touches WHERE subject IN ({marks})", subjects).fetchone()  # noqa: S608

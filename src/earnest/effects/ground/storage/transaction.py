@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Final
 
 from earnest.effects.ground.storage.driver import SqlParameters
-from earnest.effects.ground.storage.engine import Session, Writing
+from earnest.effects.ground.storage.engine import DriverSession, WriteLink
 from earnest.effects.ground.storage.facts import FactRow, StoredFact, row_of
-from earnest.effects.ground.storage.reader import Reader
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.schema import Schema
 from earnest.foundation.canonical import JsonObject, canonical_bytes
 from earnest.foundation.errors import Broken, Refused
@@ -20,10 +20,10 @@ _TOUCH: Final = (
 )
 
 
-class Page:
+class PendingCommit:
     """What one commit will hold: the facts recorded for it but not yet inserted, and the last number given out."""
 
-    def __init__(self, writing: Writing, schema: Schema) -> None:
+    def __init__(self, writing: WriteLink, schema: Schema) -> None:
         self.writing = writing
         self.schema = schema
         self.rows: list[FactRow] = []
@@ -42,14 +42,14 @@ class Page:
             self.rows.clear()
 
 
-class Transaction(Reader):
+class Transaction(BooksReader):
     """One function's part of a commit. It can be undone without the parts of others.
 
     A function that only records facts never reaches the database: its facts are inserted together with everybody's. The
     first statement of any other kind opens a savepoint.
     """
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: PendingCommit) -> None:
         super().__init__(page.writing, page.schema)
         self._page = page
         self._rows_before = len(page.rows)
@@ -117,7 +117,7 @@ class Transaction(Reader):
             page.rows.clear()
             page.writing.undo()
 
-    def _session(self) -> Session:
+    def _session(self) -> DriverSession:
         self._check_open()
         page = self._page
         if not page.writing.in_transaction:  # the engine ended it with an error that was caught
@@ -126,7 +126,7 @@ class Transaction(Reader):
             self._bring_up_to_date(page, page.writing)
         return page.writing.session
 
-    def _bring_up_to_date(self, page: Page, writing: Writing) -> None:
+    def _bring_up_to_date(self, page: PendingCommit, writing: WriteLink) -> None:
         """Insert the facts so far, those of others before the savepoint; then let the guard look."""
         writing.on_watch = False
         if self._changes_before is None:

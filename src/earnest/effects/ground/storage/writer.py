@@ -11,9 +11,9 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.driver import DATABASE_ERROR, ends_transaction, is_denied, meaning_of
-from earnest.effects.ground.storage.engine import Writing
+from earnest.effects.ground.storage.engine import WriteLink
 from earnest.effects.ground.storage.schema import Schema
-from earnest.effects.ground.storage.transaction import Page, Transaction
+from earnest.effects.ground.storage.transaction import PendingCommit, Transaction
 from earnest.foundation.errors import Broken, EarnestError, Refused, Unavailable
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class _GroupLostError(Exception):
     """The engine gave up the transaction in the middle of a part."""
 
 
-class Writer:
+class GroupWriter:
     """One commit at a time, for everybody who waits; over all processes, who each take a turn for a group.
 
     A thread commits; while it waits for the disk or for its turn, the next group gathers. Where commits are quicker
@@ -50,9 +50,9 @@ class Writer:
     if it need not wait for the turn.
     """
 
-    def __init__(self, writing: Writing, schema: Schema, clock: Clock) -> None:
+    def __init__(self, writing: WriteLink, schema: Schema, clock: Clock) -> None:
         self._writing = writing
-        self._page = Page(writing, schema)
+        self._page = PendingCommit(writing, schema)
         self._clock = clock
         self._commit_ns = 0
         self._parts: deque[_Part] = deque()

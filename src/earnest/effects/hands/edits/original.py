@@ -13,10 +13,10 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from earnest.effects.ground.durable import sync_file, sync_folder
-from earnest.effects.hands.edits.step import OTHER, Step
-from earnest.effects.hands.workspace.changes import FOLDER, Entry
+from earnest.effects.hands.edits.step import OTHER, EditStep
+from earnest.effects.hands.workspace.changes import FOLDER, PathEntry
 from earnest.effects.hands.workspace.copying import copy_file
-from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.errors import Broken
 
@@ -31,7 +31,7 @@ class Original:
         self._path = path
         self._tag = tag
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> PathEntry | None:
         """What stands at a path, its content read; None for nothing. Raises `OSError`."""
         place = self._place(path)
         if not self._has_real_parents(path):
@@ -44,7 +44,7 @@ class Original:
             case stat.S_IFDIR:
                 return FOLDER
             case stat.S_IFLNK:
-                return Entry(kind=Kind.LINK, digest=digest_bytes(os.fsencode(place.readlink())))
+                return PathEntry(kind=EntryKind.LINK, digest=digest_bytes(os.fsencode(place.readlink())))
             case stat.S_IFREG:
                 return _entry_of_file(place)
         return OTHER
@@ -64,7 +64,7 @@ class Original:
         sync_file(half)
         half.replace(kept_at(folder, digest))
 
-    def replace(self, steps: Sequence[Step], content: Callable[[Entry], Path]) -> None:
+    def replace(self, steps: Sequence[EditStep], content: Callable[[PathEntry], Path]) -> None:
         """Make every path as its step says; what is so already is passed over. `content` tells where a file's lies.
 
         Raises `OSError`. Before the first `rename` nothing has changed then; after it another call completes the rest,
@@ -74,7 +74,7 @@ class Original:
         waiting = [(at, step) for at, step in enumerate(steps) if self.entry(step.path) != step.after]
         try:
             for at, step in waiting:
-                if step.after is not None and step.after.kind is Kind.FILE:
+                if step.after is not None and step.after.kind is EntryKind.FILE:
                     self._prepare(at, step, content(step.after))
         except BaseException:
             with contextlib.suppress(OSError):
@@ -88,7 +88,7 @@ class Original:
             if folder.is_dir():
                 sync_folder(folder)
 
-    def clear(self, steps: Sequence[Step]) -> None:
+    def clear(self, steps: Sequence[EditStep]) -> None:
         """Remove what an interrupted call left beside the places."""
         for at, step in enumerate(steps):
             for folder in self._folders_above(step.path):
@@ -114,7 +114,7 @@ class Original:
             stat.S_ISDIR(parent.lstat().st_mode) for parent in self._folders_above(path) if os.path.lexists(parent)
         )
 
-    def _prepare(self, at: int, step: Step, source: Path) -> None:
+    def _prepare(self, at: int, step: EditStep, source: Path) -> None:
         assert step.after is not None
         place = self._place(step.path)
         folder = next(folder for folder in self._folders_above(step.path) if folder.is_dir())
@@ -130,23 +130,23 @@ class Original:
             os.chown(beside, owner.st_uid, owner.st_gid)
         sync_file(beside)
 
-    def _remove(self, step: Step) -> None:
+    def _remove(self, step: EditStep) -> None:
         """Nothing stands at the path any more that is in the way, but for a folder in which something is left."""
         place = self._place(step.path)
         now = self.entry(step.path)
         if now is None or (step.after is not None and step.after.kind is now.kind):
             return
-        if now.kind is not Kind.FOLDER:
+        if now.kind is not EntryKind.FOLDER:
             place.unlink()
             return
         with contextlib.suppress(OSError):
             place.rmdir()
 
-    def _bring(self, at: int, step: Step) -> None:
+    def _bring(self, at: int, step: EditStep) -> None:
         place = self._place(step.path)
         if step.after is None:
             return
-        if step.after.kind is Kind.FOLDER:
+        if step.after.kind is EntryKind.FOLDER:
             place.mkdir(parents=True, exist_ok=True)
             return
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -161,7 +161,7 @@ def kept_at(folder: Path, digest: str) -> Path:
     return folder / digest.removeprefix("sha256:")
 
 
-def _mode(step: Step, former: int | None) -> int:
+def _mode(step: EditStep, former: int | None) -> int:
     if step.mode is not None:
         return step.mode
     assert step.after is not None
@@ -170,12 +170,12 @@ def _mode(step: Step, former: int | None) -> int:
     return mode | readers if step.after.executable else mode & ~0o111
 
 
-def _entry_of_file(place: Path) -> Entry:
+def _entry_of_file(place: Path) -> PathEntry:
     with opened_plainly(place) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
         status = os.fstat(descriptor)
         digest = "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
     executable = bool(status.st_mode & stat.S_IXUSR)
-    return Entry(kind=Kind.FILE, digest=digest, size_bytes=status.st_size, executable=executable)
+    return PathEntry(kind=EntryKind.FILE, digest=digest, size_bytes=status.st_size, executable=executable)
 
 
 @contextlib.contextmanager
@@ -188,6 +188,6 @@ def opened_plainly(place: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def entries_of(original: Original, steps: Iterable[Step]) -> dict[str, Entry | None]:
+def entries_of(original: Original, steps: Iterable[EditStep]) -> dict[str, PathEntry | None]:
     """What stands now at the path of each step."""
     return {step.path: original.entry(step.path) for step in steps}

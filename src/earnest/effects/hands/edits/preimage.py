@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from earnest.effects.hands.edits.original import Original, kept_at
-from earnest.effects.hands.edits.step import Step, entry_of, entry_to_json
-from earnest.effects.hands.workspace.changes import Entry
-from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.hands.edits.step import EditStep, entry_of, entry_to_json
+from earnest.effects.hands.workspace.changes import PathEntry
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Broken
 
@@ -27,16 +27,16 @@ class Preimage:
     """All that stood at and below `path`: by relative path, "" for a file itself; and the files' permission bits."""
 
     path: Path
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, PathEntry]
     modes: Mapping[str, int]
 
-    def steps(self, hidden: Sequence[Path]) -> tuple[Step, ...]:
+    def steps(self, hidden: Sequence[Path]) -> tuple[EditStep, ...]:
         """From what stood there to what stands there now. Reads all of it."""
         original = Original(self.path, "")
         paths = sorted({*self.entries, *paths_below(self.path, hidden)})
         found = {path: original.entry(path) for path in paths}
         return tuple(
-            Step(path=path, before=self.entries.get(path), after=found[path])
+            EditStep(path=path, before=self.entries.get(path), after=found[path])
             for path in paths
             if self.entries.get(path) != found[path]
         )
@@ -63,7 +63,7 @@ def taken(path: Path, store: Path, tag: str, hidden: Sequence[Path]) -> Preimage
     Raises `TooMuch`, and `OSError` for what cannot be read.
     """
     original, left = Original(path, tag), BYTES_MAX - _size_bytes(store)
-    entries: dict[str, Entry] = {}
+    entries: dict[str, PathEntry] = {}
     modes: dict[str, int] = {}
     for at in paths_below(path, hidden):
         if len(entries) >= FILES_MAX:
@@ -72,7 +72,7 @@ def taken(path: Path, store: Path, tag: str, hidden: Sequence[Path]) -> Preimage
         if entry is None:
             continue
         entries[at] = entry
-        if entry.kind is Kind.FILE and entry.digest:
+        if entry.kind is EntryKind.FILE and entry.digest:
             modes[at] = original.mode(at)
             if not kept_at(store, entry.digest).exists():
                 left -= entry.size_bytes

@@ -3,30 +3,30 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from earnest.effects.hands.workspace.changes import Change, Entry
-from earnest.effects.hands.workspace.tree import KINDS, Kind
+from earnest.effects.hands.workspace.changes import Change, PathEntry
+from earnest.effects.hands.workspace.tree import KINDS, EntryKind
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Broken
 
-OTHER = Entry(kind=Kind.FILE, digest="")
+OTHER = PathEntry(kind=EntryKind.FILE, digest="")
 """Something that is neither a plain file, a link nor a folder, or that lies below a link. Equal to no real content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class EditStep:
     """`path` is relative to the edit's original, empty for the original itself if that is a file. None: nothing there.
 
     `mode`: the permission bits that the file gets; None keeps those of what it replaces, or gives ordinary ones.
     """
 
     path: str
-    before: Entry | None
-    after: Entry | None
+    before: PathEntry | None
+    after: PathEntry | None
     mode: int | None = None
 
-    def inverse(self, mode: int | None) -> "Step":
+    def inverse(self, mode: int | None) -> "EditStep":
         """The step back, to a file with these permission bits."""
-        return Step(path=self.path, before=self.after, after=self.before, mode=mode)
+        return EditStep(path=self.path, before=self.after, after=self.before, mode=mode)
 
     def to_json(self) -> JsonObject:
         """The form kept in facts."""
@@ -38,7 +38,7 @@ class Step:
         }
 
     @classmethod
-    def from_json(cls, value: JsonValue) -> "Step":
+    def from_json(cls, value: JsonValue) -> "EditStep":
         """The inverse of `to_json`. Raises `Broken` for anything else."""
         match value:
             case {"path": str(path), "before": before, "after": after, "mode": int() | None as mode}:
@@ -46,61 +46,63 @@ class Step:
         raise Broken("a recorded step of an edit cannot be read")
 
 
-def steps_of(name: str, base: Mapping[str, Entry], changes: Iterable[Change]) -> tuple[Step, ...]:
+def steps_of(name: str, base: Mapping[str, PathEntry], changes: Iterable[Change]) -> tuple[EditStep, ...]:
     """What the changes below `name` of a workspace mean for the edit's original, in order of path."""
     return tuple(
-        Step(path=change.path[len(name) + 1 :], before=base.get(change.path), after=_after(change))
+        EditStep(path=change.path[len(name) + 1 :], before=base.get(change.path), after=_after(change))
         for change in changes
         if change.path == name or change.path.startswith(name + "/")
     )
 
 
-def links_in(steps: Iterable[Step]) -> tuple[str, ...]:
+def links_in(steps: Iterable[EditStep]) -> tuple[str, ...]:
     """The paths at which a link comes, goes or changes: no edit may do that."""
-    return tuple(step.path for step in steps if any(one and one.kind is Kind.LINK for one in (step.before, step.after)))
+    return tuple(
+        step.path for step in steps if any(one and one.kind is EntryKind.LINK for one in (step.before, step.after))
+    )
 
 
-def is_begun(step: Step, found: Entry | None) -> bool:
+def is_begun(step: EditStep, found: PathEntry | None) -> bool:
     """True if the step was done, or was interrupted between removing a folder for a file, or a file for a folder."""
     if found is None and step.before is not None and step.after is not None:
         return step.before.kind is not step.after.kind
     return found == step.after
 
 
-def conflicts(steps: Iterable[Step], found: Mapping[str, Entry | None]) -> tuple[str, ...]:
+def conflicts(steps: Iterable[EditStep], found: Mapping[str, PathEntry | None]) -> tuple[str, ...]:
     """The paths at which neither the former nor the new content stands: somebody else changed them meanwhile."""
     return tuple(
         step.path for step in steps if found[step.path] != step.before and not is_begun(step, found[step.path])
     )
 
 
-def inverted(steps: Iterable[Step], modes: Mapping[str, int]) -> tuple[Step, ...]:
+def inverted(steps: Iterable[EditStep], modes: Mapping[str, int]) -> tuple[EditStep, ...]:
     """The steps back; `modes` are the permission bits that the files had."""
     return tuple(step.inverse(modes.get(step.path)) for step in steps)
 
 
-def with_content(step: Step, digest: str, size_bytes: int) -> Step:
+def with_content(step: EditStep, digest: str, size_bytes: int) -> EditStep:
     """The step to other content, as a merge makes it."""
     assert step.after is not None
     return replace(step, after=replace(step.after, digest=digest, size_bytes=size_bytes))
 
 
-def _after(change: Change) -> Entry | None:
+def _after(change: Change) -> PathEntry | None:
     if change.digest is None:
         return None
-    return Entry(kind=change.kind, digest=change.digest, size_bytes=change.size_bytes, executable=change.executable)
+    return PathEntry(kind=change.kind, digest=change.digest, size_bytes=change.size_bytes, executable=change.executable)
 
 
-def entry_to_json(entry: Entry | None) -> JsonValue:
+def entry_to_json(entry: PathEntry | None) -> JsonValue:
     """The form kept in facts."""
     return None if entry is None else [entry.kind.value, entry.digest, entry.size_bytes, entry.executable]
 
 
-def entry_of(value: JsonValue) -> Entry | None:
+def entry_of(value: JsonValue) -> PathEntry | None:
     """The inverse of `entry_to_json`. Raises `Broken` for anything else."""
     match value:
         case None:
             return None
         case [str(kind), str(digest), int(size_bytes), bool(executable)] if kind in KINDS:
-            return Entry(kind=KINDS[kind], digest=digest, size_bytes=size_bytes, executable=executable)
+            return PathEntry(kind=KINDS[kind], digest=digest, size_bytes=size_bytes, executable=executable)
     raise Broken("a recorded step of an edit cannot be read")

@@ -11,7 +11,7 @@ LINES_MAX: Final = 20_000
 CONTEXT_LINES: Final = 3
 
 
-class Count(NamedTuple):
+class LineCount(NamedTuple):
     """Lines that were added and removed."""
 
     added: int
@@ -32,7 +32,7 @@ def text_lines(content: bytes | None) -> list[str] | None:
     return whole if len(whole) <= LINES_MAX else None
 
 
-def changed_lines(before: bytes | None, after: bytes | None) -> Count | None:
+def changed_lines(before: bytes | None, after: bytes | None) -> LineCount | None:
     """How many lines differ; None where one of the two is no text."""
     old, new = text_lines(before), text_lines(after)
     if old is None or new is None:
@@ -40,7 +40,7 @@ def changed_lines(before: bytes | None, after: bytes | None) -> Count | None:
     head, tail = _alike(old, new)
     matcher = difflib.SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail])
     codes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
-    return Count(added=sum(c[4] - c[3] for c in codes), removed=sum(c[2] - c[1] for c in codes))
+    return LineCount(added=sum(c[4] - c[3] for c in codes), removed=sum(c[2] - c[1] for c in codes))
 
 
 def unified(path: str, before: bytes | None, after: bytes | None) -> Iterator[str]:

@@ -31,7 +31,7 @@ class CallTimeout(Exception):
     """The server did not answer in the call's time. Whether it acted is not known."""
 
 
-class Server:
+class McpServer:
     """A conversation with a server, opened by the first that asks for it."""
 
     def __init__(self, spec: ServerSpec) -> None:

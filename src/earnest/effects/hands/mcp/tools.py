@@ -19,8 +19,8 @@ from mcp_types import (
 from mcp_types import Tool as ListedTool
 
 from earnest.effects.hands.mcp.api import tool_name
-from earnest.effects.hands.mcp.server import CallTimeout, Server
-from earnest.effects.hands.tools.api import Leave, Place
+from earnest.effects.hands.mcp.server import CallTimeout, McpServer
+from earnest.effects.hands.tools.api import Leave, ToolPlace
 from earnest.effects.hands.tools.failures import ToolFailure, environmental, logical
 from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.foundation.canonical import JsonObject, canonical_bytes, canonical_text, digest_of
@@ -41,7 +41,7 @@ _REFERENCES: Final = (b'"$ref"', b'"$dynamicRef"', b'"$recursiveRef"')
 class McpTools:
     """`ToolSource` of one server."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: McpServer) -> None:
         self._server = server
         self._tools: tuple[McpTool, ...] | None = None
 
@@ -67,7 +67,7 @@ class McpTools:
 class McpTool:
     """`mcp:<server>/<tool>`. Acts outside the sandbox: each call is confirmed, unless a trusted one only reads."""
 
-    def __init__(self, server: Server, name: str, listed: ListedTool, server_version: str) -> None:
+    def __init__(self, server: McpServer, name: str, listed: ListedTool, server_version: str) -> None:
         hints = listed.annotations
         self.name = name
         self.args_schema: JsonObject = listed.input_schema
@@ -101,7 +101,7 @@ class McpTool:
         text = canonical_text(args)
         return text if len(text) <= TARGET_CHARACTERS_MAX else f"{text[:TARGET_CHARACTERS_MAX]}… {digest_of(args)}"
 
-    async def run(self, call: ToolCall, _place: Place) -> RawResult:
+    async def run(self, call: ToolCall, _place: ToolPlace) -> RawResult:
         """See `Tool`. It gets the arguments and nothing else: neither the workspace nor what the user granted."""
         try:
             result = await self._server.call(self._listed_name, call.args, call.timeout_ms)

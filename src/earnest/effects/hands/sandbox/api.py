@@ -22,7 +22,7 @@ class Profile(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ExecutionLimits:
     """Bounds of one execution; passing any of them ends it. Memory and CPU count over all its processes.
 
     A file that would grow past `file_bytes`, and a descriptor past `open_files`, are refused to the program instead.
@@ -104,7 +104,7 @@ class Execution:
     mounts: tuple[Mount, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     stdin: bytes = b""
-    limits: Limits = Limits()
+    limits: ExecutionLimits = ExecutionLimits()
     network: bool = False
     artifacts: tuple[str, ...] = ()
     cwd: str = WORK_DIR
@@ -113,7 +113,7 @@ class Execution:
     hidden: tuple[Path, ...] = ()
 
 
-class Status(StrEnum):
+class ExecutionStatus(StrEnum):
     """How an execution ended: by itself, not begun, or by us."""
 
     DONE = "done"
@@ -144,14 +144,14 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class ExecutionReport:
     """What happened. `reason` says in words why the status is not `done`, or is empty.
 
     `exit_code` is None unless the main process exited; a death by signal n is -n. `leftovers` counts processes that
     were still there when the main one had ended. `artifacts` holds only regular, single-linked files within limits.
     """
 
-    status: Status
+    status: ExecutionStatus
     reason: str = ""
     exit_code: int | None = None
     timed_out: bool = False
@@ -171,7 +171,7 @@ class Report:
     """In the order in which they began; none under VERIFY, and none where the kernel lets nobody trace."""
     sandbox: str = ""
     """Provider, version and mode; part of every verdict."""
-    joined: "Report | None" = None
+    joined: "ExecutionReport | None" = None
     """Of the execution that was joined to this one."""
 
     @property
@@ -245,10 +245,10 @@ class Sandbox(Protocol):
 
     @property
     def description(self) -> str:
-        """Provider, version and mode, as in `Report.sandbox`."""
+        """Provider, version and mode, as in `ExecutionReport.sandbox`."""
         ...
 
-    async def run(self, execution: Execution) -> Report:
+    async def run(self, execution: Execution) -> ExecutionReport:
         """Run it. Never raises for what the execution did; a sandbox that cannot start answers `refused`.
 
         A cancelled call has ended every process of the execution before it raises `CancelledError`.

@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from earnest.effects.hands.sandbox.api import ENVIRONMENT_DIR, Execution, Mount, Report, Sandbox
+from earnest.effects.hands.sandbox.api import ENVIRONMENT_DIR, Execution, ExecutionReport, Mount, Sandbox
 from earnest.effects.hands.sandbox.bubblewrap import search_path
 from earnest.effects.hands.sandbox.host import read_host
 from earnest.foundation.canonical import JsonObject, JsonValue
@@ -80,7 +80,7 @@ class Equipped:
         """Without the environment."""
         return self._sandbox
 
-    async def run(self, execution: Execution) -> Report:
+    async def run(self, execution: Execution) -> ExecutionReport:
         """See `Sandbox`."""
         report = await self._sandbox.run(self._shown(execution))
         return replace(report, sandbox=self.description)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.effects.hands.sandbox import wire
-from earnest.effects.hands.sandbox.api import Limits, Program
+from earnest.effects.hands.sandbox.api import ExecutionLimits, Program
 from earnest.effects.hands.sandbox.attack import EXECUTES
 from earnest.effects.hands.sandbox.bubblewrap import SIZE_MARGIN_BYTES, Shape
 from earnest.effects.hands.sandbox.launcher import Box, Launcher
@@ -18,7 +18,7 @@ START_MS: Final = 10_000
 WAITING: Final = b"+"
 KINDS_MAX: Final = 5  # of boxes that stand ready: plain ones, and one kind for each of the first programs asked for
 
-PLAIN: Final = Shape(disk_bytes=Limits().disk_bytes)
+PLAIN: Final = Shape(disk_bytes=ExecutionLimits().disk_bytes)
 """With whatever of the host's own folders is hidden from everybody, the shape of the boxes that stand ready."""
 
 

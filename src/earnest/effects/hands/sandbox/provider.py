@@ -16,13 +16,13 @@ from earnest.effects.hands.sandbox.api import (
     SELF_TEST_VALID_MS,
     WORK_DIR,
     Execution,
+    ExecutionReport,
+    ExecutionStatus,
     Layers,
     Mount,
     Profile,
-    Report,
     SandboxSettings,
     SelfTest,
-    Status,
 )
 from earnest.effects.hands.sandbox.attack import is_by_zygote
 from earnest.effects.hands.sandbox.bubblewrap import Shape
@@ -88,7 +88,7 @@ class BubblewrapSandbox:
         """How many boxes stand ready, of the kind of which there are fewest."""
         return self._pool.fewest
 
-    async def run(self, execution: Execution) -> Report:
+    async def run(self, execution: Execution) -> ExecutionReport:
         """See `Sandbox`."""
         tested = self._tested or await self.self_test(SELF_TEST_VALID_MS)
         if not tested.green:
@@ -123,7 +123,7 @@ class BubblewrapSandbox:
         at_ms = self._clock.now_ms()
         return SelfTest(provider=self._description, at_ms=at_ms, probes=probes, problem=problem, lack=lack)
 
-    async def _admit(self, execution: Execution) -> Report:
+    async def _admit(self, execution: Execution) -> ExecutionReport:
         """Wait for a slot, run; whatever we cannot do is a refusal."""
         async with self._slots:
             self._busy += 1
@@ -139,7 +139,7 @@ class BubblewrapSandbox:
                 self._busy -= 1
                 self._refill()
 
-    async def _execute_joined(self, execution: Execution, other: Execution) -> Report:
+    async def _execute_joined(self, execution: Execution, other: Execution) -> ExecutionReport:
         """Both at once. When one of them cannot be run, the other is ended."""
         cpu = next(self._next_cpu)
         with contextlib.ExitStack() as stack:
@@ -152,7 +152,7 @@ class BubblewrapSandbox:
                 raise errors.exceptions[0] from None
         return replace(mine.result(), joined=theirs.result())
 
-    async def _execute(self, execution: Execution, join: Join | None = None) -> Report:
+    async def _execute(self, execution: Execution, join: Join | None = None) -> ExecutionReport:
         checked = await self._laid(_checked(execution))
         copied = () if isinstance(checked.work, Layers) else _copied(checked)
         created = mountpoints(checked)
@@ -221,8 +221,8 @@ class BubblewrapSandbox:
         )
 
     async def _converse(
-        self, box: Box, execution: Execution, copied: tuple[wire.Entry, ...], join: Join | None
-    ) -> Report:
+        self, box: Box, execution: Execution, copied: tuple[wire.WorkEntry, ...], join: Join | None
+    ) -> ExecutionReport:
         loop = asyncio.get_running_loop()
         environment = _environment(execution, self._host)
         cpu = join.cpu if join else None
@@ -241,11 +241,13 @@ class BubblewrapSandbox:
         blobs = [await reader.exactly(max(size, 0)) for size in numbers.sizes]
         return wire.report(execution, numbers, blobs, self._description)
 
-    def _refusal(self, reason: str) -> Report:
-        return Report(status=Status.REFUSED, reason=reason, sandbox=self._description)
+    def _refusal(self, reason: str) -> ExecutionReport:
+        return ExecutionReport(status=ExecutionStatus.REFUSED, reason=reason, sandbox=self._description)
 
-    def _killed(self, reason: str, *, timed_out: bool = False) -> Report:
-        return Report(status=Status.KILLED, reason=reason, timed_out=timed_out, sandbox=self._description)
+    def _killed(self, reason: str, *, timed_out: bool = False) -> ExecutionReport:
+        return ExecutionReport(
+            status=ExecutionStatus.KILLED, reason=reason, timed_out=timed_out, sandbox=self._description
+        )
 
     def _refill(self) -> None:
         """After a quiet moment, so that making boxes ready does not slow down those that run."""
@@ -314,7 +316,7 @@ def _checked(execution: Execution) -> Execution:
     return replace(execution, artifacts=artifacts, mounts=mounts, cwd=cwd)
 
 
-def _copied(execution: Execution) -> tuple[wire.Entry, ...]:
+def _copied(execution: Execution) -> tuple[wire.WorkEntry, ...]:
     assert not isinstance(execution.work, Layers)
     return wire.entries(execution.work, execution.limits) if execution.profile is Profile.VERIFY else ()
 

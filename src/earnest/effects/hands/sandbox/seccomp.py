@@ -122,7 +122,7 @@ CONDITIONAL: Final[Calls] = {
 _ARCHITECTURES: Final = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column above, AUDIT_ARCH_*
 
 
-class Match(IntEnum):
+class ArgumentMatch(IntEnum):
     """How a condition compares an argument."""
 
     ANY_BIT = 0x45  # BPF_JMP | BPF_JSET | BPF_K
@@ -135,20 +135,20 @@ class Condition:
     """Holds if the low 32 bits of argument `argument` (from 0) compare so with `value`. These arguments are ints."""
 
     argument: int
-    match: Match
+    match: ArgumentMatch
     value: int
 
 
 def _bits(argument: int, value: int) -> Condition:
-    return Condition(argument=argument, match=Match.ANY_BIT, value=value)
+    return Condition(argument=argument, match=ArgumentMatch.ANY_BIT, value=value)
 
 
 def _equal(argument: int, value: int) -> Condition:
-    return Condition(argument=argument, match=Match.EQUAL, value=value)
+    return Condition(argument=argument, match=ArgumentMatch.EQUAL, value=value)
 
 
 def _other_than(argument: int, *values: int) -> tuple[Condition, ...]:
-    return tuple(Condition(argument=argument, match=Match.NOT_EQUAL, value=value) for value in values)
+    return tuple(Condition(argument=argument, match=ArgumentMatch.NOT_EQUAL, value=value) for value in values)
 
 
 _NAMESPACES: Final = 0x7E020000  # CLONE_NEW{CGROUP,UTS,IPC,USER,PID,NET,NS}
@@ -228,7 +228,7 @@ def _prologue(machine: str) -> tuple[int, list[_Instruction]]:
     column, architecture = _ARCHITECTURES[machine]
     return column, [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
-        (Match.EQUAL, 1, 0, architecture),
+        (ArgumentMatch.EQUAL, 1, 0, architecture),
         (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, _NUMBER_AT),
         (_AT_LEAST, 0, 1, _X32_BIT),
@@ -246,15 +246,15 @@ def _rule(number: int | None, conditions: tuple[Condition, ...], error: int) -> 
     if number is None:
         return []
     if not conditions:
-        return [(Match.EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERROR | error)]
+        return [(ArgumentMatch.EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERROR | error)]
     body: list[_Instruction] = []
     past = 2 * len(conditions) + 1  # distance from the first condition to the reload at the end
     for index, condition in enumerate(conditions):
         out = past - 2 * index - 2
         body.append((_LOAD, 0, 0, _ARGUMENTS_AT + 8 * condition.argument))
-        if condition.match is Match.NOT_EQUAL:
-            body.append((Match.EQUAL, out, 0, condition.value))
+        if condition.match is ArgumentMatch.NOT_EQUAL:
+            body.append((ArgumentMatch.EQUAL, out, 0, condition.value))
         else:
             body.append((condition.match, 0, out, condition.value))
     body += [(_RETURN, 0, 0, _ERROR | error), (_LOAD, 0, 0, _NUMBER_AT)]
-    return [(Match.EQUAL, 0, len(body), number), *body]
+    return [(ArgumentMatch.EQUAL, 0, len(body), number), *body]

@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Final
 
 from earnest.effects.hands.sandbox import attack as attacks
-from earnest.effects.hands.sandbox.api import MIB, Execution, Limits, Probe, Profile, Report, Status
+from earnest.effects.hands.sandbox.api import (
+    MIB,
+    Execution,
+    ExecutionLimits,
+    ExecutionReport,
+    ExecutionStatus,
+    Probe,
+    Profile,
+)
 from earnest.effects.hands.sandbox.launcher import CANARY_VARIABLE, Launcher
 from earnest.effects.hands.scratch import scratch
 from earnest.foundation.errors import EarnestError
@@ -21,11 +29,11 @@ TEST_MS: Final = 20_000
 CANARY_TEXT: Final = "canary"
 NO_ZYGOTES: Final = "no box can start another, so that every check of code takes longer: {}"
 UNTRACED: Final = "the kernel lets nobody trace: of a command line with several parts nothing is believed"
-_LIMITS: Final = Limits(
+_LIMITS: Final = ExecutionLimits(
     wall_ms=10_000, cpu_ms=5_000, memory_bytes=96 * MIB, processes=16, disk_bytes=16 * MIB, output_bytes=16 * 1024
 )
 
-Run = Callable[[Execution], Awaitable[Report]]
+Run = Callable[[Execution], Awaitable[ExecutionReport]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +98,7 @@ async def _attack(run: Run, launcher: Launcher, canaries: Canaries) -> tuple[tup
     return probes, bool(tracing.processes)
 
 
-def _judge(reports: Sequence[Report], secret: str, outside: tuple[tuple[str, ...], bool]) -> Iterator[Probe]:
+def _judge(reports: Sequence[ExecutionReport], secret: str, outside: tuple[tuple[str, ...], bool]) -> Iterator[Probe]:
     """What the attacker says counts against the sandbox at once, and for it only if nothing outside says otherwise.
 
     `outside`: which canaries were reached, and whether the process among them lives.
@@ -107,19 +115,19 @@ def _judge(reports: Sequence[Report], secret: str, outside: tuple[tuple[str, ...
     yield _probe("more disk than allowed", disk, held=disk.disk_exceeded)
 
 
-def _judge_answers(report: Report, names: tuple[str, ...]) -> Iterator[Probe]:
+def _judge_answers(report: ExecutionReport, names: tuple[str, ...]) -> Iterator[Probe]:
     answers = dict(line.rpartition("=")[::2] for line in report.stdout.decode(errors="replace").splitlines())
     for name in names:
         answer = answers.get(name, "not tried")
         yield Probe(name=name, held=answer == "held", detail="" if answer == "held" else _detail(answer, report))
 
 
-def _probe(name: str, report: Report, *, held: bool) -> Probe:
-    begun = report.status is not Status.REFUSED
+def _probe(name: str, report: ExecutionReport, *, held: bool) -> Probe:
+    begun = report.status is not ExecutionStatus.REFUSED
     return Probe(name=name, held=held and begun, detail="" if held and begun else _detail(str(report.status), report))
 
 
-def _detail(answer: str, report: Report) -> str:
+def _detail(answer: str, report: ExecutionReport) -> str:
     said = report.stderr[-500:].decode(errors="replace").strip()
     return "; ".join(part for part in (answer, report.reason, said) if part)
 

@@ -1,7 +1,7 @@
 """The sandbox where nothing can hold a stranger's code: it refuses, and says what to install."""
 
 from earnest.effects.ground.clock import Clock
-from earnest.effects.hands.sandbox.api import Execution, Report, SelfTest, Status
+from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, ExecutionStatus, SelfTest
 
 
 class UnavailableSandbox:
@@ -16,9 +16,9 @@ class UnavailableSandbox:
         """See `Sandbox`."""
         return "none"
 
-    async def run(self, execution: Execution) -> Report:  # noqa: ARG002
+    async def run(self, execution: Execution) -> ExecutionReport:  # noqa: ARG002
         """Always `refused`."""
-        return Report(status=Status.REFUSED, reason=self._reason, sandbox=self.description)
+        return ExecutionReport(status=ExecutionStatus.REFUSED, reason=self._reason, sandbox=self.description)
 
     async def self_test(self, _max_age_ms: int = 0, /) -> SelfTest:
         """Never green."""

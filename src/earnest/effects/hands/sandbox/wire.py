@@ -11,13 +11,13 @@ from typing import Final
 from earnest.effects.hands.sandbox.api import (
     WORK_DIR,
     Execution,
+    ExecutionLimits,
+    ExecutionReport,
+    ExecutionStatus,
     Layers,
-    Limits,
     Process,
     Profile,
     Program,
-    Report,
-    Status,
 )
 from earnest.effects.hands.sandbox.bubblewrap import GROWN
 from earnest.effects.hands.sandbox.compiled import marshalled
@@ -40,7 +40,7 @@ _PLAIN_MODE, _OWNER_BITS = 0o644, 0o600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class WorkEntry:
     """Something that shall stand in /work: content (bytes, or a file of the host), a folder, or a link."""
 
     path: str
@@ -58,7 +58,7 @@ def relative_path(path: str) -> str:
     return str(pure)
 
 
-def entries(work: Path | Mapping[str, bytes], limits: Limits) -> tuple[Entry, ...]:
+def entries(work: Path | Mapping[str, bytes], limits: ExecutionLimits) -> tuple[WorkEntry, ...]:
     """What is to be copied. Raises `Refused` for what does not fit; only files, folders and links are taken.
 
     A link is copied as a link: it is never followed here, and inside it finds only what is inside.
@@ -67,7 +67,7 @@ def entries(work: Path | Mapping[str, bytes], limits: Limits) -> tuple[Entry, ..
         found = tuple(_folder_entries(work))
     else:
         found = tuple(
-            Entry(path=relative_path(path), size=len(content), content=content) for path, content in work.items()
+            WorkEntry(path=relative_path(path), size=len(content), content=content) for path, content in work.items()
         )
     if len(found) > FILES_MAX:
         raise Refused("sandbox_files", f"more than {FILES_MAX} files to copy")
@@ -88,7 +88,7 @@ def is_large(root: Path) -> bool:
     return False
 
 
-def _folder_entries(root: Path) -> Iterator[Entry]:
+def _folder_entries(root: Path) -> Iterator[WorkEntry]:
     count = 0
     for folder, _, files, at in os.fwalk(root, follow_symlinks=False):
         here = Path(folder).relative_to(root)
@@ -99,17 +99,17 @@ def _folder_entries(root: Path) -> Iterator[Entry]:
             path = str(here / name)
             status = os.stat(name, dir_fd=at, follow_symlinks=False)
             if stat.S_ISLNK(status.st_mode):
-                yield Entry(path=path, size=LINK, target=os.readlink(name, dir_fd=at))
+                yield WorkEntry(path=path, size=LINK, target=os.readlink(name, dir_fd=at))
             elif stat.S_ISREG(status.st_mode):
                 mode = stat.S_IMODE(status.st_mode) & 0o777 | _OWNER_BITS
-                yield Entry(path=path, size=status.st_size, mode=mode, content=root / path)
+                yield WorkEntry(path=path, size=status.st_size, mode=mode, content=root / path)
         if here != Path():
-            yield Entry(path=str(here), size=FOLDER)
+            yield WorkEntry(path=str(here), size=FOLDER)
 
 
 def job_parts(
     execution: Execution,
-    copied: tuple[Entry, ...],
+    copied: tuple[WorkEntry, ...],
     environment: Mapping[str, str],
     cpu: int | None = None,
     child_filter: bytes = b"",
@@ -131,7 +131,7 @@ def job_parts(
             "artifacts": list(execution.artifacts),
             "file_bytes": limits.file_bytes,
             "disk_bytes": limits.disk_bytes,
-            "limits": {name: getattr(limits, name) for name in Limits.__slots__},
+            "limits": {name: getattr(limits, name) for name in ExecutionLimits.__slots__},
             "program": execution.program is not None,
             "filter": child_filter,
             "joined": cpu is not None,
@@ -237,14 +237,14 @@ def _process(number: int, words: list[bytes]) -> Process:
     )
 
 
-def report(execution: Execution, numbers: Numbers, blobs: list[bytes], sandbox: str) -> Report:
+def report(execution: Execution, numbers: Numbers, blobs: list[bytes], sandbox: str) -> ExecutionReport:
     """The report that the numbers and what followed them make."""
     stdout, stderr, problem, processes, *contents = blobs
     if problem:
-        return Report(status=Status.REFUSED, reason=problem.decode(errors="replace"), sandbox=sandbox)
+        return ExecutionReport(status=ExecutionStatus.REFUSED, reason=problem.decode(errors="replace"), sandbox=sandbox)
     seen, sizes = numbers.seen, numbers.sizes[4:]
-    result = Report(
-        status=Status.DONE,
+    result = ExecutionReport(
+        status=ExecutionStatus.DONE,
         exit_code=None if seen["exit_code"] == NO_EXIT else seen["exit_code"],
         timed_out=bool(seen["timed_out"]),
         memory_exceeded=bool(seen["memory_exceeded"]),
@@ -266,4 +266,4 @@ def report(execution: Execution, numbers: Numbers, blobs: list[bytes], sandbox: 
     )
     if result.broken_limit is None:
         return result
-    return replace(result, status=Status.KILLED, reason=f"the limit of {result.broken_limit} was passed")
+    return replace(result, status=ExecutionStatus.KILLED, reason=f"the limit of {result.broken_limit} was passed")

@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from earnest.effects.hands.sandbox.api import Limits, Mount, Sandbox
+from earnest.effects.hands.sandbox.api import ExecutionLimits, Mount, Sandbox
 from earnest.effects.hands.tools.arguments import normal_path
 from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.effects.hands.workspace.stage import Stage
@@ -13,7 +13,7 @@ from earnest.foundation.canonical import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ToolPlace:
     """Where a call acts. `folder` is /work: a stage's, or, for a tool that only reads, the workspace itself.
 
     `inputs` are shown below /work, read-only; their targets are reserved paths of the workspace. Of `limits` the
@@ -27,7 +27,7 @@ class Place:
     inputs: tuple[Mount, ...] = ()
     writable: tuple[Path, ...] = ()
     home: Path | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: ExecutionLimits = field(default_factory=ExecutionLimits)
 
     def root_of(self, path: str) -> tuple[Path, str, bool]:
         """The folder or file of the host that holds a path below /work, the path in it, and whether it is an input."""
@@ -93,7 +93,7 @@ class Tool(Protocol):
         """What is touched, so that two spellings of the same thing are equal."""
         ...
 
-    async def run(self, call: ToolCall, place: Place) -> RawResult:
+    async def run(self, call: ToolCall, place: ToolPlace) -> RawResult:
         """Do it. Gives what went wrong as a failure; raises only for a fault of the tool itself."""
         ...
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from earnest.effects.ground.beneath import opened_beneath
-from earnest.effects.hands.tools.api import Leave, Place
+from earnest.effects.hands.tools.api import Leave, ToolPlace
 from earnest.effects.hands.tools.arguments import (
     PATH_BYTES_MAX,
     normal_path,
@@ -52,7 +52,7 @@ class Changing:
         """All that it touches, relative to /work."""
         return tuple(normal_path(text(args, name)) for name in self._paths)
 
-    async def run(self, call: ToolCall, place: Place) -> RawResult:
+    async def run(self, call: ToolCall, place: ToolPlace) -> RawResult:
         """See `Tool`."""
         for path in self.paths(call.args):
             if place.root_of(path)[2]:
@@ -103,7 +103,7 @@ class Delete(Changing):
         return RawResult(stdout=f"deleted {path}".encode())
 
 
-class Move(Changing):
+class MoveFile(Changing):
     """`move {path, to}`: another name or folder for a file or folder; nothing is overwritten, folders are made."""
 
     name = "move"

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from earnest.effects.hands.sandbox.api import Report, Status
+from earnest.effects.hands.sandbox.api import ExecutionReport, ExecutionStatus
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Broken
 from earnest.foundation.failures import FailureClass
@@ -109,7 +109,7 @@ LIMIT_CODES: Final[Mapping[str, str]] = {
     "disk": "disk_limit",
     "processes": "process_limit",
 }
-"""By `Report.broken_limit`."""
+"""By `ExecutionReport.broken_limit`."""
 
 RESOLVER_TEXTS: Final = frozenset(
     {
@@ -166,13 +166,13 @@ def of_os_error(error: OSError, path: str) -> ToolFailure:
     return build(_errno_code(number), f"{path}: {os.strerror(number)}")
 
 
-def of_report(report: Report, programs: Collection[str]) -> ToolFailure | None:
+def of_report(report: ExecutionReport, programs: Collection[str]) -> ToolFailure | None:
     """The failure of a command that used these programs, or None: it ended by itself, within limits, with 0."""
-    if report.status is Status.REFUSED:
+    if report.status is ExecutionStatus.REFUSED:
         return ours("sandbox_refused", report.reason)
     if report.broken_limit is not None:
         return environmental(LIMIT_CODES[report.broken_limit], f"the limit of {report.broken_limit} was passed")
-    if report.status is Status.KILLED or report.exit_code is None:
+    if report.status is ExecutionStatus.KILLED or report.exit_code is None:
         return ours("sandbox_killed", report.reason or "the command was ended from outside")
     return _of_exit(report.exit_code, report.stderr, programs)
 

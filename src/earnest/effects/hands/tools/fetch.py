@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from earnest.effects.hands.tools.api import Leave, Place
+from earnest.effects.hands.tools.api import Leave, ToolPlace
 from earnest.effects.hands.tools.arguments import text, text_faults
 from earnest.effects.hands.tools.failures import environmental, logical
 from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.effects.outside.web.addresses import URL_CHARACTERS_MAX, web_address
-from earnest.effects.outside.web.fetching import FetchLimits, Page, Web
+from earnest.effects.outside.web.fetching import FetchedPage, FetchLimits, Web
 from earnest.effects.outside.web.text import text_of
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
@@ -64,7 +64,7 @@ class Fetch:
         """The address in its one form, without fragment."""
         return str(web_address(text(args, "url")))
 
-    async def run(self, call: ToolCall, _place: Place) -> RawResult:
+    async def run(self, call: ToolCall, _place: ToolPlace) -> RawResult:
         """See `Tool`."""
         part = call.args.get("part", 1)
         assert isinstance(part, int)
@@ -79,7 +79,7 @@ class Fetch:
         return _result(page, said, part)
 
 
-def _result(page: Page, said: str, part: int) -> RawResult:
+def _result(page: FetchedPage, said: str, part: int) -> RawResult:
     parts = min(PARTS_MAX, max(1, -(-len(said) // PART_CHARACTERS)))
     about = f"{page.url[:URL_SHOWN]} ({page.status}, {page.content_type[:60] or 'no type'}, {page.digest})"
     if page.status >= 400:

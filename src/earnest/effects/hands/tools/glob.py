@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from earnest.effects.hands.tools.api import Leave, Place
+from earnest.effects.hands.tools.api import Leave, ToolPlace
 from earnest.effects.hands.tools.arguments import normal_path, path_faults, text, text_faults, texts_schema
 from earnest.effects.hands.tools.failures import of_os_error
 from earnest.effects.hands.tools.record import RawResult, ToolCall
@@ -48,12 +48,12 @@ class Glob:
         """The pattern, relative to /work."""
         return normal_path(text(args, "pattern"))
 
-    async def run(self, call: ToolCall, place: Place) -> RawResult:
+    async def run(self, call: ToolCall, place: ToolPlace) -> RawResult:
         """See `Tool`."""
         return await asyncio.to_thread(_find, self.target(call.args), place)
 
 
-def _find(pattern: str, place: Place) -> RawResult:
+def _find(pattern: str, place: ToolPlace) -> RawResult:
     search = _Search(Pattern(pattern), {normal_path(mount.target): mount.source for mount in place.inputs})
     try:
         paths = sorted(search.files(place.folder))

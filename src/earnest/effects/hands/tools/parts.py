@@ -58,7 +58,7 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Parts:
+class CallParts:
     """The processes of one call, in the order in which they began, and the paths that it changed."""
 
     processes: Sequence[Process]
@@ -250,8 +250,8 @@ def _span(process: Process, stream: int) -> tuple[int, int]:
 
 
 def recorded(processes: Sequence[Process], stdout: bytes, stderr: bytes) -> tuple[Process, ...]:
-    """What of the processes is kept: what `Parts` looks at, in characters of the decoded output, up to a bound."""
-    parts = Parts(processes)
+    """What of the processes is kept: what `CallParts` looks at, in characters of the decoded output, up to a bound."""
+    parts = CallParts(processes)
     kept = [at for at in range(len(processes)) if parts._is_reached(at)]  # noqa: SLF001
     number = {old: new for new, old in enumerate(kept)}
     out, err = _characters(stdout, [p.out for p in processes]), _characters(stderr, [p.err for p in processes])

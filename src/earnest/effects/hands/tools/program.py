@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from earnest.effects.ground.process import Ended, ProgramFailed, run_group
 from earnest.effects.hands.sandbox.api import Execution, Mount, Profile
 from earnest.effects.hands.scratch import scratch
-from earnest.effects.hands.tools.api import Leave, Place
+from earnest.effects.hands.tools.api import Leave, ToolPlace
 from earnest.effects.hands.tools.failures import ToolFailure, environmental, logical, of_report
 from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.effects.hands.tools.shell import command_limits
@@ -75,7 +75,7 @@ class ProgramTool:
         """Nothing that could be blocked: what the program touches is for it to choose."""
         return ""
 
-    async def run(self, call: ToolCall, place: Place) -> RawResult:
+    async def run(self, call: ToolCall, place: ToolPlace) -> RawResult:
         """See `Tool`."""
         files = call.args.get("files", {})
         assert isinstance(files, Mapping)
@@ -100,7 +100,7 @@ class ProgramTool:
         )
 
 
-async def _sandboxed(call: ToolCall, place: Place, folder: Path) -> RawResult:
+async def _sandboxed(call: ToolCall, place: ToolPlace, folder: Path) -> RawResult:
     report = await place.sandbox.run(
         Execution(
             profile=Profile.WORK,
@@ -163,7 +163,7 @@ def _lay_out(folder: Path, files: Mapping[str, object]) -> None:
         path.write_text(str(text), encoding="utf-8", errors="replace")
 
 
-def _show_inputs(place: Place) -> list[Path]:
+def _show_inputs(place: ToolPlace) -> list[Path]:
     """What the sandbox would show below /work: a link to each input, and a copy of what was made for the run."""
     shown = []
     for mount in place.inputs:

@@ -6,7 +6,7 @@ import sys
 from typing import ClassVar, Final
 
 from earnest.effects.ground.beneath import opened_beneath
-from earnest.effects.hands.tools.api import Leave, Place
+from earnest.effects.hands.tools.api import Leave, ToolPlace
 from earnest.effects.hands.tools.arguments import PATH_BYTES_MAX, normal_path, path_faults, text, text_faults
 from earnest.effects.hands.tools.failures import logical, of_os_error
 from earnest.effects.hands.tools.record import RawResult, ToolCall
@@ -49,7 +49,7 @@ class ReadFile:
         """The path, relative to /work."""
         return normal_path(text(args, "path"))
 
-    async def run(self, call: ToolCall, place: Place) -> RawResult:
+    async def run(self, call: ToolCall, place: ToolPlace) -> RawResult:
         """See `Tool`."""
         raw = await asyncio.to_thread(_read, self.target(call.args), place)
         if raw.failure is not None or not {"from", "to"} & call.args.keys():
@@ -64,7 +64,7 @@ class ReadFile:
         return RawResult(stdout=b"".join(b"%d\t%s" % (number, lines[number - 1]) for number in numbers))
 
 
-def _read(path: str, place: Place) -> RawResult:
+def _read(path: str, place: ToolPlace) -> RawResult:
     root, inner, _ = place.root_of(path)
     try:
         with opened_beneath(root, inner, os.O_RDONLY) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:

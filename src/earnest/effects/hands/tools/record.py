@@ -6,7 +6,7 @@ from typing import Final
 
 from earnest.effects.hands.sandbox.api import Process
 from earnest.effects.hands.tools.failures import ToolFailure
-from earnest.effects.hands.tools.parts import Parts
+from earnest.effects.hands.tools.parts import CallParts
 from earnest.effects.hands.workspace.changes import Change
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes, digest_of
 from earnest.foundation.errors import Broken
@@ -102,7 +102,7 @@ class ToolRecord:
         if self.tool in SEARCHING:
             return self.ok
         has_ended = self.failure is None or self.failure.code == "exit_code"
-        return self.tool == "shell" and has_ended and Parts(self.processes).found_nothing
+        return self.tool == "shell" and has_ended and CallParts(self.processes).found_nothing
 
     def to_json(self) -> JsonObject:
         """The form kept in facts."""

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from earnest.effects.hands.tools.api import Leave, Place
+from earnest.effects.hands.tools.api import Leave, ToolPlace
 from earnest.effects.hands.tools.arguments import text, text_faults, texts_schema
 from earnest.effects.hands.tools.failures import environmental
 from earnest.effects.hands.tools.record import RawResult, ToolCall
@@ -42,7 +42,7 @@ class Search:
         """The query with every stretch of white space as one space."""
         return " ".join(text(args, "query").split())
 
-    async def run(self, call: ToolCall, _place: Place) -> RawResult:
+    async def run(self, call: ToolCall, _place: ToolPlace) -> RawResult:
         """See `Tool`."""
         limits = FetchLimits(deadline_ms=min(call.timeout_ms, DEADLINE_MS_MAX))
         try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.effects.hands.sandbox.api import Execution, Profile
-from earnest.effects.hands.tools.api import Leave, Place
+from earnest.effects.hands.tools.api import Leave, ToolPlace
 from earnest.effects.hands.tools.arguments import PATH_BYTES_MAX, text, text_faults, with_home
 from earnest.effects.hands.tools.failures import of_report
 from earnest.effects.hands.tools.record import RawResult, ToolCall
@@ -71,7 +71,7 @@ class SearchFiles:
         """The arguments in canonical form, the folder in its one spelling."""
         return canonical_text({**args, "folder": self._folder(args)})
 
-    async def run(self, call: ToolCall, place: Place) -> RawResult:
+    async def run(self, call: ToolCall, place: ToolPlace) -> RawResult:
         """See `Tool`."""
         wall_ms = min(call.timeout_ms, WALL_MS_MAX)
         sought = (str(call.args.get("name", "")), str(call.args.get("text", "")))

@@ -5,11 +5,11 @@ from pathlib import Path
 from signal import SIGPIPE
 from typing import Final
 
-from earnest.effects.hands.sandbox.api import Execution, Limits, Mount, Profile
-from earnest.effects.hands.tools.api import Leave, Place
+from earnest.effects.hands.sandbox.api import Execution, ExecutionLimits, Mount, Profile
+from earnest.effects.hands.tools.api import Leave, ToolPlace
 from earnest.effects.hands.tools.arguments import text, text_faults, texts_schema
 from earnest.effects.hands.tools.failures import of_report
-from earnest.effects.hands.tools.parts import Parts, recorded
+from earnest.effects.hands.tools.parts import CallParts, recorded
 from earnest.effects.hands.tools.programs import shell_programs
 from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.foundation.canonical import JsonObject
@@ -49,7 +49,7 @@ class Shell:
         """The command with every stretch of white space as one space."""
         return " ".join(text(args, "command").split())
 
-    async def run(self, call: ToolCall, place: Place) -> RawResult:
+    async def run(self, call: ToolCall, place: ToolPlace) -> RawResult:
         """See `Tool`."""
         command = text(call.args, "command")
         report = await place.sandbox.run(
@@ -66,7 +66,7 @@ class Shell:
         )
         processes = recorded(report.processes, report.stdout, report.stderr)
         failure = of_report(report, shell_programs(command))
-        if failure and report.exit_code == CUT_SHORT and processes and not Parts(processes).fault:
+        if failure and report.exit_code == CUT_SHORT and processes and not CallParts(processes).fault:
             failure = None  # `seq 100000 | head -1`: who read had enough
         ended = failure is None or report.broken_limit is None
         return RawResult(
@@ -90,6 +90,6 @@ def _shell() -> tuple[str, ...]:
     return ("/bin/bash", "-o", "pipefail", "-c") if Path("/bin/bash").exists() else ("/bin/sh", "-c")
 
 
-def command_limits(limits: Limits, timeout_ms: int) -> Limits:
+def command_limits(limits: ExecutionLimits, timeout_ms: int) -> ExecutionLimits:
     """Those of a command that may take so long."""
     return replace(limits, wall_ms=timeout_ms, cpu_ms=timeout_ms * CPU_PER_WALL)

@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import Final
 
 from earnest.effects.ground.clock import Clock
-from earnest.effects.hands.tools.api import Leave, Place, Tool, ToolSource
+from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace, ToolSource
 from earnest.effects.hands.tools.apply_patch import ApplyPatch
 from earnest.effects.hands.tools.arguments import absolute_path_fault
-from earnest.effects.hands.tools.editing import Delete, EditFile, Move
+from earnest.effects.hands.tools.editing import Delete, EditFile, MoveFile
 from earnest.effects.hands.tools.failures import PASSING_ERRNOS, ToolFailure, environmental, logical, ours
 from earnest.effects.hands.tools.glob import Glob
 from earnest.effects.hands.tools.read_file import ReadFile
@@ -31,7 +31,7 @@ _SPACE_CODES: Final = frozenset({"workspace_too_large", "workspace_too_many_file
 
 def built_in() -> tuple[Tool, ...]:
     """The tools of every toolbox."""
-    return (Glob(), ReadFile(), EditFile(), ApplyPatch(), WriteFile(), Delete(), Move(), Shell())
+    return (Glob(), ReadFile(), EditFile(), ApplyPatch(), WriteFile(), Delete(), MoveFile(), Shell())
 
 
 class Toolbox(Collection[str]):
@@ -146,7 +146,7 @@ class Toolbox(Collection[str]):
         except (ValueError, TypeError, RecursionError):
             return digest_bytes(repr(call).encode(errors="backslashreplace"))
 
-    async def perform(self, call: ToolCall, place: Place) -> ToolRecord:
+    async def perform(self, call: ToolCall, place: ToolPlace) -> ToolRecord:
         """Make the call and record it. Never raises for what a call did: every failure is a record.
 
         Raises `OSError` where a disk failed that is no part of it: the call's, or that of its stage.
@@ -191,7 +191,7 @@ class Toolbox(Collection[str]):
             processes=raw.processes,
         )
 
-    async def _run(self, tool: Tool, call: ToolCall, place: Place) -> RawResult:
+    async def _run(self, tool: Tool, call: ToolCall, place: ToolPlace) -> RawResult:
         if not tool.reads_only and (place.stage is None or place.stage.folder != place.folder):
             return RawResult(failure=ours("no_stage", f"{tool.name} may only act on a stage"))
         try:
@@ -201,7 +201,7 @@ class Toolbox(Collection[str]):
                 raise
             return RawResult(failure=ours("broken_tool", f"{tool.name}: {type(error).__name__}: {error}"))
 
-    async def _changed(self, raw: RawResult, call: ToolCall, place: Place) -> tuple[RawResult, tuple[Change, ...]]:
+    async def _changed(self, raw: RawResult, call: ToolCall, place: ToolPlace) -> tuple[RawResult, tuple[Change, ...]]:
         """What the call did to the stage; a call that left there what may not enter the workspace has failed."""
         if self._tools[call.tool].reads_only or place.stage is None or not raw.complete:
             return raw, ()

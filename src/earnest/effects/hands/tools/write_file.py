@@ -5,7 +5,7 @@ import os
 from typing import Final
 
 from earnest.effects.ground.beneath import opened_beneath
-from earnest.effects.hands.tools.api import Leave, Place
+from earnest.effects.hands.tools.api import Leave, ToolPlace
 from earnest.effects.hands.tools.arguments import (
     PATH_BYTES_MAX,
     normal_path,
@@ -44,12 +44,12 @@ class WriteFile:
         """The path, relative to /work."""
         return normal_path(text(args, "path"))
 
-    async def run(self, call: ToolCall, place: Place) -> RawResult:
+    async def run(self, call: ToolCall, place: ToolPlace) -> RawResult:
         """See `Tool`."""
         return await asyncio.to_thread(_write, self.target(call.args), text(call.args, "content").encode(), place)
 
 
-def _write(path: str, content: bytes, place: Place) -> RawResult:
+def _write(path: str, content: bytes, place: ToolPlace) -> RawResult:
     root, inner, is_input = place.root_of(path)
     if is_input:
         return RawResult(failure=environmental("erofs", f"{path}: inputs are read-only"))

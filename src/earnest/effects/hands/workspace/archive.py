@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final, cast
 
-from earnest.effects.hands.workspace.members import Member, Metered, refused
+from earnest.effects.hands.workspace.members import ArchiveMember, Metered, refused
 from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotLimits, folded, take_snapshot
 from earnest.effects.hands.workspace.tar_members import is_tar, tar_members
 from earnest.effects.hands.workspace.zip_members import is_zip, zip_members
@@ -51,7 +51,7 @@ def unpack(archive: Path, destination: Path, limits: SnapshotLimits) -> None:
                 _write(destination / path, member)
 
 
-def _members(file: IO[bytes], limits: SnapshotLimits) -> Iterator[Member]:
+def _members(file: IO[bytes], limits: SnapshotLimits) -> Iterator[ArchiveMember]:
     head = file.read(_HEAD_BYTES)
     file.seek(0)
     if is_zip(head):
@@ -69,7 +69,7 @@ def _members(file: IO[bytes], limits: SnapshotLimits) -> Iterator[Member]:
     raise refused("it is neither a folder nor a tar or zip archive")
 
 
-def _write(target: Path, member: Member) -> None:
+def _write(target: Path, member: ArchiveMember) -> None:
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(target, flags, 0o700 if member.executable else 0o600), "wb") as copy:
@@ -87,7 +87,7 @@ class _Names:
         self._members = 0
         self._size_bytes = 0
 
-    def accept(self, member: Member) -> str:
+    def accept(self, member: ArchiveMember) -> str:
         """The path of a member below the root, empty for the root itself."""
         self._members += 1
         self._size_bytes += member.size_bytes

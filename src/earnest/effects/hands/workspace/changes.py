@@ -4,22 +4,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from earnest.effects.hands.workspace.tree import KINDS, Kind
+from earnest.effects.hands.workspace.tree import KINDS, EntryKind
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes, digest_of
 from earnest.foundation.errors import Broken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class PathEntry:
     """What stands at one path. `digest` is that of a file's bytes, of a link's target, of nothing for a folder."""
 
-    kind: Kind
+    kind: EntryKind
     digest: str
     size_bytes: int = 0
     executable: bool = False
 
 
-FOLDER = Entry(kind=Kind.FOLDER, digest=digest_bytes(b""))
+FOLDER = PathEntry(kind=EntryKind.FOLDER, digest=digest_bytes(b""))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Change:
     """
 
     path: str
-    kind: Kind
+    kind: EntryKind
     digest: str | None
     size_bytes: int = 0
     executable: bool = False
@@ -74,7 +74,7 @@ class Change:
 class Manifest:
     """The whole content of a folder by path."""
 
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, PathEntry]
 
     @property
     def digest(self) -> str:
@@ -96,14 +96,14 @@ class Manifest:
         return cls(entries={path: _entry(path, fields) for path, fields in value.items()})
 
 
-def _entry(path: str, fields: JsonValue) -> Entry:
+def _entry(path: str, fields: JsonValue) -> PathEntry:
     match fields:
         case [str(kind), str(digest), int(size_bytes), bool(executable)] if kind in KINDS:
-            return Entry(kind=KINDS[kind], digest=digest, size_bytes=size_bytes, executable=executable)
+            return PathEntry(kind=KINDS[kind], digest=digest, size_bytes=size_bytes, executable=executable)
     raise Broken(f"not a manifest: {path}")
 
 
-def difference(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> tuple[Change, ...]:
+def difference(before: Mapping[str, PathEntry], after: Mapping[str, PathEntry]) -> tuple[Change, ...]:
     """What leads from `before` to `after`, in order of path."""
     return tuple(
         _change(path, before.get(path), after.get(path))
@@ -112,9 +112,9 @@ def difference(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> tuple
     )
 
 
-def _change(path: str, before: Entry | None, entry: Entry | None) -> Change:
+def _change(path: str, before: PathEntry | None, entry: PathEntry | None) -> Change:
     if entry is None:
-        return Change(path=path, kind=Kind.GONE, digest=None)
+        return Change(path=path, kind=EntryKind.GONE, digest=None)
     return Change(
         path=path,
         kind=entry.kind,
@@ -131,18 +131,20 @@ def conflicting(mine: Iterable[Change], theirs: Iterable[Change]) -> tuple[str, 
     Two who made, or removed, the same folder do not conflict; nor do two who removed the same file.
     """
     kinds = {change.path: change.kind for change in theirs}
-    inhabited = {above for path, kind in kinds.items() if kind is not Kind.GONE for above in _above(path)}
+    inhabited = {above for path, kind in kinds.items() if kind is not EntryKind.GONE for above in _above(path)}
     return tuple(change.path for change in mine if _in_the_way(change, kinds, inhabited))
 
 
-def _in_the_way(mine: Change, theirs: Mapping[str, Kind], inhabited: set[str]) -> bool:
+def _in_the_way(mine: Change, theirs: Mapping[str, EntryKind], inhabited: set[str]) -> bool:
     same = theirs.get(mine.path)
-    if same is not None and not (same is mine.kind and mine.kind in {Kind.FOLDER, Kind.GONE}):
+    if same is not None and not (same is mine.kind and mine.kind in {EntryKind.FOLDER, EntryKind.GONE}):
         return True
-    if mine.kind is not Kind.FOLDER and mine.path in inhabited:
+    if mine.kind is not EntryKind.FOLDER and mine.path in inhabited:
         return True
-    needs_parent = mine.kind is not Kind.GONE
-    return needs_parent and any(theirs.get(above, Kind.FOLDER) is not Kind.FOLDER for above in _above(mine.path))
+    needs_parent = mine.kind is not EntryKind.GONE
+    return needs_parent and any(
+        theirs.get(above, EntryKind.FOLDER) is not EntryKind.FOLDER for above in _above(mine.path)
+    )
 
 
 def _above(path: str) -> list[str]:

@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.workspace.changes import Entry, Manifest
-from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.hands.workspace.changes import Manifest, PathEntry
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.canonical import canonical_bytes, digest_bytes
 
 _LIVE: Final = ".json"
@@ -76,16 +76,16 @@ class Checkpoints:
                 with suppress(OSError):  # it harms nobody, and the next one tries again
                     kept.unlink()
 
-    def needs(self, entry: Entry) -> bool:
+    def needs(self, entry: PathEntry) -> bool:
         """True if some checkpoint names this content."""
         return _name(entry) in self._named
 
-    def keep(self, path: Path, entry: Entry) -> None:
+    def keep(self, path: Path, entry: PathEntry) -> None:
         """Keep what stands at `path`, which is about to leave the workspace."""
         with suppress(FileExistsError):
             os.link(path, self.kept(entry), follow_symlinks=False)
 
-    def kept(self, entry: Entry) -> Path:
+    def kept(self, entry: PathEntry) -> Path:
         """Where this content is kept, if it is: a file, or a link with the same target."""
         return self._kept / _name(entry)
 
@@ -94,8 +94,8 @@ class Checkpoints:
 
 
 def _names(manifest: Manifest) -> set[str]:
-    return {_name(entry) for entry in manifest.entries.values() if entry.kind is not Kind.FOLDER}
+    return {_name(entry) for entry in manifest.entries.values() if entry.kind is not EntryKind.FOLDER}
 
 
-def _name(entry: Entry) -> str:
+def _name(entry: PathEntry) -> str:
     return f"{entry.kind.value}-{entry.digest.removeprefix('sha256:')}"

@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.workspace.changes import Change, Entry
+from earnest.effects.hands.workspace.changes import Change, PathEntry
 from earnest.effects.hands.workspace.overlay import Below
 from earnest.effects.hands.workspace.snapshot import Seen
 from earnest.effects.hands.workspace.stage import entry_of
-from earnest.effects.hands.workspace.tree import Kind, Node, TreeLimits, node_at, walk
+from earnest.effects.hands.workspace.tree import EntryKind, FileNode, TreeLimits, node_at, walk
 
 SMALL_ENTRIES: Final = 64
 SMALL_BYTES: Final = 1024 * 1024
@@ -19,11 +19,11 @@ RECENT_NS: Final = 100_000_000
 """A file that was changed so shortly before it was read might be changed again in the same tick of the clock."""
 
 
-class Known:
+class KnownContent:
     """The content of one folder as it was last seen. Not to be used by two threads at once."""
 
     def __init__(self, folder: Path, limits: TreeLimits, reserved: frozenset[str]) -> None:
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, FileNode] = {}
         self.now: Below | None = None
         self._learned: Seen = {}
         self._folder = folder
@@ -51,10 +51,10 @@ class Known:
         self.now = Below.of(entries)
         return self.now
 
-    def _read(self, path: str, node: Node) -> Entry:
+    def _read(self, path: str, node: FileNode) -> PathEntry:
         identity, digest = self._learned.get(path, (None, ""))
-        if node.kind is Kind.FILE and node.identity == identity:
-            return Entry(kind=Kind.FILE, digest=digest, size_bytes=node.size_bytes, executable=node.executable)
+        if node.kind is EntryKind.FILE and node.identity == identity:
+            return PathEntry(kind=EntryKind.FILE, digest=digest, size_bytes=node.size_bytes, executable=node.executable)
         return entry_of(self._folder, path, node)
 
     def seen(self) -> Below:
@@ -77,7 +77,9 @@ class Known:
         """What is known of each file."""
         entries = self.seen().entries
         return {
-            path: (node.identity, entries[path].digest) for path, node in self.nodes.items() if node.kind is Kind.FILE
+            path: (node.identity, entries[path].digest)
+            for path, node in self.nodes.items()
+            if node.kind is EntryKind.FILE
         }
 
     def expect(self, changes: tuple[Change, ...]) -> None:
@@ -92,7 +94,7 @@ class Known:
         if change.digest is not None:
             self.nodes[change.path] = node_at(self._folder / change.path)
 
-    def entry(self, path: str) -> Entry:
+    def entry(self, path: str) -> PathEntry:
         """What stands at a path now. Raises `OSError`."""
         node = node_at(self._folder / path)
         known = self.now.entries.get(path) if self.now else None
@@ -101,14 +103,14 @@ class Known:
     def strange(self, path: str) -> Change | None:
         """What stands at a path that nobody decided to put there: somebody else did."""
         try:
-            found: Entry | None = self.entry(path)
+            found: PathEntry | None = self.entry(path)
         except (FileNotFoundError, NotADirectoryError):
             found = None
         expected = self.seen().entries.get(path)
         if found == expected:
             return None
         if found is None:
-            return Change(path=path, kind=Kind.GONE, digest=None)
+            return Change(path=path, kind=EntryKind.GONE, digest=None)
         return Change(path=path, kind=found.kind, digest=found.digest)
 
 
@@ -123,6 +125,6 @@ def _tick_ns() -> int:
         os.close(descriptor)
 
 
-def _unsure(node: Node) -> Node:
+def _unsure(node: FileNode) -> FileNode:
     """A node that equals none: what stands there is read again."""
-    return node if node.kind is Kind.FOLDER else replace(node, identity=(0, 0, 0))
+    return node if node.kind is EntryKind.FOLDER else replace(node, identity=(0, 0, 0))

@@ -16,7 +16,7 @@ OVERHEAD_BYTES: Final = 64 * 1024 * 1024
 _DAMAGE: Final = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError)
 
 
-class Member(NamedTuple):
+class ArchiveMember(NamedTuple):
     """One entry. `chunks` are its bytes, exactly `size_bytes` of them; they are read before the next member is."""
 
     name: str

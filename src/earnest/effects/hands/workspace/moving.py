@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from earnest.effects.hands.workspace.changes import Change
 from earnest.effects.hands.workspace.copying import copy_file
-from earnest.effects.hands.workspace.tree import Kind, opened_file
+from earnest.effects.hands.workspace.tree import EntryKind, opened_file
 from earnest.foundation.errors import Broken
 
 
@@ -32,14 +32,14 @@ class Mover:
         """
         ordered = sorted(changes, key=lambda change: change.path)
         for change in reversed(ordered):
-            if change.kind is Kind.GONE and self._has_real_parent(change.path):
+            if change.kind is EntryKind.GONE and self._has_real_parent(change.path):
                 self._clear(change.path)
         for change in ordered:
-            if change.kind is not Kind.GONE and not self._has_real_parent(change.path):
+            if change.kind is not EntryKind.GONE and not self._has_real_parent(change.path):
                 raise Broken(f"{change.path}: there is no folder for it")
-            if change.kind is Kind.FOLDER:
+            if change.kind is EntryKind.FOLDER:
                 self._make_folder(change.path)
-            elif change.kind is not Kind.GONE:
+            elif change.kind is not EntryKind.GONE:
                 self._place(stage, change)
 
     def _has_real_parent(self, path: str) -> bool:

@@ -12,8 +12,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.workspace.changes import Change, Entry, difference
-from earnest.effects.hands.workspace.tree import Kind, Node, TreeLimits, check_size, walk
+from earnest.effects.hands.workspace.changes import Change, PathEntry, difference
+from earnest.effects.hands.workspace.tree import EntryKind, FileNode, TreeLimits, check_size, walk
 from earnest.foundation.errors import Refused
 
 OPAQUE: Final = "user.overlay.opaque"
@@ -24,11 +24,11 @@ _MARKS: Final = frozenset({OPAQUE, "user.overlay.redirect", "user.overlay.metaco
 class Below:
     """What lies below the upper layer: entries by path, and the sum of their sizes."""
 
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, PathEntry]
     size_bytes: int
 
     @classmethod
-    def of(cls, entries: Mapping[str, Entry]) -> "Below":
+    def of(cls, entries: Mapping[str, PathEntry]) -> "Below":
         """These entries, their sizes summed up."""
         return cls(entries=entries, size_bytes=_size(entries))
 
@@ -46,31 +46,31 @@ class Below:
         return Below(entries=entries, size_bytes=size_bytes)
 
 
-def entry_after(change: Change) -> Entry | None:
+def entry_after(change: Change) -> PathEntry | None:
     """What stands at the path of a change that was made."""
     if change.digest is None:
         return None
-    return Entry(kind=change.kind, digest=change.digest, size_bytes=change.size_bytes, executable=change.executable)
+    return PathEntry(kind=change.kind, digest=change.digest, size_bytes=change.size_bytes, executable=change.executable)
 
 
 def changes_in(
-    upper: Path, below: Below, limits: TreeLimits, reserved: frozenset[str], read: Callable[[str, Node], Entry]
+    upper: Path, below: Below, limits: TreeLimits, reserved: frozenset[str], read: Callable[[str, FileNode], PathEntry]
 ) -> tuple[Change, ...]:
     """What the upper layer changes of what lies below, in order of path; `read` tells the content of a node in it.
 
     The cost is that of what was changed. Raises `Refused` as `tree.walk` does, for the tree that comes of it.
     """
     tree = walk(upper, replace(limits, size_bytes=1 << 62), reserved, gone=True)
-    before: dict[str, Entry] = {}
+    before: dict[str, PathEntry] = {}
     ordered: list[str] = []
     for path, node in tree.items():
         former = below.entries.get(path)
         if former is not None:
             before[path] = former
-        if former is not None and former.kind is Kind.FOLDER and _hides(upper, path, node):
+        if former is not None and former.kind is EntryKind.FOLDER and _hides(upper, path, node):
             ordered = ordered or sorted(below.entries)
             before |= {hidden: below.entries[hidden] for hidden in _inside(path, ordered)}
-    there = {path: node for path, node in tree.items() if node.kind is not Kind.GONE}
+    there = {path: node for path, node in tree.items() if node.kind is not EntryKind.GONE}
     for path in there:
         _refuse_marks(upper, path)
     entries = len(below.entries) + len(there) - len(before)
@@ -79,9 +79,9 @@ def changes_in(
     return difference(before, {path: read(path, node) for path, node in there.items()})
 
 
-def _hides(upper: Path, path: str, node: Node) -> bool:
+def _hides(upper: Path, path: str, node: FileNode) -> bool:
     """True if nothing that lay below this path shows any more."""
-    if node.kind is not Kind.FOLDER:
+    if node.kind is not EntryKind.FOLDER:
         return True
     try:
         return os.getxattr(upper / path, OPAQUE, follow_symlinks=False) == b"y"
@@ -104,5 +104,5 @@ def _inside(folder: str, ordered: Sequence[str]) -> Iterator[str]:
     return takewhile(lambda path: path.startswith(folder + "/"), (ordered[at] for at in range(start, len(ordered))))
 
 
-def _size(entries: Mapping[str, Entry]) -> int:
+def _size(entries: Mapping[str, PathEntry]) -> int:
     return sum(entry.size_bytes for entry in entries.values())

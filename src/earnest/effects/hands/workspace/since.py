@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from earnest.effects.hands.workspace.changes import Change, Entry, Manifest, difference
+from earnest.effects.hands.workspace.changes import Change, Manifest, PathEntry, difference
 from earnest.effects.hands.workspace.checkpoints import Checkpoints
 from earnest.effects.hands.workspace.stage import entry_of
 from earnest.effects.hands.workspace.tree import TreeLimits, walk
@@ -24,7 +24,7 @@ class Since:
         """Where the present content of a path lies."""
         return self.folder / path
 
-    def former(self, entry: Entry) -> Path:
+    def former(self, entry: PathEntry) -> Path:
         """Where content lies that has left the workspace."""
         return self.checkpoints.kept(entry)
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from earnest.effects.hands.workspace.changes import FOLDER, Change, Entry, difference
+from earnest.effects.hands.workspace.changes import FOLDER, Change, PathEntry, difference
 from earnest.effects.hands.workspace.overlay import Below, changes_in
-from earnest.effects.hands.workspace.tree import Kind, Node, TreeLimits, opened_file, walk
+from earnest.effects.hands.workspace.tree import EntryKind, FileNode, TreeLimits, opened_file, walk
 from earnest.foundation.canonical import digest_bytes
 
 
@@ -27,12 +27,12 @@ class Stage:
     below: Below
     limits: TreeLimits
     reserved: frozenset[str]
-    made: Mapping[str, Node]
+    made: Mapping[str, FileNode]
     lowers: tuple[Path, ...] = ()
     since: int = 0
 
     @property
-    def base(self) -> Mapping[str, Entry]:
+    def base(self) -> Mapping[str, PathEntry]:
         """What it was made from."""
         return self.below.entries
 
@@ -53,18 +53,18 @@ class Stage:
         }
         return difference(self.base, after)
 
-    def _entry(self, path: str, node: Node) -> Entry:
+    def _entry(self, path: str, node: FileNode) -> PathEntry:
         return entry_of(self.upper, path, node)
 
 
-def entry_of(root: Path, path: str, node: Node) -> Entry:
+def entry_of(root: Path, path: str, node: FileNode) -> PathEntry:
     """What stands at `path`, its content read."""
     match node.kind:
-        case Kind.FILE:
+        case EntryKind.FILE:
             with opened_file(root, path) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
                 digest = "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
-            return Entry(kind=Kind.FILE, digest=digest, size_bytes=node.size_bytes, executable=node.executable)
-        case Kind.LINK:
-            return Entry(kind=Kind.LINK, digest=digest_bytes(node.target.encode()))
+            return PathEntry(kind=EntryKind.FILE, digest=digest, size_bytes=node.size_bytes, executable=node.executable)
+        case EntryKind.LINK:
+            return PathEntry(kind=EntryKind.LINK, digest=digest_bytes(node.target.encode()))
         case _:
             return FOLDER

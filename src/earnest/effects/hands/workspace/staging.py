@@ -15,10 +15,10 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.workspace.changes import Change, Entry, Manifest, conflicting, difference
+from earnest.effects.hands.workspace.changes import Change, Manifest, PathEntry, conflicting, difference
 from earnest.effects.hands.workspace.checkpoints import Checkpoints, file_name_of
 from earnest.effects.hands.workspace.copying import copy_file
-from earnest.effects.hands.workspace.known import SMALL_ENTRIES, Known
+from earnest.effects.hands.workspace.known import SMALL_ENTRIES, KnownContent
 from earnest.effects.hands.workspace.mounts import Mounts
 from earnest.effects.hands.workspace.moving import Mover
 from earnest.effects.hands.workspace.overlay import Below
@@ -26,7 +26,7 @@ from earnest.effects.hands.workspace.snapshot import Seen
 from earnest.effects.hands.workspace.stage import Stage
 from earnest.effects.hands.workspace.staged import bring_back, check_staged, limited_to
 from earnest.effects.hands.workspace.trash import Trash
-from earnest.effects.hands.workspace.tree import Kind, Node, TreeLimits, node_at, opened_file
+from earnest.effects.hands.workspace.tree import EntryKind, FileNode, TreeLimits, node_at, opened_file
 from earnest.effects.hands.workspace.views import UPPER, WORK, Views
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Broken, Refused
@@ -58,7 +58,7 @@ class Workspace:
         self._stages = stages.resolve() / "open"
         self._trash = Trash(stages.resolve() / "trash")
         self._alone = threading.RLock()
-        self._known = Known(self.folder, self._limits, self._reserved)
+        self._known = KnownContent(self.folder, self._limits, self._reserved)
         for needed in (self.folder, self._stages, self._trash.folder):
             needed.mkdir(parents=True, exist_ok=True)
         stages.chmod(0o700)
@@ -158,12 +158,12 @@ class Workspace:
         """True if there never was a checkpoint of this label."""
         return self._checkpoints.is_new(label)
 
-    def remembered(self, label: str) -> Mapping[str, Entry]:
+    def remembered(self, label: str) -> Mapping[str, PathEntry]:
         """What a checkpoint remembers, by path; nothing under a label that is spent or was never taken."""
         found = self._checkpoints.find(label)
         return found.entries if found else {}
 
-    def former(self, entry: Entry) -> Path:
+    def former(self, entry: PathEntry) -> Path:
         """Where content lies that a checkpoint remembers and that has left the folder."""
         return self._checkpoints.kept(entry)
 
@@ -293,7 +293,7 @@ class Workspace:
         folder: Path,
         below: Below,
         *,
-        made: Mapping[str, Node] | None = None,
+        made: Mapping[str, FileNode] | None = None,
         lowers: tuple[Path, ...] = (),
         since: int,
     ) -> Stage:
@@ -309,13 +309,13 @@ class Workspace:
             since=since,
         )
 
-    def _copied(self, path: str, node: Node, folder: Path) -> Node:
+    def _copied(self, path: str, node: FileNode, folder: Path) -> FileNode:
         target = folder / path
         match node.kind:
-            case Kind.FOLDER:
+            case EntryKind.FOLDER:
                 target.mkdir()
                 return node
-            case Kind.LINK:
+            case EntryKind.LINK:
                 target.symlink_to(node.target)
                 return node_at(target)
             case _:

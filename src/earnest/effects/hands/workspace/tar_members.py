@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from earnest.effects.hands.workspace.members import CHUNK_BYTES, Member, Metered, refused
+from earnest.effects.hands.workspace.members import CHUNK_BYTES, ArchiveMember, Metered, refused
 
 _BLOCK: Final = 512
 _EXTENSION_BYTES_MAX: Final = 64 * 1024
@@ -36,7 +36,7 @@ class _Said:
     names: list[str] = field(default_factory=list)
 
 
-def tar_members(stream: Metered) -> Iterator[Member]:
+def tar_members(stream: Metered) -> Iterator[ArchiveMember]:
     """The members in order. Raises `Refused` for whatever is not plain, where it stands."""
     said = _Said()
     while any(block := _exactly(stream, _BLOCK)):
@@ -56,7 +56,7 @@ def tar_members(stream: Metered) -> Iterator[Member]:
         if is_folder and size_bytes:
             raise refused(f"the folder {name!r} has content")
         chunks = _content(stream, size_bytes)
-        yield Member(name, is_folder, bool(_number(block[100:108]) & 0o100), size_bytes, chunks)
+        yield ArchiveMember(name, is_folder, bool(_number(block[100:108]) & 0o100), size_bytes, chunks)
         for _ in chunks:
             """Whatever the reader left."""
     if said.names:

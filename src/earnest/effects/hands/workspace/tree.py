@@ -19,7 +19,7 @@ _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     """What may stand at a path."""
 
     FILE = "file"
@@ -29,7 +29,7 @@ class Kind(StrEnum):
     """Nothing any more; only in a change."""
 
 
-KINDS: Final = {kind.value: kind for kind in Kind}
+KINDS: Final = {kind.value: kind for kind in EntryKind}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +45,10 @@ class TreeLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class FileNode:
     """What `lstat` says about one path. Two equal nodes at one path hold the same bytes: no program can set ctime."""
 
-    kind: Kind
+    kind: EntryKind
     size_bytes: int = 0
     executable: bool = False
     target: str = ""
@@ -57,7 +57,7 @@ class Node:
     """Inode, mtime and ctime in nanoseconds; zeros for a folder, which changes with its content."""
 
 
-Tree = dict[str, Node]
+Tree = dict[str, FileNode]
 
 
 def walk(root: Path, limits: TreeLimits, reserved: Collection[str] = (), *, gone: bool = False) -> Tree:
@@ -102,7 +102,7 @@ class _Walker:
             node = _node(entry, path, folder, gone=self._gone)
             self.tree[path] = node
             self._count(node)
-            if node.kind is Kind.FOLDER:
+            if node.kind is EntryKind.FOLDER:
                 with _opened(entry.name, _FOLDER, folder) as inner:
                     self.enter(inner, path + "/", depth + 1)
 
@@ -114,7 +114,7 @@ class _Walker:
         if size_bytes > self._limits.path_bytes:
             raise Refused("workspace_name", f"{path[:80]}…: the path is over {self._limits.path_bytes} bytes")
 
-    def _count(self, node: Node) -> None:
+    def _count(self, node: FileNode) -> None:
         self._size_bytes += node.size_bytes
         check_size(len(self.tree), self._size_bytes, self._limits)
 
@@ -127,24 +127,24 @@ def check_size(entries: int, size_bytes: int, limits: TreeLimits) -> None:
         raise Refused("workspace_too_large", f"over {limits.size_bytes} bytes in all")
 
 
-def _node(entry: os.DirEntry[str], path: str, folder: int, *, gone: bool) -> Node:
+def _node(entry: os.DirEntry[str], path: str, folder: int, *, gone: bool) -> FileNode:
     status = entry.stat(follow_symlinks=False)
     kind = _FORMATS.get(stat.S_IFMT(status.st_mode))
     if gone and stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:
-        return Node(kind=Kind.GONE)
+        return FileNode(kind=EntryKind.GONE)
     if kind is None:
         raise Refused("workspace_special_file", f"{path}: neither a regular file, a folder nor a link")
-    target = os.readlink(entry.name, dir_fd=folder) if kind is Kind.LINK else ""
-    if kind is Kind.LINK and not stays_inside(path, target):
+    target = os.readlink(entry.name, dir_fd=folder) if kind is EntryKind.LINK else ""
+    if kind is EntryKind.LINK and not stays_inside(path, target):
         raise Refused("workspace_link", f"{path}: the link to {target!r} may leave the workspace")
     return _node_of(status, kind, target)
 
 
-def _node_of(status: os.stat_result, kind: Kind, target: str) -> Node:
-    if kind is Kind.FOLDER:
-        return Node(kind=kind)
-    is_file = kind is Kind.FILE
-    return Node(
+def _node_of(status: os.stat_result, kind: EntryKind, target: str) -> FileNode:
+    if kind is EntryKind.FOLDER:
+        return FileNode(kind=kind)
+    is_file = kind is EntryKind.FILE
+    return FileNode(
         kind=kind,
         size_bytes=status.st_size if is_file else 0,
         executable=is_file and bool(status.st_mode & stat.S_IXUSR),
@@ -154,18 +154,18 @@ def _node_of(status: os.stat_result, kind: Kind, target: str) -> Node:
 
 
 def identity_of(status: os.stat_result) -> tuple[int, int, int]:
-    """See `Node.identity`."""
+    """See `FileNode.identity`."""
     return status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
 
-def node_at(path: Path) -> Node:
+def node_at(path: Path) -> FileNode:
     """The node of what our own process has just made at `path`."""
     status = path.lstat()
     kind = _FORMATS[stat.S_IFMT(status.st_mode)]
-    return _node_of(status, kind, str(path.readlink()) if kind is Kind.LINK else "")
+    return _node_of(status, kind, str(path.readlink()) if kind is EntryKind.LINK else "")
 
 
-_FORMATS: Final = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.FOLDER, stat.S_IFLNK: Kind.LINK}
+_FORMATS: Final = {stat.S_IFREG: EntryKind.FILE, stat.S_IFDIR: EntryKind.FOLDER, stat.S_IFLNK: EntryKind.LINK}
 
 
 def stays_inside(path: str, target: str) -> bool:

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Final, NamedTuple
 
-from earnest.effects.hands.workspace.members import CHUNK_BYTES, Member, check_flood, refused
+from earnest.effects.hands.workspace.members import CHUNK_BYTES, ArchiveMember, check_flood, refused
 from earnest.effects.hands.workspace.snapshot import SnapshotLimits
 
 _END: Final = struct.Struct("<4s4H2LH")
@@ -47,7 +47,7 @@ def is_zip(head: bytes) -> bool:
     return head.startswith((b"PK\3\4", _END_MAGIC))
 
 
-def zip_members(file: IO[bytes], limits: SnapshotLimits) -> Iterator[Member]:
+def zip_members(file: IO[bytes], limits: SnapshotLimits) -> Iterator[ArchiveMember]:
     """The members in order of place. Raises `Refused` for whatever is not plain, where it stands."""
     entries, directory_at = _directory(file)
     unpacked_bytes = 0
@@ -66,7 +66,7 @@ def zip_members(file: IO[bytes], limits: SnapshotLimits) -> Iterator[Member]:
         raise refused("there is something between its members and its directory")
 
 
-def _member(file: IO[bytes], entry: _Entry, data_at: int) -> Member:
+def _member(file: IO[bytes], entry: _Entry, data_at: int) -> ArchiveMember:
     name = _name(entry)
     mode = entry.attributes >> 16
     is_folder = name.endswith("/")
@@ -77,7 +77,7 @@ def _member(file: IO[bytes], entry: _Entry, data_at: int) -> Member:
         raise refused(f"{name!r} is a file to some and a folder to others")
     if is_folder and entry.size_bytes:
         raise refused(f"the folder {name!r} has content")
-    return Member(name, is_folder, bool(mode & 0o100), entry.size_bytes, _content(file, entry, data_at))
+    return ArchiveMember(name, is_folder, bool(mode & 0o100), entry.size_bytes, _content(file, entry, data_at))
 
 
 def _content(file: IO[bytes], entry: _Entry, data_at: int) -> Iterator[bytes]:

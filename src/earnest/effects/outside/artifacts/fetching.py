@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import Final
 
-from earnest.effects.outside.web.fetching import FetchLimits, Page, Web
+from earnest.effects.outside.web.fetching import FetchedPage, FetchLimits, Web
 
 FETCH_LIMITS: Final = FetchLimits(deadline_ms=60_000, https_only=True)
 
 
-async def fetch_artifact(web: Web, url: str, bytes_max: int) -> tuple[str, Page]:
+async def fetch_artifact(web: Web, url: str, bytes_max: int) -> tuple[str, FetchedPage]:
     """The digest of what is at `url`, and the page: its status is not looked at here.
 
     Raises `Refused`: `url_refused` (not https, on any hop), `address_refused`, `page_refused` (too long, compressed,

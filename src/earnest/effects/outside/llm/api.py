@@ -8,7 +8,7 @@ from typing import Protocol
 from earnest.foundation.canonical import JsonObject
 
 
-class Role(StrEnum):
+class MessageRole(StrEnum):
     """Who speaks in a conversation."""
 
     SYSTEM = "system"
@@ -30,7 +30,7 @@ class NativeCall:
 class Message:
     """One turn of a conversation: an assistant's `calls` go with its text; of a tool's, `answers` is the call's id."""
 
-    role: Role
+    role: MessageRole
     text: str
     calls: tuple[NativeCall, ...] = ()
     answers: str = ""
@@ -88,7 +88,7 @@ class Finish(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class TokenUsage:
     """Tokens as the endpoint counted them; 0 where it did not."""
 
     prompt_tokens: int = 0
@@ -107,7 +107,7 @@ class Completion:
     call_id: str
     text: str
     finish: Finish
-    usage: Usage
+    usage: TokenUsage
     model: str
     endpoint: str
     calls: tuple[NativeCall, ...] = ()

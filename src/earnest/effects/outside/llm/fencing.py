@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
-from earnest.effects.outside.llm.api import Message, Role
+from earnest.effects.outside.llm.api import Message, MessageRole
 from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.text import EXCERPT_CHARACTERS_MAX, head_tail
 
@@ -45,7 +45,7 @@ def told(*parts: str | Data) -> Message:
     shown = [part if isinstance(part, str) else _shown(part) for part in parts]
     word = _word_outside(text for part, text in zip(parts, shown, strict=True) if isinstance(part, Data))
     return Message(
-        role=Role.USER,
+        role=MessageRole.USER,
         text="\n\n".join(
             f"<<<DATA {part.name} {word}>>>\n{text}\n<<<END {word}>>>" if isinstance(part, Data) else part
             for part, text in zip(parts, shown, strict=True)

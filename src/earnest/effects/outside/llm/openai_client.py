@@ -16,7 +16,7 @@ import openai
 
 from earnest.effects.outside.llm.api import Completion, CompletionLimits, Endpoint
 from earnest.effects.outside.llm.exchange import Declined, Interrupted, Useless
-from earnest.effects.outside.llm.reading import Answer, EndpointError, complaint_of
+from earnest.effects.outside.llm.reading import EndpointError, RawCompletion, complaint_of
 from earnest.foundation.text import printable
 
 CALL_ID: Final = "x-client-request-id"
@@ -28,7 +28,7 @@ ERROR_BYTES_MAX: Final = 64 * 1024
 SHOWN_CHARACTERS_MAX: Final = 200
 
 
-class Client:
+class OpenAiClient:
     """The connections to one endpoint. It follows no redirect, does not retry and sends no cookies."""
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -143,8 +143,8 @@ async def _refuse(response: httpx2.Response) -> None:
         raise Declined(response.status_code, _shown(complaint_of(bytes(body))), response.headers.get("retry-after"))
 
 
-async def _answer_of(response: httpx2.Response, bytes_max: int) -> Answer:
-    answer = Answer()
+async def _answer_of(response: httpx2.Response, bytes_max: int) -> RawCompletion:
+    answer = RawCompletion()
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "text/event-stream":
         await _read(response, bytes_max, answer.feed)

@@ -14,7 +14,7 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 
 if TYPE_CHECKING:
-    from earnest.effects.outside.llm.openai_client import Client
+    from earnest.effects.outside.llm.openai_client import OpenAiClient
 
 FORM_REFUSED: Final = frozenset({400, 404, 415, 422, 501})
 ADVICE: Final = {
@@ -48,7 +48,7 @@ class OpenAICompatible:
         self._may_call = may_call
         self._has_called = False
         self._keeps = False
-        self._kept: Client | None = None
+        self._kept: OpenAiClient | None = None
         self._opening = asyncio.Lock()
 
     @property
@@ -89,13 +89,13 @@ class OpenAICompatible:
         except TimeoutError:
             self._fail(f"did not finish within {limits.deadline_ms / 1000:g} s")
 
-    async def _connection(self) -> "Client":
+    async def _connection(self) -> "OpenAiClient":
         """The one that is kept, made by whoever asks first."""
         async with self._opening:
             self._kept = self._kept or await self._open()
             return self._kept
 
-    async def _open(self) -> "Client":
+    async def _open(self) -> "OpenAiClient":
         try:
             return await asyncio.to_thread(_open, self._endpoint)
         except ImportError:
@@ -103,7 +103,9 @@ class OpenAICompatible:
         except Exception as error:  # an address that is none
             self._fail(f"cannot be asked ({error}): is the base URL right?")
 
-    async def _attempts(self, client: "Client", asked: _Asked, call_id: str, limits: CompletionLimits) -> Completion:
+    async def _attempts(
+        self, client: "OpenAiClient", asked: _Asked, call_id: str, limits: CompletionLimits
+    ) -> Completion:
         ends_ns = self._clock.ticks_ns() + limits.deadline_ms * 1_000_000
         attempt = 1
         while True:
@@ -144,10 +146,10 @@ class OpenAICompatible:
         raise Unavailable(named, retry_after_ms=retry_after_ms) from None
 
 
-def _open(endpoint: Endpoint) -> "Client":
-    from earnest.effects.outside.llm.openai_client import Client  # noqa: PLC0415 - loads the library
+def _open(endpoint: Endpoint) -> "OpenAiClient":
+    from earnest.effects.outside.llm.openai_client import OpenAiClient  # noqa: PLC0415 - loads the library
 
-    return Client(endpoint)
+    return OpenAiClient(endpoint)
 
 
 def _is_about_tools(declined: Declined, request: Mapping[str, object]) -> bool:

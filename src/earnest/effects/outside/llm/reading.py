@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from earnest.effects.outside.llm.api import Finish, NativeCall, Usage
+from earnest.effects.outside.llm.api import Finish, NativeCall, TokenUsage
 
 TOKENS_MAX: Final = 2**40
 CALLS_MAX: Final = 64
@@ -18,7 +18,7 @@ class EndpointError(Exception):
     """The endpoint broke off its answer with an error of its own, in its words."""
 
 
-class Answer:
+class RawCompletion:
     """An answer as far as it was received. What is no answer raises `EndpointError`, `ValueError` or `TypeError`."""
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Answer:
         """How it ended; None: it did not."""
         self.model = ""
         """The model's name for itself."""
-        self.usage = Usage()
+        self.usage = TokenUsage()
         self._parts: list[str] = []
         self._calls: dict[int, _Call] = {}
         self._line: list[bytes] = []
@@ -159,10 +159,10 @@ def _finish(reason: object) -> Finish | None:
             return Finish.OTHER
 
 
-def _usage(given: dict[str, Any]) -> Usage:
+def _usage(given: dict[str, Any]) -> TokenUsage:
     """Both counts or none: half a count would pass for a whole one."""
     counts = [given.get(name) for name in ("prompt_tokens", "completion_tokens")]
     prompt, completion = (count if type(count) is int and 0 <= count < TOKENS_MAX else None for count in counts)
     if prompt is None or completion is None:
-        return Usage()
-    return Usage(prompt_tokens=prompt, completion_tokens=completion)
+        return TokenUsage()
+    return TokenUsage(prompt_tokens=prompt, completion_tokens=completion)

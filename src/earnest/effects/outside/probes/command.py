@@ -6,13 +6,13 @@ It runs as the operator, outside any sandbox: no part of anybody's work reaches 
 import subprocess
 from typing import Final
 
-from earnest.effects.outside.probes.question import Question, Unknown
+from earnest.effects.outside.probes.question import ProbeQuestion, Unknown
 
 OUTPUT_BYTES_MAX: Final = 64 * 1024
 _NOT_RUN: Final = frozenset({126, 127})
 
 
-def measured(question: Question) -> int | float | str:
+def measured(question: ProbeQuestion) -> int | float | str:
     """The exit code, or with `measure = "stdout"` what was printed: a number if it is one, else text.
 
     Raises `Unknown` if it could not be run, died of a signal, printed too much or, with stdout measured, failed.

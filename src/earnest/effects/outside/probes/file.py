@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.outside.probes.question import Question, Unknown
+from earnest.effects.outside.probes.question import ProbeQuestion, Unknown
 
 AHEAD_S_MAX: Final = 60
 """How far a file's time may lie in the future: clocks of two machines differ a little."""
 
 
-def measured(question: Question) -> int | None:
+def measured(question: ProbeQuestion) -> int | None:
     """Whole seconds since the file was written, or None if there is none. Raises `Unknown` if that cannot be told."""
     try:
         status = Path(question.text("path")).stat()

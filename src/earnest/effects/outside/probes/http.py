@@ -6,7 +6,7 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
-from earnest.effects.outside.probes.question import Question, Unknown
+from earnest.effects.outside.probes.question import ProbeQuestion, Unknown
 from earnest.foundation.canonical import JsonValue
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -14,7 +14,7 @@ _NOT_NOW: Final = frozenset({408, 425, 429})
 _STEP: Final = re.compile(r"(?:^|\.)([^.\[\]]+)|\[(\d{1,6})\]")
 
 
-def measured(question: Question) -> bool | int | float | str | None:
+def measured(question: ProbeQuestion) -> bool | int | float | str | None:
     """The status; with `json` as in `items[0].name` the value there. Redirections are not followed.
 
     Raises `Unknown` if nobody answers, the server fails (5xx) or asks to wait, or there is no such value.

@@ -4,13 +4,13 @@ import imaplib
 import ssl
 from typing import Final
 
-from earnest.effects.outside.probes.question import Question, Unknown
+from earnest.effects.outside.probes.question import ProbeQuestion, Unknown
 
 TLS_PORT: Final = 993
 PLAIN_PORT: Final = 143
 
 
-def measured(question: Question) -> int:
+def measured(question: ProbeQuestion) -> int:
     """The number of matches in `folder` (INBOX). TLS unless the operator says `tls = false`.
 
     Raises `Unknown` if the server refuses anything; connections that fail raise as they do.

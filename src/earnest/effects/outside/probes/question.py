@@ -10,7 +10,7 @@ class Unknown(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ProbeQuestion:
     """`config` is that of the probe, already checked; `secret` a password or token, or empty."""
 
     config: JsonObject

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from earnest.effects.outside.probes.question import Question, Unknown
+from earnest.effects.outside.probes.question import ProbeQuestion, Unknown
 
 SQLITE: Final = "sqlite:///"
 POSTGRESQL: Final = ("postgresql://", "postgresql+psycopg://")
 
 
-def measured(question: Question) -> bool | int | float | str | None:
+def measured(question: ProbeQuestion) -> bool | int | float | str | None:
     """The first column of the only row, or None without rows. Raises `Unknown` for more rows, or no plain value."""
     url, query = question.text("url"), question.text("query")
     rows = _sqlite(url, query) if url.startswith(SQLITE) else _postgresql(url, query)

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Final
 
 from earnest.effects.outside.probes.api import Value
-from earnest.effects.outside.probes.question import Question, Unknown
+from earnest.effects.outside.probes.question import ProbeQuestion, Unknown
 from earnest.effects.outside.probes.spec import KINDS
 
 MEMORY_BYTES: Final = 2 * 1024 * 1024 * 1024
@@ -21,14 +21,14 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        answer = {"value": measured(asked.pop("kind"), Question(**asked))}
+        answer = {"value": measured(asked.pop("kind"), ProbeQuestion(**asked))}
     except Exception as error:
         told = str(error) if isinstance(error, Unknown) else f"{type(error).__name__}: {error}"
         answer = {"unavailable": (told.splitlines() or ["no reason given"])[0][:WHY_CHARACTERS_MAX]}
     json.dump(answer, sys.stdout)
 
 
-def measured(kind: str, question: Question) -> Value:
+def measured(kind: str, question: ProbeQuestion) -> Value:
     """The value. Only the module of this kind is loaded; each has a function `measured`."""
     if kind not in KINDS:
         raise Unknown(f"there is no kind of probe {kind!r}")

@@ -46,7 +46,7 @@ class FetchLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class FetchedPage:
     """What was at an address. `url` is the last of the redirections; `digest` is that of the body."""
 
     url: str
@@ -57,7 +57,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class FetchRequest:
     """What is asked for beside the address: GET, or POST of `content`, a form unless a header says what it is.
 
     A redirection is followed without any of it.
@@ -94,14 +94,16 @@ class Web:
         self._dial = dial
         self._trust = trust
 
-    async def fetch(self, url: str, *, limits: FetchLimits | None = None, request: Request | None = None) -> Page:
+    async def fetch(
+        self, url: str, *, limits: FetchLimits | None = None, request: FetchRequest | None = None
+    ) -> FetchedPage:
         """The page at `url`, whatever its status. Cancelled, it closes its connection.
 
         Raises `Refused` (`url_refused`, `address_refused`, `page_refused`) for what may not be fetched, and
         `Unavailable` where nobody answers in time.
         """
         limits = limits or FetchLimits()
-        visit = _Visit(self, limits, request or Request())
+        visit = _Visit(self, limits, request or FetchRequest())
         try:
             async with asyncio.timeout(limits.deadline_ms / 1000):
                 return await asyncio.to_thread(visit.follow, url)
@@ -143,7 +145,7 @@ class Web:
 class _Visit:
     """One fetch, in a thread of its own; `abort` ends it from outside."""
 
-    def __init__(self, web: Web, limits: FetchLimits, request: Request) -> None:
+    def __init__(self, web: Web, limits: FetchLimits, request: FetchRequest) -> None:
         self._web = web
         self._limits = limits
         self._request = request
@@ -157,7 +159,7 @@ class _Visit:
             with contextlib.suppress(OSError):
                 self._open.shutdown(socket.SHUT_RDWR)
 
-    def follow(self, url: str) -> Page:
+    def follow(self, url: str) -> FetchedPage:
         for _ in range(REDIRECTS_MAX + 1):
             address = web_address(url)
             if self._limits.https_only and address.scheme != "https":
@@ -171,10 +173,10 @@ class _Visit:
             if location is None:
                 return page
             url = _joined(address, location)
-            self._request = Request()
+            self._request = FetchRequest()
         raise Refused("page_refused", f"more than {REDIRECTS_MAX} redirections")
 
-    def _ask(self, address: WebAddress) -> tuple[Page, str | None]:
+    def _ask(self, address: WebAddress) -> tuple[FetchedPage, str | None]:
         with self._connected(address) as connection:
             content = self._request.content
             headers = {"User-Agent": "earnest", "Accept": "*/*", "Accept-Encoding": "identity", "Connection": "close"}
@@ -189,7 +191,7 @@ class _Visit:
             answer = connection.getresponse()
             location = answer.getheader("Location") if answer.status in REDIRECTS else None
             body = b"" if location is not None else self._body(answer)
-        page = Page(
+        page = FetchedPage(
             url=str(address),
             status=answer.status,
             content_type=answer.getheader("Content-Type", ""),

@@ -7,12 +7,12 @@ from enum import StrEnum
 from typing import Final
 from urllib.parse import urlencode
 
-from earnest.effects.outside.web.fetching import FetchLimits, Page, Request, Web
-from earnest.effects.outside.web.text import RESULTS_MAX, Found, results_of
+from earnest.effects.outside.web.fetching import FetchedPage, FetchLimits, FetchRequest, Web
+from earnest.effects.outside.web.text import RESULTS_MAX, SearchResult, results_of
 from earnest.foundation.errors import Unavailable
 
 
-class Engine(StrEnum):
+class SearchEngine(StrEnum):
     """Who is asked."""
 
     DUCKDUCKGO = "duckduckgo"
@@ -24,49 +24,51 @@ class Engine(StrEnum):
 class Searcher:
     """An engine and how it knows us. `cx` is Google's number of the search engine to be used."""
 
-    engine: Engine = Engine.DUCKDUCKGO
+    engine: SearchEngine = SearchEngine.DUCKDUCKGO
     api_key: str = field(default="", repr=False)
     cx: str = ""
 
-    async def search(self, web: Web, query: str, limits: FetchLimits) -> list[Found]:
+    async def search(self, web: Web, query: str, limits: FetchLimits) -> list[SearchResult]:
         """At most `RESULTS_MAX` results. Raises `Unavailable` for everything but an answer that can be read."""
         url, request = _ASKED[self.engine](self, query)
         page = await web.fetch(url, limits=limits, request=request)
         if page.status != 200:
             raise Unavailable(f"{self.engine} answered {page.status}")
-        if self.engine is Engine.DUCKDUCKGO:
+        if self.engine is SearchEngine.DUCKDUCKGO:
             return await results_of(page)
         return _of_json(self.engine, page)
 
 
-def _duckduckgo(_searcher: Searcher, query: str) -> tuple[str, Request]:
-    return "https://html.duckduckgo.com/html/", Request(content=urlencode({"q": query}).encode())
+def _duckduckgo(_searcher: Searcher, query: str) -> tuple[str, FetchRequest]:
+    return "https://html.duckduckgo.com/html/", FetchRequest(content=urlencode({"q": query}).encode())
 
 
-def _google(searcher: Searcher, query: str) -> tuple[str, Request]:
+def _google(searcher: Searcher, query: str) -> tuple[str, FetchRequest]:
     asked = urlencode({"cx": searcher.cx, "num": RESULTS_MAX, "q": query})
-    return f"https://www.googleapis.com/customsearch/v1?{asked}", Request(headers={"X-Goog-Api-Key": searcher.api_key})
+    return f"https://www.googleapis.com/customsearch/v1?{asked}", FetchRequest(
+        headers={"X-Goog-Api-Key": searcher.api_key}
+    )
 
 
-def _serper(searcher: Searcher, query: str) -> tuple[str, Request]:
+def _serper(searcher: Searcher, query: str) -> tuple[str, FetchRequest]:
     content = json.dumps({"q": query}).encode()
     headers = {"X-API-KEY": searcher.api_key, "Content-Type": "application/json"}
-    return "https://google.serper.dev/search", Request(content=content, headers=headers)
+    return "https://google.serper.dev/search", FetchRequest(content=content, headers=headers)
 
 
-_ASKED: Final[dict[Engine, Callable[[Searcher, str], tuple[str, Request]]]] = {
-    Engine.DUCKDUCKGO: _duckduckgo,
-    Engine.GOOGLE: _google,
-    Engine.SERPER: _serper,
+_ASKED: Final[dict[SearchEngine, Callable[[Searcher, str], tuple[str, FetchRequest]]]] = {
+    SearchEngine.DUCKDUCKGO: _duckduckgo,
+    SearchEngine.GOOGLE: _google,
+    SearchEngine.SERPER: _serper,
 }
-_LISTS: Final = {Engine.GOOGLE: "items", Engine.SERPER: "organic"}
+_LISTS: Final = {SearchEngine.GOOGLE: "items", SearchEngine.SERPER: "organic"}
 
 
-def _of_json(engine: Engine, page: Page) -> list[Found]:
+def _of_json(engine: SearchEngine, page: FetchedPage) -> list[SearchResult]:
     """An answer without the list says that there is none: both engines leave out what is empty."""
     try:
         answer = json.loads(page.body)
         entries = answer.get(_LISTS[engine], [])
-        return [Found.of(each["title"], each["link"], each.get("snippet", "")) for each in entries[:RESULTS_MAX]]
+        return [SearchResult.of(each["title"], each["link"], each.get("snippet", "")) for each in entries[:RESULTS_MAX]]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise Unavailable(f"{engine} gave an answer that cannot be read") from None

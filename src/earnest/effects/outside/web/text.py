@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Final
 
 from earnest.effects.ground.workers import answer_of
-from earnest.effects.outside.web.fetching import Page
+from earnest.effects.outside.web.fetching import FetchedPage
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.text import printable
@@ -27,7 +27,7 @@ FIELD_CHARACTERS_MAX: Final = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchResult:
     """One result of a search. Others wrote it."""
 
     title: str
@@ -35,13 +35,13 @@ class Found:
     snippet: str
 
     @classmethod
-    def of(cls, *fields: object) -> "Found":
+    def of(cls, *fields: object) -> "SearchResult":
         """Title, address and snippet as they came, each made one line of at most `FIELD_CHARACTERS_MAX`."""
         title, url, snippet = (printable(" ".join(str(each).split()))[:FIELD_CHARACTERS_MAX] for each in fields)
         return cls(title=title, url=url, snippet=snippet)
 
 
-async def text_of(page: Page) -> str:
+async def text_of(page: FetchedPage) -> str:
     """Its text. Raises `Refused("page_refused")` for what is none, and `Unavailable` if it cannot be read in time."""
     kind, charset = _content_type(page.content_type)
     if kind in HTML:
@@ -57,15 +57,15 @@ async def text_of(page: Page) -> str:
         return page.body.decode(errors="replace")
 
 
-async def results_of(page: Page) -> list[Found]:
+async def results_of(page: FetchedPage) -> list[SearchResult]:
     """The results on a page of DuckDuckGo. Raises `Unavailable` if it neither has any nor says that there are none."""
     match await _read(page, _content_type(page.content_type)[1], results=True):
         case {"results": [*results], "none": bool(none)} if results or none:
-            return [Found.of(*row) for row in results[:RESULTS_MAX] if isinstance(row, list)]
+            return [SearchResult.of(*row) for row in results[:RESULTS_MAX] if isinstance(row, list)]
     raise Unavailable("the search engine answered with a page that is no list of results")
 
 
-async def _read(page: Page, charset: str, *, results: bool) -> JsonObject:
+async def _read(page: FetchedPage, charset: str, *, results: bool) -> JsonObject:
     if find_spec("bs4") is None:
         raise Unavailable("what reads HTML is not installed: install 'earnest[web]'")
     asked: JsonObject = {"body": b64encode(page.body).decode(), "charset": charset, "url": page.url, "results": results}

@@ -10,15 +10,15 @@ from earnest.effects.hands.tools.failures import ToolFailure, environmental, log
 from earnest.effects.hands.tools.programs import shell_programs
 from earnest.effects.hands.tools.record import ToolRecord, excerpt
 from earnest.effects.hands.workspace.changes import Change
-from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.canonical import JsonValue, digest_bytes
 from earnest.foundation.failures import FailureClass
 from earnest.verification.core import failure_class
-from earnest.verification.ledger.demands import demand_of, paths_in
-from earnest.verification.ledger.records import FileText, Ledger
-from earnest.verification.ledger.rulings import Citation, Opinion, Ruling, ruled
-from earnest.verification.ledger.speech import only_lists, only_says, only_shows
-from earnest.verification.ledger.worth import is_one_program, pieces
+from earnest.verification.records.demands import demand_of, paths_in
+from earnest.verification.records.evidence import FileText, Ledger
+from earnest.verification.records.rulings import Citation, JudgeOpinion, RecordRuling, ruled
+from earnest.verification.records.speech import only_lists, only_says, only_shows
+from earnest.verification.records.worth import is_one_program, pieces
 
 
 def shell(
@@ -51,16 +51,18 @@ def shell(
 
 def change(file: tuple[str, str]) -> Change:
     path, text = file
-    return Change(path=path, kind=Kind.FILE, digest=digest_bytes(text.encode()), size_bytes=len(text))
+    return Change(path=path, kind=EntryKind.FILE, digest=digest_bytes(text.encode()), size_bytes=len(text))
 
 
-def ruling(text: str, calls: Sequence[ToolRecord], *cites: tuple[str, str], met: bool = True, **files: str) -> Ruling:
+def ruling(
+    text: str, calls: Sequence[ToolRecord], *cites: tuple[str, str], met: bool = True, **files: str
+) -> RecordRuling:
     """What comes of an opinion. `files` are those of the workspace, `_` for the dot of a name."""
     texts = {
         name.replace("_", "."): FileText(digest=digest_bytes(content.encode()), text=content)
         for name, content in files.items()
     }
-    opinion = Opinion(
+    opinion = JudgeOpinion(
         criterion=Criterion(id="C1", text=text),
         met=met,
         citations=tuple(Citation(call=call, quote=quote) for call, quote in cites),
@@ -140,7 +142,7 @@ def test_what_a_plausible_criterion_asks_for_may_be_written_by_hand() -> None:
         calls=(replace(poem, args={"command": "x Soft rain, and buds"}),),
         texts={"poem.txt": FileText(digest=digest_bytes(b"Soft rain, and buds\n"), text="Soft rain, and buds\n")},
     )
-    opinion = Opinion(
+    opinion = JudgeOpinion(
         criterion=Criterion(id="C1", text="It speaks of spring", mode=Mode.PLAUSIBLE),
         met=True,
         citations=(Citation(call="c1", quote="Soft rain"),),

@@ -7,12 +7,12 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from earnest.effects.hands.tools.record import ToolRecord
-from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.verification.judging.orders import gives_orders
-from earnest.verification.ledger.demands import Demand, is_named
-from earnest.verification.ledger.records import Ledger, arguments, call_name, folded, mentions, says
-from earnest.verification.ledger.speech import WRITERS, only_lists, only_says, only_shows
-from earnest.verification.ledger.worth import against_file, pieces
+from earnest.verification.records.demands import Demand, is_named
+from earnest.verification.records.evidence import Ledger, arguments, call_name, folded, mentions, says
+from earnest.verification.records.speech import WRITERS, only_lists, only_says, only_shows
+from earnest.verification.records.worth import against_file, pieces
 from earnest.verification.visible import words
 
 QUOTE_LETTERS_MIN: Final = 5
@@ -91,9 +91,9 @@ def _of_stdout(
             yield Proof(call=call, record=record, at=at, quote=wanted, source=source), piece.against
 
 
-def _said_of(kind: Kind, path: str) -> str:
+def _said_of(kind: EntryKind, path: str) -> str:
     """How a judge quotes a change that leaves nothing to be read."""
-    return {Kind.GONE: f"removed {path}", Kind.FOLDER: f"made folder {path}"}.get(kind, "")
+    return {EntryKind.GONE: f"removed {path}", EntryKind.FOLDER: f"made folder {path}"}.get(kind, "")
 
 
 def _around(text: str, wanted: str) -> str:
@@ -121,7 +121,7 @@ def _against(proof: Proof, demand: Demand, ledger: Ledger) -> str:
     return against or ("what it quotes from gives orders to the judge" if gives_orders(proof.source) else "")
 
 
-def _kind(record: ToolRecord, path: str) -> Kind:
+def _kind(record: ToolRecord, path: str) -> EntryKind:
     return next(change.kind for change in record.changed if change.path == path)
 
 

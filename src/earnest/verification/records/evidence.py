@@ -7,9 +7,9 @@ from typing import Final
 
 from earnest.effects.hands.tools.record import ToolRecord
 from earnest.effects.hands.workspace.changes import Change
-from earnest.effects.hands.workspace.tree import Kind
-from earnest.verification.ledger.demands import is_named
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.verification.paths import texts_of
+from earnest.verification.records.demands import is_named
 from earnest.verification.visible import squeezed, without_unseen, words
 
 KEPT_MAX: Final = 16
@@ -70,7 +70,7 @@ class Ledger:
         """Path and text of each file that is still as this call left it."""
         for change in self.calls[at].changed:
             found = self.texts.get(change.path)
-            if change.kind is Kind.FILE and not change.is_same and found and found.digest == change.digest:
+            if change.kind is EntryKind.FILE and not change.is_same and found and found.digest == change.digest:
                 yield change.path, found.text
 
     def is_own_word(self, quote: str, at: int) -> bool:

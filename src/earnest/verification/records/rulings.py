@@ -10,14 +10,14 @@ from typing import Final
 
 from earnest.contracts.criterion import Criterion
 from earnest.effects.hands.tools.record import ToolRecord
-from earnest.effects.hands.workspace.tree import Kind
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.instants import rfc3339
 from earnest.foundation.text import printable
-from earnest.verification.ledger.demands import DATE, Demand, demand_of, is_named, paths_in
-from earnest.verification.ledger.proofs import Proof, proof_of
-from earnest.verification.ledger.records import Ledger, call_name, mentions
-from earnest.verification.ledger.worth import against_file
 from earnest.verification.plugin import Findings
+from earnest.verification.records.demands import DATE, Demand, demand_of, is_named, paths_in
+from earnest.verification.records.evidence import Ledger, call_name, mentions
+from earnest.verification.records.proofs import Proof, proof_of
+from earnest.verification.records.worth import against_file
 
 _HOUR_MS: Final = 3_600_000
 _ZONES_MS: Final = (-12 * _HOUR_MS, 0, 14 * _HOUR_MS)
@@ -34,7 +34,7 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opinion:
+class JudgeOpinion:
     """What a judge says of one criterion."""
 
     criterion: Criterion
@@ -44,7 +44,7 @@ class Opinion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
+class RecordRuling:
     """What an opinion comes to, and the calls that tell why: those referred to or about what is named, or else all.
 
     `measured`: it rests on what the judge measured itself.
@@ -55,7 +55,7 @@ class Ruling:
     measured: bool = False
 
 
-def ruled(opinion: Opinion, ledger: Ledger) -> Ruling:
+def ruled(opinion: JudgeOpinion, ledger: Ledger) -> RecordRuling:
     """What an opinion is worth. A judge's no is believed, its yes has to be shown."""
     demand = demand_of(opinion.criterion)
     cited = {at for citation in opinion.citations if (at := ledger.number(citation.call)) is not None}
@@ -63,7 +63,7 @@ def ruled(opinion: Opinion, ledger: Ledger) -> Ruling:
     calls = tuple(ledger.calls[at] for at in sorted(cited | about)) or ledger.calls
     reason = printable(opinion.reason)
     if not opinion.met:
-        return Ruling(findings=Findings(passed=False, reason=f"the judge finds: {reason}"), calls=calls)
+        return RecordRuling(findings=Findings(passed=False, reason=f"the judge finds: {reason}"), calls=calls)
     shown = [proof_of(citation.call, citation.quote, demand, ledger) for citation in opinion.citations]
     proofs = [one for one in shown if isinstance(one, Proof)]
     against = (
@@ -77,7 +77,7 @@ def ruled(opinion: Opinion, ledger: Ledger) -> Ruling:
         reason=printable(against) or f"the records show it: {reason}",
         evidence=tuple(_told(proof) for proof in proofs),
     )
-    return Ruling(findings=findings, calls=calls, measured=any(proof.at is None for proof in proofs))
+    return RecordRuling(findings=findings, calls=calls, measured=any(proof.at is None for proof in proofs))
 
 
 def must_be_measured(criterion: Criterion, ledger: Ledger) -> bool:
@@ -119,11 +119,11 @@ def _against_the_work(demand: Demand, ledger: Ledger) -> str:
         at, change = last
         if not ledger.calls[at].ok:
             return f"{name} is what a call left behind that failed ({call_name(at)})"
-        if change.kind is Kind.FILE and (fault := against_file(ledger.calls[at], change.path)):
+        if change.kind is EntryKind.FILE and (fault := against_file(ledger.calls[at], change.path)):
             return f"{name} is what {call_name(at)} left behind: {fault}"
-        if change.kind is Kind.GONE and not demand.acts:
+        if change.kind is EntryKind.GONE and not demand.acts:
             return f"{name} is no longer there"
-        if change.kind is Kind.FILE and change.size_bytes == 0 and not demand.empty:
+        if change.kind is EntryKind.FILE and change.size_bytes == 0 and not demand.empty:
             return f"{name} is empty"
     return ""
 
@@ -155,7 +155,9 @@ def _undone(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
 
 
 def _changed(record: ToolRecord) -> list[str]:
-    return [one.path for one in record.changed if one.kind is not Kind.FILE or (one.size_bytes and not one.is_same)]
+    return [
+        one.path for one in record.changed if one.kind is not EntryKind.FILE or (one.size_bytes and not one.is_same)
+    ]
 
 
 def _unmeasured(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from earnest.effects.hands.tools.parts import Parts, Stretch
+from earnest.effects.hands.tools.parts import CallParts, Stretch
 from earnest.effects.hands.tools.programs import SHELLS, WRAPPERS
 from earnest.effects.hands.tools.record import ToolRecord
 from earnest.effects.hands.tools.shell_words import Unbalanced, Word, scan
@@ -31,7 +31,7 @@ def pieces(record: ToolRecord, *, measures: bool = False) -> Iterator[Piece]:
         against = "" if record.tool != "shell" or is_one_program(record) else UNSEEN
         yield from (Piece(text, text, against) for _, text in _shown(record))
         return
-    stretches = Parts(record.processes, _changed(record)).stretches()
+    stretches = CallParts(record.processes, _changed(record)).stretches()
     for start, text in _shown(record):
         inside = [one for one in stretches if one.start < start + len(text) and start < one.end]
         for against, group in groupby(inside, key=lambda one: _against(one, measures=measures)):
@@ -45,7 +45,7 @@ def against_file(record: ToolRecord, path: str) -> str:
         return ""
     if not record.processes:
         return "" if is_one_program(record) else UNSEEN
-    return Parts(record.processes, _changed(record)).against_file(path)
+    return CallParts(record.processes, _changed(record)).against_file(path)
 
 
 def is_one_program(record: ToolRecord) -> bool:

@@ -96,7 +96,7 @@ async def verdicts_on(
             found = equipment[id(one.spec)]
             return await judged(verifier, one.spec, one.base_folder, one.work, keep_in=keeping, equipment=found)
 
-    async with _verifying(settings, clock, pool=parallel if len(submissions) > 1 else 0) as verifier:
+    async with verifying(settings, clock, pool=parallel if len(submissions) > 1 else 0) as verifier:
         tasks = [asyncio.ensure_future(judge(one)) for one in submissions]
         try:
             for one, task in zip(submissions, tasks, strict=True):
@@ -110,7 +110,7 @@ async def verdicts_on(
 
 async def replay_of(name: str, settings: JudgingSettings) -> Replayed:
     """Judge a kept verdict again. Raises `Refused("verdict_unknown")` and `Refused("evidence_gone")`."""
-    async with _verifying(settings, SystemClock()) as verifier:
+    async with verifying(settings, SystemClock()) as verifier:
         return await replayed(verifier, Registry(), verdict_book(settings), name)
 
 
@@ -120,7 +120,7 @@ async def met_by_nothing(order: "PlaybookOrder", settings: JudgingSettings) -> l
     groups = [order.playbook.criteria, *(subtask.criteria for subtask in order.playbook.subtasks)]
     met: list[Criterion] = []
     with scratch("nothing") as folder:
-        async with _verifying(settings, SystemClock()) as bare:
+        async with verifying(settings, SystemClock()) as bare:
             verifier = bare.equipped(order.equipment)
             for criteria in filter(None, groups):
                 verdict = await verifier.verify(
@@ -142,7 +142,7 @@ async def lint_of(spec_path: Path, settings: JudgingSettings) -> list[Complaint]
 
 
 @contextlib.asynccontextmanager
-async def _verifying(settings: JudgingSettings, clock: Clock, *, pool: int = POOL) -> AsyncIterator[Verifier]:
+async def verifying(settings: JudgingSettings, clock: Clock, *, pool: int = POOL) -> AsyncIterator[Verifier]:
     """A verifier with a sandbox of its own, which asks people in the books of whoever writes them."""
     async with _sandbox(settings, clock, pool) as sandbox:
         reviews = _Reviews(settings.books, clock)

@@ -51,3 +51,18 @@ def artifacts(home: Path) -> Path:
 def key_store(home: Path) -> Path:
     """The platform's own secret."""
     return home / "secrets" / "keys"
+
+
+def log_key(home: Path) -> Path:
+    """What the log signs with."""
+    return home / "secrets" / "log"
+
+
+def witness_key(home: Path) -> Path:
+    """What a witness signs with."""
+    return home / "secrets" / "witness"
+
+
+def witness(home: Path) -> Path:
+    """The last checkpoint that a witness saw of each log."""
+    return home / "witness"

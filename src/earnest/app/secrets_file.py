@@ -7,11 +7,13 @@ secret nobody's key would be known, so a secret that is missing, altered or exch
 import hashlib
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from earnest.app import places
 from earnest.effects.ground.clock import Chance, Clock
+from earnest.effects.ground.durable import put_file
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
@@ -31,7 +33,8 @@ def open_key_store(home: Path, database: Database, clock: Clock, chance: Chance)
     if not path.exists() and not path.is_symlink():
         if known or has_keys:
             raise _damaged(f"{path} is missing, and the books hold keys that it made: put it back from a backup")
-        _make(path, chance.secret())
+        secret = chance.secret()
+        put_secret(path, f"{FORMAT} {secret.hex()} {_checksum(secret)}")
     if known is None:
         fingerprint = _fingerprint(read_key_store(home))
         made = Fact(kind=MADE, subject="keys", at_ms=clock.now_ms(), body={"fingerprint": fingerprint})
@@ -53,19 +56,30 @@ def check_key_store(home: Path, reader: BooksReader) -> KeyedHash:
 def read_key_store(home: Path) -> KeyedHash:
     """The secret, beside whoever uses the books. Raises `Refused`: `key_store_missing`, `key_store_damaged`."""
     path = places.key_store(home)
+    if not path.exists() and not path.is_symlink():
+        raise Refused("key_store_missing", f"there is no {path} yet: `earnest serve` makes it")
+    return KeyedHash(_secret(path, read_secret(path, _damaged)))
+
+
+def read_secret(path: Path, damaged: Callable[[str], Refused]) -> bytes:
+    """What a file holds that nobody but its owner may read, 1,024 bytes at most. Raises what `damaged` makes of why."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        raise Refused("key_store_missing", f"there is no {path} yet: `earnest serve` makes it") from None
     except OSError as error:
-        raise _damaged(f"{path} cannot be read: {error.strerror}") from None
+        raise damaged(f"{path} cannot be read: {error.strerror}") from None
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-            raise _damaged(f"{path} must be a file of yours that nobody else may read: chmod 600")
-        return KeyedHash(_secret(path, os.read(descriptor, BYTES_MAX)))
+            raise damaged(f"{path} must be a file of yours that nobody else may read: chmod 600")
+        return os.read(descriptor, BYTES_MAX)
     finally:
         os.close(descriptor)
+
+
+def put_secret(path: Path, line: str) -> None:
+    """Keep one line where nobody else reads it, whole or not at all, and durably. Raises `OSError`."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    put_file(path, f"{line}\n".encode())
 
 
 def _fingerprint(hashing: KeyedHash) -> str:
@@ -82,24 +96,6 @@ def _secret(path: Path, data: bytes) -> bytes:
     except (IndexError, ValueError):
         pass
     raise _damaged(f"{path} is damaged: put it back from a backup")
-
-
-def _make(path: Path, secret: bytes) -> None:
-    """Write it whole or not at all, and durably."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_suffix(".new")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(f"{FORMAT} {secret.hex()} {_checksum(secret)}\n".encode())
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _checksum(secret: bytes) -> str:

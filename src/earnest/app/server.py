@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.app import places
+from earnest.app.log_key import open_log_key
 from earnest.app.mail_settings import mailer_of
 from earnest.app.own_runs import own_runs_in
 from earnest.app.platform import keep_sealing, open_auditor, open_sandbox_in
@@ -34,6 +35,7 @@ from earnest.effects.outside.web.fetching import Web
 from earnest.foundation.errors import EarnestError
 from earnest.identity.key import LINK_MS, operator_link
 from earnest.identity.secret import KeyedHash
+from earnest.journal.notary import Notary
 from earnest.runtime.desk import Desk
 from earnest.runtime.market.audit_letters import AuditLetters
 from earnest.runtime.market.market import Market
@@ -65,6 +67,7 @@ class PlatformServer:
     sandbox: Sandbox
     presences: Presences
     mailer: Mailer | None
+    notary: Notary
     own: OwnRuns
     link: str
     working: dict[str, asyncio.Task[None]]
@@ -102,7 +105,7 @@ class PlatformServer:
 async def open_server(settings: Settings) -> AsyncIterator[PlatformServer]:
     """Open the market of a data directory, for which there is one server, and begin the work beside it.
 
-    Raises `Refused`: `data_directory_in_use` beside another server, `key_store_damaged`.
+    Raises `Refused`: `data_directory_in_use` beside another server, `key_store_damaged`, `log_key_damaged`.
     """
     clock, chance = SystemClock(), SystemChance()
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -112,6 +115,7 @@ async def open_server(settings: Settings) -> AsyncIterator[PlatformServer]:
         keep_apart(settings.home, practice=practice)
         database = stack.enter_context(contextlib.closing(Database.open(settings.books, clock)))
         hashing = open_key_store(settings.home, database, clock, chance)
+        log_key = open_log_key(settings.home, database, clock, chance)
         bus, desk = LocalBus(), Desk(database, clock, chance)
         audit_letters = AuditLetters(desk)
         auditor = stack.enter_context(
@@ -140,6 +144,7 @@ async def open_server(settings: Settings) -> AsyncIterator[PlatformServer]:
             sandbox=sandbox,
             presences=presences,
             mailer=mailer,
+            notary=log_key.notary(settings.server.witnesses),
             own=await own_runs_in(settings, database, clock),
             link=_link(hashing, clock, chance) if is_new else "",
             working={},

@@ -6,10 +6,14 @@ from ipaddress import ip_network
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from earnest.foundation.errors import Refused
+from earnest.journal.signing import WITNESS, read_public_key
+
 HOST: Final = "127.0.0.1"
 PORT: Final = 8420
 TEXT_CHARACTERS_MAX: Final = 1_000
 PROXIES_MAX: Final = 100
+WITNESSES_MAX: Final = 20
 BOUNDS: Final = {
     "port": (0, 65_535),
     "stop_s": (1, 600),
@@ -34,6 +38,8 @@ class ServerSettings:
     """By what address the world reaches the platform, `http(s)://HOST[:PORT]`; empty: by `host` and `port`."""
     proxies: tuple[str, ...] = ()
     """Addresses and networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed."""
+    witnesses: tuple[str, ...] = ()
+    """Verifier keys of witnesses whose cosignatures are kept."""
     stop_s: int = 10
     """How long requests under way have, when the platform is stopped."""
     home_per_minute: int = 120
@@ -53,7 +59,7 @@ def read_server(given: object, fault: Fault) -> ServerSettings:
         if wrong := wrong_with(name, value):
             fault(f"[server] {wrong}", name)
         else:
-            values[name] = tuple(value) if name == "proxies" else value
+            values[name] = tuple(value) if isinstance(value, list) else value
     return ServerSettings(**values)
 
 
@@ -94,8 +100,18 @@ def _are_networks(value: object) -> bool:
         return False
 
 
+def _are_witnesses(value: object) -> bool:
+    if not isinstance(value, list) or len(value) > WITNESSES_MAX:
+        return False
+    try:
+        return all(isinstance(one, str) and read_public_key(one).type == WITNESS for one in value)
+    except Refused:
+        return False
+
+
 _FITS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "host": (_is_host, "a name or address"),
     "url": (_is_address, "http(s)://HOST[:PORT], without a slash at its end"),
     "proxies": (_are_networks, "a list of addresses and networks"),
+    "witnesses": (_are_witnesses, f"a list of at most {WITNESSES_MAX} verifier keys of witnesses, name+id+base64"),
 }

@@ -19,7 +19,7 @@ from earnest.client.payloads_agents import (
     Signal,
     Transcript,
 )
-from earnest.client.payloads_platform import Checkpoint, Errors, Limits, Proof, ReputationFormula
+from earnest.client.payloads_platform import Errors, Limits, ReputationFormula
 
 
 def register(handle: str, *, description: str = "", model_fingerprint: str = "") -> Ask[Registered]:
@@ -151,13 +151,3 @@ def revoke_capability(capability_id: str, reason: str) -> Ask[Capability]:
 def list_waiting_claims(*, limit: int | None = None, cursor: str | None = None) -> Ask[Page[ClaimSummary]]:
     """The operator's queue: work that waits for a person."""
     return get("/operator/claims", query={"limit": limit, "cursor": cursor})
-
-
-def get_checkpoint() -> Ask[Checkpoint]:
-    """The newest checkpoint of the log."""
-    return get("/log/checkpoint")
-
-
-def get_proof(seq: int) -> Ask[Proof]:
-    """That a fact stands under the newest checkpoint."""
-    return get("/log/proof", query={"seq": seq})

@@ -1,6 +1,6 @@
 """The methods that both clients have, one for each endpoint."""
 
-from earnest.client import agents, claims, jobs, money, periods, runs, scores, world
+from earnest.client import agents, claims, jobs, log, money, periods, runs, scores, world
 from earnest.client.endpoint import ClientMethod
 
 
@@ -33,8 +33,6 @@ class Endpoints:
     issue_key = ClientMethod(agents.issue_key)
     revoke_capability = ClientMethod(agents.revoke_capability)
     list_waiting_claims = ClientMethod(agents.list_waiting_claims)
-    get_checkpoint = ClientMethod(agents.get_checkpoint)
-    get_proof = ClientMethod(agents.get_proof)
 
     post_job = ClientMethod(jobs.post_job)
     list_jobs = ClientMethod(jobs.list_jobs)
@@ -120,6 +118,14 @@ class Endpoints:
     list_threads = ClientMethod(world.list_threads)
     get_thread = ClientMethod(world.get_thread)
 
+    get_checkpoint = ClientMethod(log.get_checkpoint)
+    get_signed_checkpoint = ClientMethod(log.get_signed_checkpoint)
+    get_proof = ClientMethod(log.get_proof)
+    get_consistency = ClientMethod(log.get_consistency)
+    get_log_keys = ClientMethod(log.get_log_keys)
+    send_cosignatures = ClientMethod(log.send_cosignatures)
+    get_claim_receipt = ClientMethod(log.get_claim_receipt)
+    get_day_receipt = ClientMethod(log.get_day_receipt)
     apply_run = ClientMethod(runs.apply_run)
     undo_run = ClientMethod(runs.undo_run)
     decide_effect = ClientMethod(runs.decide_effect)

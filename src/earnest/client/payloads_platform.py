@@ -22,6 +22,41 @@ class Proof(TypedDict):
     path: list[str]
 
 
+Consistency = TypedDict("Consistency", {"from": int, "to": int, "path": list[str]})
+"""What shows that the log of `to` facts only added to that of `from` (RFC 9162 §2.1.4), as hexadecimal hashes."""
+
+
+class Signature(TypedDict):
+    """By whom, and what: base64."""
+
+    keyid: str
+    sig: str
+
+
+class Receipt(TypedDict):
+    """A DSSE envelope. `payload` is the base64 of an in-toto statement."""
+
+    payload: str
+    payloadType: str
+    signatures: list[Signature]
+
+
+class LogKeys(TypedDict):
+    """By what the log signs, as verifier keys of signed notes. `former` signed before: older receipts hold by them."""
+
+    origin: str
+    key: str
+    former: list[str]
+    witnesses: list[str]
+
+
+class Cosigned(TypedDict):
+    """How many cosignatures were new."""
+
+    size: int
+    kept: int
+
+
 class ErrorMeaning(TypedDict):
     """One code."""
 

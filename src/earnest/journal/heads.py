@@ -64,12 +64,20 @@ def witness_in(body: JsonObject) -> Witness | None:
     return None
 
 
+def subtrees_in(body: JsonObject) -> tuple[bytes, ...]:
+    """The roots of the perfect subtrees that such a fact holds, unchecked. Raises `ValueError`, where it holds none."""
+    subtrees = body.get("subtrees")
+    if not isinstance(subtrees, list):
+        raise ValueError("it has no subtrees")  # noqa: TRY004 - data, not a type error
+    return tuple(bytes.fromhex(str(subtree)) for subtree in subtrees)
+
+
 def seal_in(body: JsonObject) -> Seal:
     """The seal that such a fact holds. Raises `ValueError` if it holds none or one that contradicts itself."""
-    size, root, subtrees = body.get("size"), body.get("root"), body.get("subtrees")
-    if type(size) is not int or not isinstance(root, str) or not isinstance(subtrees, list):
-        raise ValueError("it has no size, root and subtrees")
-    frontier = Frontier(size, [bytes.fromhex(str(subtree)) for subtree in subtrees])
+    size, root = body.get("size"), body.get("root")
+    if type(size) is not int or not isinstance(root, str):
+        raise ValueError("it has no size and root")
+    frontier = Frontier(size, subtrees_in(body))
     if frontier.root() != bytes.fromhex(root):
         raise ValueError("its subtrees do not have its root")
     return seal_of(frontier)

@@ -4,9 +4,14 @@ Leaves are hashes of 32 bytes already (SHA-256 over 0x00 and the leaf's data); o
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
 
 EMPTY_ROOT = hashlib.sha256(b"").digest()
+
+
+RootOf: TypeAlias = Callable[[int, int], bytes]
+"""The root of the leaves from one index up to another: a subtree that the tree is made of."""
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
@@ -65,16 +70,24 @@ def tree_root(leaves: Iterable[bytes]) -> bytes:
     return frontier.root()
 
 
-def inclusion_proof(index: int, leaves: Sequence[bytes]) -> tuple[bytes, ...]:
-    """The path from leaf `index`, from 0, to the root, lowest first (§2.1.3.1). Raises `ValueError` if out of range."""
-    if not 0 <= index < len(leaves):
-        raise ValueError(f"there is no leaf {index} among {len(leaves)}")
-    if len(leaves) == 1:
-        return ()
-    split = _split(len(leaves))
-    if index < split:
-        return (*inclusion_proof(index, leaves[:split]), tree_root(leaves[split:]))
-    return (*inclusion_proof(index - split, leaves[split:]), tree_root(leaves[:split]))
+def inclusion_proof(index: int, size: int, root_of: RootOf) -> tuple[bytes, ...]:
+    """The path from leaf `index`, from 0, to the root of `size` leaves, lowest first (§2.1.3.1).
+
+    Raises `ValueError` if out of range.
+    """
+    if not 0 <= index < size:
+        raise ValueError(f"there is no leaf {index} among {size}")
+    path: list[bytes] = []
+    first, last = 0, size
+    while last - first > 1:
+        middle = first + _split(last - first)
+        if index < middle:
+            path.append(root_of(middle, last))
+            last = middle
+        else:
+            path.append(root_of(first, middle))
+            first = middle
+    return tuple(reversed(path))
 
 
 def verify_inclusion(*, leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes) -> bool:
@@ -95,23 +108,26 @@ def verify_inclusion(*, leaf: bytes, index: int, size: int, proof: Sequence[byte
     return last == 0 and reached == root
 
 
-def consistency_proof(first: int, leaves: Sequence[bytes]) -> tuple[bytes, ...]:
-    """What shows that the tree of the first `first` leaves is a prefix of the tree of all (§2.1.4.1).
+def consistency_proof(old: int, size: int, root_of: RootOf) -> tuple[bytes, ...]:
+    """What shows that the tree of the first `old` leaves is a prefix of that of `size` (§2.1.4.1).
 
-    Raises `ValueError` unless 0 < `first` <= number of leaves.
+    Raises `ValueError` unless 0 < `old` <= `size`.
     """
-    if not 0 < first <= len(leaves):
-        raise ValueError(f"a tree of {first} leaves is no prefix of one of {len(leaves)}")
-    return _subproof(first, leaves, whole=True)
-
-
-def _subproof(first: int, leaves: Sequence[bytes], *, whole: bool) -> tuple[bytes, ...]:
-    if first == len(leaves):
-        return () if whole else (tree_root(leaves),)
-    split = _split(len(leaves))
-    if first <= split:
-        return (*_subproof(first, leaves[:split], whole=whole), tree_root(leaves[split:]))
-    return (*_subproof(first - split, leaves[split:], whole=False), tree_root(leaves[:split]))
+    if not 0 < old <= size:
+        raise ValueError(f"a tree of {old} leaves is no prefix of one of {size}")
+    proof: list[bytes] = []
+    first, last = 0, size
+    while old < last:
+        middle = first + _split(last - first)
+        if old <= middle:
+            proof.append(root_of(middle, last))
+            last = middle
+        else:
+            proof.append(root_of(first, middle))
+            first = middle
+    if first:  # else it is the old root, which whoever verifies has
+        proof.append(root_of(first, last))
+    return tuple(reversed(proof))
 
 
 def verify_consistency(

@@ -17,14 +17,20 @@ from earnest.market.rows import CLAIMS, SUBMISSIONS
 def show_claim(
     reader: BooksReader, claim_id: str, viewer: str, *, sees_all: bool, sees_measured: bool = False
 ) -> shown.Claim:
-    """A claim with its submissions, newest first. Raises `Refused`: `not_found`, `not_a_party`."""
+    """A claim with its submissions, newest first. Raises as `find_claim`."""
+    claim = find_claim(reader, claim_id, viewer, sees_all=sees_all)
+    submissions = SUBMISSIONS.where(reader, "claim_id = ? ORDER BY revision DESC", (claim.id,))
+    return {**claim_json(claim), "submissions": [_submission(one, sees_measured=sees_measured) for one in submissions]}
+
+
+def find_claim(reader: BooksReader, claim_id: str, viewer: str, *, sees_all: bool) -> Claim:
+    """A claim, for its parties. Raises `Refused`: `not_found`, `not_a_party`."""
     claim = CLAIMS.get(reader, claim_id)
     if claim is None:
         raise Refused("not_found", f"there is no claim {claim_id[:80]!r}, or you may not know of it")
     if viewer not in {claim.seller, claim.buyer} and not sees_all:
         raise Refused("not_a_party", "only its two parties see a claim")
-    submissions = SUBMISSIONS.where(reader, "claim_id = ? ORDER BY revision DESC", (claim.id,))
-    return {**claim_json(claim), "submissions": [_submission(one, sees_measured=sees_measured) for one in submissions]}
+    return claim
 
 
 def list_claims(reader: BooksReader, viewer: str, *, role: str, after: str, limit: int) -> list[shown.ClaimSummary]:

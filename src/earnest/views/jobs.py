@@ -61,7 +61,7 @@ def show_job(reader: BooksReader, job_id: str, viewer: str) -> shown.Job:
         **_summary(job),
         "text": job.text,
         "status": aid_status(job, newest),
-        "criteria": [_criterion(one, whole=viewer == job.creator) for one in json.loads(job.criteria)],
+        "criteria": [dict(one) if viewer == job.creator else public_criterion(one) for one in json.loads(job.criteria)],
         "evidence_requirements": json.loads(job.requirements),
         "spec_digest": job.spec_digest,
         "tags": json.loads(job.tags),
@@ -138,8 +138,9 @@ def _summary(job: Job) -> shown.JobSummary:
     }
 
 
-def _criterion(criterion: Mapping[str, Any], *, whole: bool) -> dict[str, Any]:
+def public_criterion(criterion: Mapping[str, Any]) -> dict[str, Any]:
+    """A criterion as anybody may see it: of a check whose answer could be read off it, the kind alone."""
     check = criterion.get("check")
-    if whole or check is None or check["kind"] in PUBLIC_CHECKS:
+    if check is None or check["kind"] in PUBLIC_CHECKS:
         return dict(criterion)
     return {**criterion, "check": {"kind": check["kind"]}}

@@ -1,16 +1,11 @@
 """Proof that the platform dropped and altered nothing: a checkpoint, and a place under it (RFC 9162)."""
 
-from typing import Final
-
-from earnest.client.payloads_platform import Checkpoint, Proof
+from earnest.client.payloads_platform import Checkpoint, Consistency, Proof
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.journal.heads import SEALED, seal_in
-from earnest.journal.merkle import inclusion_proof
-
-LEAVES_MAX: Final = 2_000_000
-"""A proof reads every leaf under its checkpoint; longer logs are proved by `earnest journal` on the machine."""
+from earnest.journal.proving import Prover, head_at, newest_head
 
 
 def newest_checkpoint(reader: BooksReader) -> Checkpoint:
@@ -25,19 +20,23 @@ def newest_checkpoint(reader: BooksReader) -> Checkpoint:
 def proof_of(reader: BooksReader, seq: int) -> Proof:
     """The leaf of fact `seq` and its path to the newest checkpoint. It shows hashes alone, never what the fact says.
 
-    Raises `Refused`: `not_found` for a fact that is not under the checkpoint, `maintenance` for a log that is too long.
+    Raises `Refused("not_found")` for a fact that is not under the checkpoint.
     """
-    checkpoint = newest_checkpoint(reader)
-    size = checkpoint["size"]
-    if not 1 <= seq <= size:
-        raise Refused("not_found", f"the newest checkpoint has {size} facts")
-    if size > LEAVES_MAX:
-        raise Refused("maintenance", f"proofs are given here for logs of at most {LEAVES_MAX} facts")
-    leaves = [leaf for leaf, _ in zip(reader.leaves(), range(size), strict=False)]
-    path = inclusion_proof(seq - 1, leaves)
-    return {
-        "seq": seq,
-        "leaf": leaves[seq - 1].hex(),
-        "checkpoint": checkpoint,
-        "path": [node.hex() for node in path],
-    }
+    checkpoint, head = newest_checkpoint(reader), newest_head(reader)
+    if head is None or not 1 <= seq <= head.size:
+        raise Refused("not_found", f"the newest checkpoint has {checkpoint['size']} facts")
+    path = Prover(reader, head).inclusion(seq)
+    leaf = next(reader.leaves(after_seq=seq - 1, limit=1))
+    return {"seq": seq, "leaf": leaf.hex(), "checkpoint": checkpoint, "path": [node.hex() for node in path]}
+
+
+def consistency_of(reader: BooksReader, old: int, new: int | None) -> Consistency:
+    """That the checkpoint of `new` facts, by default the newest, only added to that of `old`.
+
+    Raises `Refused("not_found")` for a size that has no checkpoint.
+    """
+    later = newest_head(reader) if new is None else head_at(reader, new)
+    if later is None:
+        raise Refused("not_found", "there is no checkpoint yet")
+    path = Prover(reader, later).consistency(head_at(reader, old))
+    return {"from": old, "to": later.size, "path": [node.hex() for node in path]}

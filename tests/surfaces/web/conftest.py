@@ -16,6 +16,8 @@ from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.effects.outside.web.fetching import Web
 from earnest.identity.key import LINK_MS, operator_link
 from earnest.identity.secret import KeyedHash
+from earnest.journal.notary import Notary
+from earnest.journal.signing import LOG, WITNESS, PrivateKey
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk
 from earnest.runtime.market.market import Market
@@ -27,6 +29,9 @@ from earnest.verification.service import Verifier
 
 START_MS = 1_780_000_000_000
 HASHING = KeyedHash(bytes(range(32)))
+WITNESS_KEY = PrivateKey(name="witness.example", type=WITNESS, seed=bytes(32))
+LOG_KEY = PrivateKey(name="platform.example", type=LOG, seed=bytes(range(32)))
+NOTARY = Notary(key=LOG_KEY, witnesses=(WITNESS_KEY.public,))
 URL = "http://127.0.0.1:8420"
 API = "/api/v1"
 GENEROUS = Quotas(
@@ -128,7 +133,7 @@ def quotas() -> Quotas:
 @pytest.fixture
 async def site(market: Market, clock: VirtualClock, quotas: Quotas) -> AsyncIterator[Site]:
     await market.desk.tick(lambda entry: open_treasury(entry, market.terms))
-    app = create_app(market, HASHING, url=URL, quotas=quotas)
+    app = create_app(market, HASHING, url=URL, quotas=quotas, notary=NOTARY)
     transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url=URL) as client:
         yield Site(app=app, market=market, clock=clock, client=client)

@@ -23,7 +23,7 @@ from earnest.surfaces.web.calls import API, KEY_OPTIONAL
 from earnest.surfaces.web.problems import STATUS
 from earnest.surfaces.web.schema import METHODS, document
 
-from .conftest import GENEROUS, HASHING, URL, Site
+from .conftest import GENEROUS, HASHING, NOTARY, URL, Site
 
 EXAMPLES = 15
 REFUSED_BY_RULES = ["400", "401", "403", "404", "409", "410", "412", "422"]
@@ -88,7 +88,7 @@ def keys(market: Market, clock: VirtualClock) -> dict[str, str]:
 
     async def make() -> dict[str, str]:
         await market.desk.tick(lambda entry: open_treasury(entry, market.terms))
-        app = create_app(market, HASHING, url=URL, quotas=GENEROUS)
+        app = create_app(market, HASHING, url=URL, quotas=GENEROUS, notary=NOTARY)
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url=URL) as client:
             site = Site(app=app, market=market, clock=clock, client=client)
             operator = await site.operator()
@@ -102,7 +102,7 @@ def keys(market: Market, clock: VirtualClock) -> dict[str, str]:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("whose", ["live", "op", "hb", "nobody"])
 def test_whatever_is_asked_is_answered_as_documented(market: Market, keys: dict[str, str], whose: str) -> None:
-    app = create_app(market, HASHING, url=URL, quotas=GENEROUS)
+    app = create_app(market, HASHING, url=URL, quotas=GENEROUS, notary=NOTARY)
     config = SchemathesisConfig.from_dict(
         {
             "seed": 7,

@@ -22,12 +22,12 @@ from earnest.market.service import CLAIMS, JOBS, SUBMISSIONS
 from earnest.runtime.market.judging import lay_out_all, machine_criteria
 from earnest.runtime.market.market import Market
 from earnest.verification.plugin import Promise, is_reproducible
-from earnest.verification.replay import compared
+from earnest.verification.replay import Comparison, compared
 from earnest.verification.verdict import Answer, Cause, CriterionVerdict, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Judged:
+class Judged:
     """A submission with its verdict, as it is kept."""
 
     job: Job
@@ -46,10 +46,20 @@ async def replay(market: Market, caller: Caller, claim_id: str, revision: int | 
     if market.replaying.locked():
         raise Refused("verifier_unavailable", "another verdict is being replayed: try again")
     async with market.replaying:
-        return await _again(market, found)
+        verdict, rows = await judged_again(market, found)
+    return {
+        "claim_id": found.submission.claim_id,
+        "revision": found.submission.revision,
+        "same_work": found.verdict.get("snapshot") == verdict.snapshot,
+        "criteria": [{"id": one.id, "agreement": one.agreement.value, "detail": one.detail} for one in rows],
+    }
 
 
-async def _again(market: Market, found: _Judged) -> Replay:
+async def judged_again(market: Market, found: Judged) -> tuple[Verdict, list[Comparison]]:
+    """The verdict that is reached now, and each criterion's answer beside the one that is kept.
+
+    Raises `Refused`: `evidence_gone`, `verifier_unavailable`.
+    """
     job, submission, kept = found.job, found.submission, found.verdict
     answers = {one["id"]: one for one in kept["criteria"]}
     criteria = [one for one in machine_criteria(job) if one.id in answers]
@@ -67,16 +77,17 @@ async def _again(market: Market, found: _Judged) -> Replay:
     versions = kept.get("check_versions", {})
     before = [_before(one, answers[one.id], versions) for one in criteria]
     same_place = kept.get("sandbox") == verdict.sandbox
-    rows = compared(criteria, checks, before, _after(criteria, verdict), same_place=same_place)
-    return {
-        "claim_id": submission.claim_id,
-        "revision": submission.revision,
-        "same_work": kept.get("snapshot") == verdict.snapshot,
-        "criteria": [{"id": one.id, "agreement": one.agreement.value, "detail": one.detail} for one in rows],
-    }
+    return verdict, compared(criteria, checks, before, _after(criteria, verdict), same_place=same_place)
 
 
-def _find(reader: BooksReader, caller: Caller, claim_id: str, revision: int | None) -> _Judged:
+def judged_before(reader: BooksReader, submission: Submission) -> Judged:
+    """A submission that has a verdict, with all that it is judged by."""
+    job = JOBS.find(reader, CLAIMS.find(reader, submission.claim_id).job_id)
+    poster = ACCOUNTS.find(reader, job.creator)
+    return Judged(job=job, poster=poster, submission=submission, verdict=json.loads(submission.verdict))
+
+
+def _find(reader: BooksReader, caller: Caller, claim_id: str, revision: int | None) -> Judged:
     claim = CLAIMS.find(reader, claim_id)
     if caller.id not in {claim.seller, claim.buyer} and not caller.sees_all:
         raise Refused("not_a_party", "only its two parties have a claim judged again")
@@ -85,9 +96,7 @@ def _find(reader: BooksReader, caller: Caller, claim_id: str, revision: int | No
     submission = next(SUBMISSIONS.where(reader, f"{which} ORDER BY revision DESC LIMIT 1", given), None)
     if submission is None:
         raise Refused("not_judged", "nothing of it has a verdict that could be reached again")
-    job = JOBS.find(reader, claim.job_id)
-    poster = ACCOUNTS.find(reader, job.creator)
-    return _Judged(job=job, poster=poster, submission=submission, verdict=json.loads(submission.verdict))
+    return judged_before(reader, submission)
 
 
 def _before(criterion: Criterion, kept: Mapping[str, Any], versions: Mapping[str, int]) -> CriterionVerdict:

@@ -51,6 +51,7 @@ GROUPS: Final = (
     "heartbeat",
     "jobs",
     "periods",
+    "receipt",
     "world",
 )
 

@@ -28,7 +28,10 @@ EXAMPLES: Final[Mapping[str, Examples]] = {
         ("earnest verify spec.yaml a.zip b.zip --json", "many submissions, one JSON object each"),
         ("earnest verify spec.yaml --lint", "find what is wrong with the specification"),
     ),
-    "replay": (("earnest replay 4f1c", "judge again; the beginning of the verdict's id is enough"),),
+    "replay": (
+        ("earnest replay 4f1c", "judge again; the beginning of the verdict's id is enough"),
+        ("earnest replay --from-receipt clm_01KB3Z.receipt.json", "judge again what the market kept"),
+    ),
     "dream": (("earnest dream --now", "without waiting for the cooldown"),),
     "serve": (
         ("earnest serve --port 8080", "a platform on this machine"),
@@ -105,6 +108,21 @@ EXAMPLES: Final[Mapping[str, Examples]] = {
     "jobs review": (('earnest jobs review 01KB3Z --approve --reason "as agreed"', "decide what waits for the buyer"),),
     "periods list": (("earnest periods list", "the newest first"),),
     "periods open": (("earnest periods open monday", "archive the one before, begin another"),),
+    "receipt show": (("earnest receipt show 01KB3Z", "what a run came to"),),
+    "receipt export": (("earnest receipt export mara/2026-11-22 day.json", "a day of an agent, for others to check"),),
+    "receipt verify": (
+        ("earnest receipt verify day.json --key log.vkey", "offline, with the log's public key alone"),
+        ("earnest receipt verify day.json --key log.vkey --witness w.vkey", "and a witness must have seen it"),
+    ),
+    "receipt key": (
+        ("earnest receipt key", "what others check receipts with"),
+        ("earnest receipt key --new --origin example.org/log", "sign with another key from now on"),
+    ),
+    "receipt witness": (
+        ("earnest receipt witness --show-key --name w.example.org", "for the platform's setting witnesses"),
+        ("earnest receipt witness https://example.org --key log.vkey", "from cron, every hour"),
+    ),
+    "receipt page": (("earnest receipt page", "into a file, for a browser without a network"),),
     "world show": (("earnest world show", "who is where"),),
     "world summary": (("earnest world summary --as mara", "what an agent perceives"),),
     "world move": (('earnest world move cafe --why "meet bob"', "a step takes a second"),),

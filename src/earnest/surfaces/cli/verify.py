@@ -37,13 +37,23 @@ def verify(
 
 
 def replay(
-    verdict: Annotated[str, typer.Argument(metavar="VERDICT", help="The id of a kept verdict, or how it begins.")],
+    verdict: Annotated[
+        str, typer.Argument(metavar="[VERDICT]", help="The id of a kept verdict, or how it begins.", show_default=False)
+    ] = "",
+    from_receipt: Annotated[
+        Path | None,
+        typer.Option("--from-receipt", metavar="FILE", help="A claim's receipt, where the market's books lie."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as one JSON object.")] = False,
 ) -> None:
-    """Judge again what a kept verdict was about: it must agree.
+    """Judge again what a kept verdict was about, or what a receipt says was judged: it must agree.
 
     Exit codes: 0 it agrees, 1 it disagrees, 2 it cannot be compared, 3 bad input or usage.
     """
-    from earnest.surfaces.cli.verifying import judge_again  # noqa: PLC0415
+    if bool(verdict) == (from_receipt is not None):
+        raise typer.BadParameter("give VERDICT or --from-receipt FILE")
+    from earnest.surfaces.cli.verifying import judge_again, judge_receipt_again  # noqa: PLC0415
 
+    if from_receipt is not None:
+        raise typer.Exit(judge_receipt_again(from_receipt, as_json=as_json))
     raise typer.Exit(judge_again(verdict, as_json=as_json))

@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +14,7 @@ from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.runtime.judging import RecordedVerdict
 from earnest.runtime.submission import SubmittedWork, submissions
 from earnest.surfaces.cli.printing import complain, say, say_json, tell
+from earnest.verification.replay import Comparison
 from earnest.verification.verdict import Answer, verdict_to_json
 
 Result = TypeVar("Result")
@@ -24,14 +25,26 @@ REPLAY_CODES = {"agrees": 0, "disagrees": 1, "different_now": 2, "not_comparable
 def judge_again(verdict: str, *, as_json: bool) -> int:
     """Judge what a kept verdict was about, and compare; gives the exit code."""
     found = _run(replay_of(verdict, read_judging_settings()))
+    more = {"id": found.kept.id, "now": verdict_to_json(found.verdict)}
+    return _told_again(found.comparisons, more, as_json=as_json)
+
+
+def judge_receipt_again(receipt: Path, *, as_json: bool) -> int:
+    """Judge what the receipt of a claim says was judged, and compare; gives the exit code."""
+    from earnest.app.receipts import replayed_receipt  # noqa: PLC0415 - loads what the market needs
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+
+    return _told_again(_run(replayed_receipt(receipt, read_settings())), {}, as_json=as_json)
+
+
+def _told_again(comparisons: Sequence[Comparison], more: Mapping[str, object], *, as_json: bool) -> int:
     if as_json:
-        rows = [{"id": one.id, "agreement": one.agreement.value, "detail": one.detail} for one in found.comparisons]
-        told = {"id": found.kept.id, "criteria": rows, "now": verdict_to_json(found.verdict)}
-        say_json(told)
+        rows = [{"id": one.id, "agreement": one.agreement.value, "detail": one.detail} for one in comparisons]
+        say_json({**more, "criteria": rows})
     else:
-        say(*(f"{one.agreement:<15} {one.id}  {one.detail}" for one in found.comparisons))
-    codes = {REPLAY_CODES[one.agreement] for one in found.comparisons}
-    return 1 if 1 in codes else max(codes)
+        say(*(f"{one.agreement:<15} {one.id}  {one.detail}" for one in comparisons))
+    codes = {REPLAY_CODES[one.agreement] for one in comparisons}
+    return 1 if 1 in codes else max(codes, default=2)
 
 
 def judge(spec: Path, works: Sequence[Path], *, as_json: bool, keep: bool | None) -> int:

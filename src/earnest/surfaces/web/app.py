@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute
 
 from earnest.effects.outside.mail.api import Mailer
 from earnest.identity.secret import KeyedHash
+from earnest.journal.notary import Notary
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.presence import Presences
@@ -27,6 +28,7 @@ from earnest.surfaces.web import (
     heartbeats,
     identity,
     jobs,
+    log,
     meta,
     pages,
     periods,
@@ -59,7 +61,8 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     artifacts.router,
     agents.router,
     wallet.router,
-    meta.log_router,
+    log.router,
+    log.checkpoint_router,
     score.router,
     heartbeats.router,
     score.operator_router,
@@ -69,7 +72,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     runs.router,
 )
 """What stands under `/api/v1`. Of two routes that fit a path the first takes it; what is asked most stands first."""
-ROOT_ROUTERS: Final[tuple[APIRouter, ...]] = (jobs.root_router,)
+ROOT_ROUTERS: Final[tuple[APIRouter, ...]] = (jobs.root_router, log.checkpoint_router, log.page_router)
 """What stands at the root too, for agents that look there."""
 
 
@@ -84,16 +87,17 @@ def create_app(
     presences: Presences | None = None,
     place: DataFolders | None = None,
     mailer: Mailer | None = None,
+    notary: Notary | None = None,
     own: OwnRuns | None = None,
 ) -> FastAPI:
     """The application. `url` is the address by which the world reaches it, without a slash at its end.
 
     Whoever gives `presences` flushes them, and ends what streams by `app.state.streams`. `place`: where runs,
     memory and the auditor's log lie, for the pages about them; `mailer`: what takes owners' links to them; `own`: what
-    is decided about the runs of the same data directory.
+    is decided about the runs of the same data directory; `notary`: what signs checkpoints and receipts.
     """
     quotas, metrics = quotas or Quotas(), RequestMetrics(gauges)
-    home = HomePage(market, presences or Presences(market.desk))
+    home = HomePage(market, presences or Presences(market.desk), log.NewestCheckpoint(market.desk, notary))
     app = FastAPI(
         openapi_url=None,
         docs_url=None,
@@ -119,6 +123,7 @@ def create_app(
         quotas=quotas,
         metrics=metrics,
         url=url,
+        notary=notary,
     )
     app.add_middleware(Heartbeats, page=home)
     app.add_middleware(Door, house=house)

@@ -30,6 +30,7 @@ from earnest.foundation.canonical import JsonObject, JsonValue, Members, canonic
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller
 from earnest.identity.secret import KeyedHash
+from earnest.journal.notary import Notary
 from earnest.runtime.desk import Act, Keyed, StoryResponse
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
@@ -45,6 +46,7 @@ KEY_OPTIONAL: Final = frozenset(
         "/artifacts",
         "/claims/{claim_id}/replay",
         "/jobs/{job_id}/review",
+        "/log/cosignatures",
         "/operator/login",
         "/operator/logout",
         "/score/feedback",
@@ -74,6 +76,8 @@ class Call:
     address: str = ""
     """Where it came from."""
     query: str = ""
+    notary: Notary | None = None
+    """What signs checkpoints and receipts; None: the platform has no key."""
     session: str = ""
     """The cookie that proved it, where one did."""
     wrong_key: Refused | None = None

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.caller import Caller
 from earnest.identity.key import KEY_IN_TEXT
+from earnest.journal.notary import Notary
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
 from earnest.surfaces.web.calls import API, Call, put_call
@@ -46,7 +47,7 @@ _LOG: Final = logging.getLogger("earnest.web")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class House:
-    """What the door works with. `url` is the platform's own address, without a slash at its end."""
+    """What the door works with. `url` is the platform's own address, without a slash at its end; `notary` signs."""
 
     market: Market
     doorkeeper: Doorkeeper
@@ -54,6 +55,7 @@ class House:
     quotas: Quotas
     metrics: RequestMetrics
     url: str
+    notary: Notary | None
 
 
 class Door:
@@ -95,6 +97,7 @@ class Door:
             market=market,
             doorkeeper=self._house.doorkeeper,
             url=self._house.url,
+            notary=self._house.notary,
             caller=None,
             request_id=f"req_{market.desk.chance.new_id(now_ms)}",
             method=scope["method"],

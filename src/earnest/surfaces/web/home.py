@@ -21,6 +21,7 @@ from earnest.runtime.market.homes import SECOND_MS, Homes, Wanted
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.presence import Presences
 from earnest.surfaces.web.calls import Call, MyCall, called, is_known
+from earnest.surfaces.web.log import NewestCheckpoint
 from earnest.views.home import read_home
 
 PATH: Final = "/agents/me/home"
@@ -61,8 +62,9 @@ class Looked(NamedTuple):
 class HomePage:
     """Answers looks."""
 
-    def __init__(self, market: Market, presences: Presences) -> None:
+    def __init__(self, market: Market, presences: Presences, checkpoint: NewestCheckpoint) -> None:
         self._market = market
+        self._checkpoint = checkpoint
         self._homes = Homes(market.desk.database, market.terms, read_home)
         self.presences = presences
 
@@ -81,6 +83,7 @@ class HomePage:
         headers = [
             (b"etag", ready.etag.encode()),
             (b"next-check-in-after", b"%d" % ((next_ms - now_ms) // SECOND_MS)),
+            *self._checkpoint.headers(now_ms),
         ]
         if call.method == "GET" and is_agent:
             self.presences.looked(account_id, now_ms, ready.expected_s)

@@ -11,6 +11,7 @@ SOURCES: Final[Mapping[str, Mapping[str, str]]] = {
         "put_agents_me_capabilities_capability_id": "/id",
     },
     "claim_id": {"get_claims": "/data/0/claim_id", "post_jobs_job_id_claim": "/claim_id"},
+    "date": {"get_score": "/today/date"},
     "deposit_id": {"get_operator_money": "/deposits/0/deposit_id", "post_deposits": "/deposit_id"},
     "dispute_id": {"get_disputes": "/data/0/dispute_id", "post_claims_claim_id_disputes": "/dispute_id"},
     "handle": {"get_agents_me": "/handle", "post_agents_register": "/handle"},

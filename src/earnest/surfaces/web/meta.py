@@ -1,20 +1,18 @@
-"""What the platform says of itself over HTTP: its errors, its limits, its terms, and its log."""
+"""What the platform says of itself over HTTP: its errors, its limits, its terms."""
 
 from dataclasses import asdict
-from typing import Annotated, Final
+from typing import Final
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Response
 
-from earnest.client.payloads_platform import Checkpoint, Errors, Limits, Proof
+from earnest.client.payloads_platform import Errors, Limits
 from earnest.client.payloads_platform import Quota as QuotaShown
 from earnest.foundation.canonical import canonical_bytes
-from earnest.surfaces.web.calls import AnyCall, MyCall, rendered
+from earnest.surfaces.web.calls import AnyCall, rendered
 from earnest.surfaces.web.door import BODY_BYTES_MAX
 from earnest.surfaces.web.limits import Quotas
-from earnest.surfaces.web.problems import CODES, problems, type_of
-from earnest.views.log import newest_checkpoint, proof_of
+from earnest.surfaces.web.problems import CODES, type_of
 
-log_router: Final = APIRouter(tags=["log"])
 _ERRORS: Final[Errors] = {
     "data": [
         {
@@ -49,15 +47,3 @@ def meta_router(quotas: Quotas) -> APIRouter:
         return rendered(body)
 
     return router
-
-
-@log_router.get("/log/checkpoint", response_model=Checkpoint)
-async def get_checkpoint(call: AnyCall) -> Response:
-    """The newest checkpoint: keep it, and any later one must contain it."""
-    return call.read(newest_checkpoint)
-
-
-@log_router.get("/log/proof", response_model=Proof, responses=problems("not_found"))
-async def get_proof(call: MyCall, seq: Annotated[int, Query(ge=1, le=2**53 - 1)]) -> Response:
-    """That a fact stands under the newest checkpoint, without what it says."""
-    return rendered(await call.market.desk.database.read(lambda reader: proof_of(reader, seq)))

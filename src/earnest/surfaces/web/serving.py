@@ -62,6 +62,7 @@ async def serve(
         presences=server.presences,
         place=place_of(server.settings),
         mailer=server.mailer,
+        notary=server.notary,
         own=server.own,
     )
     config = uvicorn.Config(

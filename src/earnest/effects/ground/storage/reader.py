@@ -49,15 +49,20 @@ class BooksReader:
         kind: str | Collection[str] | None = None,
         subject: str | None = None,
         after_seq: int = 0,
+        up_to_seq: int | None = None,
         limit: int | None = None,
         newest_first: bool = False,
     ) -> Iterator[StoredFact]:
         """Facts in order of `seq`, streamed; of one of at most 64 kinds, about one subject, if these are given.
 
-        `after_seq` is left out itself; below 0 it lets rows through that no earnest wrote. No `limit` means all.
+        `after_seq` is left out itself, `up_to_seq` is not; an `after_seq` below 0 lets rows through that no earnest
+        wrote. No `limit` means all.
         """
         conditions = ["seq > ?"]
         parameters: list[SqlValue] = [after_seq]
+        if up_to_seq is not None:
+            conditions.append("seq <= ?")
+            parameters.append(up_to_seq)
         if kind is not None:
             kinds = (kind,) if isinstance(kind, str) else tuple(kind)
             if len(kinds) > KINDS_MAX:

@@ -1,0 +1,215 @@
+"""`earnest receipt`: what came of a promise, signed, and checked with a public key alone."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from earnest.app.receipts import Checked
+
+app = typer.Typer(help="Signed receipts of what ended: show, export, verify; and witness a log.", no_args_is_help=True)
+
+What = Annotated[str, typer.Argument(metavar="WHAT", help="A claim (clm_…), a day (HANDLE/YYYY-MM-DD) or a run.")]
+As = Annotated[str, typer.Option("--as", metavar="HANDLE", help="Ask the platform, in the name of this agent here.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Keys = Annotated[
+    list[str] | None, typer.Option("--key", metavar="KEY", help="The log's verifier key, or a file with it.")
+]
+Witnesses = Annotated[
+    list[str] | None, typer.Option("--witness", metavar="KEY", help="A witness that must have cosigned; several times.")
+]
+
+
+@app.command()
+def show(what: What, *, as_: As = "", as_json: Json = False) -> None:
+    """Show what a receipt says: of a claim or a day that has ended, or of a run that was accepted."""
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    statement = _statement(_receipt(what, as_))
+    if as_json:
+        say_json(statement)
+    else:
+        say(*_told(statement))
+
+
+@app.command()
+def export(
+    what: What,
+    path: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to; by default WHAT.receipt.json.")] = None,
+    *,
+    as_: As = "",
+    as_json: Json = False,
+) -> None:
+    """Write a receipt to a new file, which anybody can check with the log's public key."""
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    data = _receipt(what, as_)
+    target = path or Path(f"{what.replace('/', '-')}.receipt.json")
+    with target.open("xb") as file:
+        file.write(data)
+    if as_json:
+        say_json({"file": str(target), "size_bytes": len(data)})
+    else:
+        say(f"{target}: {len(data)} bytes; check it with `earnest receipt verify {target} --key KEY`")
+
+
+@app.command()
+def verify(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A receipt, or a checkpoint.")],
+    *,
+    key: Keys = None,
+    witness: Witnesses = None,
+    as_json: Json = False,
+) -> None:
+    """Check a receipt or a checkpoint offline. Without --key: by the keys of the log in the data directory.
+
+    Exit codes: 0 it holds, 1 it does not, 3 bad input or usage.
+    """
+    from earnest.app.receipts import check_file, keys_here, keys_of  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    logs = keys_of(key) if key else keys_here(read_settings())
+    checked = check_file(path, logs, keys_of(witness or ()))
+    if as_json:
+        say_json(_checked_json(checked))
+    else:
+        say(*_checked_lines(checked))
+    raise typer.Exit(1 if checked.flaws else 0)
+
+
+@app.command()
+def key(
+    *,
+    new: Annotated[bool, typer.Option("--new", help="Sign with another key from now on.")] = False,
+    origin: Annotated[
+        str, typer.Option(metavar="NAME", help="With --new: by what name the log is known, such as example.org/log.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Print the verifier key of this data directory's log: what others check receipts with."""
+    from earnest.app.receipts import another_log_key, log_key_here  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    if origin and not new:
+        raise typer.BadParameter("--origin goes with --new")
+    settings = read_settings()
+    found = another_log_key(settings, origin) if new else log_key_here(settings)
+    if as_json:
+        say_json({"origin": found.key.name, "key": str(found.key.public), "former": list(found.former)})
+    else:
+        say(str(found.key.public))
+
+
+@app.command()
+def witness(
+    url: Annotated[str, typer.Argument(metavar="URL", help="The platform, instead of EARNEST_URL.")] = "",
+    *,
+    key: Annotated[
+        str, typer.Option("--key", metavar="KEY", help="The log's verifier key, or a file with it; got from elsewhere.")
+    ] = "",
+    name: Annotated[str, typer.Option(metavar="NAME", help="The first time: the witness's own name.")] = "",
+    show_key: Annotated[bool, typer.Option("--show-key", help="Print the witness's verifier key, and end.")] = False,
+    send: Annotated[bool, typer.Option("--send/--no-send", help="Hand the cosignature in.")] = True,
+    as_json: Json = False,
+) -> None:
+    """See that a log only grew since the last look, and cosign its newest checkpoint.
+
+    Exit codes: 0 it grew and is cosigned, 1 it did not: both checkpoints are kept as evidence; 3 bad input or usage.
+    """
+    from earnest.app.receipts import keys_of  # noqa: PLC0415
+    from earnest.app.witnessing import look, witness_key  # noqa: PLC0415
+    from earnest.client.client import Client  # noqa: PLC0415
+    from earnest.effects.ground.clock import SystemChance, SystemClock  # noqa: PLC0415
+    from earnest.surfaces.cli.in_the_name_of import data_directory, platform_url  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import complain, say, say_json  # noqa: PLC0415
+
+    home = data_directory()
+    mine = witness_key(home, SystemChance(), name)
+    if show_key:
+        say_json({"key": str(mine.public)}) if as_json else say(str(mine.public))
+        return
+    if not key:
+        raise typer.BadParameter("give the log's verifier key with --key; its operator has it by `earnest receipt key`")
+    with Client(url or platform_url()) as client:
+        found = look(home, client, keys_of([key])[0], mine, SystemClock(), send=send)
+    if found.refused:
+        complain([f"the platform did not take the cosignature: {found.refused}"])
+    if as_json:
+        flaws = [{"where": one.where, "why": one.why} for one in found.flaws]
+        told = {"size": found.size, "last_size": found.last_size, "flaws": flaws, "kept": str(found.kept)}
+        say_json({**told, "note": found.note, "refused": found.refused})
+    else:
+        grew = f"{found.size} facts, {found.size - found.last_size} more than before; cosigned as {mine.name}"
+        say(*map(str, found.flaws), f"kept in {found.kept}") if found.flaws else say(grew)
+    raise typer.Exit(1 if found.flaws else 0)
+
+
+@app.command()
+def page() -> None:
+    """Print the page that checks a receipt in a browser, without a network: one HTML file."""
+    from importlib.resources import files  # noqa: PLC0415
+
+    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
+
+    say(*files("earnest.surfaces").joinpath("receipt.html").read_text(encoding="utf-8").splitlines())
+
+
+def _receipt(what: str, handle: str) -> bytes:
+    """By the platform, in the name of an agent; else by the books of the data directory."""
+    if not handle:
+        from earnest.app.receipts import receipt_here  # noqa: PLC0415
+        from earnest.app.settings import read_settings  # noqa: PLC0415
+
+        return receipt_here(what, read_settings())
+    from earnest.foundation.canonical import canonical_bytes  # noqa: PLC0415
+    from earnest.surfaces.cli.in_the_name_of import client_of  # noqa: PLC0415
+
+    with client_of(handle) as client:
+        date = what.partition("/")[2]
+        found = client.get_day_receipt(date) if date else client.get_claim_receipt(what)
+    return canonical_bytes(found) + b"\n"
+
+
+def _statement(receipt: bytes) -> Any:
+    import base64  # noqa: PLC0415
+
+    return json.loads(base64.b64decode(json.loads(receipt)["payload"]))
+
+
+def _told(statement: Any) -> list[str]:
+    """For people: the parts, one after the other, without the paths of the proofs."""
+    predicate = statement["predicate"]
+    log = predicate["log"]
+    size = log["checkpoint"].split("\n")[1]
+    lines = [f"{predicate['kind']} {predicate['id']}"]
+    lines += [f"  judged  {one['name']}  sha256:{one['digest']['sha256']}" for one in statement["subject"]]
+    for part in ("promise", "criteria", "verdicts", "consequences"):
+        lines += [part, *(f"  {line}" for line in json.dumps(predicate[part], indent=2).splitlines())]
+    lines.append(f"in the log {log['origin']}, under its checkpoint of {size} facts")
+    return [*lines, *(f"  fact {one['seq']}  {one['kind']}  {one['subject']}" for one in log["places"])]
+
+
+def _checked_json(checked: "Checked") -> dict[str, object]:
+    return {
+        "holds": not checked.flaws,
+        "flaws": [{"where": flaw.where, "why": flaw.why} for flaw in checked.flaws],
+        "origin": checked.origin,
+        "size": checked.size,
+        "cosigned": [{"witness": one.name, "at_s": one.at_s} for one in checked.cosigned],
+        "statement": checked.statement,
+    }
+
+
+def _checked_lines(checked: "Checked") -> list[str]:
+    from earnest.foundation.instants import rfc3339  # noqa: PLC0415
+
+    if checked.flaws:
+        return [*map(str, checked.flaws), "DOES NOT HOLD"]
+    predicate: Any = (checked.statement or {}).get("predicate")
+    what = f"the receipt of {predicate['kind']} {predicate['id']}" if predicate else "a checkpoint"
+    seen = [f"cosigned by {one.name} at {rfc3339(one.at_s * 1_000)}" for one in checked.cosigned]
+    return [f"HOLDS: {what}, under the checkpoint of {checked.size} facts of {checked.origin}", *seen]

@@ -11,7 +11,7 @@ from earnest.runtime.timers import Timers
 from surfaces.web.conftest import URL, Site
 from surfaces.web.jobs import RIGHT, fund, job_body
 
-from .operations import ULID
+from .operations import NOBODYS, ULID
 
 CAPABILITY = f"cap_{ULID}"
 NOT_BOOKS = ("replies", "touches", "facts", "log_", "sqlite_", "schema_version")
@@ -98,6 +98,7 @@ async def with_belongings(people: People) -> People:
     """One of everything that Ann and Bob have, and Eve has no part in."""
     ids, bob = people.ids, people.keys["bob"]["id"]
     ids |= {"account_id": bob, "handle": "bob", "capability_id": CAPABILITY}
+    ids |= {name: NOBODYS[name] for name in ("date", "question_id", "run_id")}
     form = {"category": "data-analysis", "availability": {"max_concurrent": 10}}
     await people.ok("bob", "PUT", f"/agents/me/capabilities/{CAPABILITY}", form)
     ids["trial_id"] = (await people.ok("bob", "POST", "/agents/me/trials", {"capability_id": CAPABILITY}))["id"]

@@ -21,6 +21,7 @@ WHO: Mapping[str, str] = {
     "GET /agents/me": EVERY,
     "GET /agents/me/home": EVERY,
     "GET /agents/me/status": EVERY,
+    "GET /agents/me/export": "reg live op aud",
     "GET /agents/me/keys": EVERY,
     "POST /agents/me/keys": "reg live",
     "DELETE /agents/me/keys/{key_id}": "reg live op aud",
@@ -56,6 +57,7 @@ WHO: Mapping[str, str] = {
     "POST /claims/{claim_id}/undecline": BUYER,
     "POST /claims/{claim_id}/request-changes": BUYER,
     "POST /claims/{claim_id}/decline": BUYER,
+    "POST /claims/{claim_id}/replay": EVERY,
     # Artifacts
     "POST /artifacts": "hb live op",
     "GET /artifacts/{sha256}": EVERY,
@@ -105,6 +107,11 @@ WHO: Mapping[str, str] = {
     "POST /world/board": "reg hb live",
     "GET /world/board/{thread_id}": EVERY,
     # The operator
+    "POST /operator/runs/{run_id}/apply": "op",
+    "POST /operator/runs/{run_id}/undo": "op",
+    "POST /operator/runs/{run_id}/effect": "op",
+    "POST /operator/reviews/{question_id}/decide": "op",
+    "GET /operator/journal": "op aud",
     "POST /operator/agents": "op",
     "GET /operator/accounts": "op aud",
     "GET /operator/accounts/{account_id}": "op aud",
@@ -130,6 +137,13 @@ WHO: Mapping[str, str] = {
     "GET /agents/{handle}/transcript": "nobody",
     "GET /log/checkpoint": "nobody",
     "GET /log/proof": EVERY,
+    "GET /log/consistency": "nobody",
+    "GET /log/keys": "nobody",
+    "POST /log/cosignatures": "nobody",
+    "GET /checkpoint": "nobody",
+    "GET /root/checkpoint": "nobody",
+    "GET /claims/{claim_id}/receipt": EVERY,
+    "GET /agents/me/days/{date}/receipt": EVERY,
     "GET /meta/errors": "nobody",
     "GET /meta/fees": "nobody",
     "GET /meta/generators": "nobody",
@@ -140,7 +154,7 @@ WHO: Mapping[str, str] = {
 """The scopes that may; `nobody`: no key is needed. A suspended account only looks."""
 UNDOCUMENTED = {
     *("/setup/{link}", "/claim/{secret}", "/login", "/logout", "/owner", "/owner/{link}"),
-    *(*PAGES, *EXPORTS, "/live", "/jobs/lint", "/assets/{digest}/{name}"),
+    *(*PAGES, *EXPORTS, "/live", "/jobs/lint", "/check-receipt", "/assets/{digest}/{name}"),
     *("/healthz", "/readyz", "/metrics", "/api/v1/world/events"),
     *("/openapi.json", "/openapi.yaml", "/api/v1/openapi.json", "/api/v1/openapi.yaml"),
 }

@@ -35,13 +35,17 @@ class Caller:
 
         Raises `Refused`: `heartbeat_scope_forbidden`, `scope_forbidden`, `account_suspended`.
         """
+        self.need_to_look(*scopes)
+        if self.account.status is AccountStatus.SUSPENDED:
+            raise Refused("account_suspended", "the account is suspended: its operator knows why")
+
+    def need_to_look(self, *scopes: Scope) -> None:
+        """As `need`, for what changes nothing: a suspended account may."""
         if self.scope not in scopes:
             raise Refused(
                 "heartbeat_scope_forbidden" if self.scope is Scope.HEARTBEAT else "scope_forbidden",
                 f"a key of scope {self.scope} may not do this; it takes {' or '.join(scopes)}",
             )
-        if self.account.status is AccountStatus.SUSPENDED:
-            raise Refused("account_suspended", "the account is suspended: its operator knows why")
 
     @property
     def sees_all(self) -> bool:

@@ -64,6 +64,7 @@ def able(town: Town, who: Caller, name: str = "cap_01J0000000AAAAAAAAAAAAAAAA", 
         state=CapabilityState.VERIFIED,
         declared_at_ms=town.market.desk.now_ms(),
         availability='{"max_concurrent": 2}',
+        currency="USD",
     )
     one = replace(one, **changes)
 

@@ -13,6 +13,7 @@ from earnest.contracts.criterion import CRITERIA_MAX
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
 from earnest.market.capabilities.trial import is_trial_id
+from earnest.market.jobs.job import REVISIONS_MAX
 from earnest.market.jobs.offer import REQUIREMENTS_MAX
 from earnest.market.terms import DAY_S, Terms
 from earnest.runtime.desk import StoryContext
@@ -101,7 +102,7 @@ class AnswerExtension(Strict):
 class AskReplay(Strict):
     """By default the newest revision that has a verdict."""
 
-    revision: Annotated[int | None, Field(ge=1)] = None
+    revision: Annotated[int | None, Field(ge=1, le=REVISIONS_MAX + 1)] = None
 
 
 _NEWEST: Final = AskReplay()
@@ -152,6 +153,7 @@ async def get_claim(claim_id: str, call: MyCall) -> Response:
 )
 async def post_replay(claim_id: str, call: MyCall, sent: AskReplay = _NEWEST) -> Response:
     """Judge again what was handed in, and compare it with the verdict that stands. Nothing is recorded."""
+    call.me.need(*Scope)
     return rendered(await replay(call.market, call.me, claim_id, sent.revision))
 
 

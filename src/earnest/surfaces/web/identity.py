@@ -128,7 +128,7 @@ async def get_my_status(call: MyCall) -> Response:
 @router.get("/agents/me/export", response_model=Export, responses=problems("limit_reached"))
 async def get_export(call: MyCall) -> Response:
     """All that the platform holds of my account. The artifacts that it names are fetched one by one."""
-    call.me.need(Scope.REGISTERED, Scope.LIVE, Scope.OPERATOR, Scope.AUDITOR)
+    call.me.need_to_look(Scope.REGISTERED, Scope.LIVE, Scope.OPERATOR, Scope.AUDITOR)
     account_id, now_ms = call.me.id, call.market.desk.now_ms()
     async with _EXPORTING:
         found = await call.market.desk.database.read(

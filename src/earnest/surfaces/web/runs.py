@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, StringConstraints
 
 from earnest.client.payloads_runs import EffectDecided, JournalChecked, ReviewDecided, RunChanged
@@ -15,10 +15,11 @@ from earnest.runtime import unknown_effects
 from earnest.runtime.desk import Act
 from earnest.runtime.edits.outside import EditPart
 from earnest.runtime.own_runs import OwnRuns
-from earnest.surfaces.web.calls import MyCall, called, rendered
+from earnest.surfaces.web.calls import Call, MyCall, rendered
 from earnest.surfaces.web.problems import problems
 from earnest.surfaces.web.requests import Strict
 from earnest.verification.reviews.review import REASON_CHARACTERS_MAX
+from earnest.verification.reviews.rubric import POINTS_MAX
 
 KEY_CHARACTERS_MAX = 500
 SCORES_MAX = 100
@@ -48,12 +49,14 @@ class DecideReview(Strict):
 
     reason: Annotated[str, StringConstraints(min_length=1, max_length=REASON_CHARACTERS_MAX)]
     approve: bool | None = None
-    scores: Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=SCORES_MAX, default_factory=list)]
+    scores: Annotated[
+        list[Annotated[int, Field(ge=0, le=POINTS_MAX)]], Field(max_length=SCORES_MAX, default_factory=list)
+    ]
 
 
-def own_of(request: Request) -> OwnRuns:
+def _mine(call: Call, request: Request) -> OwnRuns:
     """For the operator. Raises `Refused`: `scope_forbidden`, `not_found` where the platform has no such directory."""
-    called(request.scope).me.need(Scope.OPERATOR)
+    call.me.need(Scope.OPERATOR)
     return _own(request)
 
 
@@ -64,16 +67,14 @@ def _own(request: Request) -> OwnRuns:
     return own
 
 
-Mine = Annotated[OwnRuns, Depends(own_of)]
-
-
 @router.post(
     "/operator/runs/{run_id}/apply",
     response_model=RunChanged,
     responses=problems(*_OF_CHANGE, "run_unfinished", "edit_applied", "not_accepted", "edit_link"),
 )
-async def post_apply(run_id: str, call: MyCall, own: Mine, sent: ChangeToApply = _AS_ACCEPTED) -> Response:
+async def post_apply(run_id: str, call: MyCall, request: Request, sent: ChangeToApply = _AS_ACCEPTED) -> Response:
     """Put what a run changed in the place of the originals: all of it, or nothing."""
+    own = _mine(call, request)
 
     async def apply() -> Act:
         return _changed(run_id, "applied", await own.edits.apply(run_id, unverified=sent.unverified, merge=sent.merge))
@@ -82,8 +83,9 @@ async def post_apply(run_id: str, call: MyCall, own: Mine, sent: ChangeToApply =
 
 
 @router.post("/operator/runs/{run_id}/undo", response_model=RunChanged, responses=problems(*_OF_CHANGE, "not_applied"))
-async def post_undo(run_id: str, call: MyCall, own: Mine) -> Response:
+async def post_undo(run_id: str, call: MyCall, request: Request) -> Response:
     """Bring back what an applied change replaced, if nobody changed it since."""
+    own = _mine(call, request)
 
     async def undo() -> Act:
         return _changed(run_id, "undone", await own.edits.undo(run_id))
@@ -94,8 +96,9 @@ async def post_undo(run_id: str, call: MyCall, own: Mine) -> Response:
 @router.post(
     "/operator/runs/{run_id}/effect", response_model=EffectDecided, responses=problems("not_found", "effect_unasked")
 )
-async def post_effect(run_id: str, sent: DecideEffect, call: MyCall, own: Mine) -> Response:
+async def post_effect(run_id: str, sent: DecideEffect, call: MyCall, request: Request) -> Response:
     """Say what became of an effect of which nobody knows whether it happened; `earnest resume` goes on with it."""
+    own = _mine(call, request)
 
     async def decide() -> Act:
         decision, by = unknown_effects.EffectDecision(sent.decision), call.me.account.handle
@@ -110,8 +113,9 @@ async def post_effect(run_id: str, sent: DecideEffect, call: MyCall, own: Mine) 
     response_model=ReviewDecided,
     responses=problems("not_found", "review_unknown", "review_incomplete", "review_decided"),
 )
-async def post_decision(question_id: str, sent: DecideReview, call: MyCall, own: Mine) -> Response:
+async def post_decision(question_id: str, sent: DecideReview, call: MyCall, request: Request) -> Response:
     """Decide what waits for a person in a run or a verdict made by hand, once and for good."""
+    own = _mine(call, request)
 
     async def decide() -> Act:
         found = await own.reviews.decide(

@@ -21,7 +21,7 @@ def read(table: object) -> tuple[Terms, list[tuple[str, str]]]:
 
 
 def test_every_number_of_the_terms_is_a_setting() -> None:
-    assert {one.name for one in fields(Terms)} == {*LIMITS, "currencies"}
+    assert {one.name for one in fields(Terms)} == {*LIMITS, "currencies", "practice"}
     assert {one.name for one in fields(CurrencyTerms)} == set(CURRENCY_LIMITS)
     assert set(Terms().currencies) == set(CURRENCIES)
 

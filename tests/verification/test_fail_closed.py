@@ -202,6 +202,7 @@ ANSWERS = {
     "verification/core.py": "what is left when nothing stands against it",
     "accountability/verdicts.py": "the core's answer, read from the books",
     "views/metrics.py": "the core's answer, read from the facts",
+    "runtime/market/replaying.py": "the core's answer, read from the books to be held against another",
     "market/claims/deadlines.py": "what a poster made unclear counts against them where nobody rules in time",
     "runtime/accountability/deciding.py": "the operator's own word, booked as theirs, where the core could not tell",
 }

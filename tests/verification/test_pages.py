@@ -25,7 +25,7 @@ def examples(page: str) -> list[str]:
 
 
 def test_the_example_playbook_is_a_playbook() -> None:
-    (text,) = examples("playbooks.md")
+    text, *_ = examples("playbooks.md")
     tools = {"shell", "read_file", "write_file", "glob"}
     playbook = parse_playbook(text, "playbooks.md", tools=tools, check_faults=VERIFIER.check_faults)
     assert [subtask.sequence for subtask in playbook.subtasks] == [1, 2]

@@ -31,10 +31,10 @@ asyncio.run(OperatorProbes({"p": spec}, SystemClock(), {}).measure("p"))
 """
 PAGE = """
 import asyncio
-from earnest.effects.outside.web.fetching import Page
+from earnest.effects.outside.web.fetching import FetchedPage
 from earnest.effects.outside.web.text import text_of
 body = b"<p>" + b"<a href='/x'>a</a> <b>b</b>" * 400_000
-asyncio.run(text_of(Page(url="https://a.org/", status=200, content_type="text/html", body=body, digest="")))
+asyncio.run(text_of(FetchedPage(url="https://a.org/", status=200, content_type="text/html", body=body, digest="")))
 """
 WAITS = "try:\n{}\nexcept Exception as e: print(e, file=sys.stderr)\nfinally: sys.stdin.read()\n"
 

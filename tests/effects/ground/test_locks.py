@@ -17,8 +17,8 @@ from earnest.foundation.errors import Unavailable
 HOLDER = """
 import sys
 from pathlib import Path
-from earnest.effects.ground.locks import Turn
-Turn(Path(sys.argv[1])).take()
+from earnest.effects.ground.locks import WriteTurn
+WriteTurn(Path(sys.argv[1])).take()
 print("taken", flush=True)
 sys.stdin.read()
 """

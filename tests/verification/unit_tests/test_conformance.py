@@ -12,7 +12,7 @@ from earnest.testing.check_conformance import CheckCase, CheckConformance
 from earnest.verification.checks.unit_tests import CHECK
 from earnest.verification.unit_tests.judging import judge
 from earnest.verification.unit_tests.linting import complaints
-from earnest.verification.unit_tests.trial import TestPlan, TestRun
+from earnest.verification.unit_tests.trial import SuitePlan, SuiteRun
 
 TESTS = (
     b"import unittest, solution\nclass T(unittest.TestCase):\n    def test(self): self.assertEqual(solution.f(), 1)\n"
@@ -28,7 +28,7 @@ GOOD = {
     "weak": [],
 }
 DONE = ExecutionReport(status=ExecutionStatus.DONE, exit_code=0)
-PLAN = TestPlan(modules=("solution",), tests=("test_it.py",), min_tests=3)
+PLAN = SuitePlan(modules=("solution",), tests=("test_it.py",), min_tests=3)
 
 
 def answer(execution: Execution) -> ExecutionReport:
@@ -75,7 +75,7 @@ class TestUnitTests(CheckConformance):
 )
 def test_only_a_whole_run_passes(change: Mapping[str, object], passed: bool | None) -> None:
     count: JsonObject = {**GOOD, **change}  # type: ignore[dict-item]
-    findings = judge(PLAN, TestRun(count=count, reports=(DONE, DONE)), ())
+    findings = judge(PLAN, SuiteRun(count=count, reports=(DONE, DONE)), ())
     if "run" in change and change["run"] is True:
         assert findings.passed is not True
     else:
@@ -84,8 +84,8 @@ def test_only_a_whole_run_passes(change: Mapping[str, object], passed: bool | No
 
 
 def test_no_count_is_no_pass_and_an_exit_code_is_a_failure() -> None:
-    assert judge(PLAN, TestRun(count=None, reports=(DONE,)), ()).passed is None
-    assert judge(PLAN, TestRun(count=GOOD, reports=(replace(DONE, exit_code=1), DONE)), ()).passed is False  # type: ignore[arg-type]
+    assert judge(PLAN, SuiteRun(count=None, reports=(DONE,)), ()).passed is None
+    assert judge(PLAN, SuiteRun(count=GOOD, reports=(replace(DONE, exit_code=1), DONE)), ()).passed is False  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subje
 from earnest.verification.unit_tests.linting import complaints
 from earnest.verification.unit_tests.mutants import judge_own_tests
 from earnest.verification.unit_tests.together import judge_apart
-from earnest.verification.unit_tests.trial import TestPlan
+from earnest.verification.unit_tests.trial import SuitePlan
 
 FILES_MAX: Final = 1_000
 MODULES_MAX: Final = 20
@@ -58,7 +58,7 @@ class UnitTestsCheck:
         return await judge_apart(plan, subject.snapshot.folder, tools)
 
 
-def _read(reader: NodeReader, node: Node, base_folder: Path | None) -> TestPlan:
+def _read(reader: NodeReader, node: Node, base_folder: Path | None) -> SuitePlan:
     optional = ("module", "modules", "tests", "tests_in_work", "min_tests", "skips", "runner", "isolation")
     entries = reader.mapping(node, required=(), optional=(*optional, "killed_percent"))
     if ("module" in entries) == ("modules" in entries):
@@ -72,7 +72,7 @@ def _read(reader: NodeReader, node: Node, base_folder: Path | None) -> TestPlan:
         reader.fault(node, "tests that the submission brought are always split from it")
     if "killed_percent" in entries and not in_work:
         reader.fault(node, "killed_percent belongs to tests_in_work")
-    return TestPlan(
+    return SuitePlan(
         modules=_modules(reader, entries.get("modules", entries.get("module"))),
         tests=_tests(reader, entries.get("tests", entries.get("tests_in_work")), None if in_work else base_folder),
         in_work=in_work,

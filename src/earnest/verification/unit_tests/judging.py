@@ -7,7 +7,7 @@ from earnest.effects.hands.sandbox.api import ExecutionReport
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.verification.plugin import Findings
 from earnest.verification.unit_tests.skips import held_skips
-from earnest.verification.unit_tests.trial import TestPlan, TestRun
+from earnest.verification.unit_tests.trial import SuitePlan, SuiteRun
 from earnest.verification.unit_tests.vacuous import vacuous_tests
 
 WHY_SPLIT: Final = "the tests cannot be split from the submission: "
@@ -39,7 +39,7 @@ class _Counted:
     flags: tuple[str, ...]
 
 
-def judge(plan: TestPlan, trial: TestRun, reports: tuple[ExecutionReport, ...]) -> Findings:
+def judge(plan: SuitePlan, trial: SuiteRun, reports: tuple[ExecutionReport, ...]) -> Findings:
     """The findings of one run; nothing in the reason tells what a test expects."""
     count = None if trial.count is None else _counted(trial.count)
     if count is None:
@@ -64,7 +64,7 @@ def judge(plan: TestPlan, trial: TestRun, reports: tuple[ExecutionReport, ...]) 
     )
 
 
-def all_passed(plan: TestPlan, trial: TestRun) -> bool:
+def all_passed(plan: SuitePlan, trial: SuiteRun) -> bool:
     """True if every test ran and passed, in an execution that ended as it should."""
     if trial.count is None or any(report.broken_limit or report.leftovers for report in trial.reports):
         return False
@@ -73,13 +73,13 @@ def all_passed(plan: TestPlan, trial: TestRun) -> bool:
     return passed and count.finished and 0 < count.run == count.collected
 
 
-def where(trial: TestRun) -> str:
+def where(trial: SuiteRun) -> str:
     """The line of the first failure."""
     place = (trial.count or {}).get("place")
     return f" ({place})" if isinstance(place, str) and place else ""
 
 
-def _unreadable(plan: TestPlan, count: _Counted) -> Judgement | None:
+def _unreadable(plan: SuitePlan, count: _Counted) -> Judgement | None:
     if count.fault:
         return False, count.fault
     if count.inseparable:
@@ -102,7 +102,7 @@ def _failed(count: _Counted) -> Judgement | None:
     return False, f"{failed} of {count.run} tests failed" + (f"; the first: {count.reason}" if count.reason else "")
 
 
-def _proves_nothing(plan: TestPlan, count: _Counted) -> Judgement | None:
+def _proves_nothing(plan: SuitePlan, count: _Counted) -> Judgement | None:
     if not count.finished or count.run != count.collected or count.deselected:
         return None, f"{count.run} of {count.collected} tests ran"
     if count.passed + count.skipped != count.run or not _may_skip(plan, count):
@@ -117,7 +117,7 @@ def _proves_nothing(plan: TestPlan, count: _Counted) -> Judgement | None:
     return None
 
 
-def _may_skip(plan: TestPlan, count: _Counted) -> bool:
+def _may_skip(plan: SuitePlan, count: _Counted) -> bool:
     """So many as the config says; else those that the tests hold, whatever the submission answers."""
     if plan.skips is not None:
         return count.skipped <= plan.skips and all(count.skips)

@@ -13,7 +13,7 @@ from typing import Final
 from earnest.effects.hands.sandbox.api import ExecutionReport, ExecutionStatus
 from earnest.verification.plugin import CheckTools, Findings
 from earnest.verification.unit_tests.judging import judge
-from earnest.verification.unit_tests.trial import TestPlan, run_trial
+from earnest.verification.unit_tests.trial import SuitePlan, run_trial
 
 MUTANTS_MAX: Final = 20
 SOURCE_BYTES_MAX: Final = 256 * 1024
@@ -42,7 +42,7 @@ ARITHMETIC: Final[dict[type[ast.operator], type[ast.operator]]] = {
 
 
 async def judge_own_tests(
-    plan: TestPlan, sources: Mapping[str, bytes], tools: CheckTools, killed_percent: int
+    plan: SuitePlan, sources: Mapping[str, bytes], tools: CheckTools, killed_percent: int
 ) -> Findings:
     """Solution and rewrite must pass, and at least this share of the mutants fail."""
     work = {name: content for name, content in sources.items() if name not in plan.tests}
@@ -82,7 +82,7 @@ async def judge_own_tests(
     return Findings(passed=passed, reason=reason, reports=tuple(reports), evidence=tuple(plan.tests))
 
 
-def _solution(plan: TestPlan, work: Mapping[str, bytes]) -> tuple[str, ast.Module | None]:
+def _solution(plan: SuitePlan, work: Mapping[str, bytes]) -> tuple[str, ast.Module | None]:
     stem = plan.modules[0].replace(".", "/")
     for place in (f"{stem}.py", f"{stem}/__init__.py"):
         source = work.get(place)

@@ -39,7 +39,7 @@ SUBMITTED: Final[set[str]] = set()
 
 
 @dataclass(slots=True)
-class TestCount:
+class SuiteCount:
     """What happened to the tests.
 
     `skips` names the functions that were skipped or expected to fail; a name is empty where there is none, or it was
@@ -107,7 +107,7 @@ def main(arguments: list[str]) -> int:
     sys.dont_write_bytecode = True
     sys.argv = ["tests"]
     random.seed(job["seed"])
-    count = TestCount()
+    count = SuiteCount()
     FILES.update(f"{WORK}/{name}" for name in job["tests"])
     paths = [f"{WORK}/{name}" for name in job["tests"] if _is_test(name)]
     folders = list(dict.fromkeys(_place(path)[0] for path in paths))
@@ -145,9 +145,9 @@ def main(arguments: list[str]) -> int:
     os._exit(0)
 
 
-def run_unittest(paths: list[str], count: TestCount, before: Callable[[], None]) -> None:
+def run_unittest(paths: list[str], count: SuiteCount, before: Callable[[], None]) -> None:
     """Every test case of the files, in order."""
-    result = TestResult(count)
+    result = SuiteResult(count)
     suites = []
     for path in paths:
         try:
@@ -163,10 +163,10 @@ def run_unittest(paths: list[str], count: TestCount, before: Callable[[], None])
     count.finished = True
 
 
-class TestResult(unittest.TestResult):
+class SuiteResult(unittest.TestResult):
     """Counts; a test with a subtest that failed has failed."""
 
-    def __init__(self, count: TestCount) -> None:
+    def __init__(self, count: SuiteCount) -> None:
         super().__init__()
         self._count = count
         self._bad = False
@@ -214,7 +214,7 @@ class TestResult(unittest.TestResult):
         self._skips.append("")
 
 
-def run_pytest(paths: list[str], count: TestCount, before: Callable[[], None]) -> None:
+def run_pytest(paths: list[str], count: SuiteCount, before: Callable[[], None]) -> None:
     """What pytest finds in the files."""
     from earnest.verification.unit_tests import ready_pytest  # noqa: PLC0415 - not there for unittest
 
@@ -225,7 +225,7 @@ def run_pytest(paths: list[str], count: TestCount, before: Callable[[], None]) -
 class Counter:
     """A plug-in of pytest that counts by itself."""
 
-    def __init__(self, count: TestCount, before: Callable[[], None]) -> None:
+    def __init__(self, count: SuiteCount, before: Callable[[], None]) -> None:
         self._count = count
         self._before = before
         self._bad = False
@@ -310,7 +310,7 @@ def _is_test(name: str) -> bool:
     return name.endswith(".py") and os.path.basename(name) not in {"conftest.py", "__init__.py"}
 
 
-def _broken(count: TestCount, error: BaseException) -> None:
+def _broken(count: SuiteCount, error: BaseException) -> None:
     """Tests that cannot be read. An error of the submission, or a name that it lacks, is its fault."""
     lacks = isinstance(error, ImportError) and (error.name or "").partition(".")[0] in SUBMITTED
     is_theirs = any("__number__" in vars(each) for each in (error, error.__cause__) if each is not None)

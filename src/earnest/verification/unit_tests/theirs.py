@@ -40,7 +40,7 @@ class TheirClass(type):
         cls._ask("set", cls._number, name, (value,))
 
 
-class TestObject(metaclass=TheirClass):
+class HeldByTests(metaclass=TheirClass):
     """Something of the test in the submission's hands: what it may do, the test's side decides."""
 
     _number = -1
@@ -65,24 +65,24 @@ class TestObject(metaclass=TheirClass):
 
 
 def _operation(name: str) -> Any:
-    def operation(self: TestObject, *arguments: object) -> Any:
+    def operation(self: HeldByTests, *arguments: object) -> Any:
         return self._ask("operate", self._number, name, arguments)
 
     return operation
 
 
-def _call(self: TestObject, /, *arguments: object, **keywords: object) -> Any:
+def _call(self: HeldByTests, /, *arguments: object, **keywords: object) -> Any:
     return self._ask("call", self._number, "", arguments, keywords)
 
 
-def _await(self: TestObject) -> Any:
+def _await(self: HeldByTests) -> Any:
     yield from ()
     return self._ask("operate", self._number, "__await__")
 
 
 _OPERATIONS: Final[dict[str, Any]] = {"__call__": _call, "__await__": _await}
 for _name in ("__eq__", "__repr__", "__str__"):
-    type.__setattr__(TestObject, _name, _operation(_name))
+    type.__setattr__(HeldByTests, _name, _operation(_name))
 
 
 class Loans:
@@ -146,12 +146,12 @@ class Loans:
 
     def _class(self, values: Callable[[Any], Any], number: int, names: list[Any], traits: list[Any]) -> object:
         operations, bases = traits
-        above = tuple(kind for kind in map(values, bases) if isinstance(kind, TheirClass)) or (TestObject,)
+        above = tuple(kind for kind in map(values, bases) if isinstance(kind, TheirClass)) or (HeldByTests,)
         return self._new_class(names, above, operations, number)
 
     def _plain_class(self, name: str, likewise: list[str]) -> Any:
         """Of a library's class, which is one of some abstract ones."""
-        made = self._new_class([name, name, None, None], (TestObject,), COMMON, -1)
+        made = self._new_class([name, name, None, None], (HeldByTests,), COMMON, -1)
         for each in likewise:
             ABSTRACT[each].register(made)
         return made
@@ -163,7 +163,7 @@ class Loans:
         if module is not None:
             namespace["__module__"] = module
         made = TheirClass(name, above, namespace)
-        copyreg.pickle(made, lambda thing: (self._copied, (thing._number,)))  # noqa: SLF001 - of `TestObject`
+        copyreg.pickle(made, lambda thing: (self._copied, (thing._number,)))  # noqa: SLF001 - of `HeldByTests`
         return made
 
     def _copied(self, number: int) -> Any:

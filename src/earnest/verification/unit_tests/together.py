@@ -13,13 +13,13 @@ from typing import Final
 from earnest.verification.core import has_waited
 from earnest.verification.plugin import CheckTools, Findings
 from earnest.verification.unit_tests.judging import all_passed, judge, where
-from earnest.verification.unit_tests.trial import TestPlan, run_trial
+from earnest.verification.unit_tests.trial import SuitePlan, run_trial
 
 LONGER_MS: Final = 5_000
 """Together takes less than apart; nobody waits longer than this and twice the time of the first run for what hangs."""
 
 
-async def judge_apart(plan: TestPlan, work: Path | Mapping[str, bytes], tools: CheckTools) -> Findings:
+async def judge_apart(plan: SuitePlan, work: Path | Mapping[str, bytes], tools: CheckTools) -> Findings:
     """The findings of one run, split from the submission; of tests that fail nowhere else, that they cannot be."""
     trial = await run_trial(plan, work, tools)
     findings = judge(plan, trial, trial.reports)

@@ -25,7 +25,7 @@ SUBMISSION: Final = "submission"  # where it stands if it shares the tests' sand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestPlan:
+class SuitePlan:
     """What a config asks for. `files` are the tests' contents by name; `runner` is empty until they are known.
 
     `skips`: so many tests may be skipped; None: those that are, as they are written. `needs_pytest`: a file imports it.
@@ -42,7 +42,7 @@ class TestPlan:
     killed_percent: int = 0
     files: Mapping[str, bytes] = field(default_factory=dict)
 
-    def with_files(self, files: Mapping[str, bytes]) -> "TestPlan":
+    def with_files(self, files: Mapping[str, bytes]) -> "SuitePlan":
         """The plan, ready to be run, with a runner that fits its tests."""
         python = b"\n".join(content for name, content in files.items() if name.endswith(".py"))
         imports = _IMPORTS_PYTEST.search(python) is not None
@@ -51,14 +51,14 @@ class TestPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestRun:
+class SuiteRun:
     """What was counted, None if no count came; the executions, that of the submission first."""
 
     count: JsonObject | None
     reports: tuple[ExecutionReport, ...]
 
 
-async def run_trial(plan: TestPlan, work: Path | Mapping[str, bytes], tools: CheckTools) -> TestRun:
+async def run_trial(plan: SuitePlan, work: Path | Mapping[str, bytes], tools: CheckTools) -> SuiteRun:
     """Run the tests once. Raises `Unavailable` if their own side failed where the submission is not to blame."""
     result, volume = f"result-{tools.seed:x}.json", f".volume-{tools.seed:x}"
     job: dict[str, JsonValue] = {
@@ -80,7 +80,7 @@ async def run_trial(plan: TestPlan, work: Path | Mapping[str, bytes], tools: Che
     )
     if plan.shared:
         report = await tools.sandbox.run(tests)
-        return TestRun(count=_count(report, result), reports=(report,))
+        return SuiteRun(count=_count(report, result), reports=(report,))
     report = await tools.sandbox.run(
         Execution(
             profile=Profile.VERIFY,
@@ -93,7 +93,7 @@ async def run_trial(plan: TestPlan, work: Path | Mapping[str, bytes], tools: Che
     )
     own, theirs = report.joined, replace(report, joined=None)
     if own is None:
-        return TestRun(count=None, reports=(theirs,))
+        return SuiteRun(count=None, reports=(theirs,))
     count = _count(own, result)
     if theirs.broken_limit in {None, "wall time"} and not theirs.leftovers:
         if count is None and is_flood(own.artifacts.get(volume)):
@@ -102,7 +102,7 @@ async def run_trial(plan: TestPlan, work: Path | Mapping[str, bytes], tools: Che
             raise Unavailable(f"the tests passed the limit of {own.broken_limit or 'processes left over'}")
         elif count is None and theirs.broken_limit is None:
             raise Unavailable("the tests did not come to their end")
-    return TestRun(count=count, reports=(theirs, own))
+    return SuiteRun(count=count, reports=(theirs, own))
 
 
 def _with_time_of(theirs: ExecutionReport, own: ExecutionReport, limits: ExecutionLimits) -> ExecutionReport:

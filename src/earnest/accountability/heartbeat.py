@@ -15,9 +15,9 @@ class CheckInState(StrEnum):
 class Heartbeat:
     """One cycle. `id` is `hbt_…`; `date` is the day that it counts for, in `zone`: the one that it started on.
 
-    In JSON: `asked` the tasks (`Asked`), `records` what the agent's tools did, by its own account, `artifacts` what it
-    handed in ({path, sha256}), `claims` what it asserts ({task, done, values}), `verdicts` one for each task, `outcome`
-    what it was answered. `waiting`: tasks whose verdict the operator has to give.
+    In JSON: `asked` the tasks (`AskedTask`), `records` what the agent's tools did, by its own account, `artifacts` what
+    it handed in ({path, sha256}), `claims` what it asserts ({task, done, values}), `verdicts` one for each task,
+    `outcome` what it was answered. `waiting`: tasks whose verdict the operator has to give.
     """
 
     id: str

@@ -14,7 +14,7 @@ from earnest.engine.gradient.loss import CriterionState, JudgedCriterion, Loss, 
 class MacroState(StrEnum):
     """The seed's macro-states and `accept`: three that end a run, four that ask for another plan.
 
-    The words are those of memory's rows (`memory.megram.State`) and not the same type: these decide, those are stored.
+    The words are those of memory's rows (`memory.megram.MegramState`), of another type: these decide, those are stored.
     """
 
     ACCEPT = "accept"

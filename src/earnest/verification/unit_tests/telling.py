@@ -83,7 +83,7 @@ class Telling:
         return ["h", self.number(value), self.describe(type(value))]
 
     def describe(self, kind: type) -> int:
-        """The number of a class; see `meaning.Theirs.learn` for what is told."""
+        """The number of a class; see `meaning.SubmissionObjects.learn` for what is told."""
         number = self.number(kind)
         if number in self._described:
             return number

@@ -8,7 +8,7 @@ from typing import Any, Final
 from earnest.verification.unit_tests.library import ABSTRACT, Malformed
 
 Ask = Callable[..., Any]
-"""Has the test's side do something: see `serving.Server.ask`."""
+"""Has the test's side do something: see `serving.SubmissionServer.ask`."""
 
 COMMON: Final = (
     *("__add__", "__await__", "__bool__", "__call__", "__contains__", "__delitem__", "__enter__", "__exit__"),

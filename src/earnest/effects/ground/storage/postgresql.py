@@ -130,7 +130,7 @@ class PostgresqlSession:
         self.changes = 0
 
     def execute(self, sql: str, parameters: SqlParameters = (), /) -> "psycopg.Cursor[Any]":
-        """See `Session.execute`."""
+        """See `DriverSession.execute`."""
         self._check(sql)
         text, names = numbered(sql)
         values = [parameters[name] for name in names] if not isinstance(parameters, Sequence) else parameters
@@ -140,7 +140,7 @@ class PostgresqlSession:
             )
 
     def executemany(self, sql: str, parameters: Iterable[SqlParameters], /) -> None:
-        """See `Session.executemany`. Rows travel together, as few statements."""
+        """See `DriverSession.executemany`. Rows travel together, as few statements."""
         rows = [tuple(cast("Sequence[SqlValue]", row)) for row in parameters]
         parts = _VALUES.split(sql)
         at_once = VALUES_MAX // len(rows[0]) if rows and len(parts) == len(("head", "row", "tail")) else 1
@@ -163,7 +163,7 @@ class PostgresqlSession:
             return row[0] if row else cursor.statusmessage
 
     def close(self) -> None:
-        """See `Session.close`."""
+        """See `DriverSession.close`."""
         self.connection.close()
 
     def _check(self, sql: str) -> None:
@@ -199,7 +199,7 @@ class _Link:
         self.session = PostgresqlSession(connect(address))
 
     def stream(self, sql: str, parameters: SqlParameters) -> Any:
-        """See `Link.stream`."""
+        """See `BooksLink.stream`."""
         if isinstance(parameters, Sequence) and isinstance(parameters[-1], int) and parameters[-1] <= FETCHED:
             return self.session.execute(sql, parameters)
         name = f"streamed_{next(_NAMES)}"
@@ -209,14 +209,14 @@ class _Link:
         return _Stream(self.session, name)
 
     def faults(self, schema: Schema, *, whole: bool) -> tuple[str, ...]:  # noqa: ARG002 - the server checks its pages
-        """See `Link.faults`. What there should be is made beside, and taken back."""
+        """See `BooksLink.faults`. What there should be is made beside, and taken back."""
         with _told(), contextlib.closing(connect(self._address)) as beside:
             present = objects_in(beside)
             expected = objects_of(beside, schema.script(dialect=POSTGRESQL))
         return compared(expected, present)
 
     def close(self) -> None:
-        """See `Link.close`."""
+        """See `BooksLink.close`."""
         self.session.close()
 
 
@@ -224,18 +224,18 @@ class PostgresqlReading(_Link):
     """A connection that reads."""
 
     def begin(self) -> None:
-        """See `Reading.begin`."""
+        """See `ReadLink.begin`."""
         with _told():
             self.session.connection.execute(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def end(self) -> None:
-        """See `Reading.end`."""
+        """See `ReadLink.end`."""
         if self.session.connection.info.transaction_status is not TransactionStatus.IDLE:
             with _told():
                 self.session.connection.execute(b"ROLLBACK")
 
     def check(self, schema: Schema) -> None:
-        """See `Reading.check`."""
+        """See `ReadLink.check`."""
         revision = _revision(self.session)
         if revision is None:
             raise Refused("no_database", "there are no books on this server yet")
@@ -248,7 +248,7 @@ class PostgresqlWriting(_Link):
 
     @property
     def on_watch(self) -> bool:
-        """See `Writing.on_watch`."""
+        """See `WriteLink.on_watch`."""
         return self.session.on_watch
 
     @on_watch.setter
@@ -256,7 +256,7 @@ class PostgresqlWriting(_Link):
         self.session.on_watch = watched
 
     def try_take(self) -> bool:
-        """See `Writing.try_take`."""
+        """See `WriteLink.try_take`."""
         try:
             self._connected()
             got = self.session.together("BEGIN", f"SELECT pg_try_advisory_xact_lock({TURN})")
@@ -267,7 +267,7 @@ class PostgresqlWriting(_Link):
         return bool(got)
 
     def take(self) -> None:
-        """See `Writing.take`."""
+        """See `WriteLink.take`."""
         wait_ms = TURN_WAIT_MS
         try:
             self._connected()
@@ -281,41 +281,41 @@ class PostgresqlWriting(_Link):
             raise Unavailable(f"the turn to write is held by {self._holder()}", retry_after_ms=wait_ms) from error
 
     def give(self) -> None:
-        """See `Writing.give`."""
+        """See `WriteLink.give`."""
         self.session.on_watch = False
         if self.in_transaction:
             with contextlib.suppress(ServerFault):
                 self.rollback()
 
     def begin(self) -> int:
-        """See `Writing.begin`."""
+        """See `WriteLink.begin`."""
         return int(self.session.together("SELECT coalesce(max(seq), 0) FROM facts"))
 
     def commit(self) -> None:
-        """See `Writing.commit`."""
+        """See `WriteLink.commit`."""
         if self.session.together("COMMIT") != "COMMIT":
             raise ServerFault("the transaction was lost before its end", is_lost=True)
 
     def rollback(self) -> None:
-        """See `Writing.rollback`."""
+        """See `WriteLink.rollback`."""
         with _told():
             self.session.connection.execute(b"ROLLBACK")
 
     def savepoint(self) -> None:
-        """See `Writing.savepoint`."""
+        """See `WriteLink.savepoint`."""
         self.session.together("SAVEPOINT part")
 
     def release(self) -> None:
-        """See `Writing.release`."""
+        """See `WriteLink.release`."""
         self.session.together("RELEASE part")
 
     def undo(self) -> None:
-        """See `Writing.undo`."""
+        """See `WriteLink.undo`."""
         self.session.together("ROLLBACK TO part", "RELEASE part")
 
     @contextlib.contextmanager
     def rewriting(self) -> Iterator[None]:
-        """See `Writing.rewriting`. The old rows go with the server's next VACUUM."""
+        """See `WriteLink.rewriting`. The old rows go with the server's next VACUUM."""
         self.session.on_watch = False
         try:
             self.session.together("ALTER TABLE facts DISABLE TRIGGER facts_unchanged")
@@ -326,12 +326,12 @@ class PostgresqlWriting(_Link):
 
     @property
     def in_transaction(self) -> bool:
-        """See `Writing.in_transaction`."""
+        """See `WriteLink.in_transaction`."""
         return self.session.connection.info.transaction_status in {TransactionStatus.INTRANS, TransactionStatus.INERROR}
 
     @property
     def changes(self) -> int:
-        """See `Writing.changes`."""
+        """See `WriteLink.changes`."""
         return self.session.changes
 
     def prepare(self, schema: Schema, migrating: Callable[[], AbstractContextManager[None]]) -> None:
@@ -367,10 +367,10 @@ class PostgresqlEngine:
         self._address = address
 
     def check_exists(self) -> None:
-        """See `Engine.check_exists`: the tables are looked for when a reader is opened."""
+        """See `BooksEngine.check_exists`: the tables are looked for when a reader is opened."""
 
     def reader(self) -> PostgresqlReading:
-        """See `Engine.reader`."""
+        """See `BooksEngine.reader`."""
         return PostgresqlReading(self._address)
 
     def writer(
@@ -380,7 +380,7 @@ class PostgresqlEngine:
         *,
         is_durable: bool,
     ) -> PostgresqlWriting:
-        """See `Engine.writer`."""
+        """See `BooksEngine.writer`."""
         writing = PostgresqlWriting(self._address)
         try:
             writing.prepare(schema, migrating)

@@ -38,11 +38,11 @@ class _Link:
         self.session = session
 
     def stream(self, sql: str, parameters: SqlParameters) -> sqlite3.Cursor:
-        """See `Link.stream`."""
+        """See `BooksLink.stream`."""
         return self.session.execute(sql, parameters)
 
     def faults(self, schema: Schema, *, whole: bool) -> tuple[str, ...]:
-        """See `Link.faults`."""
+        """See `BooksLink.faults`."""
         return faults(self.session, schema, whole=whole)
 
 
@@ -50,19 +50,19 @@ class SqliteReading(_Link):
     """A connection that reads."""
 
     def begin(self) -> None:
-        """See `Reading.begin`."""
+        """See `ReadLink.begin`."""
         self.session.execute("BEGIN")
 
     def end(self) -> None:
-        """See `Reading.end`."""
+        """See `ReadLink.end`."""
         self.session.rollback()
 
     def check(self, schema: Schema) -> None:
-        """See `Reading.check`."""
+        """See `ReadLink.check`."""
         check_readable(self.session, schema)
 
     def close(self) -> None:
-        """See `Link.close`."""
+        """See `BooksLink.close`."""
         self.session.close()
 
 
@@ -84,27 +84,27 @@ class SqliteWriting(_Link):
         session.set_authorizer(self._guard)
 
     def begin(self) -> int:
-        """See `Writing.begin`."""
+        """See `WriteLink.begin`."""
         self.session.execute("BEGIN IMMEDIATE")
         (last,) = self.session.execute("SELECT max(seq) FROM facts").fetchone()
         return int(last or 0)
 
     def savepoint(self) -> None:
-        """See `Writing.savepoint`."""
+        """See `WriteLink.savepoint`."""
         self.session.execute("SAVEPOINT part")
 
     def release(self) -> None:
-        """See `Writing.release`."""
+        """See `WriteLink.release`."""
         self.session.execute("RELEASE part")
 
     def undo(self) -> None:
-        """See `Writing.undo`."""
+        """See `WriteLink.undo`."""
         self.session.execute("ROLLBACK TO part")
         self.session.execute("RELEASE part")
 
     @contextmanager
     def rewriting(self) -> Iterator[None]:
-        """See `Writing.rewriting`. Nothing of the old bodies is left in their pages."""
+        """See `WriteLink.rewriting`. Nothing of the old bodies is left in their pages."""
         self.on_watch = False
         try:
             (trigger,) = self.session.execute(_UNCHANGED).fetchone()
@@ -117,16 +117,16 @@ class SqliteWriting(_Link):
 
     @property
     def in_transaction(self) -> bool:
-        """See `Writing.in_transaction`."""
+        """See `WriteLink.in_transaction`."""
         return self.session.in_transaction
 
     @property
     def changes(self) -> int:
-        """See `Writing.changes`."""
+        """See `WriteLink.changes`."""
         return self.session.total_changes
 
     def close(self) -> None:
-        """See `Link.close`."""
+        """See `BooksLink.close`."""
         self.session.close()
         self._turn.close()
 
@@ -143,7 +143,7 @@ class SqliteEngine:
         self.path: Final = path
 
     def check_exists(self) -> None:
-        """See `Engine.check_exists`."""
+        """See `BooksEngine.check_exists`."""
         if not self.path.is_file():
             raise Refused(
                 "no_database",
@@ -151,13 +151,13 @@ class SqliteEngine:
             )
 
     def reader(self) -> SqliteReading:
-        """See `Engine.reader`."""
+        """See `BooksEngine.reader`."""
         return SqliteReading(connect_reader(self.path))
 
     def writer(
         self, schema: Schema, migrating: Callable[[], AbstractContextManager[None]], *, is_durable: bool
     ) -> SqliteWriting:
-        """See `Engine.writer`."""
+        """See `BooksEngine.writer`."""
         with ExitStack() as stack:
             turn = stack.enter_context(closing(WriteTurn(self.path)))
             with turn.taken():  # of two that begin a file at once, SQLite refuses one without letting it wait

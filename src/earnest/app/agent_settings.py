@@ -1,7 +1,6 @@
 """What a resident agent is told in its folder, by the file agent.toml."""
 
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any, Final
 from earnest.agents.backlog import Backlogged
 from earnest.agents.job_files import micro_of
 from earnest.agents.state import AgentRole
+from earnest.app.command_words import words_of
 from earnest.app.judging_settings import SettingsFile
 from earnest.foundation.errors import Faulty, Refused
 
@@ -92,17 +92,6 @@ def read_agent_settings(folder: Path) -> AgentSettings:
         raise Faulty(file.faults)
     settings = AgentSettings(**given)
     return replace(settings, role=AgentRole(settings.role))
-
-
-def words_of(command: str, folder: Path = Path()) -> list[str]:
-    """A command line split as a shell would; files of `folder` by their whole paths. Raises `Refused("validation")`."""
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise Refused("validation", f"{command[:200]!r} cannot be split into words: {error}") from None
-    if not words:
-        raise Refused("validation", "the command names no program")
-    return [str((folder / word).absolute()) if (folder / word).is_file() else word for word in words]
 
 
 def _tables(name: str, value: Any, known: frozenset[str], file: SettingsFile) -> list[dict[str, Any]]:

@@ -1,7 +1,6 @@
 """The parts of a heartbeat runner: platform, program, files."""
 
 import os
-import shlex
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.accountability.gate import hours_of
+from earnest.app.command_words import words_of
 from earnest.client.client import AsyncClient
 from earnest.client.credentials import Credentials, agent_folder
 from earnest.client.retrying import Patience
@@ -43,7 +43,7 @@ class Running:
 @asynccontextmanager
 async def opened_runner(home: Path, credentials: Credentials, running: Running) -> AsyncIterator[HeartbeatRunner]:
     """A runner with its files locked. Raises `Refused`: `validation`, and as `RunnerState` does."""
-    words, active = _words(running.command), _active(running)
+    words, active = words_of(running.command, named="--exec"), _active(running)
     async with AsyncClient(credentials.url, credentials.key, patience=PATIENCE) as client:
         state = RunnerState(await _folder(home, credentials, client))
         try:
@@ -79,16 +79,6 @@ def _environment(credentials: Credentials, running: Running) -> dict[str, str]:
     if running.passes_key:
         environment |= {"EARNEST_URL": credentials.url, "EARNEST_KEY": credentials.key}
     return environment
-
-
-def _words(command: str) -> list[str]:
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise Refused("validation", f"--exec {command[:200]!r} cannot be split into words: {error}") from None
-    if not words:
-        raise Refused("validation", "--exec names no program")
-    return words
 
 
 def _active(running: Running) -> ActiveHours:

@@ -17,7 +17,8 @@ from earnest.agents.means import Means
 from earnest.agents.ports import WorkOrder
 from earnest.agents.state import AgentRole
 from earnest.agents.world import World
-from earnest.app.agent_settings import AgentSettings, words_of
+from earnest.app.agent_settings import AgentSettings
+from earnest.app.command_words import words_of
 from earnest.app.heartbeating import PATIENCE
 from earnest.client.client import AsyncClient
 from earnest.client.credentials import Credentials, agent_folder

@@ -165,7 +165,7 @@ class JournaledHands:
                 await self._preimages.keep(key, writable)
             record = await self._toolbox.perform(call, replace(self._place(stage), writable=writable))
             if writable and self._preimages is not None:
-                await self._book.conclude(f"{key}/{OUTSIDE}", await self._preimages.changed(key))
+                await self._tell_outside(key, self._preimages)
         finally:
             await to_the_end(self._workspace.ended(stage))
         return await to_the_end(self._settle(key, stage, self._or_wanting(call, record)))
@@ -209,8 +209,13 @@ class JournaledHands:
         self._changed.setdefault(_work_of(key), set()).update(change.path for change in changes)
         return record
 
+    async def _tell_outside(self, key: str, preimages: Preimages) -> None:
+        await self._book.conclude(f"{key}/{OUTSIDE}", await preimages.changed(key))
+
     async def _take_over(self, key: str, call: ToolCall) -> ToolRecord:
         """Of an effect that happened: what it left in its stage, for a later process or nobody can make it again."""
+        if call.writes and self._preimages is not None and self._book.outcome(f"{key}/{OUTSIDE}") is None:
+            await self._tell_outside(key, self._preimages)
         raw = RawResult(stdout=b"found done when the run was resumed", exit_code=0)
         record = self._toolbox.record(call, raw, started_at_ms=self._clock.now_ms())
         stage = await self._workspace.kept(key)

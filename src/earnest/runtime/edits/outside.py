@@ -56,7 +56,10 @@ class Preimages:
         await asyncio.to_thread(self._keep, key, paths)
 
     async def changed(self, key: str) -> JsonObject:
-        """After it: each path that differs, and where what stood there was too much to be kept."""
+        """After it: each path that differs, and where what stood there was too much to be kept.
+
+        Nothing, of a call that began before anything was kept.
+        """
         return await asyncio.to_thread(self._changed, key)
 
     def _keep(self, key: str, paths: Sequence[Path]) -> None:
@@ -79,7 +82,8 @@ class Preimages:
         sync_folder(self._store)
 
     def _changed(self, key: str) -> JsonObject:
-        return _changed_since(json.loads(_manifest(self._store, key).read_text()))
+        place = _manifest(self._store, key)
+        return _changed_since(json.loads(place.read_text())) if place.exists() else {"changed": [], "unkept": []}
 
 
 def changed_outside(reader: BooksReader, run_id: str, store: Path) -> tuple[tuple[EditPart, ...], tuple[str, ...]]:

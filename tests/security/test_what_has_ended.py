@@ -22,7 +22,7 @@ from .people import People, gathered, whole, with_belongings
 from .test_who_may import GATE, MORE
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
-OVER = GATE | {"claim_state", "claim_expired", "not_a_party", "validation"}
+OVER = GATE | {"claim_state", "not_judged", "claim_expired", "not_a_party", "validation"}
 REFUSED = {"reason": "no", "criteria": ["C1"]}
 
 

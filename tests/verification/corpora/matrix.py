@@ -61,7 +61,8 @@ def held(rows: Sequence[Row], *, whole: bool, may_be_unclear: bool = False) -> d
         "nothing wrong verified": not any(map(_slipped, rows)),
     }
     if any(row.replay for row in rows):
-        must["replay agrees"] = all(row.replay.startswith("agrees") for row in rows if row.answer != "unclear")
+        replayed = [row.replay for row in rows if row.answer not in {"", "unclear"}]
+        must["replay agrees"] = all(replay.startswith("agrees") for replay in replayed)
     if whole:
         must[f"{MUTANTS_MIN} mutants or more ({len(mutants)})"] = len(mutants) >= MUTANTS_MIN
     return must

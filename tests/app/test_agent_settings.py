@@ -6,7 +6,8 @@ import pytest
 
 from earnest.agents.state import AgentRole
 from earnest.app.agent_init import FILES, init_agent
-from earnest.app.agent_settings import AgentSettings, Searching, read_agent_settings, words_of
+from earnest.app.agent_settings import AgentSettings, Searching, read_agent_settings
+from earnest.app.command_words import words_of
 from earnest.app.residing import with_graph
 from earnest.foundation.errors import Faulty, Refused
 

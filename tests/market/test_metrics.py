@@ -1,6 +1,6 @@
 """Are the five metrics what an agent's history says, whatever the history?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import pytest
@@ -19,14 +19,21 @@ from earnest.market.periods.metrics import (
     MoneyMoved,
     Paused,
     Tally,
+    Tallying,
     durations,
     metrics_of,
-    tallies,
 )
 from earnest.market.periods.period import check_name
 from earnest.verification.verdict import Answer
 
 HOUR_MS = 3_600_000
+
+
+def tallies(events: Sequence[Event], at_work: Mapping[str, str]) -> dict[str, Tally]:
+    tallying = Tallying(at_work)
+    for event in events:
+        tallying.count(event)
+    return tallying.by_agent
 
 
 def of_ann(events: Sequence[Event], **at_work: str) -> Tally:

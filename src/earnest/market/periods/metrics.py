@@ -4,7 +4,7 @@ Verified tasks per hour, verification failure rate, ai$ delta, time to approval,
 counts that it comes from.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Final, TypeAlias, assert_never
@@ -126,14 +126,6 @@ class Tallying:
     def count(self, event: Event) -> None:
         """One more event."""
         _count(self.by_agent.setdefault(event.agent, Tally()), event, self._desk)
-
-
-def tallies(events: Iterable[Event], at_work: Mapping[str, str]) -> dict[str, Tally]:
-    """By agent, of all events at once."""
-    tallying = Tallying(at_work)
-    for event in events:
-        tallying.count(event)
-    return tallying.by_agent
 
 
 def metrics_of(tally: Tally, span_ms: int) -> Metrics:

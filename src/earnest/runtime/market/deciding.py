@@ -9,7 +9,7 @@ from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.market.claims import judgement
-from earnest.market.claims.claim import Actor, Claim, ClaimState, role_of
+from earnest.market.claims.claim import Actor, Claim, role_of
 from earnest.market.claims.declining import check_quota
 from earnest.market.claims.moving import ClaimTransition
 from earnest.market.jobs.job import Job
@@ -21,7 +21,6 @@ from earnest.runtime.market.claiming import MAY_BUY, told
 from earnest.runtime.market.settling import advance
 
 WEEK_MS: Final = 7 * DAY_S * 1_000
-_SUBMITTED: Final = frozenset({ClaimState.SUBMITTED, ClaimState.VERIFIED})
 
 
 def accept(entry: StoryContext, terms: Terms, claim_id: str) -> ClaimMoved:

@@ -23,7 +23,6 @@ SET_BACK: Final = "the submission changed what an object of the tests had counte
 CHOICE: Final = "if "
 """How the place of an `if` begins: file and line follow, as with all places."""
 _TRUTHS: Final = frozenset({"assertTrue", "assertFalse", "assert_"})
-_QUANTORS: Final = frozenset({"all", "any"})
 _Comprehension = ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
 
 

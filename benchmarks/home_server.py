@@ -1,5 +1,6 @@
 """The server that `home.py` asks: a platform with many jobs in its books, and a bare route, in one process."""
 
+import asyncio
 import itertools
 import json
 import socket
@@ -158,13 +159,13 @@ def _people(transaction: Transaction, now_ms: int) -> None:
         JOBS.open(transaction, now_ms, replace(_job(number, now_ms), state=JobState.TAKEN), touching=(BUYER,))
 
 
-def _build_us(database: Database, clock: SystemClock) -> float:
+async def _build_us(database: Database, clock: SystemClock) -> float:
     """Reading and building the worker's home anew: of many times the quickest tenth, which no neighbour disturbed."""
     took = []
     for _ in range(BUILDS):
         homes = Homes(database, Terms(), read_home)
         start_ns = clock.ticks_ns()
-        homes.look(Wanted(WORKER), clock.now_ms() // 1_000 * 1_000, None)
+        await homes.look(Wanted(WORKER), clock.now_ms() // 1_000 * 1_000, None)
         took.append((clock.ticks_ns() - start_ns) / 1_000)
     return statistics.quantiles(took, n=10)[0]
 
@@ -205,8 +206,9 @@ def main() -> None:
     async def either(scope: Scope, receive: Receive, send: Send) -> None:
         await (bare if scope.get("path") == "/bare" else platform)(scope, receive, send)
 
-    ready = Homes(database, market.terms, read_home).look(Wanted(WORKER), now_ms, None)
-    print(json.dumps({"key": KEY, "etag": ready.etag, "build_us": _build_us(database, clock)}), flush=True)
+    ready = asyncio.run(Homes(database, market.terms, read_home).look(Wanted(WORKER), now_ms, None))
+    build_us = asyncio.run(_build_us(database, clock))
+    print(json.dumps({"key": KEY, "etag": ready.etag, "build_us": build_us}), flush=True)
     config = uvicorn.Config(either, log_level="warning", access_log=False, lifespan="off")
     uvicorn.Server(config).run(sockets=[socket.socket(fileno=descriptor)])
 

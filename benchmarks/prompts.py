@@ -1,8 +1,8 @@
 """Characters of the requests that tasks in words take, by prompt, over a script of honest models. Prints JSON.
 
-What is counted is the body of each request: messages, schema and tools. The tasks are scripted, so the count depends on
-the prompts and on how often who is asked, and on nothing else. The answers are texts, as they were when `BEFORE` was
-counted: the endpoint is not offered tools.
+What is counted is the body of each request as it is sent: messages, schema and tools. The tasks are scripted, so the
+count depends on the prompts and on how often who is asked, and on nothing else. `ratio` is that of models that answer
+in text, as they did when `BEFORE` was counted; `calling_ratio` that of models that make the same calls natively.
 """
 
 import asyncio
@@ -10,12 +10,14 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
 from earnest.app.model_settings import ModelSettings
 from earnest.app.platform import open_platform
 from earnest.app.settings import Settings
+from earnest.effects.outside.llm.openai_client import written
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.messages import Budget
 from earnest.foundation.canonical import JsonObject
@@ -113,27 +115,41 @@ TASKS: Mapping[str, Script] = {
 }
 
 
-async def characters(script: Script, folder: Path) -> Counter[str]:
+def called(reply: Behaviour) -> ScriptedReply:
+    """The same in the form of a model that calls."""
+    assert isinstance(reply, ScriptedReply)
+    said = json.loads(reply.text)
+    made = [(call["tool"], call["args"]) for call in said.get("calls", [])]
+    ends = [("done", said["done"])] if "done" in said else []
+    return replace(reply, text="", tools=(*made, *ends), finish="tool_calls")
+
+
+async def characters(script: Script, folder: Path, *, calling: bool) -> Counter[str]:
+    executor = script["executor"]
+    if calling and isinstance(executor, Sequence):
+        script = {**script, "executor": [called(reply) for reply in executor]}
     async with ModelServer(by_prompt(**script)) as server:
-        models = ModelSettings(base_url=server.base_url, default="scripted", tool_calls=False)
+        models = ModelSettings(base_url=server.base_url, default="scripted", tool_calls=calling)
         async with open_platform(Settings(home=folder / "home", models=models)) as platform:
             run_id = await platform.runs.begin(request_order("do it", BUDGET, folder, Grants()))
             result = await platform.runs.work(run_id)
         assert result.directive is MacroState.ACCEPT, result
         return sum(
-            (Counter({asked.prompt_name: len(json.dumps(asked.body, ensure_ascii=False))}) for asked in server.chats),
+            (Counter({asked.prompt_name: len(written(asked.body).decode())}) for asked in server.chats),
             Counter[str](),
         )
 
 
 async def main() -> None:
-    counted = {}
+    counted, calling = {}, 0
     for name, script in TASKS.items():
         with tempfile.TemporaryDirectory() as folder:
-            counted[name] = await characters(script, Path(folder))
+            counted[name] = await characters(script, Path(folder) / "text", calling=False)
+            calling += sum((await characters(script, Path(folder) / "calling", calling=True)).values())
     shown = {name: {"request_characters": sum(by.values()), **by} for name, by in counted.items()}
     total = sum(sum(by.values()) for by in counted.values())
-    print(json.dumps({"request_characters": total, "ratio": round(total / BEFORE, 3), "tasks": shown}, indent=1))
+    ratios = {"ratio": round(total / BEFORE, 3), "calling_ratio": round(calling / BEFORE, 3)}
+    print(json.dumps({"request_characters": total, **ratios, "tasks": shown}, indent=1))
 
 
 if __name__ == "__main__":

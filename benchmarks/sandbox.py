@@ -1,11 +1,16 @@
-"""What does a sandboxed start cost against a plain one? Prints medians as JSON; every round runs each kind once."""
+"""What a sandboxed start costs beside a plain one, and one with an environment. Prints medians as JSON.
+
+Every round runs each kind once.
+"""
 
 import asyncio
 import json
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Awaitable
+from pathlib import Path
 
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.hands.sandbox.api import (
@@ -17,6 +22,7 @@ from earnest.effects.hands.sandbox.api import (
     SandboxSettings,
 )
 from earnest.effects.hands.sandbox.available import open_sandbox
+from earnest.effects.hands.sandbox.equipped import Equipment, equipped
 from earnest.effects.hands.sandbox.host import read_host
 from earnest.effects.hands.sandbox.provider import BubblewrapSandbox
 
@@ -42,6 +48,10 @@ async def boxed(sandbox: Sandbox, interpreter: str, arguments: tuple[str, ...]) 
     assert (report.status, report.exit_code) == (ExecutionStatus.DONE, 0), report
 
 
+def with_environment(sandbox: Sandbox, folder: str) -> Sandbox:
+    return equipped(sandbox, Equipment(name="bench", folder=Path(folder), is_built=True))
+
+
 async def filled(sandbox: Sandbox) -> None:
     """Wait for the pool, as a platform with pauses between its runs would find it."""
     assert isinstance(sandbox, BubblewrapSandbox)
@@ -55,21 +65,24 @@ async def timed(run: Awaitable[object]) -> float:
     return (time.perf_counter_ns() - start_ns) / 1e6
 
 
-async def main(rounds: int) -> None:
+async def main(rounds: int, folder: str) -> None:
     interpreter = str(read_host().interpreter)
     opened_ns = time.perf_counter_ns()
     warm = await open_sandbox(SandboxSettings(pool=1), SystemClock())
     open_ms = (time.perf_counter_ns() - opened_ns) / 1e6
     cold = await open_sandbox(SandboxSettings(pool=0), SystemClock())
+    equipment = with_environment(warm, folder)
     tests = [await timed(warm.self_test()) for _ in range(5)]
     await boxed(cold, interpreter, ("-c", "pass"))
     result: dict[str, object] = {"sandbox": warm.description, "interpreter": interpreter, "rounds": rounds}
     for name, arguments in COMMANDS.items():
-        times: dict[str, list[float]] = {"plain": [], "warm": [], "cold": []}
+        times: dict[str, list[float]] = {"plain": [], "warm": [], "environment": [], "cold": []}
         for _ in range(rounds):
             await filled(warm)
             times["plain"].append(await timed(plain(interpreter, arguments)))
             times["warm"].append(await timed(boxed(warm, interpreter, arguments)))
+            await filled(warm)
+            times["environment"].append(await timed(boxed(equipment, interpreter, arguments)))
             await filled(warm)
             times["cold"].append(await timed(boxed(cold, interpreter, arguments)))
         medians = {kind: statistics.median(values) for kind, values in times.items()}
@@ -84,4 +97,5 @@ async def main(rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS))
+    with tempfile.TemporaryDirectory() as shown:
+        asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS, shown))

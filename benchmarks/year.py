@@ -3,8 +3,7 @@
 A real run's facts stand in it again under other runs' names, none of the copies sealed or remembered. `first_run_s`:
 `earnest run` of an example in it, the first since; `ratio`: the command that costs most, in CPU of its process, beside
 the same over 1,000 facts, once memory and the sealer have caught up; `verify_per_s` and `continue_s`: the journal from
-end to end, and on from its last verified head; `writes_beside_backup`: durable facts a second while `earnest backup`
-works, as a part of those just before and after. `python benchmarks/year.py [facts]` asks for another number than a
+end to end, and on from its last verified head. `python benchmarks/year.py [facts]` asks for another number than a
 million.
 """
 
@@ -12,9 +11,7 @@ import asyncio
 import contextlib
 import json
 import resource
-import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,14 +22,10 @@ from year_home import PLAYBOOK, earnest, grow
 from earnest.app import places
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
-from earnest.foundation.facts import Fact
 from earnest.journal.service import Sealer
 
 FEW, MANY = 1_000, 1_000_000
 ROUNDS = 5
-WRITERS = 32
-WRITING_S = 4.0
-FACT = Fact(kind="test.happened", subject="s", at_ms=0, body={"text": "x" * 400})
 COMMANDS = (("runs",), ("show", "run_0"), ("memory", "show"), ("audit", "report"), ("journal", "verify", "--continue"))
 
 
@@ -62,7 +55,6 @@ def main() -> None:
             "continue_s": time.perf_counter() - began,
             "ratio": max(_cost(many, words) / _cost(few, words) for words in COMMANDS),
             "run_ratio": _cost(many, ("run", str(PLAYBOOK))) / _cost(few, ("run", str(PLAYBOOK))),
-            "writes_beside_backup": _beside_backup(many, Path(folder)),
         }
     print(json.dumps(found))
 
@@ -82,38 +74,6 @@ def _cost(home: Path, words: tuple[str, ...]) -> float:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return statistics.median(spent)
-
-
-def _beside_backup(home: Path, folder: Path) -> float:
-    """Writes a second beside a backup over those just before and just after; each backup begins with nothing kept."""
-    ratios, target = [], folder / "backup"
-    program = [str(Path(sys.executable).with_name("earnest")), "backup", str(target), "--home", str(home)]
-    with contextlib.closing(Database.open(places.books(home), SystemClock())) as database:
-        before = asyncio.run(_rate(database))
-        for _ in range(ROUNDS):
-            with subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as done:
-                time.sleep(0.5)  # its imports are no part of it
-                beside = asyncio.run(_rate(database))
-                assert done.poll() is None, "the backup ended before the writers did: take more facts"
-                done.terminate()
-            after = asyncio.run(_rate(database))
-            ratios.append(2 * beside / (before + after))
-            before = after
-            shutil.rmtree(target, ignore_errors=True)
-    return statistics.median(ratios)
-
-
-async def _rate(database: Database) -> float:
-    count, until = 0, time.perf_counter() + WRITING_S
-
-    async def write() -> None:
-        nonlocal count
-        while time.perf_counter() < until:
-            await database.write(lambda transaction: transaction.record(FACT))
-            count += 1
-
-    await asyncio.gather(*(write() for _ in range(WRITERS)))
-    return count / WRITING_S
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ PROJECT = Path(__file__).parents[1]
 
 def run_as(uid: int, program: Path, *arguments: str, timeout_s: int = 60) -> str:
     """What the program prints. It must end with 0, and skips the test if it prints SKIP."""
-    interpreter = sys.executable if os.geteuid() == uid else _reachable_interpreter()
+    interpreter = sys.executable if os.geteuid() == uid else reachable_interpreter()
     paths = [str(PROJECT / "src"), *(path for path in sys.path if path.endswith("site-packages"))]
     done = subprocess.run(
         [interpreter, str(program), *arguments],
@@ -33,8 +33,8 @@ def run_as(uid: int, program: Path, *arguments: str, timeout_s: int = 60) -> str
     return done.stdout.decode()
 
 
-def _reachable_interpreter() -> str:
-    """This interpreter if that user can execute it, else the system's of the same version."""
+def reachable_interpreter() -> str:
+    """This interpreter if an ordinary user can execute it, else the system's of the same version."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     for candidate in (sys.executable, shutil.which(version, path="/usr/bin:/usr/local/bin")):
         if candidate and all(parent.stat().st_mode & 0o001 for parent in Path(candidate).resolve().parents):

@@ -43,7 +43,11 @@ def main():
         took = time.monotonic() - began
         print(f"\nafter {took:.0f} s:\n", flush=True)
         report(platform, keys, operator, took / 3_600)
-    print(f"\nearnest serve --home {os.path.relpath(FOLDER / 'home')}   # shows it again")
+    home = os.path.relpath(FOLDER / "home")
+    earnest = os.path.relpath(pathlib.Path(sys.executable).with_name("earnest"))
+    print(f"\n{earnest} serve --home {home}                 # shows it again, at http://127.0.0.1:8420")
+    print(f"{earnest} keys operator-link --home {home}    # prints the link that signs the operator in")
+    print("then look at Metrics (/periods), and at the reports of a claim of @liar")
 
 
 @contextlib.contextmanager

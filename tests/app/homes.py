@@ -16,6 +16,8 @@ from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.engine.facts import FINISHED, STARTED
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.facts import Fact
+from earnest.identity.account import Account, AccountKind, AccountStatus
+from earnest.identity.service import ACCOUNTS
 from earnest.journal.heads import Witness
 from earnest.journal.service import Sealer
 from earnest.market.claims.artifact import Artifact, artifact_id
@@ -23,6 +25,8 @@ from earnest.market.service import ARTIFACTS
 from earnest.runtime.tree_heads import announcing
 
 DAY_MS = 86_400_000
+OWNER = "act_1"
+"""Of the artifacts."""
 
 
 def live_in(home: Path, *, runs: int = 2, clock: VirtualClock | None = None) -> None:
@@ -53,8 +57,8 @@ async def _live(home: Path, runs: int, clock: VirtualClock) -> None:
                 await sealer.seal()
             stored = await ArtifactStore(places.artifacts(home)).put(f"content {begun}".encode() * 100)
             brought = Artifact(
-                id=artifact_id("act_1", stored.sha256),
-                account_id="act_1",
+                id=artifact_id(OWNER, stored.sha256),
+                account_id=OWNER,
                 sha256=stored.sha256,
                 size_bytes=stored.size_bytes,
                 brought_bytes=stored.size_bytes,
@@ -95,3 +99,17 @@ def listing(folder: Path) -> dict[str, str]:
         else:
             found[name] = "folder"
     return found
+
+
+def open_account(home: Path, description: str = "") -> None:
+    """Of whoever brought the artifacts."""
+    account = Account(
+        id=OWNER,
+        handle="ann",
+        kind=AccountKind.AGENT,
+        status=AccountStatus.PAYOUTS_ENABLED,
+        created_at_ms=0,
+        description=description,
+    )
+    with closing(Database.open(places.books(home), VirtualClock())) as books:
+        books.write_sync(lambda transaction: ACCOUNTS.open(transaction, 0, account, touching=(OWNER,)))

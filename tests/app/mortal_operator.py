@@ -1,7 +1,7 @@
 """A process that works an operator's stories in children, each of which may be killed, or fail, at its n-th boundary.
 
 Run as a script. A line of JSON on stdin is a story; a line of JSON on stdout says how it ended. A boundary is whatever
-the interpreter tells its audit hooks about files, and every sync.
+the interpreter tells its audit hooks about files, every sync, and every statement to the books.
 """
 
 import errno
@@ -10,12 +10,15 @@ import json
 import os
 import signal
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from earnest.app import places
+from earnest.app.artifacts import shelf_in
 from earnest.app.backup import BackupOrder, back_up
+from earnest.app.export import export
 from earnest.app.migrating import go_back, go_on
 from earnest.app.restore import BackupSource, restore
 from earnest.app.settings import read_settings
@@ -23,8 +26,11 @@ from earnest.app.sweeping import sweep
 from earnest.audit.event import Note
 from earnest.audit.log import AuditLog
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.ground.storage.reader import ReadPool
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.reader import BooksReader, ReadPool
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import EarnestError
+from earnest.runtime.forgetting import forget
 from earnest.runtime.retention import Retention
 from earnest.runtime.sweeping import Sweep
 from earnest.runtime.verdict_book import VerdictBook
@@ -32,6 +38,8 @@ from earnest.runtime.verdict_book import VerdictBook
 EVENTS = {f"os.{name}" for name in ("rename", "remove", "mkdir", "rmdir", "chmod", "utime", "link", "symlink")}
 EVENTS.add("sqlite3.connect")
 FAILED = 3
+OWNER = "act_1"
+"""Of the artifacts that tests' data directories hold."""
 
 
 def backup(folder: Path) -> None:
@@ -51,11 +59,11 @@ def gc(folder: Path) -> None:
 
 
 def migrated(folder: Path) -> None:
-    go_on(folder / "home")
+    go_on(places.books(folder / "home"))
 
 
 def put_back(folder: Path) -> None:
-    go_back(folder / "home", lose_facts=False)
+    go_back(places.books(folder / "home"), lose_facts=False)
 
 
 def turned(folder: Path) -> None:
@@ -67,8 +75,18 @@ def turned(folder: Path) -> None:
 
 
 def shed(folder: Path) -> None:
-    settings = replace(read_settings({"EARNEST_HOME": str(folder / "home")}), audit_days=0)
-    sweep(settings, dry=False)
+    settings = read_settings({"EARNEST_HOME": str(folder / "home")})
+    sweep(replace(settings, audit_days=0, artifacts_days=0), dry=False)
+
+
+def forgotten(folder: Path) -> None:
+    with closing(Database.open(places.books(folder / "home"), SystemClock())) as books:
+        books.write_sync(lambda transaction: forget(transaction, OWNER, 0))
+
+
+def exported(folder: Path) -> None:
+    with closing(ReadPool.open_reader(places.books(folder / "home"))) as books:
+        export(books, shelf_in(folder / "home", {}), OWNER, folder / "out", 0)
 
 
 STORIES = {
@@ -79,6 +97,8 @@ STORIES = {
     "back": put_back,
     "turn": turned,
     "shed": shed,
+    "forget": forgotten,
+    "export": exported,
 }
 
 
@@ -96,6 +116,8 @@ class Boundaries:
         sys.addaudithook(self._hear)
         for name in ("fsync", "sync"):
             setattr(os, name, self._before(getattr(os, name)))
+        for kind, name in ((BooksReader, "execute"), (Transaction, "executemany")):
+            setattr(kind, name, self._before(getattr(kind, name)))
 
     def _hear(self, event: str, given: tuple[Any, ...]) -> None:
         if event in EVENTS or (event == "open" and str(given[0]).startswith(self._folder)):

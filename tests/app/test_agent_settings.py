@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from earnest.agents.state import AgentRole
-from earnest.app.agent_init import FILES, init_agent
-from earnest.app.agent_settings import AgentSettings, Searching, read_agent_settings
+from earnest.app.agent_settings import FILES, AgentSettings, Searching, init_agent, read_agent_settings
 from earnest.app.command_words import words_of
 from earnest.app.residing import with_graph
 from earnest.foundation.errors import Faulty, Refused
@@ -36,7 +35,7 @@ def test_what_init_makes_is_read(tmp_path: Path) -> None:
     [
         ('role = "boss"', ":1: role is 'boss'"),
         ("\nevery_s = 0", ":2: every_s is 0"),
-        ("colour = 1", "colour is not one of"),
+        ("colour = 1", "there is no 'colour'"),
         ("skills = 1", "skills must be tables"),
         ('[[skills]]\ntitle = "("\nexec = "x"', "title is no pattern"),
         ('[[skills]]\nexec = "x"\nplaybook = "y"', "exec or playbook"),

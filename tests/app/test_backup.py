@@ -26,6 +26,7 @@ from earnest.effects.ground.backup.manifest import (
 )
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.ground.storage.snapshot import copy_books
 from earnest.foundation.canonical import canonical_bytes, digest_bytes
@@ -111,7 +112,7 @@ def test_a_fact_that_comes_while_the_backup_is_made_leaves_books_and_audit_log_o
 ) -> None:
     copy, seen = copy_books, facts_of(folder / "home")
 
-    def beside(books: Path, target: Path, moved: Callable[[int], None]) -> tuple[str, int]:
+    def beside(books: Books, target: Path, moved: Callable[[int], None]) -> tuple[str, int]:
         found = copy(books, target, moved)
         live_in(folder / "home")
         return found
@@ -133,7 +134,7 @@ def test_a_run_at_work_is_left_out_and_named_one_that_waits_is_taken_along(
     assert (folder / "again" / "runs" / waiting / "workspace" / "result.txt").exists()
     copy = copy_books
 
-    def beside(books: Path, target: Path, moved: Callable[[int], None]) -> tuple[str, int]:
+    def beside(books: Books, target: Path, moved: Callable[[int], None]) -> tuple[str, int]:
         found = copy(books, target, moved)
         with closing(Database.open(books, CLOCK)) as database:
             database.write_sync(lambda t: t.record(Fact(kind="effect.outcome", subject=waiting, at_ms=0, body={})))

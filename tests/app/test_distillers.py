@@ -1,8 +1,7 @@
 """Who puts the dreamer's rules into words?"""
 
-from earnest.app.distillers import distiller_for
 from earnest.app.model_settings import ModelSettings
-from earnest.app.models import ModelPool
+from earnest.app.models import ModelPool, distiller_for
 from earnest.effects.ground.clock import SeededChance, VirtualClock
 from earnest.memory.consolidation import Cluster
 from earnest.memory.distilling import DigestDistiller, digest

@@ -12,6 +12,7 @@ from earnest.app import places
 from earnest.app.export import export
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.ground.storage.schema import BOOKS
+from earnest.effects.outside.artifacts.shelf import FolderShelf
 from earnest.foundation.errors import Refused
 from earnest.views.owned import NOT_OWNED, OWNED
 
@@ -67,7 +68,7 @@ def home(tmp_path: Path) -> Path:
 
 def exported(home: Path, name: str, target: Path) -> dict[str, Any]:
     with closing(ReadPool.open_reader(places.books(home))) as books:
-        export(books, home, name, target, 0)
+        export(books, FolderShelf(places.artifacts(home)), name, target, 0)
     found: dict[str, Any] = json.loads((target / "account.json").read_bytes())
     return found
 

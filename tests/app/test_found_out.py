@@ -25,7 +25,7 @@ from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.foundation.errors import EarnestError
 from earnest.memory.service import Memory, OpenReader, open_memory, open_memory_reader
 from earnest.runtime.books import TABLES
-from earnest.runtime.recall import catch_up
+from earnest.runtime.recall import catch_up, changes_in
 from earnest.testing.served import PROGRAM, served
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -121,8 +121,8 @@ def remembered(home: Path) -> list[tuple[bytes, bytes]]:
 async def made_again(home: Path) -> None:
     """What the next start does."""
     books = ReadPool.open_reader(places.books(home))
-    memory = open_memory(places.memory(home))
-    await catch_up(memory, books)
+    memory = open_memory(places.memory(home), changes_in(books))
+    await catch_up(memory)
     await memory.close()
     books.close()
 

@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from earnest.app.market_settings import CURRENCY_LIMITS, CURRENCY_ORDERED, LIMITS, ORDERED, read_terms
+from earnest.app.market_settings import read_terms
 from earnest.app.server import open_server
 from earnest.app.settings import read_settings
 from earnest.foundation.errors import Faulty
-from earnest.market.terms import CURRENCIES, CurrencyTerms, Terms
+from earnest.market.terms import CURRENCIES, CURRENCY_ORDERED, ORDERED, CurrencyTerms, Terms
 
+from .bounds import bounds_of
+
+LIMITS, CURRENCY_LIMITS = bounds_of(Terms), bounds_of(CurrencyTerms)
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
 
@@ -22,7 +25,7 @@ def read(table: object) -> tuple[Terms, list[tuple[str, str]]]:
 
 def test_every_number_of_the_terms_is_a_setting() -> None:
     assert {one.name for one in fields(Terms)} == {*LIMITS, "currencies", "practice"}
-    assert {one.name for one in fields(CurrencyTerms)} == set(CURRENCY_LIMITS)
+    assert {one.name for one in fields(CurrencyTerms)} == {*CURRENCY_LIMITS, "can_pay_out"}
     assert set(Terms().currencies) == set(CURRENCIES)
 
 
@@ -42,9 +45,8 @@ def test_the_page_says_the_same_bounds_and_defaults() -> None:
     for name, (low, high) in LIMITS.items():
         assert f"| {low} to {high} | {getattr(terms, name)} |" in _row(text, name)
     for name, (low, high) in CURRENCY_LIMITS.items():
-        wanted = "true, false" if name == "can_pay_out" else f"{low} to {high}"
-        defaults = " | ".join(str(getattr(terms.currencies[code], name)).lower() for code in CURRENCIES)
-        assert f"| {wanted} | {defaults} |" in _row(text, name)
+        defaults = " | ".join(str(getattr(terms.currencies[code], name)) for code in CURRENCIES)
+        assert f"| {low} to {high} | {defaults} |" in _row(text, name)
 
 
 def _row(text: str, name: str) -> str:
@@ -105,7 +107,7 @@ def test_what_is_wrong_alone_is_not_named_as_a_contradiction_too() -> None:
         ({"zzz": 1}, "[market] there is no 'zzz'; known: currencies, "),
         ({"currencies": 1}, "[market] currencies must be tables"),
         ({"currencies": {"EUR": {}}}, "[market.currencies.EUR] there is no such currency; known: USD, AID"),
-        ({"currencies": {"USD": 1}}, "[market.currencies.USD] must be a table"),
+        ({"currencies": {"USD": 1}}, "market.currencies.USD must be a table"),
         (
             {"currencies": {"USD": {"fee": 1}}},
             "[market.currencies.USD] there is no 'fee'; did you mean 'fee_bps'?",

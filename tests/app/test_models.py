@@ -111,7 +111,7 @@ def test_who_judges_the_whole_is_not_weaker_than_who_planned_it(planner: str, ju
         ("models = 3", ":1: models must be a table"),
         ("[models]\nbase_url = 'ftp://x/v1'\ndefault = 'm'", ":2: [models] base_url must be http(s)"),
         ("[models]\nbase_url = 'https://x/v1'", ":2: [models] base_url is given without default (EARNEST_MODEL)"),
-        ("[models]\nR9 = 'm'", ":2: [models] R9 is not one of "),
+        ("[models]\nR9 = 'm'", ":2: [models] there is no 'R9'; known: "),
         ("[models]\nR2 = 7", ":2: [models] R2 must be a text"),
         ("[models]\nstrength = ['a', 'a']", ":2: [models] strength must be a list of names"),
         ("[models]\nmax_calls = 0", ":2: [models] max_calls is 0: it must be a whole number from 1 to 10000"),

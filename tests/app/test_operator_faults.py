@@ -26,12 +26,13 @@ from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.ground.storage.schema import BOOKS
 from old_books import REVISION, take_back
 
-from .homes import listing, live_in
+from .homes import listing, live_in, open_account
 
 FAULTS = ("SIGKILL", "EIO", "ENOSPC")
-ROUNDS = int(os.environ.get("EARNEST_FAULT_ROUNDS", "12"))
+ROUNDS = int(os.environ.get("EARNEST_FAULT_ROUNDS", "25"))
 SEEDS = [int(os.environ["EARNEST_FAULT_SEED"])] if "EARNEST_FAULT_SEED" in os.environ else list(range(ROUNDS))
 CACHES = ("audit/audit_stats.json", "artifacts/arriving", "trash")
+SECRET = "What nobody else may know"
 Story = Callable[..., dict[str, Any]]
 
 
@@ -59,6 +60,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, play: Story) -> Path:
     """A home with three runs, two of them ended; a backup of what it was before the last of them."""
     folder = tmp_path_factory.mktemp("prepared")
     live_in(folder / "home")
+    open_account(folder / "home", SECRET)
     keep_verdict(folder / "home" / "verdicts")
     assert (play("backup", folder)["code"], play("restore", folder)["code"]) == (0, 0)
     live_in(folder / "home", runs=3)
@@ -203,3 +205,46 @@ def test_an_audit_log_cut_off_while_a_file_is_put_aside_or_removed_is_whole(
     assert play("shed", tmp_path / "shed" / "cut")["code"] == 0, told
     assert full_files(places.audit_log(home)) == [], told
     assert verify_records(home).intact, told
+    assert rows_of(home, "artifacts") == [], told
+
+
+def rows_of(home: Path, table: str) -> list[Any]:
+    with closing(sqlite3.connect(f"file:{places.books(home)}?mode=ro", uri=True)) as books:
+        return books.execute(f"SELECT * FROM {table} ORDER BY id").fetchall()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_account_whose_forgetting_is_cut_off_anywhere_is_as_before_or_forgotten(
+    seed: int, tmp_path: Path, play: Story, prepared: Path
+) -> None:
+    told = cut("forget", play, prepared, tmp_path, seed)
+    home, after = tmp_path / "cut" / "home", tmp_path / "counted" / "home"
+    is_forgotten = rows_of(home, "artifacts") == []
+    for table in ("accounts", "artifacts"):
+        assert rows_of(home, table) == rows_of(after if is_forgotten else prepared / "home", table), told
+    facts = state_of(after if is_forgotten else prepared / "home").facts
+    assert len(state_of(home).facts) == len(facts), told
+    assert verify_records(home).intact, told
+    assert play("forget", tmp_path / "cut")["code"] == 0, told
+    assert rows_of(home, "accounts") == rows_of(after, "accounts"), told
+    assert verify_records(home).intact, told
+    with closing(sqlite3.connect(places.books(home))) as books:
+        assert SECRET not in "\n".join(books.iterdump()), told
+        assert books.execute("SELECT count(*) FROM facts WHERE instr(body, ?)", (SECRET,)).fetchone() == (0,), told
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_export_cut_off_anywhere_is_whole_or_none_and_leaves_the_home_as_it_was(
+    seed: int, tmp_path: Path, play: Story, prepared: Path
+) -> None:
+    told = cut("export", play, prepared, tmp_path, seed)
+    folder = tmp_path / "cut"
+    assert state_of(folder / "home") == state_of(prepared / "home"), told
+    if not (folder / "out").exists():
+        assert play("export", folder)["code"] == 0, told
+    assert listing(folder / "out") == listing(tmp_path / "counted" / "out"), told
+    assert not (folder / ".out.exporting").exists(), told

@@ -47,6 +47,7 @@ exports_per_hour = 2
         'url = "https://earnest.example.org/"',
         'url = "https://user:pass@earnest.example.org"',
         'url = "https://earnest.example.org:x"',
+        'url = "https://earnest.example.org:0"',
         'proxies = ["anywhere"]',
         'proxies = "127.0.0.1"',
         "writes_per_minute = 0",

@@ -4,10 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from earnest.app.judging_settings import LIMITS
+from earnest.app.judging_settings import PlainSettings
+from earnest.app.memory_settings import MemoryStore
 from earnest.app.settings import CONSTANTS, read_settings
 from earnest.engine.gradient.constants import SolverSignal, Tuning
 from earnest.foundation.errors import Faulty
+
+from .bounds import bounds_of
+
+BOUNDS = bounds_of(PlainSettings)
 
 
 def _read(home: Path, text: str | bytes = "", **environment: str) -> list[str]:
@@ -43,9 +48,9 @@ def test_the_home_may_begin_with_a_tilde_and_defaults_to_the_users(
     assert read_settings({}).home == read_settings({"EARNEST_HOME": ""}).home == tmp_path / ".earnest"
 
 
-@pytest.mark.parametrize("name", LIMITS)
+@pytest.mark.parametrize("name", BOUNDS)
 def test_a_number_is_taken_up_to_its_bounds_and_not_beyond(name: str, tmp_path: Path) -> None:
-    variable, (low, high) = f"EARNEST_{name.upper()}", LIMITS[name]
+    variable, (low, high) = f"EARNEST_{name.upper()}", BOUNDS[name]
     for good in (low, high):
         assert getattr(read_settings({"EARNEST_HOME": str(tmp_path), variable: str(good)}), name) == good
     for bad in (str(low - 1), str(high + 1), "many", "", "1.5", "9" * 5_000):
@@ -73,7 +78,7 @@ def test_a_number_is_taken_up_to_its_bounds_and_not_beyond(name: str, tmp_path: 
         ),
         ("[solver.tasks.count]\nrho = 2", "settings.toml:1: [solver.tasks.count] must be"),
         ("[solver.tasks.count]\ntime = 2", "settings.toml:1: [solver.tasks.count] must be"),
-        ("[solvers]\nalpha = 1", "settings.toml:1: unknown setting 'solvers'; did you mean 'solver'?"),
+        ("[solvers]\nalpha = 1", "settings.toml:1: there is no 'solvers'; did you mean 'solver'?"),
     ],
 )
 def test_what_is_wrong_in_the_file_is_named_with_its_line(text: str | bytes, message: str, tmp_path: Path) -> None:
@@ -96,3 +101,17 @@ def test_every_constant_of_the_table_can_be_set(name: str, tmp_path: Path) -> No
     value = default + 1 if isinstance(default, int) else default - 0.05
     (tmp_path / "settings.toml").write_text(f"[solver]\n{name} = {value}\n")
     assert getattr(read_settings({"EARNEST_HOME": str(tmp_path)}).solver, CONSTANTS[name]) == value
+
+
+def test_what_keeps_memory_is_named_in_the_file_or_over_it_in_the_environment(tmp_path: Path) -> None:
+    home = {"EARNEST_HOME": str(tmp_path)}
+    (tmp_path / "settings.toml").write_text('[memory]\nstore = "leveldb"\n')
+    assert read_settings(home).memory_store is MemoryStore.LEVELDB
+    assert read_settings({**home, "EARNEST_MEMORY": "lmdb"}).memory_store is MemoryStore.LMDB
+    with pytest.raises(Faulty, match=r"\[memory\] store must be one of lmdb, leveldb, postgresql"):
+        read_settings({**home, "EARNEST_MEMORY": "redis"})
+    with pytest.raises(Faulty, match="that goes with books on a server"):
+        read_settings({**home, "EARNEST_MEMORY": "postgresql"})
+    (tmp_path / "settings.toml").write_text('[memory]\nstores = "lmdb"\n')
+    with pytest.raises(Faulty, match="did you mean 'store'"):
+        read_settings(home)

@@ -35,12 +35,15 @@ def test_what_the_operator_leaves_to_agents_needs_no_more_leave(tmp_path: Path) 
     ("table", "fault"),
     [
         ("web = 1", "settings.toml:1: web must be a table, [web]"),
-        ("[web]\nsearch = 'yes'", "settings.toml:2: [web] search must be true or false"),
-        ("[web]\nengine = 'bing'", "settings.toml:2: [web] engine must be one of duckduckgo, google, serper"),
+        ("[web]\nsearch = 'yes'", "settings.toml:2: [web] search is 'yes': it must be true or false"),
+        (
+            "[web]\nengine = 'bing'",
+            "settings.toml:2: [web] engine is 'bing': it must be one of duckduckgo, google, serper",
+        ),
         ("[web]\nengine = 'serper'", "[web] the engine serper needs api_key (EARNEST_SEARCH_API_KEY)"),
         ("[web]\nengine = 'google'\napi_key = 'k'", "[web] the engine google needs cx"),
         ("[web]\nengine = 'serper'\napi_key = \"a\\nb\"", "api_key (EARNEST_SEARCH_API_KEY) must be printable ASCII"),
-        ("[web]\nserch = true", "[web] serch is not one of search, fetch, engine, api_key, cx"),
+        ("[web]\nserch = true", "[web] there is no 'serch'; did you mean 'search'?"),
     ],
 )
 def test_what_is_wrong_is_named(table: str, fault: str, tmp_path: Path) -> None:

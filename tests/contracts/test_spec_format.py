@@ -27,6 +27,17 @@ def test_a_criterion_for_people_needs_no_check() -> None:
     assert spec.criteria[0].id == "C1"
 
 
+def test_what_must_never_be_touched_is_a_criterion_and_words_are_one_for_people() -> None:
+    spec = parse_spec(HEAD + "never: [tests/, no network]\nacceptance: buyer\ncriteria: [it is beautiful]\n", "s.yaml")
+    place, words = spec.criteria[1:]
+    assert (place.id, words.id, words.check) == ("N1", "N2", None)
+    assert place.check is not None
+    assert place.check.config == {"edit": "*", "never": ("tests", "tests/**")}
+    assert faults(HEAD + CRITERIA + "never: no network\n") == [
+        "s.yaml:8: never: 'no network' is no path, and nobody is there to judge whether it was done"
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [

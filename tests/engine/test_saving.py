@@ -1,5 +1,6 @@
 """Is an accepted run saved as what repeats it with no model, and refused where that cannot be?"""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -25,7 +26,7 @@ from earnest.engine.messages import (
     Usage,
 )
 from earnest.engine.saving import Saved, playbook_of
-from earnest.foundation.canonical import digest_bytes
+from earnest.foundation.canonical import JsonObject, digest_bytes
 from earnest.foundation.errors import Refused
 from earnest.foundation.failures import FailureClass
 from earnest.verification.verdict import Answer, CriterionVerdict
@@ -201,6 +202,36 @@ def test_a_quotation_from_what_a_call_put_out_becomes_the_same_call() -> None:
     assert check is not None
     assert check.config["command"] == ("/bin/bash", "-o", "pipefail", "-c", "cat a.txt")
     assert check.config["stdout_regex"] == r"(?m)^[ \t]*hello\s+there[ \t]*$"
+
+
+def test_what_was_found_out_of_an_input_is_asked_for_whatever_it_is_tomorrow() -> None:
+    text = "total: 1,042.5 (a+b)\n7 lines\n"
+    made = record(ToolCall(tool="shell", args={"command": "count src > a.txt"}), write("a.txt", text)[1])
+    for quote, lines in (
+        ("total: 1,042.5 (a+b)", ("total: 3 (a+b)", "total: 9.75 (a+b)")),
+        ("7 lines", ("12 lines", "0 lines")),
+    ):
+        check = check_of(saved([made], criteria=(JUDGED,), evidence=evidence_of(made, quote), texts={"a.txt": text}))
+        assert check is not None
+        pattern = check.config["required"][0]["regex"]  # type: ignore[call-overload,index]
+        assert isinstance(pattern, str)
+        assert all(re.search(pattern, line) for line in (quote, *lines))
+        assert not re.search(pattern, "nothing of it 5")
+
+
+def test_what_was_typed_from_an_input_or_asked_for_as_it_is_today_is_not_pinned() -> None:
+    look = record(ToolCall(tool="shell", args={"command": "wc -l src"}), output="7 src")
+    typed = record(*write("a.txt", "seven\n"))
+    kept = saved(
+        [look, typed], criteria=(CHECKED, JUDGED), evidence=evidence_of(typed, "seven"), texts={"a.txt": "seven\n"}
+    )
+    assert (check_of(kept), kept.left_out) == (None, ("s1: it greets",))
+    for exact, is_kept in (("seven\n", False), ("greet", True)):  # the second are the user's own words
+        config: JsonObject = {"required": [{"path": "a.txt", "exact": exact}]}
+        pinned = replace(CHECKED, check=CheckSpec(kind="files", config=config))
+        (criterion,) = saved([look, typed], criteria=(pinned,)).playbook.subtasks[0].criteria
+        general = CheckSpec(kind="files", config={"required": [{"path": "a.txt", "min_bytes": 1}]})
+        assert criterion.check == (pinned.check if is_kept else general)
 
 
 def test_what_was_put_out_before_a_change_proves_nothing_about_the_end() -> None:

@@ -20,7 +20,7 @@ from earnest.memory.consolidation import (
     fall,
     has_fallen,
 )
-from earnest.memory.megram import HYPOTHESES, NOTES, Level, Megram, MegramState
+from earnest.memory.megram import HYPOTHESES, NO_RUN, NOTES, Level, Megram, MegramState
 from earnest.memory.potential import Potentials, direct_potentials
 from earnest.memory.thinking import LAWS, PERSONA_ID, persona, proposal
 
@@ -28,7 +28,10 @@ WORDS = Distilled(rule="prefer wc", hypothesis="try awk")
 
 
 def cluster(count: int, state: MegramState = MegramState.ACCEPT, rules: tuple[Megram, ...] = ()) -> Cluster:
-    events = tuple(megram(f"m{number}", state, at_ms=START_MS - number) for number in range(count))
+    events = tuple(
+        replace(megram(f"m{number}", state, at_ms=START_MS - number), run_id=f"run{number % 2}")
+        for number in range(count)
+    )
     return Cluster(tag=TAG, potentials=direct_potentials(events, START_MS), events=events, rules=rules)
 
 
@@ -51,7 +54,18 @@ def a_rule(sigma: float = 1.0) -> Megram:
 )
 def test_a_cluster_is_ripe_from_five_and_three_on(attention: float, decision: float, ripe: bool) -> None:
     potentials = Potentials(attention=attention, decision=decision)
-    assert replace(cluster(1), potentials=potentials).ripe is ripe
+    state = MegramState.ACCEPT if decision > 0 else MegramState.ABANDON
+    assert replace(cluster(2, state), potentials=potentials).ripe is ripe
+
+
+def test_a_rule_needs_two_tasks_or_two_agents_that_found_the_same() -> None:
+    two = cluster(6)
+    one_task = replace(two, events=tuple(replace(event, run_id="run") for event in two.events))
+    two_agents = replace(one_task, events=(replace(one_task.events[0], agent="other"), *one_task.events[1:]))
+    against = replace(one_task, events=(replace(cluster(1, MegramState.ABANDON).events[0]), *one_task.events[1:]))
+    between_runs = replace(two, events=tuple(replace(event, run_id=NO_RUN) for event in two.events))
+    found = [one.ripe for one in (two, one_task, two_agents, against, between_runs)]
+    assert found == [True, False, True, False, True]
 
 
 def test_a_rule_takes_the_place_of_its_events_and_does_not_decay() -> None:

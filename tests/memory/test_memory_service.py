@@ -43,10 +43,6 @@ class SlowDisk:
             raise Unavailable("the disk is full")
         return self._kv.write(change)
 
-    @property
-    def entries(self) -> int:
-        return self._kv.entries
-
     def close(self) -> None:
         self.closed = True
         self._kv.close()
@@ -122,7 +118,6 @@ async def test_a_full_queue_drops_counts_and_holds_the_mark(tmp_path: Path) -> N
     disk.released.set()
     await memory.flush()
     memory.write(megram("m6"), fact_seq=6)
-    memory.advance(6)
     await memory.flush()
     assert memory.applied_seq() == 2
     assert [one.id for one in memory.entries()] == ["m1", "m2", "m6"]
@@ -131,22 +126,9 @@ async def test_a_full_queue_drops_counts_and_holds_the_mark(tmp_path: Path) -> N
     healed = open_memory(tmp_path)
     for fact_seq in range(healed.applied_seq() + 1, 7):
         healed.write(megram(f"m{fact_seq}"), fact_seq=fact_seq)
-    healed.advance(6)
     await healed.flush()
     assert (healed.applied_seq(), len(healed.entries()), healed.dropped) == (6, 6, 0)
     await healed.close()
-
-
-async def test_a_fact_is_applied_only_when_all_its_changes_are(tmp_path: Path) -> None:
-    memory = open_memory(tmp_path)
-    memory.write(megram("a"), fact_seq=5)
-    await memory.flush()
-    assert memory.applied_seq() == 4
-    memory.write(megram("b"), fact_seq=5)
-    memory.advance(5)
-    await memory.flush()
-    assert memory.applied_seq() == 5
-    await memory.close()
 
 
 async def test_a_failing_disk_loses_a_batch_audibly_and_the_next_start_heals_it(tmp_path: Path) -> None:
@@ -158,7 +140,6 @@ async def test_a_failing_disk_loses_a_batch_audibly_and_the_next_start_heals_it(
         await memory.forget("a", fact_seq=2)
     disk.failing = False
     memory.write(megram("b"), fact_seq=3)
-    memory.advance(3)
     await memory.close()
     assert memory.dropped == 1
     again = open_memory(tmp_path)
@@ -174,7 +155,6 @@ async def test_replaying_everything_in_order_brings_nothing_forgotten_back(tmp_p
         memory.write(megram("b"), fact_seq=2)
         memory.recalled(["b"], START_MS + DAY_MS, fact_seq=3)
         await memory.forget("a", fact_seq=4)
-        memory.advance(4)
         await memory.flush()
 
     await replay()
@@ -219,7 +199,6 @@ async def test_after_closing_nothing_is_taken_in(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     await memory.close()
     memory.write(megram())
-    memory.advance(5)
     assert memory.dropped == 1
     with pytest.raises(Unavailable):
         await memory.forget("run/1")
@@ -258,7 +237,6 @@ async def test_the_mark_moves_past_facts_of_another_process_only_with_what_they_
     log = [(seq, partial(store.put, megram=megram(name))) for seq, name in ((1, "theirs"), (2, "ours"), (3, "later"))]
     ours = Memory(kv, lambda after, up_to, limit: [one for one in log if after < one[0] <= up_to][:limit])
     ours.write(megram("ours"), fact_seq=2)
-    ours.advance(2)
     await ours.flush()
     assert (ours.applied_seq(), {one.id for one in ours.entries()}) == (2, {"theirs", "ours"})
     await ours.close()
@@ -274,10 +252,8 @@ async def test_what_another_process_has_forgotten_is_not_remembered_again_by_who
         Memory(kv, lambda after, up_to, limit: [one for one in log if after < one[0] <= up_to]) for _ in "12"
     )
     assert await early.forget("a", fact_seq=2)
-    early.advance(2)
     await early.flush()
     late.write(megram("a"), fact_seq=1)
-    late.advance(1)
     await late.flush()
     assert (late.applied_seq(), late.entries()) == (2, ())
     assert await late.forget("a", fact_seq=2)
@@ -290,12 +266,12 @@ async def test_facts_of_others_are_applied_in_bounded_parts(tmp_path: Path, monk
     memory = Memory(
         LmdbKeyValue(tmp_path), lambda after, up_to, limit: [one for one in log if after < one[0] <= up_to][:limit]
     )
-    marks = []
-    for _ in range(3):
-        memory.advance(5)
-        await memory.flush()
+    memory.write(megram("m5"), fact_seq=5)
+    await memory.flush()
+    marks = [(memory.applied_seq(), len(memory.entries()))]
+    while await memory.follow(2):
         marks.append((memory.applied_seq(), len(memory.entries())))
-    assert marks == [(2, 2), (4, 4), (5, 5)]
+    assert marks == [(2, 3), (4, 5), (5, 5)]
     await memory.close()
 
 

@@ -52,7 +52,9 @@ def _dead_links(path: Path) -> Iterator[str]:
 
 
 def test_every_link_between_documents_resolves() -> None:
-    expect_none((link for path in documents() for link in _dead_links(path)), "leads nowhere")
+    dead_on_purpose = ROOT / "examples" / "gallery" / "dead-links"
+    read = (path for path in documents() if not path.is_relative_to(dead_on_purpose))
+    expect_none((link for path in read for link in _dead_links(path)), "leads nowhere")
 
 
 def test_every_file_that_a_document_names_exists() -> None:

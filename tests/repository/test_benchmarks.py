@@ -1,6 +1,8 @@
 """Do the benchmarks judge and record what they measure?"""
 
 import sys
+from dataclasses import replace
+from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -38,6 +40,37 @@ def test_a_bound_is_met_at_the_bound_and_never_by_silence(benchmarks: ModuleType
     least = benchmarks.Target(program="p", key="k", what="w", bound=2, unit="/s", at_least=True)
     assert [most.met(value) for value in (1.9, 2.0, 2.1, None)] == [True, True, False, False]
     assert [least.met(value) for value in (1.9, 2.0, 2.1, None)] == [False, True, True, False]
+
+
+@pytest.fixture
+def scale(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return import_module("scale")
+
+
+def test_the_page_of_scale_holds_what_the_model_prints_now(scale: ModuleType) -> None:
+    text = page("scale.md")
+    assert scale.recorded(text) == text, "python benchmarks/scale.py --record"
+    assert scale.BEGIN in text
+
+
+def test_figures_that_the_model_takes_from_measurements_stand_on_the_pages(scale: ModuleType) -> None:
+    text = (page("scale.md") + page("benchmarks.md")).replace(",", "")
+    taken = dict(scale.figures())
+    for name in ("home_per_core_s", "job_server_ms", "check_in_ms", "verdict_ms", "turn_ratio", "facts_per_job"):
+        assert f"{taken[name]:g}" in text, name
+    assert f"{taken['bytes_per_job'] / 1e3:.1f} kB" in text
+    assert 1_000 / taken["transfer_ms"] == pytest.approx(5_819, rel=0.01)
+
+
+def test_twice_the_agents_need_twice_as_much_and_what_is_slower_runs_out_first(scale: ModuleType) -> None:
+    measured, assumed = scale.Measured(), scale.Assumed()
+    one, two = (scale.demand(agents, measured, assumed) for agents in (100_000, 200_000))
+    for name in ("looks", "facts", "server_cores", "worker_cores", "turn", "database_bytes_year"):
+        assert getattr(two, name) == pytest.approx(2 * getattr(one, name))
+    slow = replace(measured, transfer_ms=measured.transfer_ms * 100)
+    first = scale.bottlenecks(scale.demand(100_000, slow, assumed), assumed)[0]
+    assert first.what == "the turn to write"
 
 
 def test_a_number_is_found_at_a_dotted_key(benchmarks: ModuleType) -> None:

@@ -1,11 +1,11 @@
-"""Does a program that only answers `--help` load only what that takes?"""
+"""What a program loads before it does anything."""
 
 import subprocess
 import sys
 
 from .source import SRC, expect_none, modules, shown
 
-ASK_A_PLATFORM = {"in_the_name_of"}
+ASK_A_PLATFORM = {"cycling", "in_the_name_of"}
 CHAT = ("asking", "prompt", "conversation")
 HEAVY = {"hypothesis", "jsonschema_rs", "lmdb", "psycopg", "pydantic", "pytest", "sqlite3", "yaml"}
 
@@ -30,14 +30,20 @@ def test_the_command_line_loads_nothing_heavy_before_a_command_is_chosen() -> No
     expect_none(HEAVY & _loaded_by("earnest.surfaces.cli.main"), "loaded by earnest.surfaces.cli.main")
 
 
+def test_the_help_of_all_commands_loads_nothing_heavy_and_no_event_loop() -> None:
+    loaded = _loaded_by("earnest.surfaces.cli.commands; earnest.surfaces.cli.commands.app_of()")
+    assert "typer" in loaded
+    expect_none((HEAVY | {"asyncio", "httpx2", "logging", "ssl"}) & loaded, "loaded by the help")
+
+
 def test_a_conversation_has_its_prompt_before_what_runs_need_is_loaded() -> None:
     loaded = _loaded_by("earnest.surfaces.cli.main", *(f"earnest.surfaces.cli.{name}" for name in CHAT))
     assert "prompt_toolkit" in loaded
-    expect_none((HEAVY | {"httpx", "openai", "rich"}) & loaded, "loaded before the prompt")
+    expect_none((HEAVY | {"httpx", "httpx2", "rich"}) & loaded, "loaded before the prompt")
 
 
 def test_what_needs_no_server_and_no_model_loads_none_of_their_libraries() -> None:
-    extras = {"aiosmtplib", "bs4", "fastapi", "httpx2", "mcp", "openai", "opentelemetry", "starlette", "stripe"}
+    extras = {"aiosmtplib", "bs4", "fastapi", "httpx2", "mcp", "opentelemetry", "starlette", "stripe"}
     files = (path for path in modules("src/earnest/surfaces/cli") if path.stem not in {"__init__", *ASK_A_PLATFORM})
     base = ("earnest.app.platform", "earnest.app.settings", "earnest.app.simulating", "earnest.runtime.recompute")
     loaded = _loaded_by(*base, *(_module(shown(path)) for path in files))
@@ -49,5 +55,5 @@ def test_what_asks_a_model_loads_neither_yaml_nor_the_validator_of_foreign_schem
     loaded = _loaded_by(
         "earnest.runtime.model_calls", "earnest.effects.outside.llm.openai_client", "earnest.engine.asking"
     )
-    assert "openai" in loaded
-    expect_none({"jsonschema_rs", "yaml"} & loaded, "loaded by what asks a model")
+    assert "httpx2" in loaded
+    expect_none({"jsonschema_rs", "openai", "yaml"} & loaded, "loaded by what asks a model")

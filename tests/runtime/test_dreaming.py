@@ -6,6 +6,7 @@ import shutil
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -19,8 +20,9 @@ from earnest.engine.gradient.lessons import Lesson
 from earnest.engine.memory_messages import DreamEvent, FeedbackGiven, MemoryRecalled
 from earnest.engine.messages import FinalResult, MegramEmitted, Role, Usage
 from earnest.engine.recollection import Recollection, Rule
-from earnest.foundation.errors import Refused
+from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.instants import DAY_MS
+from earnest.memory import service, store
 from earnest.memory.consolidation import Distilled, RevisionReason
 from earnest.memory.dreamer import Dreamer
 from earnest.memory.megram import (
@@ -38,8 +40,8 @@ from earnest.memory.potential import Advice
 from earnest.memory.service import Memory, open_memory
 from earnest.memory.thinking import PERSONA_ID
 from earnest.runtime import recall
-from earnest.runtime.dreaming import EXPIRED, PERIOD_MS, REVISED, SETTLE_MS, Dreaming
-from earnest.runtime.recall import FORGOTTEN, MemoryRecall, catch_up, catching_up
+from earnest.runtime.dreaming import EXPIRED, PERIOD_MS, SETTLE_MS, Dreaming
+from earnest.runtime.recall import FORGOTTEN, REVISED, MemoryRecall, catch_up, catching_up, changes_in
 from earnest.runtime.remembering import Remembering
 
 WC = approach_tag("counting", "count", "wc")
@@ -84,7 +86,7 @@ class Mind:
     def __post_init__(self) -> None:
         self.database = Database.open(self.folder / "books.db", self.clock)
         self.bus.tap("test", self.heard.append)
-        self.open(open_memory(self.folder / "memory"))
+        self.open(open_memory(self.folder / "memory", changes_in(self.database)))
 
     def open(self, memory: Memory) -> None:
         self.memory = memory
@@ -110,15 +112,15 @@ class Mind:
         await self.memory.close()
         if from_nothing:
             shutil.rmtree(self.folder / "memory")
-        self.open(open_memory(self.folder / "memory"))
-        await catch_up(self.memory, self.database)
+        self.open(open_memory(self.folder / "memory", changes_in(self.database)))
+        await catch_up(self.memory)
 
     async def say(self, payload: object) -> None:
         """A message of a run becomes a fact, and then what memory makes of it."""
         self.learnt += 1
         envelope = Envelope(
             id=f"run/{self.learnt}",
-            run_id="run",
+            run_id=f"run{self.learnt % 2}",
             sender=Role.R7,
             causation_id=None,
             at_ms=self.clock.now_ms(),
@@ -256,8 +258,8 @@ async def test_a_revision_that_was_recorded_and_not_applied_is_applied_at_the_ne
         with pytest.raises(Exception, match="closed"):
             await mind.dreaming.revise(revision)
         break
-    mind.open(open_memory(mind.folder / "memory"))
-    await catch_up(mind.memory, mind.database)
+    mind.open(open_memory(mind.folder / "memory", changes_in(mind.database)))
+    await catch_up(mind.memory)
     assert [one.level for one in mind.everything()] == [Level.C]
 
 
@@ -270,8 +272,8 @@ async def test_memory_far_behind_is_used_meanwhile_forgets_nothing_and_ends_as_t
     whole = mind.everything()
     await mind.memory.close()
     shutil.rmtree(mind.folder / "memory")
-    mind.open(open_memory(mind.folder / "memory"))
-    steps = catching_up(mind.memory, mind.database)
+    mind.open(open_memory(mind.folder / "memory", changes_in(mind.database)))
+    steps = catching_up(mind.memory)
     assert await anext(steps) == 2
     await mind.learn(MacroState.REFINE)  # m6, kept at once
     assert "m6" in {one.id for one in mind.everything()}
@@ -283,6 +285,41 @@ async def test_memory_far_behind_is_used_meanwhile_forgets_nothing_and_ends_as_t
     assert {one.id for one in mind.everything()} == {one.id for one in whole} - {"m5"} | {"m6"}
     await mind.restarted(from_nothing=True)
     assert {one.id for one in mind.everything()} == {one.id for one in whole} - {"m5"} | {"m6"}
+
+
+async def test_catching_up_reads_and_applies_each_fact_once(mind: Mind, monkeypatch: pytest.MonkeyPatch) -> None:
+    await mind.learn(MacroState.CHANGE_PATH, times=9)
+    await mind.say(MemoryRecalled(megram_ids=mind.asked().content_ids))
+    await mind.remembering.forget("m1")
+    monkeypatch.setattr(recall, "STEP_FACTS", 4)
+    monkeypatch.setattr(service, "BATCH_MAX", 4)
+    counting = {name: Mock(wraps=getattr(store, name)) for name in ("put", "recall", "delete")}
+    for name, counted in counting.items():
+        monkeypatch.setattr(store, name, counted)
+    read = Mock(wraps=recall._change)
+    monkeypatch.setattr(recall, "_change", read)
+    await mind.restarted(from_nothing=True)
+    assert {name: counted.call_count for name, counted in counting.items()} == {"put": 9, "recall": 3, "delete": 1}
+    assert [call.args[0].seq for call in read.call_args_list] == list(range(1, 12))
+    assert (mind.memory.applied_seq(), mind.memory.is_behind) == (11, False)
+
+
+async def test_memory_whose_disk_takes_nothing_stays_behind_and_keeps_nobody_waiting(
+    mind: Mind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await mind.learn(MacroState.REFINE)
+    await mind.memory.close()
+    shutil.rmtree(mind.folder / "memory")
+    mind.open(open_memory(mind.folder / "memory", changes_in(mind.database)))
+    with monkeypatch.context() as full:
+        full.setattr(store, "set_applied_seq", Mock(side_effect=Unavailable("the disk is full")))
+        with pytest.raises(Unavailable):
+            await catch_up(mind.memory)
+    await mind.memory.caught_up()
+    mind.clock.jump_ms(2 * DAY_MS)
+    assert (mind.memory.is_behind, await mind.dreaming.expire()) == (True, ())
+    await catch_up(mind.memory)
+    assert [one.id for one in await mind.dreaming.expire()] == ["m1"]
 
 
 async def test_a_recall_renews_an_entry_and_is_a_fact_of_its_own(mind: Mind) -> None:

@@ -10,13 +10,15 @@ import pytest
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, ExecutionStatus, SelfTest
-from earnest.effects.hands.tools.record import ToolCall
+from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.hands.tools.shell import Shell
 from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.ports import EffectUnknown, NeedsConfirmation
+from earnest.foundation.errors import Refused
 from earnest.runtime.approvals import QUESTION_MS
 from earnest.runtime.hands import wanted_paths
+from earnest.runtime.leave import LOOK_MS, LeaveQuestion, open_questions, say
 from earnest.runtime.order import Grants
 
 from .hands_stage import Life, Says, begin, shell
@@ -270,6 +272,50 @@ async def test_a_person_is_asked_one_question_at_a_time(house: House) -> None:
     calls = [life.call(f"r1/s{n}/a1/c1", shell(f"x {n}", writes=[house.old])) for n in range(3)]
     await asyncio.gather(*calls)
     assert (len(person.asked), person.most) == (3, 1)
+
+
+# Said by somebody who has the books
+
+
+async def _asked_elsewhere(house: House, call: ToolCall) -> tuple[asyncio.Task[ToolRecord], LeaveQuestion]:
+    life = await house.begin(Silent(True))
+    calling = asyncio.create_task(life.call(KEY, call))
+    found: list[LeaveQuestion] = []
+    while not found:
+        found = await house.database.read(lambda reader: open_questions(reader, "run", house.clock.now_ms()))
+    return calling, found[0]
+
+
+@pytest.mark.parametrize("approved", [True, False])
+async def test_an_answer_in_the_books_is_as_good_as_one_at_the_terminal(house: House, approved: bool) -> None:
+    calling, question = await _asked_elsewhere(house, shell("rm -rf old/*", writes=[house.old]))
+    assert (question.key, question.asked.paths) == (KEY, (str(house.old),))
+    said = (house.database, house.clock, "run", question.key, question.asked.action)
+    await say(*said, approved=approved, by="olga")
+    with pytest.raises(Refused, match="does not wait"):
+        await say(*said, approved=True, by="olga")
+    while not calling.done():
+        await house.clock.advance_ms(LOOK_MS)
+    assert isinstance(calling.exception(), NeedsConfirmation) is not approved
+    assert house.box.writable == ([str(house.old)] if approved else [])
+
+
+async def test_an_answer_in_the_books_is_to_exactly_this_action_and_in_time(house: House) -> None:
+    calling, question = await _asked_elsewhere(house, shell("rm -rf old/*", writes=[house.old]))
+    for key, action in ((question.key, "0" * 64), ("r1/one/a1/c2", question.asked.action)):
+        with pytest.raises(Refused, match="does not wait"):
+            await say(house.database, house.clock, "run", key, action, approved=True, by="olga")
+    await house.clock.advance_ms(QUESTION_MS)
+    with pytest.raises(Refused, match="does not wait"):
+        await say(house.database, house.clock, "run", question.key, question.asked.action, approved=True, by="olga")
+    with pytest.raises(NeedsConfirmation):
+        await calling
+
+
+async def test_what_was_answered_at_the_terminal_is_asked_nowhere_any_more(house: House) -> None:
+    life = await house.begin(Says(True))
+    await life.call(KEY, shell("x", writes=[house.old]))
+    assert await house.database.read(lambda reader: open_questions(reader, "run", house.clock.now_ms())) == []
 
 
 # Confirmed beforehand

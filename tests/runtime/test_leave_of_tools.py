@@ -7,7 +7,7 @@ import pytest
 
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.hands.sandbox.unavailable import UnavailableSandbox
+from earnest.effects.hands.sandbox.available import UnavailableSandbox
 from earnest.effects.hands.tools.api import Leave, ToolPlace
 from earnest.effects.hands.tools.arguments import text_faults, texts_schema
 from earnest.effects.hands.tools.record import RawResult, ToolCall

@@ -16,6 +16,7 @@ from earnest.effects.outside.llm.api import (
     CompletionLimits,
     Endpoint,
     Finish,
+    Hear,
     Message,
     Native,
     TokenUsage,
@@ -29,7 +30,7 @@ from earnest.engine.ports import BudgetSpent, ModelReply, Question
 from earnest.engine.spending import ANSWER_TOKENS_MAX, Price
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Unavailable
-from earnest.runtime.model_calls import JournaledModels, PricedModel
+from earnest.runtime.model_calls import Ear, JournaledModels, PricedModel
 from earnest.runtime.redaction import Redaction
 from earnest.runtime.run_book import RunBook, read_kept
 from earnest.runtime.task_log import TaskLog
@@ -71,6 +72,7 @@ class Scripted:
         schema: JsonObject | None = None,
         limits: CompletionLimits | None = None,
         native: Native | None = None,
+        hear: Hear | None = None,
     ) -> Completion:
         assert limits is not None
         assert schema == SCHEMA
@@ -107,7 +109,13 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 async def begin(
-    database: Database, folder: Path, model: ChatModel, *, budget: Budget = RICH, price: Price | None = PRICE
+    database: Database,
+    folder: Path,
+    model: ChatModel,
+    *,
+    budget: Budget = RICH,
+    price: Price | None = PRICE,
+    ear: Ear | None = None,
 ) -> Desk:
     """A process begins, from what the last one left."""
     clock = VirtualClock()
@@ -127,12 +135,26 @@ async def begin(
         outcomes=kept.outcomes,
         clock=clock,
         log=TaskLog(folder, Redaction(["very secret key"]), clock),
+        ear=ear,
     )
     return Desk(models=models, log=folder / "task.jsonl")
 
 
 async def recorded(database: Database, kind: str) -> list[JsonObject]:
     return await database.read(lambda reader: [fact.body for fact in reader.facts(kind=kind, subject="run")])
+
+
+async def test_what_is_heard_stands_in_no_fact_and_changes_none(database: Database, tmp_path: Path) -> None:
+    heard: list[str | None] = []
+    async with ModelServer(says("no object"), says('{"n": 4}'), says("no object"), says('{"n": 4}')) as server:
+        endpoint = Endpoint(base_url=server.base_url, model="m")
+        model = OpenAICompatible(endpoint, clock=VirtualClock(), chance=SeededChance())
+        for turn, ear in ((TURN, lambda _, piece: heard.append(piece)), (replace(TURN, number=2), None)):
+            await (await begin(database, tmp_path, model, ear=ear)).models.ask(turn, QUESTION)
+    assert heard == ["no object", None, '{"n": 4}']
+    loud, quiet = await recorded(database, "effect.outcome")
+    assert (loud["value"], loud["charged"]) == (quiet["value"], quiet["charged"])
+    assert set(loud) == set(quiet)
 
 
 async def test_an_answer_is_journalled_and_counted(database: Database, tmp_path: Path) -> None:

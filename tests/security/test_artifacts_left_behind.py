@@ -90,9 +90,10 @@ async def test_what_a_crash_left_is_collected_and_what_arrives_or_is_named_is_no
 async def test_what_broke_on_the_way_is_kept_a_while_and_then_collected(people: People, tmp_path: Path) -> None:
     market, bob = people.site.market, people.keys["bob"]["id"]
     await brought(people, "bob", b"named")
-    with pytest.raises(Unavailable), bringing(market, bob) as sending:  # noqa: PT012 - it is stored before it breaks
-        await sending.put(b"was it written?", 100)
-        raise Unavailable("who knows")
+    with pytest.raises(Unavailable):  # noqa: PT012 - it is stored before it breaks
+        async with bringing(market, bob) as sending:
+            await sending.put(b"was it written?", 100)
+            raise Unavailable("who knows")
     assert [await collect_artifacts(market) for _ in range(3)] == [0, 1, 0]
     assert lying(tmp_path) == 1
 
@@ -100,7 +101,7 @@ async def test_what_broke_on_the_way_is_kept_a_while_and_then_collected(people: 
 async def test_many_things_of_one_request_share_the_room_until_it_is_answered(people: People) -> None:
     market, bob = people.site.market, people.keys["bob"]["id"]
     room = market.artifacts.limits.owner_bytes
-    with bringing(market, bob) as sending:
+    async with bringing(market, bob) as sending:
         await sending.put(b"a" * 1_000, 1_000)
         with market.artifacts.expecting(bob, room, room) as left:
             assert left == min(room - 1_000, market.artifacts.limits.item_bytes)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from earnest.effects.ground.clock import SystemClock
+from earnest.effects.outside.artifacts.shelf import FolderShelf
 from earnest.effects.outside.web.fetching import Dial, Resolve, Web
 from surfaces.web.conftest import Site
 from surfaces.web.jobs import RIGHT, job_body
@@ -196,7 +197,9 @@ async def test_a_name_that_changes_its_address_is_dialled_where_it_was_looked_at
 
 def altered(people: People, digest: str, content: bytes | None) -> None:
     """Somebody with a shell on the platform's machine changes a kept artifact, or takes it away."""
-    place = people.site.market.artifacts.checked(digest)
+    shelf = people.site.market.artifacts.shelf
+    assert isinstance(shelf, FolderShelf)
+    place = shelf._place(digest)
     place.chmod(0o600)
     if content is None:
         place.unlink()

@@ -304,7 +304,7 @@ def test_settings_that_are_wrong_stop_every_command(earnest: Earnest, home: Path
     home.mkdir()
     (home / "settings.toml").write_text("parallel_subtasks = 4\nsilence = 3\n", encoding="utf-8")
     for arguments in (("run", playbook), ("runs",), ("show",), ("doctor",)):
-        _refused(earnest(*arguments), "settings.toml:2: unknown setting 'silence'; did you mean 'silence_s'?")
+        _refused(earnest(*arguments), "settings.toml:2: there is no 'silence'; did you mean 'silence_s'?")
 
 
 def test_what_is_complained_about_cannot_steer_the_terminal(

@@ -80,7 +80,7 @@ IN_WORDS: Final = [
     ("run --speed p.yaml", "No such option: --speed"),
     ("rnu p.yaml", "Did you mean 'run'?"),
     ("run tidy --max-cost 5€", "is no amount from 0 to"),
-    ("run --input work p.yaml", "are for a task in words"),
+    ("run --input work p.yaml", "given as NAME=PATH"),
     ("run --save x.yaml p.yaml", "a playbook is one already"),
     ("run --output work p.yaml", "name a folder that is not, or an empty one"),
     ("run --watch tidy", "--watch is for a playbook"),

@@ -1,6 +1,7 @@
 """Help: examples that can be typed, the same text by `help` and `--help`, completion, and a manual page."""
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import typer
 
 from earnest.surfaces.cli.commands import app_of
 from earnest.surfaces.cli.examples import EXAMPLES
+from earnest.surfaces.cli.notes import as_plain_text, notes
 
 
 def leaves(command: Any, *path: str) -> Iterator[str]:
@@ -61,7 +63,14 @@ def test_an_example_is_a_line_that_the_command_takes(
 
 @pytest.mark.parametrize("path", [["run"], ["jobs", "post"], ["jobs"], []])
 def test_help_says_what_the_option_says(path: list[str]) -> None:
-    assert earnest("help", *path).splitlines()[2:] == earnest(*path, "-h").splitlines()[2:]
+    helped, told = (earnest(*words).splitlines()[2:] for words in (["help", *path], [*path, "-h"]))
+    assert helped[: len(told)] == told
+    assert bool(helped[len(told) :]) == (" ".join(path) in notes()), "notes follow where there are some"
+
+
+def test_every_note_is_of_a_command() -> None:
+    assert set(notes()) <= {*COMMANDS, "help", "agent"}
+    assert not re.search(r"\]\(", "".join(as_plain_text(note) for note in notes().values()))
 
 
 def test_an_unknown_command_is_named() -> None:

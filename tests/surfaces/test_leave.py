@@ -7,7 +7,7 @@ import pytest
 
 from earnest.effects.hands.at_stake import TEXT_BYTES_MAX, at_stake
 from earnest.engine.confirming import ConfirmationAsked
-from earnest.surfaces.cli.leave import SHOWN_LINES_MAX, question_lines, shown_lines
+from earnest.surfaces.leave import SHOWN_LINES_MAX, question_lines, shown_lines
 
 
 def asked(path: Path, /, **args: str) -> ConfirmationAsked:

@@ -105,6 +105,15 @@ def test_one_that_lies_or_does_more_than_it_may_is_named_and_nothing_is_applied(
 
 
 @pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(("place", "code"), [("calc.py", 1), ("calc/*.py", 1), ("**/*.md", 1), ("tests", 0)])
+def test_what_must_never_be_touched_is_measured(earnest: Earnest, project: Path, place: str, code: int) -> None:
+    ended = worked(earnest, f"{MEND}; echo x > notes.md", "--never", place, "--apply")
+    assert ended.code == code, ended.out + ended.err
+    assert ("may not change" in ended.out) is bool(code)
+    assert ((project / "calc.py").read_text() == BROKEN) is bool(code)
+
+
+@pytest.mark.usefixtures("home")
 def test_one_that_hangs_is_ended_in_time(earnest: Earnest, project: Path) -> None:
     began = time.monotonic()
     ended = worked(earnest, f"{MEND}; sleep 600", seconds=3)

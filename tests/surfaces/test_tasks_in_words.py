@@ -29,13 +29,29 @@ def test_a_plan_alone_is_made_and_nothing_of_it_is_done(
         machine = earnest("run", WORDS, "--plan-only", "--json")
     assert (person.code, machine.code) == (0, 0), person.err + machine.err
     assert "1. s1: Greet in a.txt" in person.out
-    assert "a.txt holds the greeting  [files]" in person.out
+    assert 'a.txt holds the greeting  [files {"required":' in person.out
     assert "nothing was done; planning took 2 passes" in person.out
     (subtask,) = machine.json["plan"]["subtasks"]
     assert subtask["intent"] == "Greet in a.txt"
     kinds = [message["kind"] for one in earnest("show", "--json").json["rounds"] for message in one["messages"]]
     assert kinds == ["PlanReady"]
     assert not list(home.glob("runs/*/workspace/*"))
+
+
+@pytest.mark.usefixtures("home")
+def test_what_must_never_be_done_stands_in_every_plan(earnest: Earnest, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(GREETS) as server:
+        for name, value in environment_of(server).items():
+            monkeypatch.setenv(name, value)
+        planned = earnest("run", WORDS, "--plan-only", "--quiet", "--never", "*.md", "--never", "any swearing")
+        ended = earnest("run", WORDS, "--never", "a.txt")
+        told = [request.prompt for request in server.chats if request.prompt_name == "planner"]
+    assert 'Nothing at *.md was touched  [diff {"edit":"*","never":["*.md","*.md/**"]}]' in planned.out
+    assert "This was not done: any swearing  [a model, by the records]" in planned.out
+    assert "Nothing at a.txt was touched" in told[1]
+    assert ended.code != 0
+    assert "a.txt may not change" in ended.out
+    assert earnest("run", WORDS, "--never", "/etc").code == 3
 
 
 def test_a_saved_run_repeats_with_no_model_at_all(
@@ -159,7 +175,7 @@ def test_without_a_model_it_says_what_to_set(earnest: Earnest) -> None:
         (("run", "a task", "--input", "nowhere"), "there is no such file or folder"),
         (("run", "a task", "--plan-only", "--save", "x.yaml"), "--plan-only does nothing"),
         (("run", "small.yaml", "--save", "x.yaml"), "a playbook is one already"),
-        (("run", "small.yaml", "--input", "."), "are for a task in words"),
+        (("run", "small.yaml", "--input", "."), "given as NAME=PATH"),
         (("chat",), "takes a terminal"),
     ],
 )
@@ -188,3 +204,34 @@ def test_the_doctor_names_models_and_asks_them_only_online(earnest: Earnest, mon
     online = earnest("doctor", "--json", "--online")
     assert online.code == 1
     assert "cannot be reached" in json.dumps(online.json["models"])
+
+
+COUNTING = """\
+format: earnest-playbook-v1
+intent: Count the lines
+task_class: count_lines
+inputs: {log: ./log}
+subtasks:
+  - id: count
+    intent: Count them
+    criteria:
+      - text: the number is written
+        check: {kind: files, required: [{path: n, regex: '\\d'}]}
+    approaches:
+      - id: wc
+        steps: [{tool: shell, args: {command: "wc -l < log > n"}}]
+"""
+
+
+@pytest.mark.usefixtures("home")
+def test_a_playbook_is_given_another_input_of_the_same_name(earnest: Earnest, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("one\n")
+    (tmp_path / "other").write_text("one\ntwo\n")
+    (tmp_path / "p.yaml").write_text(COUNTING)
+    for options, count in (((), "1"), (("--input", f"log={tmp_path / 'other'}"), "2")):
+        ended = earnest("run", tmp_path / "p.yaml", *options, "--json")
+        assert ended.code == 0, ended.err
+        assert (Path(ended.json["workspace"]) / "n").read_text().strip() == count
+    refused = earnest("run", tmp_path / "p.yaml", "--input", "lag=/etc")
+    assert (refused.code, "has no input 'lag'; it has log" in refused.err) == (3, True)
+    assert "no such file" in earnest("run", tmp_path / "p.yaml", "--input", "log=nowhere").err

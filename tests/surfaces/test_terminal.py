@@ -16,7 +16,7 @@ from earnest.engine.confirming import ConfirmationAsked
 from earnest.surfaces.cli.asking import Terminal
 from earnest.testing.model_server import ReceivedRequest, ScriptedReply, WireFault, answers
 
-from .endpoint import DONE, GREETED, GREETS, SPEC, Script, calling, environment_of, serving
+from .endpoint import DONE, GREETED, GREETS, SPEC, Script, calling, environment_of, plan, serving
 
 CLI = "from earnest.surfaces.cli.main import main; main()"
 WAIT_S = 60
@@ -143,12 +143,17 @@ def test_ctrl_c_ends_a_model_call_and_a_tool_call_and_the_prompt_stays(home: Pat
         assert talk.shows("earnest>")
         for busy in ("R1: asking its model", "s1: working"):
             talk.type("greet\r")
+            if busy.startswith("s1"):
+                assert talk.shows("[Enter] to begin")
+                talk.type("\r")
             assert talk.shows(busy)
             assert asked.wait(WAIT_S)  # the first call of a model is under way
             talk.type("\x03")
             assert talk.shows("The user ended the run.")
             assert talk.shows("earnest>")
         talk.type("greet\r")
+        assert talk.shows("[Enter] to begin")
+        talk.type("\r")
         assert talk.shows("ACCEPTED")
         assert talk.shows("earnest>")
         talk.type("/cost\r")
@@ -184,12 +189,53 @@ def test_what_is_not_granted_is_done_once_somebody_says_yes(word: str, ending: s
         talk = Talk({**environment, "TERM": "xterm", "COLUMNS": "250"})
         assert talk.shows("earnest>")
         talk.type("greet\r")
+        assert talk.shows("[Enter] to begin")
+        talk.type("\r")
         assert talk.shows(command)
         assert talk.shows("allow it? [y]es, [s]how, [N]o ")
         assert not (outside / "b.txt").exists()
         talk.type(f"{word}\r")
         assert talk.shows(ending)
         assert (outside / "b.txt").exists() is (word == "y")
+        assert talk.shows("earnest>")
+        talk.type("\x04")
+        assert talk.ended() == 0
+
+
+@pytest.mark.slow  # a process with a terminal of its own
+def test_a_promise_is_amended_and_what_is_typed_meanwhile_comes_next(home: Path) -> None:
+    told: list[str] = []
+    release = threading.Event()
+
+    def plans(request: ReceivedRequest) -> ScriptedReply:
+        told.append(request.prompt)
+        return plan()
+
+    def works(_: ReceivedRequest) -> ScriptedReply:
+        release.wait(WAIT_S)
+        return calling("write_file", path="a.txt", content=GREETED)
+
+    script: Script = {**GREETS, "planner": plans, "executor": [works, DONE, DONE]}
+    with serving(script) as server:
+        environment = {**os.environ, **environment_of(server), "EARNEST_HOME": str(home), "PROMPT_TOOLKIT_NO_CPR": "1"}
+        talk = Talk({**environment, "TERM": "xterm", "COLUMNS": "150"})
+        assert talk.shows("earnest>")
+        talk.type("greet\r")
+        assert talk.shows("a.txt holds the greeting  [files")
+        assert talk.shows("[Enter] to begin")
+        talk.type("strike nothing, be quick\r")
+        assert talk.shows("[Enter] to begin")
+        assert "strike nothing, be quick" in told[1]
+        talk.type("\r")
+        assert talk.shows("asking its model")
+        talk.type("and to the \x7fpilot\r")
+        assert talk.shows("you: and to thepilot")
+        release.set()
+        assert talk.shows("this comes next:")
+        assert talk.shows("[Enter] to begin")
+        assert "and to thepilot" in told[2]
+        talk.type("\x03")
+        assert talk.shows("The user ended the run.")
         assert talk.shows("earnest>")
         talk.type("\x04")
         assert talk.ended() == 0

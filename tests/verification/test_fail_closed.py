@@ -200,7 +200,6 @@ def _answers_verified(path: Path) -> Iterator[str]:
 
 ANSWERS = {
     "verification/core.py": "what is left when nothing stands against it",
-    "accountability/verdicts.py": "the core's answer, read from the books",
     "views/metrics.py": "the core's answer, read from the facts",
     "runtime/market/replaying.py": "the core's answer, read from the books to be held against another",
     "market/claims/deadlines.py": "what a poster made unclear counts against them where nobody rules in time",

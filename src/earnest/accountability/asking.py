@@ -12,7 +12,7 @@ from typing import Final
 
 from earnest.contracts.heartbeat.diff import compare
 from earnest.contracts.heartbeat.task import HeartbeatTask, promise_of
-from earnest.foundation.canonical import JsonObject, digest_of
+from earnest.foundation.canonical import digest_of
 
 SECOND_MS: Final = 1_000
 DIGESTS_KEPT_MAX: Final = 4_096
@@ -51,10 +51,6 @@ class AskedTask:
     every_s: int | None = None
     digest: str = ""
     may_probe: bool = False
-
-    def to_json(self) -> JsonObject:
-        """The form kept in facts; `AskedTask(**…)` reads it."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

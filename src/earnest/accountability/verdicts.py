@@ -1,12 +1,15 @@
 """The decision about each task of a cycle, and their sum."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from earnest.accountability.asking import AskedTask
+from earnest.accountability.heartbeat import Heartbeat
 from earnest.accountability.points import POINTS, Charge, PointsRule, rules_for
-from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.canonical import JsonValue, canonical_text
+from earnest.foundation.shapes import from_json, to_json
 from earnest.verification.verdict import Answer, Cause
 
 
@@ -30,12 +33,6 @@ class TaskVerdict:
     for_operator: str = ""
     decided_at_ms: int = 0
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "answer", Answer(self.answer))
-        object.__setattr__(self, "cause", None if self.cause is None else Cause(self.cause))
-        object.__setattr__(self, "evidence", tuple(self.evidence))
-        object.__setattr__(self, "rules", tuple(PointsRule(rule) for rule in self.rules))
-
     @property
     def points(self) -> int:
         """What it earned or cost."""
@@ -45,25 +42,24 @@ class TaskVerdict:
         """True where it uses up an attempt."""
         return self.points < 0 or (not asked.is_structured and self.answer is Answer.NOT_VERIFIED)
 
-    def to_json(self) -> JsonObject:
-        """The form kept in facts; `TaskVerdict(**…)` reads it."""
-        return {
-            "task": self.task,
-            "answer": self.answer.value,
-            "reason": self.reason,
-            "cause": None if self.cause is None else self.cause.value,
-            "contradiction": self.contradiction,
-            "evidence": list(self.evidence),
-            "waits": self.waits,
-            "by": self.by,
-            "rules": [rule.value for rule in self.rules],
-            "for_operator": self.for_operator,
-            "decided_at_ms": self.decided_at_ms,
-        }
-
     def charges(self, sign: int = 1) -> list[Charge]:
         """Its points; with `sign` -1 they are taken back."""
         return [Charge(rule=rule, task=self.task, reason=self.reason, sign=sign) for rule in self.rules]
+
+
+def asked_in(heartbeat: Heartbeat) -> tuple[AskedTask, ...]:
+    """The tasks that it asked for."""
+    return from_json(tuple[AskedTask, ...], json.loads(heartbeat.asked), f"what {heartbeat.id} asked for")
+
+
+def verdicts_in(heartbeat: Heartbeat) -> tuple[TaskVerdict, ...]:
+    """The verdicts on them, as far as there are any."""
+    return from_json(tuple[TaskVerdict, ...], json.loads(heartbeat.verdicts), f"the verdicts on {heartbeat.id}")
+
+
+def kept(parts: Iterable[AskedTask | TaskVerdict]) -> str:
+    """Either as a heartbeat keeps it."""
+    return canonical_text([to_json(part) for part in parts])
 
 
 BY_OPERATOR: Final = "operator"

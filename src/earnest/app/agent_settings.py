@@ -1,20 +1,28 @@
-"""What a resident agent is told in its folder, by the file agent.toml."""
+"""The folder of a resident agent: the file agent.toml that tells it what to do, and a new folder for a new agent."""
 
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from earnest.agents.backlog import Backlogged
 from earnest.agents.job_files import micro_of
 from earnest.agents.state import AgentRole
 from earnest.app.command_words import words_of
 from earnest.app.judging_settings import SettingsFile
+from earnest.app.tables import read_table
+from earnest.client.credentials import agent_folder
+from earnest.foundation.bounds import Fitting, Whole
 from earnest.foundation.errors import Faulty, Refused
 
 FILE_NAME: Final = "agent.toml"
+FILES: Final = ("HEARTBEAT.md", FILE_NAME, "work.py", "backlog/sum.yaml")
+"""Of a new folder."""
 TIMEOUT_S: Final = 600
+_COMMAND: Final = Fitting(lambda text: bool(words_of(text)), "a command line")
+_CURRENCY: Final = Fitting(lambda text: re.fullmatch("[A-Z]{3}", text) is not None, "three capital letters")
+_SECONDS: Final = Whole(1, 86_400)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,28 +48,19 @@ class AgentSettings:
     """agent.toml. Paths are relative to its folder; `every_s` None: at the pace that the platform advises."""
 
     role: AgentRole = AgentRole.EXECUTOR
-    exec: str = ""
-    heartbeat: str = ""
+    exec: Annotated[str, _COMMAND] = ""
+    heartbeat: Annotated[str, _COMMAND] = ""
     model: bool = True
     categories: tuple[str, ...] = ()
-    currency: str = "AID"
-    every_s: int | None = None
-    timeout_s: int = TIMEOUT_S
+    currency: Annotated[str, _CURRENCY] = "AID"
+    every_s: Annotated[int | None, _SECONDS] = None
+    timeout_s: Annotated[int, _SECONDS] = TIMEOUT_S
     skills: tuple[Skill, ...] = ()
     backlog: tuple[Backlogged, ...] = ()
     discovery: Searching = Searching()
 
 
-_WHOLE: Final[Mapping[str, Callable[[Any], bool]]] = {
-    "exec": lambda value: isinstance(value, str) and bool(words_of(value)),
-    "heartbeat": lambda value: isinstance(value, str) and bool(words_of(value)),
-    "role": lambda value: value in list(AgentRole),
-    "model": lambda value: isinstance(value, bool),
-    "categories": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
-    "currency": lambda value: isinstance(value, str) and re.fullmatch("[A-Z]{3}", value) is not None,
-    "every_s": lambda value: type(value) is int and 1 <= value <= 86_400,
-    "timeout_s": lambda value: type(value) is int and 1 <= value <= 86_400,
-}
+_TABLES: Final = ("skills", "backlog", "discovery")
 _TOPIC: Final = re.compile(r"[\w ,.-]{1,80}")
 _SKILL: Final = frozenset({"category", "title", "exec", "playbook"})
 _BACKLOG: Final = frozenset({"name", "path", "category", "amount", "currency", "hand_in", "hours", "times"})
@@ -79,19 +78,13 @@ def read_agent_settings(folder: Path) -> AgentSettings:
             given[name] = tuple(entry for one in tables for entry in _entries(one, folder, file))
         elif name == "discovery":
             given[name] = _searching(value, file)
-        elif name not in _WHOLE:
-            file.fault(f"{name} is not one of {', '.join([*_WHOLE, 'skills', 'backlog', 'discovery'])}", key=name)
-        elif not _WHOLE[name](value):
-            file.fault(f"{name} is {value!r}: see docs/resident.md", key=name)
-        else:
-            given[name] = tuple(value) if name == "categories" else value
     names = [entry.name for entry in given.get("backlog", ())]
     if len(set(names)) != len(names):
         file.fault("two entries of the backlog have one name", key="backlog")
+    settings = read_table(file.values, AgentSettings(**given), "", file.fault_at, beside=_TABLES)
     if file.faults:
         raise Faulty(file.faults)
-    settings = AgentSettings(**given)
-    return replace(settings, role=AgentRole(settings.role))
+    return settings
 
 
 def _tables(name: str, value: Any, known: frozenset[str], file: SettingsFile) -> list[dict[str, Any]]:
@@ -172,3 +165,19 @@ def _entry(table: dict[str, Any], folder: Path, file: SettingsFile) -> Backlogge
         work_s=table.get("hours", 24) * 3_600,
         times=table.get("times", 1),
     )
+
+
+def init_agent(folder: Path) -> list[Path]:
+    """Make the files in a new or empty folder. Raises `Refused`: `validation` for a name that is no handle, and
+    `agent_folder_taken` where something lies there."""
+    agent_folder(folder.parent, folder.name)
+    if folder.exists() and any(folder.iterdir()):
+        raise Refused("agent_folder_taken", f"{folder} is not empty")
+    made = []
+    for name in FILES:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        template = files("earnest.app").joinpath("agent_template", f"{name}.template").read_text(encoding="utf-8")
+        path.write_text(template.replace("NAME", folder.name), encoding="utf-8")
+        made.append(path)
+    return made

@@ -1,4 +1,4 @@
-"""A backup of the data directory, made beside whoever uses it: what is taken along, in which order, and what is not."""
+"""A backup of the data directory, made beside whoever uses it: what is taken, in which order, at what pace."""
 
 import contextlib
 import os
@@ -17,13 +17,16 @@ from earnest.effects.ground.backup.manifest import (
     SavedFolder,
     SavedLink,
     manifest_bytes,
+    manifest_from,
     named,
 )
 from earnest.effects.ground.backup.walking import FoundFile, walk
 from earnest.effects.ground.clock import Clock, rest_ms
 from earnest.effects.ground.durable import put_file, sync_folder
+from earnest.effects.ground.storage.place import Books, ServerBooks
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.ground.storage.snapshot import copy_books
+from earnest.effects.outside.artifacts.shelf import Shelf, checked
 from earnest.engine.facts import FINISHED, STARTED
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339
@@ -46,6 +49,7 @@ NOT_TAKEN: Final = (
     "memory",  # made anew from the facts
     "memory.new",
     "memory.old",
+    "moved.json",  # the restored ones are where they were laid
     "trash",
     "self-test.json",  # of this machine
     "verified.json",
@@ -60,12 +64,22 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackupOrder:
-    """`keys`: the folder for what is secret; None leaves that out. `share`: of the time it may work, in percent."""
+    """`keys`: the folder for what is secret; None leaves that out. `share`: of the time it may work, in percent.
+
+    `server`: where the books are, `shelf`: where the artifacts lie, unless that is in the data directory.
+    """
 
     home: Path
     target: Path
+    server: ServerBooks | None = None
+    shelf: Shelf | None = None
     keys: Path | None = None
     share: int = SHARE
+
+    @property
+    def books(self) -> Books:
+        """The books that are copied."""
+        return self.server or places.books(self.home.resolve())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +155,8 @@ class _Taking:
         self, order: BackupOrder, contents: Contents, keys: Contents | None, *, clock: Clock, tell: Tell
     ) -> None:
         self._home = order.home.resolve()
+        self._source = order.books
+        self._shelf = order.shelf
         self._target = order.target.resolve()
         self._contents = contents
         self._keys = keys
@@ -164,6 +180,8 @@ class _Taking:
         for run in sorted(books.unfinished):
             self._take_run(run, books.last_seq)
         going = self._going
+        if self._shelf is not None:
+            self._take_artifacts(self._shelf, books.artifacts)
         lying = {file.path for file in going.files}
         missing = tuple(sorted(one for one in books.artifacts if place_of(one) not in lying))
         manifest = BackupManifest(
@@ -183,7 +201,7 @@ class _Taking:
     def _books(self) -> _Books:
         copy = self._target / CONTENTS / "arriving" / BOOKS
         try:
-            revision, last_seq = copy_books(places.books(self._home), copy, self._moved)
+            revision, last_seq = copy_books(self._source, copy, self._moved)
             with copy.open("rb") as file:
                 self._going.files.append(self._contents.take(file, BOOKS, None, self._moved))
             with contextlib.closing(ReadPool.open_reader(copy)) as pool:
@@ -231,6 +249,24 @@ class _Taking:
         store = self._keys if is_secret and self._keys else self._contents
         self._going.files.append(replace(store.take(file, path, size_bytes, self._moved), secret=is_secret))
 
+    def _take_artifacts(self, shelf: Shelf, named: frozenset[str]) -> None:
+        """Those that lie elsewhere. What the newest backup holds is not fetched again: it is the same by its name."""
+        before = {file.path: file for file in self._newest()}
+        for sha256 in sorted(named):
+            path = place_of(sha256)
+            kept = before.get(path)
+            if kept is not None and all(self._contents.place(part).is_file() for part in kept.parts):
+                self._going.files.append(kept)
+                continue
+            with contextlib.suppress(Refused), checked(shelf, sha256) as file:
+                self._keep(file, path)
+
+    def _newest(self) -> tuple[SavedFile, ...]:
+        for path in sorted((self._target / MANIFESTS).glob("*.json"), reverse=True)[:1]:
+            with contextlib.suppress(Refused):
+                return manifest_from(path.read_bytes(), str(path)).files
+        return ()
+
     def _take_run(self, run: str, last_seq: int) -> None:
         """The files of a run without an end, if nothing happened to them since the books were copied."""
         below = f"{RUNS}{run}"
@@ -241,7 +277,7 @@ class _Taking:
         self._take(FoundFile(below, (self._home / below).lstat().st_mode, (0, 0, 0, 0)))
         for found in before:
             self._take(found)
-        with contextlib.closing(ReadPool.open_reader(places.books(self._home))) as pool:
+        with contextlib.closing(ReadPool.open_reader(self._source)) as pool:
             newest = pool.read_sync(lambda r: next((f.seq for f in r.facts(subject=run, newest_first=True)), 0))
         if newest > last_seq or list(walk(self._home, below=below)) != before:
             self._going = kept

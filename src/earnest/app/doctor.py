@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import Final
 from urllib.parse import urlsplit
 
+from earnest.app.between import bus_faults
 from earnest.app.home_check import DEEP, Check, look, newer_audit_faults
 from earnest.app.judges import JudgeSettings
 from earnest.app.mcp import described
@@ -66,6 +67,7 @@ async def examine(
         DoctorFinding(name="probes", well=True, detail=", ".join(sorted(settings.probes)) or "none"),
         _web(settings),
         _mcp(settings),
+        await _bus(settings),
         _home(settings),
         _books(settings),
         *kept,
@@ -85,7 +87,7 @@ async def _sandbox(settings: Settings) -> DoctorFinding:
     finally:
         await sandbox.close()
     held = sum(probe.held for probe in test.probes)
-    unkept = fault(settings.home)
+    unkept = fault(settings.home) if settings.home.exists() else ""
     kept = f"this is not kept: {unkept}" if unkept else ""
     copies = f"tool calls copy large workspaces: {copied}" if copied else ""
     detail = f"{test.provider}: held against {held} of {len(test.probes)} attacks"
@@ -100,7 +102,7 @@ def _judge(judge: JudgeSettings) -> DoctorFinding:
     """Whether there is a judge; it is not asked. An address may hold a password, so only the host is told."""
     if not judge.model:
         return DoctorFinding(name="judge", well=True, detail="none: what only a model can judge waits for a person")
-    if find_spec("openai") is None:
+    if find_spec("httpx2") is None:
         return DoctorFinding(name="judge", well=False, detail=CLIENT_MISSING)
     return DoctorFinding(
         name="judge", well=True, detail=f"{judge.model} at {urlsplit(judge.base_url).netloc.rpartition('@')[2]}"
@@ -110,7 +112,7 @@ def _judge(judge: JudgeSettings) -> DoctorFinding:
 async def _models(models: ModelSettings, *, online: bool) -> DoctorFinding:
     """Who works for which role, and at what price."""
     described = "; ".join(describe(models))
-    if find_spec("openai") is None:
+    if find_spec("httpx2") is None:
         return DoctorFinding(name="models", well=not models.base_url, detail=f"{described}; {CLIENT_MISSING}")
     if not online:
         return DoctorFinding(name="models", well=True, detail=described)
@@ -138,6 +140,11 @@ def _mcp(settings: Settings) -> DoctorFinding:
     if settings.mcp_servers and find_spec("mcp") is None:
         return DoctorFinding(name="mcp", well=False, detail="the client is not installed: install 'earnest[mcp]'")
     return DoctorFinding(name="mcp", well=True, detail=described(settings.mcp_servers) or "no servers")
+
+
+async def _bus(settings: Settings) -> DoctorFinding:
+    well, detail = await bus_faults(settings)
+    return DoctorFinding(name="bus", well=well, detail=detail)
 
 
 def _home(settings: Settings) -> DoctorFinding:

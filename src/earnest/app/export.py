@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Final, cast
 
 from earnest.app import places
-from earnest.app.backup import place_of
 from earnest.effects.ground.durable import put_file
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
+from earnest.effects.outside.artifacts.shelf import Shelf, checked
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, digest_bytes
-from earnest.foundation.errors import Refused, Unavailable
+from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.views.owned import account_called, document_of
 
 FILE_NAME: Final = "account.json"
@@ -28,7 +28,7 @@ class Exported:
     missing: tuple[str, ...]
 
 
-def export(books: ReadPool, home: Path, name: str, target: Path, now_ms: int) -> Exported:
+def export(books: ReadPool, shelf: Shelf, name: str, target: Path, now_ms: int) -> Exported:
     """Write everything of the account with this id or handle to a new folder, all of it or nothing.
 
     Raises `Refused`: `not_found`, `export_place`; `OSError`.
@@ -37,7 +37,7 @@ def export(books: ReadPool, home: Path, name: str, target: Path, now_ms: int) ->
     def found(reader: BooksReader) -> JsonObject:
         return document_of(reader, account_called(reader, name), now_ms)
 
-    return write_export(lambda: books.read_sync(found), partial(_kept, home), target)
+    return write_export(lambda: books.read_sync(found), partial(_kept, shelf), target)
 
 
 def write_export(ask: Callable[[], JsonObject], content: Callable[[str], bytes | None], target: Path) -> Exported:
@@ -80,8 +80,9 @@ def _write(found: JsonObject, content: Callable[[str], bytes | None], folder: Pa
     return Exported(account_id=account_id, rows=counts, artifacts=len(digests) - len(missing), missing=tuple(missing))
 
 
-def _kept(home: Path, digest: str) -> bytes | None:
+def _kept(shelf: Shelf, digest: str) -> bytes | None:
     try:
-        return (home / place_of(digest)).read_bytes()
-    except FileNotFoundError:
+        with checked(shelf, digest) as file:
+            return file.read()
+    except (Refused, Broken):
         return None

@@ -1,5 +1,6 @@
-"""The parts of a heartbeat runner: platform, program, files."""
+"""The parts of a heartbeat runner: platform, program, files, and pins of what an operator accepted."""
 
+import hashlib
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,7 +13,9 @@ from earnest.app.command_words import words_of
 from earnest.client.client import AsyncClient
 from earnest.client.credentials import Credentials, agent_folder
 from earnest.client.retrying import Patience
+from earnest.contracts.heartbeat.parse import TEXT_BYTES_MAX
 from earnest.effects.ground.clock import SystemChance, SystemClock
+from earnest.effects.ground.text_file import read_text_file, rewrite_text_file
 from earnest.foundation.errors import Refused
 from earnest.foundation.zones import is_time, is_zone
 from earnest.runtime.heartbeats.command import CommandProgram, without_keys
@@ -23,6 +26,30 @@ from earnest.runtime.heartbeats.state import RunnerState, wake_runner
 
 PATIENCE: Final = Patience(attempts=3, wait_max_ms=5_000)
 """Whatever takes longer is the runner's to wait for, and to show."""
+
+PINS_FOLDER = "pins"
+
+
+def pinned_text(home: Path, file: Path) -> bytes:
+    """The file as it was accepted. Raises `Refused("heartbeat_unpinned")`."""
+    try:
+        return read_text_file(_pin(home, file), TEXT_BYTES_MAX)
+    except FileNotFoundError:
+        raise Refused("heartbeat_unpinned", f"nothing is pinned for {file}: `earnest heartbeat pin`") from None
+
+
+def pin_text(home: Path, file: Path, text: bytes) -> None:
+    """Keep the file as it is now."""
+    path = _pin(home, file)
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    rewrite_text_file(path, TEXT_BYTES_MAX, lambda _: text)
+
+
+def _pin(home: Path, file: Path) -> Path:
+    """One for each path: a copy of a workspace has pins of its own."""
+    place = file.parent.resolve() / file.name
+    return home / PINS_FOLDER / f"{hashlib.sha256(bytes(place)).hexdigest()[:32]}.md"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,16 @@
 """The data directory read from end to end: whether what lies there is what was put there, and memory made anew."""
 
 import contextlib
-import hashlib
+import os
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from earnest.app import places
+from earnest.app.artifacts import named_artifacts, shelf_in
+from earnest.app.judging_settings import FILE_NAME, SettingsFile
+from earnest.app.memory_settings import memory_place, read_memory
 from earnest.app.secrets_file import check_key_store
 from earnest.app.settings import Settings
 from earnest.audit.event import LogPosition
@@ -18,9 +21,9 @@ from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.reader import ReadPool
-from earnest.foundation.errors import Refused
+from earnest.effects.outside.artifacts.shelf import checked
+from earnest.foundation.errors import Broken, Refused
 from earnest.journal.verify import JournalReport
-from earnest.market.service import ARTIFACTS
 from earnest.runtime.memory_books import memory_faults, rebuild_memory
 from earnest.runtime.recompute import recompute
 
@@ -114,22 +117,24 @@ async def row_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
 
 async def recollection_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
     """Memory against the facts."""
+    books = books or places.books(home)
+    place = memory_place(read_memory(SettingsFile(home / FILE_NAME), os.environ, books), books)
     with _open(home, books) as pool:
-        return await memory_faults(places.memory(home), pool, SystemClock().now_ms())
+        return await memory_faults(place, pool, SystemClock().now_ms())
 
 
 async def artifact_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
     """Kept contents by their digests, and those that the books know and nobody has."""
-    folder, found, present = places.artifacts(home), list[str](), set[str]()
-    for path in sorted(folder.glob("[0-9a-f][0-9a-f]/*")):
-        digest = path.parent.name + path.name
-        present.add(f"sha256:{digest}")
-        with path.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != digest:
-                found.append(f"{path} is not what it was")
+    shelf, found = shelf_in(home, os.environ), list[str]()
+    present = {sha256 for number in range(256) for sha256 in shelf.lying(number)}
+    for sha256 in sorted(present):
+        try:
+            checked(shelf, sha256).close()
+        except Broken as broken:
+            found.append(str(broken))
     with _open(home, books) as pool:
-        known = pool.read_sync(lambda reader: {row.sha256 for row in ARTIFACTS.where(reader, "1 = 1")})
-    return (*found, *(f"{sha256} is gone from {folder}" for sha256 in sorted(known - present)))
+        known = pool.read_sync(named_artifacts)
+    return (*found, *(f"the artifact {sha256} is gone" for sha256 in sorted(known - present)))
 
 
 async def key_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
@@ -174,7 +179,7 @@ async def rebuilt(settings: Settings) -> int:
     if isinstance(books, Path) and (not books.is_file() or not books.stat().st_size):
         raise Refused("no_database", f"there is no database at {books}: memory is made of its facts")
     with contextlib.closing(Database.open(books, SystemClock(), alone=True)) as database:
-        return await rebuild_memory(places.memory(settings.home), database)
+        return await rebuild_memory(settings.memory, database)
 
 
 @contextlib.contextmanager

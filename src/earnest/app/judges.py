@@ -1,13 +1,12 @@
 """The model that judges, as the operator set it up."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Final
-from urllib.parse import urlsplit
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Final
 
+from earnest.app.tables import ADDRESS, Fault, over, read_table
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.effects.outside.llm.api import ChatModel, Endpoint
-from earnest.foundation.errors import Diagnostic
 from earnest.verification.plugin import Judges, Reviews
 
 ENVIRONMENT: Final = {
@@ -23,7 +22,7 @@ TRUTH: Final = {"1": True, "true": True, "0": False, "false": False}
 class JudgeSettings:
     """The model that judges what no machine can; without `base_url` and `model` such criteria wait for a person."""
 
-    base_url: str = ""
+    base_url: Annotated[str, ADDRESS] = ""
     """An OpenAI-compatible endpoint, as `http://127.0.0.1:11434/v1`."""
     model: str = ""
     """The model's name there."""
@@ -32,38 +31,19 @@ class JudgeSettings:
     may_judge_itself: bool = False
     """Let it judge work that the same model did."""
 
-
-def read_judge(table: object, environment: Mapping[str, str], source: str, faults: list[Diagnostic]) -> JudgeSettings:
-    """The settings of the table `[judge]`, over which the environment wins. Faults are added to `faults`."""
-    values: dict[str, Any] = {}
-    kinds = {one.name: type(one.default) for one in fields(JudgeSettings)}
-    for name, value in table.items() if isinstance(table, dict) else ():
-        if name not in kinds or type(value) is not kinds[name]:
-            known = ", ".join(f"{key} ({kind.__name__})" for key, kind in kinds.items())
-            faults.append(Diagnostic(source=source, line=0, message=f"[judge] {name} is not one of {known}"))
-        else:
-            values[name] = value
-    for name, variable in ENVIRONMENT.items():
-        given = environment.get(variable, "").strip()
-        if given and kinds[name] is bool and given.lower() not in TRUTH:
-            faults.append(Diagnostic(source=variable, line=0, message=f"{given!r} is neither true nor false"))
-        elif given:
-            values[name] = TRUTH[given.lower()] if kinds[name] is bool else given
-    judge = JudgeSettings(**values)
-    faults.extend(Diagnostic(source=source, line=0, message=f"[judge] {fault}") for fault in _faults(judge))
-    return judge
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """What does not go together, each in words and with its key."""
+        if bool(self.base_url) != bool(self.model):
+            given, missing = ("base_url", "model") if self.base_url else ("model", "base_url")
+            yield f"{given} is given without {missing}", given
 
 
-def _faults(judge: JudgeSettings) -> list[str]:
-    if bool(judge.base_url) != bool(judge.model):
-        given, missing = ("base_url", "model") if judge.base_url else ("model", "base_url")
-        return [f"{given} is given without {missing}"]
-    try:
-        parts = urlsplit(judge.base_url)
-        is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        is_address = False
-    return ["base_url must be http(s)://HOST[:PORT]/PATH"] if judge.base_url and not is_address else []
+def read_judge(table: object, environment: Mapping[str, str], fault: Fault) -> JudgeSettings:
+    """The table `[judge]`, over which the environment wins; what is wrong goes to `fault`."""
+    given = over(table, ENVIRONMENT, environment)
+    if (may := environment.get(ENVIRONMENT["may_judge_itself"], "").strip()) and isinstance(given, dict):
+        given["may_judge_itself"] = TRUTH.get(may.lower(), may)
+    return read_table(given, JudgeSettings(), "judge", fault)
 
 
 def judges_for(judge: JudgeSettings, clock: Clock, chance: Chance, reviews: Reviews) -> Judges:

@@ -3,58 +3,87 @@
 Whoever judges one submission is not to load what runs, models, mail and the market need.
 """
 
-import difflib
 import os
 import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from earnest.app import places
 from earnest.app.judges import JudgeSettings, read_judge
+from earnest.app.tables import read_table
 from earnest.contracts.environment import EnvironmentSpec, read_environment
 from earnest.contracts.node import node_of
 from earnest.contracts.reader import NodeReader
 from earnest.effects.ground.storage.place import Books, ServerBooks
 from earnest.effects.outside.probes.spec import ProbeSpec, read_probe
-from earnest.foundation.errors import Diagnostic, Faulty, Refused
+from earnest.foundation.bounds import Fitting, Whole
+from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.foundation.names import is_slug
 
 HOME_VARIABLE: Final = "EARNEST_HOME"
-DATABASE_VARIABLE: Final = "EARNEST_DATABASE"
-DATABASE: Final = "database"
-SCHEMES: Final = ("postgresql://", "postgres://")
-FILE_NAME: Final = "settings.toml"
-TABLES: Final = ("environment", "solver", "probes", "judge", "mail", "market", "models", "server", "web")
-LIMITS: Final = {
-    "parallel_subtasks": (1, 32),
-    "calls_per_execution": (1, 200),
-    "silence_s": (5, 3_600),
-    "sandbox_slots": (1, 64),
-    "audit_report_s": (10, 86_400),
-    "verdicts_mb": (0, 1_048_576),
-    "runs_days": (1, 36_500),
-    "stages_days": (1, 36_500),
-    "verdicts_days": (1, 36_500),
-    "audit_file_mb": (1, 1_024),
-    "audit_days": (1, 36_500),
+ADDRESSES: Final = {
+    "database": ("postgresql://", "postgres://"),
+    "bus": ("nats://", "tls://"),
+    "artifacts": ("s3://",),
+    "artifacts_endpoint": ("https://", "http://"),
 }
+"""Settings that are addresses, and how each begins."""
+FILE_NAME: Final = "settings.toml"
+TABLES: Final = ("environment", "solver", "probes", "judge", "mail", "market", "memory", "models", "server", "web")
+_DAYS: Final = Whole(1, 36_500)
+
+
+def _beginning(schemes: tuple[str, ...]) -> Fitting:
+    return Fitting(lambda text: not text or text.startswith(schemes), f"text that begins with {' or '.join(schemes)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgingSettings:
-    """What judging goes by. Each number is also read from `EARNEST_<NAME>`."""
+class PlainSettings:
+    """What stands outside of any table. Each is also read from `EARNEST_<NAME>`."""
+
+    database: Annotated[str, _beginning(ADDRESSES["database"])] = ""
+    """The address of a server of PostgreSQL that has the books; empty: they are a file of the data directory."""
+    artifacts: Annotated[str, _beginning(ADDRESSES["artifacts"])] = ""
+    """Where artifacts lie, `s3://BUCKET[/PREFIX]`; empty: in the data directory."""
+    artifacts_endpoint: Annotated[str, _beginning(ADDRESSES["artifacts_endpoint"])] = ""
+    """Who answers for that bucket, `https://HOST[:PORT]`; empty: AWS, by its region."""
+    bus: Annotated[str, _beginning(ADDRESSES["bus"])] = ""
+    """The address of a server of NATS that auditors on other machines read; empty: messages stay in this one."""
+    parallel_subtasks: Annotated[int, Whole(1, 32)] = 4
+    """How many subtasks of one group run at once."""
+    calls_per_execution: Annotated[int, Whole(1, 200)] = 40
+    """How many tool calls an execution may make."""
+    silence_s: Annotated[int, Whole(5, 3_600)] = 120
+    """Seconds after which a run that says nothing, with nothing in flight, is ended."""
+    sandbox_slots: Annotated[int, Whole(1, 64)] = 8
+    """How many sandboxes run at once."""
+    audit_report_s: Annotated[int, Whole(10, 86_400)] = 300
+    """Seconds between the auditor's reports."""
+    verdicts_mb: Annotated[int, Whole(0, 1_048_576)] = 1024
+    """MiB of judged work that are kept for a replay; the oldest goes first."""
+    runs_days: Annotated[int, _DAYS] = 90
+    """Days after its last fact for which `earnest gc` leaves a run's files."""
+    stages_days: Annotated[int, _DAYS] = 7
+    """The same for the checkpoints of a run that was given nothing to edit."""
+    verdicts_days: Annotated[int, _DAYS] = 365
+    """Days for which it leaves kept verdicts."""
+    artifacts_days: Annotated[int, _DAYS] = 365
+    """Days for which it leaves artifacts after the last thing that uses them has ended."""
+    audit_file_mb: Annotated[int, Whole(1, 1_024)] = 64
+    """At how many MiB a file of the audit log is full, and the next one is begun."""
+    audit_days: Annotated[int, _DAYS] = 3650
+    """Days for which it leaves full files of the audit log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingSettings(PlainSettings):
+    """What judging goes by."""
 
     home: Path
     """The data directory: books, memory, audit log, workspaces."""
-    database: str = ""
-    """The address of a server of PostgreSQL that has the books; empty: they are a file of the data directory."""
-    sandbox_slots: int = 8
-    """How many sandboxes run at once; 1 to 64."""
-    verdicts_mb: int = 1024
-    """How much content of judged work is kept for a replay, in MiB; 0 to 1048576."""
     probes: Mapping[str, ProbeSpec] = field(default_factory=dict)
     """What measures the world, by name; tables `[probes.NAME]` of the file only (docs/checks/probe.md)."""
     environment: EnvironmentSpec | None = None
@@ -65,7 +94,7 @@ class JudgingSettings:
     @property
     def books(self) -> Books:
         """Where the books are."""
-        return ServerBooks(self.database, self.home) if self.database else places.books(self.home)
+        return books_at(self.database, self.home)
 
 
 class SettingsFile:
@@ -108,23 +137,18 @@ def read_judging_settings(environment: Mapping[str, str] = os.environ) -> Judgin
     """The settings in force for judging. Raises `Faulty` with everything that is wrong in their part."""
     home = home_of(environment)
     source = SettingsFile(home / FILE_NAME)
-    given = judging_parts(source, environment)
+    settings = JudgingSettings(home=home, **judging_parts(source, environment))
     if source.faults:
         raise Faulty(source.faults)
-    names = {one.name for one in fields(JudgingSettings)}
-    return JudgingSettings(home=home, **{name: value for name, value in given.items() if name in names})
+    return settings
 
 
 def judging_parts(file: SettingsFile, environment: Mapping[str, str]) -> dict[str, Any]:
-    """The numbers, probes and judge that are set, by their fields; what is wrong is noted in `file`."""
-    probes = _probes(file)
-    judge = read_judge(file.values.get("judge", {}), environment, str(file.path), file.faults)
-    numbers = {**_file_numbers(file), **_environment_numbers(environment, file.faults)}
-    return {
-        **numbers,
-        "database": _database(file, environment),
-        "probes": probes,
-        "judge": judge,
+    """What is set outside of tables, the probes and the judge, by their fields; what is wrong is noted in `file`."""
+    plain = _plain(file, environment)
+    return {one.name: getattr(plain, one.name) for one in fields(PlainSettings)} | {
+        "probes": _probes(file),
+        "judge": read_judge(file.values.get("judge", {}), environment, file.fault_at),
         "environment": _environment(file),
     }
 
@@ -142,41 +166,36 @@ def home_of(environment: Mapping[str, str]) -> Path:
     return home
 
 
-def _database(file: SettingsFile, environment: Mapping[str, str]) -> str:
-    given = environment.get(DATABASE_VARIABLE) or file.values.get(DATABASE, "")
-    if isinstance(given, str) and (not given or given.startswith(SCHEMES)):
-        return given
-    file.fault(f"{DATABASE} must begin with {' or '.join(SCHEMES)}", key=DATABASE)  # not told: it may hold a password
-    return ""
-
-
 def books_of(home: Path, environment: Mapping[str, str]) -> Books:
     """Where the books of a data directory are, for who needs no other setting."""
-    address = _database(SettingsFile(home / FILE_NAME), environment)
+    return books_at(_plain(SettingsFile(home / FILE_NAME), environment).database, home)
+
+
+def books_at(address: str, home: Path) -> Books:
+    """The books of a data directory: at this address, or, if it is empty, in a file."""
     return ServerBooks(address, home) if address else places.books(home)
 
 
-def home_with_books(home: Path | None, environment: Mapping[str, str]) -> Path:
-    """The data directory, by default the one in force, whose books lie in it. Raises `Refused("books_on_server")`."""
-    place = home or home_of(environment)
-    books = books_of(place, environment)
-    if not isinstance(books, Path):
-        raise Refused("books_on_server", f"the books are on {books}: its own tools copy and keep them, as pg_dump does")
-    return place
+def artifacts_in(file: SettingsFile, environment: Mapping[str, str]) -> tuple[str, str]:
+    """Where artifacts lie, and who answers for it; both empty: in the data directory."""
+    plain = _plain(file, environment)
+    return plain.artifacts, plain.artifacts_endpoint
 
 
-def _file_numbers(file: SettingsFile) -> dict[str, int]:
-    good: dict[str, int] = {}
-    for name, value in file.values.items():
-        if name in TABLES or name == DATABASE:
-            continue
-        if name not in LIMITS:
-            file.fault(f"unknown setting {name!r}; {hint(name, (DATABASE, *LIMITS, *TABLES))}", key=name)
-        elif message := _number_fault(name, value):
-            file.fault(message, key=name)
-        else:
-            good[name] = value
-    return good
+def _plain(file: SettingsFile, environment: Mapping[str, str]) -> PlainSettings:
+    """What is set outside of tables, the environment over the file."""
+
+    def in_environment(words: str, name: str) -> None:
+        file.faults.append(Diagnostic(source=f"EARNEST_{name.upper()}", line=0, message=words))
+
+    found = read_table(file.values, PlainSettings(), "", file.fault_at, beside=TABLES)
+    texts = {one.name: environment.get(f"EARNEST_{one.name.upper()}") for one in fields(PlainSettings)}
+    given = {
+        name: int(text) if re.fullmatch("[0-9]{1,9}", text) else text
+        for name, text in texts.items()
+        if text or (text is not None and name not in ADDRESSES)
+    }
+    return read_table(given, found, "", in_environment)
 
 
 def _environment(file: SettingsFile) -> EnvironmentSpec | None:
@@ -204,31 +223,3 @@ def _probes(file: SettingsFile) -> dict[str, ProbeSpec]:
         for fault in wrong:
             file.fault(f"[probes.{name}] {fault}", key=f"probes.{name}")
     return good
-
-
-def _environment_numbers(environment: Mapping[str, str], faults: list[Diagnostic]) -> dict[str, int]:
-    good: dict[str, int] = {}
-    for name in LIMITS:
-        variable = f"EARNEST_{name.upper()}"
-        text = environment.get(variable)
-        if text is None:
-            continue
-        value = int(text) if re.fullmatch("[0-9]{1,9}", text) else text[:40]
-        if message := _number_fault(name, value):
-            faults.append(Diagnostic(source=variable, line=0, message=message))
-        else:
-            good[name] = int(value)
-    return good
-
-
-def _number_fault(name: str, value: object) -> str:
-    low, high = LIMITS[name]
-    if type(value) is int and low <= value <= high:
-        return ""
-    return f"{name} is {value!r}: it must be a whole number from {low} to {high}"
-
-
-def hint(name: str, known: tuple[str, ...]) -> str:
-    """What may have been meant by a name that is unknown."""
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"

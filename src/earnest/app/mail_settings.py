@@ -1,12 +1,14 @@
 """Settings of the mail server."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Annotated, Final
 
+from earnest.app.tables import Fault, over, read_table
 from earnest.effects.ground.clock import Clock
 from earnest.effects.outside.mail.api import Mailer
 from earnest.effects.outside.mail.server import Security, SmtpServer, is_mail_address
+from earnest.foundation.bounds import Fitting, Whole
 
 ENVIRONMENT: Final = {
     "host": "EARNEST_MAIL_HOST",
@@ -20,20 +22,24 @@ PORTS: Final = {Security.STARTTLS: 587, Security.TLS: 465, Security.NONE: 25}
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 TEXT_CHARACTERS_MAX: Final = 1_000
 
-Fault = Callable[[str, str], None]
-"""Notes a fault, and the key at whose line it stands."""
+
+def _is_line(text: str) -> bool:
+    return len(text) <= TEXT_CHARACTERS_MAX and text.isprintable()
+
+
+_LINE: Final = Fitting(_is_line, "a text")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailSettings:
     """The table `[mail]`. Without `host` no mail is sent. `port` 0: the usual one of `security`."""
 
-    host: str = ""
-    port: int = 0
+    host: Annotated[str, _LINE] = ""
+    port: Annotated[int, Whole(1, 65_535)] = 0
     security: Security = Security.STARTTLS
-    user: str = ""
-    password: str = field(default="", repr=False)
-    sender: str = ""
+    user: Annotated[str, _LINE] = ""
+    password: Annotated[str, _LINE] = field(default="", repr=False)
+    sender: Annotated[str, Fitting(is_mail_address, "a plain mail address")] = ""
 
     def server(self) -> SmtpServer:
         """What a `Mailer` works with."""
@@ -46,26 +52,26 @@ class MailSettings:
             password=self.password,
         )
 
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """What does not go together, each in words and with its key."""
+        if self.host and not self.sender:
+            yield f"a host needs sender ({ENVIRONMENT['sender']})", "host"
+        if self.host and bool(self.user) != bool(self.password):
+            yield f"user and password ({ENVIRONMENT['password']}) go together", "user"
+        if self.host and self.security is Security.NONE and self.host not in LOOPBACK:
+            yield "security none is for a server of this machine only", "security"
+
 
 def read_mail(given: object, environment: Mapping[str, str], fault: Fault) -> MailSettings:
     """The table, over which the environment wins. `password` is better not in the file."""
-    if not isinstance(given, dict):
-        fault("mail must be a table, [mail]", "mail")
-        return MailSettings()
-    raw: dict[str, Any] = dict(given)
-    for name, variable in ENVIRONMENT.items():
-        if text := environment.get(variable, "").strip():
-            raw[name] = int(text) if name == "port" and text.isascii() and text.isdigit() else text
-    values: dict[str, Any] = {}
-    for name, value in raw.items():
-        if name in _WANTED and _fits(name, value):
-            values[name] = Security(value) if name == "security" else value
-        else:
-            fault("[mail] " + _WANTED.get(name, f"{name} is not one of {', '.join(_WANTED)}"), name)
-    settings = MailSettings(**values)
-    for words, key in _contradictions(settings) if values.keys() == raw.keys() else ():
-        fault(f"[mail] {words}", key)
-    return settings
+    raw = over(given, ENVIRONMENT, environment)
+    if (
+        (port := environment.get(ENVIRONMENT["port"], "").strip()).isascii()
+        and port.isdigit()
+        and isinstance(raw, dict)
+    ):
+        raw["port"] = int(port)
+    return read_table(raw, MailSettings(), "mail", fault)
 
 
 def mailer_of(settings: MailSettings, clock: Clock) -> Mailer | None:
@@ -75,36 +81,3 @@ def mailer_of(settings: MailSettings, clock: Clock) -> Mailer | None:
     from earnest.effects.outside.mail.smtp import SmtpMailer  # noqa: PLC0415 - its library is there for a server only
 
     return SmtpMailer(settings.server(), clock)
-
-
-def _fits(name: str, value: object) -> bool:
-    if name == "port":
-        return type(value) is int and 1 <= value <= 65_535
-    if not isinstance(value, str) or len(value) > TEXT_CHARACTERS_MAX or not value.isprintable():
-        return False
-    if name == "security":
-        return value in list(Security)
-    return is_mail_address(value) if name == "sender" else True
-
-
-def _contradictions(settings: MailSettings) -> list[tuple[str, str]]:
-    if not settings.host:
-        return []
-    found = []
-    if not settings.sender:
-        found.append((f"a host needs sender ({ENVIRONMENT['sender']})", "host"))
-    if bool(settings.user) != bool(settings.password):
-        found.append((f"user and password ({ENVIRONMENT['password']}) go together", "user"))
-    if settings.security is Security.NONE and settings.host not in LOOPBACK:
-        found.append(("security none is for a server of this machine only", "security"))
-    return found
-
-
-_WANTED: Final = {
-    "host": "host must be a text",
-    "port": "port must be a whole number from 1 to 65535",
-    "security": f"security must be one of {', '.join(Security)}",
-    "user": "user must be a text",
-    "password": "password must be a text",
-    "sender": "sender must be a plain mail address",
-}

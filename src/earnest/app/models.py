@@ -9,8 +9,11 @@ from urllib.parse import urlsplit
 from earnest.app.model_settings import ROLES, ModelSettings, is_loopback
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.effects.outside.llm import ollama
-from earnest.effects.outside.llm.api import Endpoint
+from earnest.effects.outside.llm.api import CompletionLimits, Endpoint, Message
+from earnest.effects.outside.llm.api import MessageRole as Speaker
+from earnest.engine.messages import Role
 from earnest.foundation.errors import Unavailable
+from earnest.memory.distilling import ANSWER_CHARACTERS_MAX, DigestDistiller, Distiller, ModelDistiller
 
 if TYPE_CHECKING:
     from earnest.effects.outside.llm.openai_compatible import OpenAICompatible
@@ -21,6 +24,8 @@ NOBODY: Final = (
     "wants one, or start Ollama with a model; playbooks work without a model"
 )
 CLIENT_MISSING: Final = "the model client is not installed: install 'earnest[models]'"
+
+DREAM_LIMITS: Final = CompletionLimits(silence_ms=60_000, deadline_ms=120_000, answer_tokens=1_024, attempts=1)
 
 
 class ModelPool:
@@ -52,7 +57,7 @@ class ModelPool:
         from earnest.runtime.model_calls import PricedModel  # noqa: PLC0415 - no playbook needs it
 
         settings = self._settings = await self._complete(self._settings)
-        if find_spec("openai") is None:  # no run begins that can ask nobody
+        if find_spec("httpx2") is None:  # no run begins that can ask nobody
             raise Unavailable(CLIENT_MISSING)
         return {
             role: PricedModel(model=await self._model(settings, name), price=settings.price_of(name))
@@ -103,3 +108,18 @@ def _priced(settings: ModelSettings, name: str) -> str:
         return "free, on this machine" if is_loopback(settings.base_url) else "free"
     amounts = f"{price.prompt_micro_per_mtok} and {price.completion_micro_per_mtok} millionths for 1,000,000 tokens"
     return f"{amounts} in and out{'' if name in settings.prices else ', as a guess'}"
+
+
+def distiller_for(pool: ModelPool, clock: Clock, chance: Chance) -> Distiller:
+    """Only an endpoint that somebody named is asked between runs: an Ollama that happens to be there is not."""
+    if not pool.is_named:
+        return DigestDistiller()
+
+    async def complete(prompt: str) -> str:
+        planner = (await pool.of_roles())[Role.R2].model
+        message = Message(role=Speaker.USER, text=prompt)
+        call_id = f"dream_{chance.new_id(clock.now_ms())}"
+        completion = await planner.complete([message], call_id=call_id, limits=DREAM_LIMITS)
+        return completion.text[:ANSWER_CHARACTERS_MAX]
+
+    return ModelDistiller(complete)

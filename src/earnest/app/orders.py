@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.app.model_settings import ModelSettings
+from earnest.contracts.never import is_place, joined, never_criteria
 from earnest.contracts.playbook import INPUTS_MAX
 from earnest.contracts.spec import VerificationSpec
 from earnest.effects.hands.sandbox.equipped import Equipment
@@ -13,6 +14,7 @@ from earnest.engine.messages import Budget
 from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.runtime.order import Grants, RequestOrder, request_order
 from earnest.runtime.programs import PROGRAM_REPLANS, ProgramOrder, command_of
+from earnest.verification.paths import path_fault
 
 TIME_S: Final = 1_800
 """For a task in words: a model on one's own machine is slow."""
@@ -50,6 +52,8 @@ class Words:
     edits: Mapping[str, Path] = field(default_factory=dict)
     executor: str | None = None
     executor_sandbox: bool = False
+    never: tuple[str, ...] = ()
+    """What must not be touched or done."""
     spec: tuple[VerificationSpec, Path] | None = None
     equipment: Equipment | None = None
     """What the spec's environment is here."""
@@ -57,15 +61,25 @@ class Words:
     def order(self, models: ModelSettings, grants: Grants, *turns: str) -> RequestOrder:
         """The order, made where the process stands, after these turns of a conversation. Raises `Faulty`."""
         order = request_order(self.text, self.bounds.over(models), Path.cwd(), grants, *turns)
-        order = replace(order, inputs=self.inputs, edits=self.edits)
+        order = replace(order, inputs=self.inputs, edits=self.edits, never=self._checked_never())
         if self.executor is None:
             return order
         program = ProgramOrder(command=command_of(self.executor), sandbox=self.executor_sandbox)
         if self.spec is None:
             return replace(order, program=program)
         spec, folder = self.spec
+        spec = replace(spec, criteria=joined(spec.criteria, never_criteria(self.never)))
         order = replace(order, program=program, spec=spec, folder=folder, replans=PROGRAM_REPLANS)
         return replace(order, equipment=self.equipment)
+
+    def _checked_never(self) -> tuple[str, ...]:
+        for entry in self.never:
+            fault = path_fault(entry.rstrip("/")) if is_place(entry) else None
+            if fault is None and not is_place(entry) and self.spec is not None:
+                fault = f"{entry!r} is no path, and with --spec nobody is there to judge whether it was done"
+            if fault is not None:
+                raise _faulty("--never", fault)
+        return self.never
 
 
 def named(paths: Iterable[Path], option: str, taken: Collection[str] = ()) -> dict[str, Path]:

@@ -9,7 +9,7 @@ def books(home: Path) -> Path:
 
 
 def lock(home: Path, name: str) -> Path:
-    """What one process at a time has: `server`, `sealer`, `dreamer`, `applying`."""
+    """What one process at a time has: `server`, `dreamer`, `applying`; beside books in a file the offices, too."""
     return home / "locks" / name
 
 
@@ -36,6 +36,11 @@ def verdicts(home: Path) -> Path:
 def audit_log(home: Path) -> Path:
     """The auditor's own log."""
     return home / "audit" / "audit.jsonl"
+
+
+def behind(home: Path) -> Path:
+    """A file for each run that the bus between machines may lack messages of."""
+    return home / "bus"
 
 
 def verified(home: Path) -> Path:

@@ -2,21 +2,24 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from earnest.app import places
-from earnest.app.distillers import distiller_for
+from earnest.app.between import relay_in
 from earnest.app.editing import edits_in
-from earnest.app.models import ModelPool
+from earnest.app.models import ModelPool, distiller_for
 from earnest.app.reviews import reviews_in
 from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings
 from earnest.app.toolboxes import toolbox_for
 from earnest.app.verifiers import verifier_for
+from earnest.audit.files import give_name
 from earnest.audit.log import AuditLog
 from earnest.audit.report import AuditReport, AuditSettings
 from earnest.audit.reports import keep_report
@@ -24,22 +27,23 @@ from earnest.audit.tap import Auditor
 from earnest.effects.ground.bus.api import Bus
 from earnest.effects.ground.bus.local import LocalBus
 from earnest.effects.ground.clock import Clock, SystemChance, SystemClock
-from earnest.effects.ground.locks import FileLock, alone
+from earnest.effects.ground.locks import alone
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.hands.sandbox.api import SELF_TEST_VALID_MS, Sandbox
 from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.effects.outside.artifacts.store import MEBIBYTE
-from earnest.engine.codec import encode
 from earnest.engine.engine import Engine
 from earnest.engine.ports import Clarifier
 from earnest.engine.run import RunLimits
 from earnest.engine.senders import SENDERS
 from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Unavailable
 from earnest.journal.heads import Witness
 from earnest.journal.service import Sealer
 from earnest.memory.dreamer import Dreamer
 from earnest.memory.service import Memory, open_memory
 from earnest.runtime.approvals import Person
+from earnest.runtime.clarifications import Promisee
 from earnest.runtime.dreaming import Dreaming
 from earnest.runtime.edits.applying import Edits
 from earnest.runtime.recall import MemoryRecall, catching_up, changes_in
@@ -48,7 +52,7 @@ from earnest.runtime.remembering import Remembering
 from earnest.runtime.review_book import ReviewBook
 from earnest.runtime.task_run import TaskRuns, TaskServices
 from earnest.runtime.tracing import open_tracing
-from earnest.runtime.tree_heads import TREE_HEAD_SENDERS, TreeHead, announcing
+from earnest.runtime.tree_heads import TREE_HEAD_SENDERS, announcing, encode_said
 from earnest.verification.service import Verifier
 
 STEPS_AT_START: Final = 4
@@ -56,6 +60,8 @@ STEPS_AT_START: Final = 4
 PAUSE_MS: Final = 50
 """Between two further steps, so that who works has most of the machine."""
 DREAMER_WAIT_MS: Final = 60_000
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,18 +96,22 @@ async def open_platform(
     on_report: Callable[[AuditReport], None] = lambda _: None,
     person: Person | None = None,
     clarifier: Clarifier | None = None,
+    promisee: Promisee | None = None,
+    clock: Clock | None = None,
 ) -> AsyncIterator[Platform]:
     """Join those who use the data directory and start everything. Raises `Refused("data_directory_in_use")`.
 
-    `person` is asked for leave, `clarifier` about requests; None: nobody is there.
+    `person` is asked for leave, `clarifier` about requests, `promisee` is shown promises; None: nobody is there.
+    `clock`: None is the machine's.
     """
-    clock, chance = SystemClock(), SystemChance()
+    clock, chance = clock or SystemClock(), SystemChance()
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with contextlib.AsyncExitStack() as stack:
         database = stack.enter_context(contextlib.closing(Database.open(settings.books, clock)))
         bus = LocalBus()
         auditor = stack.enter_context(contextlib.closing(open_auditor(settings, bus, clock, on_report)))
         _trace(stack, bus)
+        await relay_in(stack, settings, database, bus, clock)
         sandbox = await open_sandbox_in(stack, settings, clock)
         memory = await open_memory_in(stack, settings, database, clock)
         keep_sealing(stack, settings, database, bus, clock, auditor=auditor)
@@ -144,6 +154,7 @@ async def open_platform(
             user_home=Path.home(),
             person=person,
             clarifier=clarifier,
+            promisee=promisee,
         )
         yield Platform(
             settings=settings,
@@ -167,14 +178,23 @@ async def open_memory_in(
     stack: contextlib.AsyncExitStack, settings: Settings, database: Database, clock: Clock
 ) -> Memory:
     """Memory, caught up; where it is far behind, that goes on beside what follows."""
-    memory = open_memory(places.memory(settings.home), changes_in(database))
+    memory = open_memory(settings.memory, changes_in(database))
     stack.push_async_callback(memory.close)
-    steps = catching_up(memory, database)
+    steps = _catching_up(memory)
     for _ in range(STEPS_AT_START):
         if not await anext(steps, 0):
             return memory
     keep_running(stack, _in_steps(steps, clock))
     return memory
+
+
+async def _catching_up(memory: Memory) -> AsyncIterator[int]:
+    """Memory stops nobody: what the disk does not take now is applied at the next start."""
+    try:
+        async for step in catching_up(memory):
+            yield step
+    except Unavailable as error:
+        _log.warning("memory stays behind until the next start: %s", error)
 
 
 async def _in_steps(steps: AsyncIterator[int], clock: Clock) -> None:
@@ -226,15 +246,14 @@ def keep_sealing(
 
     One process does, over all; when it ends, another one goes on.
     """
-    path = places.lock(settings.home, "sealer")
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    lock = stack.enter_context(contextlib.closing(FileLock(path)))
+
+    named = "" if isinstance(settings.books, Path) else give_name(places.audit_log(settings.home), SystemChance())
 
     def witness() -> Witness | None:
         end = auditor.durable()
-        return Witness(lines=end.lines, head=end.head) if end else None
+        return Witness(lines=end.lines, head=end.head, log=named) if end else None
 
-    sealer = Sealer(database, clock, announcing(bus, clock), witness, lock.try_take)
+    sealer = Sealer(database, clock, announcing(bus, clock), witness, partial(database.leads, "sealer"))
     sealer.start()
     stack.push_async_callback(sealer.close)
 
@@ -253,7 +272,13 @@ async def _keep_testing(sandbox: Sandbox, clock: Clock) -> None:
         await clock.sleep_ms(SELF_TEST_VALID_MS)
 
 
-def open_auditor(settings: Settings, bus: Bus, clock: Clock, on_report: Callable[[AuditReport], None]) -> Auditor:
+def open_auditor(
+    settings: Settings,
+    bus: Bus,
+    clock: Clock,
+    on_report: Callable[[AuditReport], None],
+    encode: Callable[[object], JsonObject] = encode_said,
+) -> Auditor:
     """The auditor of this process, with its own log."""
     log_path = places.audit_log(settings.home)
     log_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -262,7 +287,7 @@ def open_auditor(settings: Settings, bus: Bus, clock: Clock, on_report: Callable
         bus=bus,
         log=AuditLog.open(log_path, clock.now_ms(), settings.audit_file_mb * MEBIBYTE),
         clock=clock,
-        encode=_encode,
+        encode=encode,
         senders={kind.__name__: frozenset(map(str, roles)) for kind, roles in senders.items()},
         on_report=_kept_and(on_report, log_path),
         settings=audit_settings(settings),
@@ -282,9 +307,3 @@ def _kept_and(tell: Callable[[AuditReport], None], log_path: Path) -> Callable[[
 def audit_settings(settings: Settings) -> AuditSettings:
     """The auditor's settings; its ε is the solver's."""
     return AuditSettings(report_period_ms=settings.audit_report_s * 1000, epsilon=settings.solver.epsilon)
-
-
-def _encode(payload: object) -> JsonObject:
-    if isinstance(payload, TreeHead):
-        return {"size": payload.size, "root": payload.root}
-    return encode(payload)

@@ -1,8 +1,9 @@
 """What surfaces may ask without taking the data directory: books, memory and verification, beside any writer."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from earnest.app import places
@@ -48,7 +49,7 @@ def proposed_persona(memory: MemoryReader, now_ms: int) -> str:
 @contextlib.contextmanager
 def reading_memory(settings: Settings) -> Iterator[MemoryReader]:
     """The memory, read-only. Raises `Refused("memory_missing")` before the first run."""
-    memory = open_memory_reader(places.memory(settings.home))
+    memory = open_memory_reader(settings.memory)
     try:
         yield memory
     finally:
@@ -70,15 +71,23 @@ def task_log(settings: Settings, run_id: str) -> Iterator[LoggedExchange | Judge
     return read_task_log(settings.home / RUNS_FOLDER / run_id)
 
 
-def order_of(playbook: Path, grants: Grants, settings: Settings | None = None) -> Order:
-    """The order that a playbook makes, by default under the settings in force; nothing is opened. Raises `Faulty`."""
+def order_of(
+    playbook: Path,
+    grants: Grants,
+    settings: Settings | None = None,
+    inputs: Mapping[str, Path] = MappingProxyType({}),
+) -> Order:
+    """The order that a playbook makes, by default under the settings in force; nothing is opened. Raises `Faulty`.
+
+    `inputs` take the place of the playbook's own of these names.
+    """
     clock = SystemClock()
     settings = settings or read_settings()
 
     def equip(wanted: EnvironmentSpec | None, folder: Path) -> Equipment | None:
         return equipment_for(wanted, folder, settings)
 
-    return read_order(playbook, toolbox_for(settings, clock), bare_verifier(clock), grants, equip)
+    return read_order(playbook, toolbox_for(settings, clock), bare_verifier(clock), grants, equip, inputs_given=inputs)
 
 
 def change_if_any(settings: Settings, run: str) -> "RunChange | None":

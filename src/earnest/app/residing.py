@@ -26,11 +26,9 @@ from earnest.effects.ground.clock import SystemChance, SystemClock
 from earnest.effects.ground.storage.lock import WriterLock
 from earnest.foundation.errors import Refused
 from earnest.runtime.agents.health import FILE_NAME, ResidentHealth
+from earnest.runtime.agents.parts import Reporting, Skilled, SkilledHands, SolverTeacher
 from earnest.runtime.agents.program_hands import ProgramHands
-from earnest.runtime.agents.reporting import Reporting
 from earnest.runtime.agents.resident import ResidentRunner
-from earnest.runtime.agents.skills import Skilled, SkilledHands
-from earnest.runtime.agents.teaching import SolverTeacher
 from earnest.runtime.heartbeats.command import CommandProgram, without_keys
 from earnest.runtime.heartbeats.contract_file import ContractFile
 from earnest.runtime.heartbeats.platform import PlatformOverHttp
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
     from earnest.app.settings import Settings
     from earnest.effects.outside.llm.api import ChatModel
     from earnest.runtime.agents.engine_hands import EngineHands
-    from earnest.runtime.agents.model_mind import ModelMind
+    from earnest.runtime.agents.parts import ModelMind
     from earnest.runtime.order import Order
     from earnest.runtime.remembering import Remembering
     from earnest.runtime.task_run import TaskRuns
@@ -209,7 +207,7 @@ async def _mind(stack: AsyncExitStack, agent: AgentSettings, own: "_Own") -> "Mo
         return None
     from earnest.app.models import ModelPool  # noqa: PLC0415 - nobody else needs it
     from earnest.engine.messages import Role as EngineRole  # noqa: PLC0415
-    from earnest.runtime.agents.model_mind import ModelMind  # noqa: PLC0415
+    from earnest.runtime.agents.parts import ModelMind  # noqa: PLC0415
 
     clock, chance = SystemClock(), SystemChance()
     pool = await stack.enter_async_context(ModelPool(own.settings.models, clock=clock, chance=chance))
@@ -250,6 +248,7 @@ class _Own:
     @asynccontextmanager
     async def memory(self) -> "AsyncIterator[Remembering]":
         """What hands a word to the solver, without the rest of the engine."""
+        from earnest.app.between import relay_in  # noqa: PLC0415
         from earnest.app.platform import open_auditor, open_memory_in  # noqa: PLC0415
         from earnest.effects.ground.bus.local import LocalBus  # noqa: PLC0415
         from earnest.effects.ground.storage.database import Database  # noqa: PLC0415
@@ -263,6 +262,7 @@ class _Own:
             database = stack.enter_context(closing(Database.open(settings.books, clock)))
             bus = LocalBus()
             stack.enter_context(closing(open_auditor(settings, bus, clock, lambda _: None)))
+            await relay_in(stack, settings, database, bus, clock)
             memory = await open_memory_in(stack, settings, database, clock)
             dreamer = Dreamer(memory, clock, None)
             dreaming = Dreaming(memory=memory, dreamer=dreamer, database=database, bus=bus, clock=clock)

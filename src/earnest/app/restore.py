@@ -12,10 +12,12 @@ from typing import Final
 from earnest.app import places
 from earnest.app.backup import BOOKS, CONTENTS, MANIFESTS, SECRET, Tell, place_of
 from earnest.app.home_check import key_faults, verify_records
+from earnest.app.moving import copy_to
 from earnest.effects.ground.backup.contents import Contents, Moved
 from earnest.effects.ground.backup.manifest import BackupManifest, SavedFile, manifest_from
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.durable import sync_folder
+from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.hands.scratch import scratch
 from earnest.effects.hands.workspace.tree import remove_tree
@@ -65,12 +67,14 @@ def verify_backup(source: BackupSource, clock: Clock, tell: Tell = lambda _: Non
     return Restored(manifest=manifest, rows=rows)
 
 
-def restore(source: BackupSource, home: Path, clock: Clock, tell: Tell = lambda _: None) -> Restored:
-    """Make a data directory of a backup, verified before it takes its place.
+def restore(
+    source: BackupSource, home: Path, clock: Clock, tell: Tell = lambda _: None, *, server: Books | None = None
+) -> Restored:
+    """Make a data directory of a backup, verified before it takes its place; its books on a `server`, if one is named.
 
     Raises `Refused`: `home_not_empty`, `backup_missing`, `backup_foreign`, `backup_incomplete`, `backup_damaged`, each
-    with the place; `Unavailable` while another process restores there; `OSError` where the disk takes no more. Then
-    nothing is there, as before.
+    with the place, `target_not_empty`; `Unavailable` while another process restores there; `OSError` where the disk
+    takes no more. Then nothing is there, as before; what a server was given stays closed, and the next call goes on.
     """
     home = home.absolute()
     manifest, lays = _opened(source)
@@ -86,6 +90,10 @@ def restore(source: BackupSource, home: Path, clock: Clock, tell: Tell = lambda 
         for link in manifest.links:
             (aside / link.path).symlink_to(link.target)
         rows = _verified(aside, manifest, source, clock, tell)
+        if server is not None:
+            copy_to(places.books(aside), server, places.audit_log(aside), clock, tell)
+            for left in aside.glob(f"{BOOKS}*"):
+                left.unlink()
         for folder in reversed(manifest.folders):
             with contextlib.suppress(FileNotFoundError):
                 (aside / folder.path).chmod(folder.mode)

@@ -12,16 +12,17 @@ from pathlib import Path
 from typing import Final
 
 from earnest.app import places
+from earnest.app.between import relay_in
+from earnest.app.electing import elected
 from earnest.app.log_key import open_log_key
 from earnest.app.mail_settings import mailer_of
+from earnest.app.market import market_of
 from earnest.app.own_runs import own_runs_in
 from earnest.app.platform import keep_sealing, open_auditor, open_sandbox_in
 from earnest.app.practice import keep_apart
-from earnest.app.reviews import reviews_in
 from earnest.app.secrets_file import open_key_store, read_key_store
-from earnest.app.server_work import Work, rails_of, work_of
+from earnest.app.server_work import TIMERS, Work, judging_of, rails_of, work_for_all
 from earnest.app.settings import Settings
-from earnest.app.verifiers import verifier_for
 from earnest.audit.report import AuditReport, report_lines
 from earnest.audit.reports import has_findings
 from earnest.effects.ground.bus.local import LocalBus
@@ -29,13 +30,13 @@ from earnest.effects.ground.clock import Chance, Clock, SystemChance, SystemCloc
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.lock import WriterLock
 from earnest.effects.hands.sandbox.api import SELF_TEST_VALID_MS, Sandbox
-from earnest.effects.outside.artifacts.store import MEBIBYTE, ArtifactStore
+from earnest.effects.outside.artifacts.store import MEBIBYTE
 from earnest.effects.outside.mail.api import Mailer
-from earnest.effects.outside.web.fetching import Web
 from earnest.foundation.errors import EarnestError
 from earnest.identity.key import LINK_MS, operator_link
 from earnest.identity.secret import KeyedHash
 from earnest.journal.notary import Notary
+from earnest.runtime.bus_relay import BusRelay
 from earnest.runtime.desk import Desk
 from earnest.runtime.market.audit_letters import AuditLetters
 from earnest.runtime.market.market import Market
@@ -44,7 +45,6 @@ from earnest.runtime.market.operating import the_operator
 from earnest.runtime.market.periods import open_first_period
 from earnest.runtime.market.presence import Presences
 from earnest.runtime.own_runs import OwnRuns
-from earnest.verification.registry import Registry
 
 DISK_BYTES_MIN: Final = 64 * MEBIBYTE
 """What is to be left: one artifact, or the journal of SQLite between two checkpoints."""
@@ -69,6 +69,7 @@ class PlatformServer:
     mailer: Mailer | None
     notary: Notary
     own: OwnRuns
+    relay: BusRelay | None
     link: str
     working: dict[str, asyncio.Task[None]]
 
@@ -83,7 +84,11 @@ class PlatformServer:
 
     def gauges(self) -> Mapping[str, tuple[str, Callable[[], float]]]:
         """What monitoring may ask."""
-        return {"facts": ("The number of the newest fact.", lambda: self.database.last_seq)}
+        relay = self.relay
+        return {
+            "facts": ("The number of the newest fact.", lambda: self.database.last_seq),
+            **({} if relay is None else relay.gauges()),
+        }
 
     async def _books(self) -> str:
         if fault := disk_fault(self.settings.home):
@@ -102,15 +107,18 @@ class PlatformServer:
 
 
 @contextlib.asynccontextmanager
-async def open_server(settings: Settings) -> AsyncIterator[PlatformServer]:
-    """Open the market of a data directory, for which there is one server, and begin the work beside it.
+async def open_server(settings: Settings, *, works: bool = True) -> AsyncIterator[PlatformServer]:
+    """Open the market of a data directory and begin the work beside it; not `works`: workers judge.
+
+    Books in a file have one server, those on PostgreSQL any number.
 
     Raises `Refused`: `data_directory_in_use` beside another server, `key_store_damaged`, `log_key_damaged`.
     """
     clock, chance = SystemClock(), SystemChance()
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with contextlib.AsyncExitStack() as stack:
-        stack.callback(server_lock(settings.home).release)
+        if isinstance(settings.books, Path):
+            stack.callback(server_lock(settings.home).release)
         practice = settings.market.practice
         keep_apart(settings.home, practice=practice)
         database = stack.enter_context(contextlib.closing(Database.open(settings.books, clock)))
@@ -121,16 +129,10 @@ async def open_server(settings: Settings) -> AsyncIterator[PlatformServer]:
         auditor = stack.enter_context(
             contextlib.closing(open_auditor(settings, bus, clock, partial(_tell, audit_letters)))
         )
+        relay = await relay_in(stack, settings, database, bus, clock)
         sandbox = await open_sandbox_in(stack, settings, clock)
         keep_sealing(stack, settings, database, bus, clock, auditor=auditor)
-        market = Market(
-            desk=desk,
-            terms=settings.market,
-            verifier=verifier_for(settings, sandbox, clock=clock, chance=chance, reviews=reviews_in(database, clock)),
-            registry=Registry(),
-            artifacts=ArtifactStore(places.artifacts(settings.home)),
-            web=Web(clock),
-        )
+        market = market_of(settings, desk, sandbox, clock, chance)
         await market.desk.tick(lambda entry: open_treasury(entry, market.terms))
         await market.desk.tick(open_first_period)
         presences = Presences(market.desk)
@@ -146,12 +148,20 @@ async def open_server(settings: Settings) -> AsyncIterator[PlatformServer]:
             mailer=mailer,
             notary=log_key.notary(settings.server.witnesses),
             own=await own_runs_in(settings, database, clock),
+            relay=relay,
             link=_link(hashing, clock, chance) if is_new else "",
             working={},
         )
-        work = work_of(market, presences, mailer, rails_of({} if practice else os.environ))
+        for_all = work_for_all(market, mailer, rails_of({} if practice else os.environ))
+        work: dict[str, Work] = {
+            **(judging_of(market, is_only=isinstance(settings.books, Path)) if works else {}),
+            **{name: partial(elected, TIMERS, name, begin, database, clock) for name, begin in for_all.items()},
+            "presences": presences.run,
+            "auditor": auditor.watch,
+            "audit letters": audit_letters.run,
+        }
         stack.push_async_callback(presences.flush)
-        for name, begin in {**work, "auditor": auditor.watch, "audit letters": audit_letters.run}.items():
+        for name, begin in work.items():
             server.working[name] = asyncio.get_running_loop().create_task(kept_up(name, begin, clock), name=name)
             stack.push_async_callback(_ended, server.working[name])
         yield server

@@ -17,10 +17,10 @@ from earnest.runtime.market.judging import Judging
 from earnest.runtime.market.letters import Letters
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.payouts import tend_payouts
-from earnest.runtime.market.presence import Presences
 from earnest.runtime.market.timetable import TIMETABLE
 from earnest.runtime.timers import Timers
 
+TIMERS: Final = "timers"
 STRIPE_KEY: Final = "EARNEST_STRIPE_KEY"
 PAYOUTS_LOOK_MS: Final = 10_000
 REPLIES_LOOK_MS: Final = 3_600_000
@@ -31,17 +31,22 @@ Work: TypeAlias = Callable[[], Coroutine[None, None, None]]
 """What goes on until it is cancelled."""
 
 
-def work_of(
-    market: Market, presences: Presences, mailer: Mailer | None, rails: Mapping[str, Rail]
-) -> Mapping[str, Work]:
-    """By name. Without a mailer, mails wait in the books."""
+def judging_of(market: Market, *, is_only: bool) -> Mapping[str, Work]:
+    """By name, what any number of processes do together. `is_only`: no other server has these books."""
+    kinds = {"judging": Judging, "heartbeats": HeartbeatJudging}
+    return {name: kind(market, f"server {name}" if is_only else "").run for name, kind in kinds.items()}
+
+
+def work_for_all(market: Market, mailer: Mailer | None, rails: Mapping[str, Rail]) -> Mapping[str, Work]:
+    """By name, what one process does for all: it holds the office `TIMERS`. Without a mailer, mails wait in the books.
+
+    Whoever has just lost the office may end what it is at: a deadline is met once, money leaves once, by the ids that
+    stand in the books; a mail may leave twice, as after a crash.
+    """
     desk = market.desk
     timers = Timers(desk, market.terms, TIMETABLE, _LOG.error)
     work: dict[str, Work] = {
-        "judging": Judging(market).run,
-        "heartbeats": HeartbeatJudging(market).run,
         "timers": lambda: timers.run(desk.clock),
-        "presences": presences.run,
         "payouts": lambda: _tend(desk, rails),
         "replies": lambda: _forget(desk),
         "artifacts": lambda: _collect(market),

@@ -5,20 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
-from earnest.app.judging_settings import (
-    FILE_NAME,
-    JudgingSettings,
-    SettingsFile,
-    hint,
-    home_of,
-    judging_parts,
-)
+from earnest.app.judging_settings import FILE_NAME, JudgingSettings, SettingsFile, books_at, home_of, judging_parts
 from earnest.app.mail_settings import MailSettings, read_mail
 from earnest.app.market_settings import read_terms
 from earnest.app.mcp import read_servers
+from earnest.app.memory_settings import MemoryStore, memory_place, read_memory
 from earnest.app.model_settings import ModelSettings, read_models
-from earnest.app.server_settings import ServerSettings, read_server
+from earnest.app.server_settings import ServerSettings
+from earnest.app.tables import hint, read_table
 from earnest.app.web import WebSettings, read_web
+from earnest.effects.ground.kv.place import KeyValuePlace
 from earnest.effects.hands.mcp.api import ServerSpec
 from earnest.engine.gradient.constants import Constants, SolverSignal, Tuning
 from earnest.foundation.errors import Faulty
@@ -32,26 +28,10 @@ TUNABLE: Final = ("rho", "time_s")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(JudgingSettings):
-    """Every setting, documented in docs/settings.md. Each number is also read from `EARNEST_<NAME>`."""
+    """Every setting, documented in docs/settings.md."""
 
-    parallel_subtasks: int = 4
-    """How many subtasks of one group run at once; 1 to 32."""
-    calls_per_execution: int = 40
-    """How many tool calls an execution may make; 1 to 200."""
-    silence_s: int = 120
-    """A run that says nothing for so long, with nothing in flight, is ended; 5 to 3600."""
-    audit_report_s: int = 300
-    """How often the auditor reports; 10 to 86400."""
-    runs_days: int = 90
-    """For how long after its last fact a run's files are kept; 1 to 36500."""
-    stages_days: int = 7
-    """For how long its checkpoints are; 1 to 36500."""
-    verdicts_days: int = 365
-    """For how long verdicts are kept for a replay; 1 to 36500."""
-    audit_file_mb: int = 64
-    """At how many MiB a file of the audit log is full, and the next one is begun; 1 to 1024."""
-    audit_days: int = 3650
-    """For how long full files of the audit log are kept; 1 to 36500."""
+    memory_store: MemoryStore | None = None
+    """What keeps memory; None: what goes with the books. Table `[memory]` of the file, or `EARNEST_MEMORY`."""
     models: ModelSettings = field(default_factory=ModelSettings)
     """The models that work; table `[models]` of the file, or `EARNEST_BASE_URL` and the like."""
     web: WebSettings = field(default_factory=WebSettings)
@@ -69,6 +49,11 @@ class Settings(JudgingSettings):
     tuning: Mapping[str, Tuning] = field(default_factory=dict)
     """What differs for a class of tasks; tables `[solver.tasks.CLASS]` of the file only."""
 
+    @property
+    def memory(self) -> KeyValuePlace:
+        """Where memory lies."""
+        return memory_place(self.memory_store, self.books)
+
 
 PER_RUN: Final = frozenset({"time_budget_ms", "max_replans", "tolerance"})
 """Constants that a task sets for itself, or nobody does."""
@@ -85,10 +70,11 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     constants = _constants(source)
     tuning = _tuning(source)
     given = judging_parts(source, environment)
+    memory_store = read_memory(source, environment, books_at(given["database"], home))
     models = read_models(source.values.get("models", {}), environment, source.fault_at, source.faults)
     web = read_web(source.values.get("web", {}), environment, source.fault_at)
     mail = read_mail(source.values.get("mail", {}), environment, source.fault_at)
-    server = read_server(source.values.get("server", {}), source.fault_at)
+    server = read_table(source.values.get("server", {}), ServerSettings(), "server", source.fault_at)
     market = read_terms(source.values.get("market", {}), source.fault_at, environment)
     servers = read_servers(home, environment, source.faults)
     if source.faults:
@@ -103,6 +89,7 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         server=server,
         market=market,
         mcp_servers=servers,
+        memory_store=memory_store,
         **given,
     )
 

@@ -2,8 +2,10 @@
 
 import contextlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
+from earnest.app import places
 from earnest.app.verifiers import bare_verifier
 from earnest.effects.ground.clock import SeededChance, VirtualClock
 from earnest.effects.ground.storage.database import Database
@@ -25,17 +27,22 @@ OPEN_JOBS: Final = 1_000
 
 async def simulated(plan: SimulationPlan, progress: Callable[[int], None] = lambda _: None) -> Simulated:
     """Live through a plan and throw the books away."""
-    clock = VirtualClock(START_MS)
-    with (
-        scratch("simulate") as path,
-        contextlib.closing(Database.open(path / "books.sqlite", clock, is_durable=False)) as database,
-    ):
+    with scratch("simulate") as path:
+        return await simulated_in(path, plan, START_MS, progress)
+
+
+async def simulated_in(
+    home: Path, plan: SimulationPlan, start_ms: int, progress: Callable[[int], None] = lambda _: None
+) -> Simulated:
+    """Live through a plan from `start_ms` on, in the books of a data directory, which stay."""
+    clock = VirtualClock(start_ms)
+    with contextlib.closing(Database.open(places.books(home), clock, is_durable=False)) as database:
         market = Market(
             desk=Desk(database, clock, SeededChance(plan.seed)),
             terms=Terms(open_jobs_aid=OPEN_JOBS),
             verifier=bare_verifier(clock),
             registry=Registry(),
-            artifacts=ArtifactStore(path / "artifacts"),
+            artifacts=ArtifactStore(places.artifacts(home)),
             web=Web(clock),
         )
         return await simulate(market, clock, plan, progress)

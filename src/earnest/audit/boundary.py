@@ -8,6 +8,7 @@ ROOT_KINDS: Final = frozenset(
     {
         "TaskRequested",
         "StopRequested",
+        "Remarked",
         "RunResumed",
         "TreeHead",
         "DreamEvent",

@@ -5,9 +5,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
+from earnest.effects.ground.clock import Chance
+from earnest.effects.ground.durable import put_file
 from earnest.foundation.errors import Refused
+
+NAME: Final = "name"
+"""A file beside the log."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -52,6 +57,21 @@ def full_files(path: Path) -> list[FullFile]:
     return sorted(
         FullFile(int(found[1]), one) for one in path.parent.iterdir() if (found := name.fullmatch(one.name)) is not None
     )
+
+
+def name_of(path: Path) -> str:
+    """The name of the log among those of other machines; empty where it was given none."""
+    try:
+        return path.with_name(NAME).read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        return ""
+
+
+def give_name(path: Path, chance: Chance) -> str:
+    """The name of the log, made up at first."""
+    if not name_of(path):
+        put_file(path.with_name(NAME), f"{chance.new_id(0)}\n".encode())
+    return name_of(path)
 
 
 def has_log(path: Path) -> bool:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from earnest.audit.event import GENESIS, LINE_BYTES_MAX, LogPosition, decode_line
-from earnest.audit.files import has_log
+from earnest.audit.files import has_log, name_of
 from earnest.audit.reading import CheckedLine, has_position, heads_in, read_lines, unfinished
 from earnest.audit.removal import REMOVED, removed_by
 from earnest.audit.snapshot import SNAPSHOT_NAME, altered_snapshot, kept_end, kept_statistics
@@ -148,19 +149,22 @@ def _known(log: Path, books: Books) -> Iterator[KnownLine]:
     try:
         pool = ReadPool.open_reader(books)
         try:
-            yield from pool.read_sync(_witnesses)
+            yield from pool.read_sync(partial(_witnesses, log=name_of(log)))
         finally:
             pool.close()
     except UNREADABLE:
         return  # `earnest journal verify` says why
 
 
-def _witnesses(reader: BooksReader) -> list[KnownLine]:
+def _witnesses(reader: BooksReader, log: str) -> list[KnownLine]:
+    """What the heads say of this log; those that were sealed on other machines speak of others."""
     found: list[KnownLine] = []
     for fact in reader.facts(kind=SEALED):
         if not fact.is_intact:
             continue
         witness = witness_in(fact.body) or Witness(lines=0, head=GENESIS)
+        if witness.log not in {"", log}:
+            continue
         what = f"had {witness.lines} lines" if witness.lines else "was told of a head of the journal"
         found.append(KnownLine(witness.lines, witness.head, f"fact {fact.seq} holds that it {what}"))
     removals = ((fact.seq, removed_by(fact.body)) for fact in reader.facts(kind=REMOVED) if fact.is_intact)

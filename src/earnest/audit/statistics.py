@@ -23,6 +23,8 @@ REMEMBERED_RUNS_MAX: Final = 1_024
 """Ended runs, and runs in one window's trends."""
 SESSION: Final = "session"
 """What is said between runs; no run."""
+PLACE: Final = "place"
+"""The field with a message's place in the stream that it was read from."""
 SPENT: Final = ("cost_micro", "prompt_tokens", "completion_tokens", "model_calls")
 """What a FinalResult says it spent."""
 TIME_GRACE_MS: Final = 5_000
@@ -126,6 +128,10 @@ class Statistics:
     runs: dict[str, OpenRun] = field(default_factory=dict)
     ended: dict[str, None] = field(default_factory=dict)
     """Runs with a FinalResult, the oldest first."""
+    place: int = 0
+    """Of the last message that came from a stream: its place there."""
+    at_place: str = ""
+    """Its id."""
 
 
 def fold(statistics: Statistics, event: LogEvent) -> None:
@@ -140,6 +146,8 @@ def fold(statistics: Statistics, event: LogEvent) -> None:
     if event.kind in _NOTES:
         _fold_note(statistics, event)
         return
+    if place := _integer(event.fields.get(PLACE)):
+        statistics.place, statistics.at_place = place, event.id
     if event.violation:
         window.boundary_violations.add(event.violation, event.run_id, f"{event.sender} sent {event.kind} {event.id}")
     if not event.digest:

@@ -11,8 +11,9 @@ from earnest.audit.fields import select_fields
 from earnest.audit.log import AuditLog
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
 from earnest.audit.snapshot import LogSnapshot, keep_snapshot, take_snapshot
-from earnest.audit.statistics import fold, has_forgotten, has_seen, knows_cause
+from earnest.audit.statistics import PLACE, fold, has_forgotten, has_seen, knows_cause
 from earnest.effects.ground.bus.api import Bus, Envelope
+from earnest.effects.ground.bus.wire import HeardEnvelope
 from earnest.effects.ground.clock import Clock
 from earnest.foundation.canonical import JsonObject, digest_of
 from earnest.foundation.errors import Unavailable
@@ -56,6 +57,11 @@ class Auditor:
         self._unlogged = 0
         self._dropped = bus.dropped
         self._end_tap = bus.tap("auditor", self._see)
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """Of the last message that came from a stream its place there and its id; 0 before the first."""
+        return self._statistics.place, self._statistics.at_place
 
     def report(self) -> AuditReport:
         """A report on demand. The window goes on."""
@@ -130,6 +136,8 @@ class Auditor:
             )
         )
         digest, fields = self._read_payload(kind, envelope.payload)
+        if isinstance(envelope, HeardEnvelope):
+            fields[PLACE] = envelope.place
         return LogEvent(
             self._log.next_seq,
             envelope.at_ms,

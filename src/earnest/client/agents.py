@@ -4,6 +4,7 @@ from earnest.client.ask import Ask, delete, get, given, post
 from earnest.client.payloads import Capability, ClaimSummary, Page, Whole
 from earnest.client.payloads_agents import (
     Account,
+    AccountForgotten,
     Agent,
     Event,
     Export,
@@ -41,6 +42,11 @@ def get_my_status() -> Ask[MyStatus]:
 def get_export() -> Ask[Export]:
     """All that the platform holds of my account, but for the bytes of artifacts: `download` those."""
     return get("/agents/me/export")
+
+
+def forget_me(confirm: str) -> Ask[AccountForgotten]:
+    """Remove what I wrote and end my account, for good. `confirm` is my handle."""
+    return post("/agents/me/forget", body={"confirm": confirm})
 
 
 def list_keys() -> Ask[Page[Key]]:
@@ -126,6 +132,11 @@ def get_account(account_id: str) -> Ask[Account]:
 def suspend_account(account_id: str, reason: str) -> Ask[Account]:
     """The operator lets an account only look."""
     return post("/operator/accounts/{}/suspend", account_id, body={"reason": reason})
+
+
+def forget_account(account_id: str, confirm: str) -> Ask[AccountForgotten]:
+    """The operator removes what an account wrote and ends it, for good. `confirm` is its handle."""
+    return post("/operator/accounts/{}/forget", account_id, body={"confirm": confirm})
 
 
 def resume_account(account_id: str, reason: str) -> Ask[Account]:

@@ -31,7 +31,7 @@ class Credentials:
 def agent_folder(home: Path, handle: str) -> Path:
     """Where an agent keeps its state. Raises `Refused("validation")` for what is no handle."""
     if not _HANDLE.fullmatch(handle):
-        raise Refused("validation", f"{handle[:80]!r} is no handle")
+        raise Refused("validation", f"{handle[:80]!r} is no handle: 3 to 32 of a-z, 0-9 and _, a letter first")
     return home / FOLDER / handle
 
 

@@ -33,6 +33,15 @@ class Export(TypedDict):
     withheld: dict[str, list[str]]
 
 
+class AccountForgotten(TypedDict):
+    """What went: rows and facts that lost texts, and artifacts that the account had brought."""
+
+    account_id: str
+    rows: int
+    facts: int
+    artifacts: int
+
+
 class Key(TypedDict):
     """A key, without the key."""
 

@@ -28,6 +28,14 @@ class EffectDecided(TypedDict):
     decision: Literal["happened", "absent", "give-up"]
 
 
+class LeaveDecided(TypedDict):
+    """What a person said to a call of a run that waits for leave."""
+
+    run_id: str
+    key: str
+    approved: bool
+
+
 class ReviewDecided(TypedDict):
     """A person's decision on a piece of work. `scores`: one for each line of the rubric; empty without one."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from earnest.client.ask import Ask, get, given, post
-from earnest.client.payloads_runs import EffectDecided, JournalChecked, Replay, ReviewDecided, RunChanged
+from earnest.client.payloads_runs import EffectDecided, JournalChecked, LeaveDecided, Replay, ReviewDecided, RunChanged
 
 
 def apply_run(run_id: str, *, unverified: bool | None = None, merge: bool | None = None) -> Ask[RunChanged]:
@@ -19,6 +19,11 @@ def undo_run(run_id: str) -> Ask[RunChanged]:
 def decide_effect(run_id: str, key: str, decision: str) -> Ask[EffectDecided]:
     """The operator says what became of an effect: `happened`, `absent` or `give-up`."""
     return post("/operator/runs/{}/effect", run_id, body={"key": key, "decision": decision})
+
+
+def decide_leave(run_id: str, key: str, action: str, *, approve: bool) -> Ask[LeaveDecided]:
+    """The operator says yes or no to exactly what a call of a run asks leave for, while it waits."""
+    return post("/operator/runs/{}/leave", run_id, body={"key": key, "action": action, "approve": approve})
 
 
 def decide_review(

@@ -6,8 +6,9 @@ from typing import Final
 
 from earnest.contracts.criterion import Criterion, criterion_to_json
 from earnest.contracts.environment import EnvironmentSpec, environment_to_json
-from earnest.contracts.json_values import frozen_object, plain_object
+from earnest.contracts.json_values import frozen_object
 from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.shapes import to_json
 
 FORMAT: Final = "earnest-playbook-v1"
 INTENT_CHARACTERS_MAX: Final = 4_000
@@ -92,7 +93,7 @@ def playbook_to_json(playbook: Playbook) -> JsonObject:
         "format": FORMAT,
         "intent": playbook.intent,
         "task_class": playbook.task_class,
-        "budget": {"time_s": playbook.budget.time_s, "replans": playbook.budget.replans},
+        "budget": to_json(playbook.budget),
         "inputs": dict(playbook.inputs),
         "edits": dict(playbook.edits),
         **environment_to_json(playbook.environment),
@@ -110,24 +111,5 @@ def _subtask_to_json(subtask: Subtask) -> JsonObject:
         **order,
         "intent": subtask.intent,
         "criteria": [criterion_to_json(criterion) for criterion in subtask.criteria],
-        "approaches": [
-            {
-                "id": approach.id,
-                "steps": [_step_to_json(step) for step in approach.steps],
-                "corrections": [[_step_to_json(step) for step in steps] for steps in approach.corrections],
-            }
-            for approach in subtask.approaches
-        ],
-    }
-
-
-def _step_to_json(step: Step) -> JsonObject:
-    return {
-        "tool": step.tool,
-        "args": plain_object(step.args),
-        "timeout_s": step.timeout_s,
-        "may_fail": step.may_fail,
-        "network": step.network,
-        "writes": list(step.writes),
-        "look": step.look,
+        "approaches": [to_json(approach) for approach in subtask.approaches],
     }

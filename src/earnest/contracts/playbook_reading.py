@@ -8,8 +8,8 @@ from typing import TypeAlias
 from earnest.contracts.criterion import CRITERIA_MAX, CheckFaults, Criterion, Mode, no_check_faults, read_criteria
 from earnest.contracts.environment import read_environment
 from earnest.contracts.kinds import refuse_other_kind
+from earnest.contracts.never import read_never
 from earnest.contracts.node import Node, node_of
-from earnest.contracts.ordering import cycle, levels
 from earnest.contracts.playbook import (
     APPROACHES_MAX,
     BUDGET_S_MAX,
@@ -37,6 +37,30 @@ from earnest.foundation.errors import Faulty
 
 ToolFaults: TypeAlias = Callable[[str, JsonObject], Sequence[str]]
 """What is wrong with the arguments of a tool, in words: the caller knows the tools, the parser does not."""
+
+
+def levels(after: Mapping[str, Sequence[str]], given: Mapping[str, int]) -> dict[str, int]:
+    """The level of every name: as `given`, else one more than the highest level it comes after, at least 1.
+
+    Names on a cycle, and those that come after one, are left out. Every name in `after` must be a key of one of both.
+    """
+    found = dict(given)
+    waiting = {name: before for name, before in after.items() if name not in found}
+    while True:
+        ready = [name for name, before in waiting.items() if all(other in found for other in before)]
+        if not ready:
+            return found
+        for name in ready:
+            found[name] = 1 + max((found[other] for other in waiting.pop(name)), default=0)
+
+
+def cycle(after: Mapping[str, Sequence[str]], waiting: set[str]) -> list[str]:
+    """The members of one cycle among names that never became ready, in the order in which they wait."""
+    name, path = min(waiting), list[str]()
+    while name not in path:
+        path.append(name)
+        name = min(other for other in after[name] if other in waiting)
+    return path[path.index(name) :]
 
 
 def parse_playbook(
@@ -85,7 +109,7 @@ class _Parser:
         entries = read.mapping(
             root,
             required=("format", "intent", "task_class", "subtasks"),
-            optional=("budget", "environment", "inputs", "edits", "criteria"),
+            optional=("budget", "environment", "inputs", "edits", "criteria", "never"),
         )
         read.choice(entries.get("format"), [FORMAT], default=FORMAT)
         return Playbook(
@@ -95,7 +119,10 @@ class _Parser:
             inputs=(inputs := self._places(entries.get("inputs"), "input")),
             edits=self._places(entries.get("edits"), "edit", taken=inputs),
             environment=read_environment(read, entries.get("environment"), source),
-            criteria=self._criteria(entries.get("criteria"), at_least=0),
+            criteria=(
+                *self._criteria(entries.get("criteria"), at_least=0),
+                *read_never(read, entries.get("never"), self._check_faults, judged=False),
+            ),
             subtasks=self._subtasks(entries.get("subtasks")),
         )
 

@@ -15,6 +15,7 @@ from earnest.contracts.criterion import (
 )
 from earnest.contracts.environment import EnvironmentSpec, environment_to_json, read_environment
 from earnest.contracts.kinds import refuse_other_kind
+from earnest.contracts.never import read_never
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import NodeReader
 from earnest.contracts.yaml_source import read_yaml
@@ -80,7 +81,7 @@ def _read(root: Node, source: str, check_faults: CheckFaults) -> VerificationSpe
 
 def _spec(reader: NodeReader, root: Node, source: str, check_faults: CheckFaults) -> VerificationSpec:
     entries = reader.mapping(
-        root, required=("format", "title", "text", "criteria"), optional=("acceptance", "environment")
+        root, required=("format", "title", "text", "criteria"), optional=("acceptance", "environment", "never")
     )
     reader.choice(entries.get("format"), [FORMAT], default=FORMAT)
     acceptance = reader.choice(entries.get("acceptance"), Acceptance, default=Acceptance.MACHINE)
@@ -90,6 +91,7 @@ def _spec(reader: NodeReader, root: Node, source: str, check_faults: CheckFaults
         has_check = isinstance(item.value, Mapping) and "check" in item.value
         if acceptance is Acceptance.MACHINE and not has_check:
             reader.fault(item, "acceptance is machine, so each criterion needs a check")
+    judged = acceptance is not Acceptance.MACHINE
     if criteria and not any(criterion.required for criterion in criteria):
         reader.fault(entries["criteria"], "at least one criterion must be required")
     return VerificationSpec(
@@ -97,5 +99,5 @@ def _spec(reader: NodeReader, root: Node, source: str, check_faults: CheckFaults
         text=reader.text(entries.get("text"), at_most=TEXT_CHARACTERS_MAX),
         acceptance=acceptance,
         environment=read_environment(reader, entries.get("environment"), source),
-        criteria=criteria,
+        criteria=(*criteria, *read_never(reader, entries.get("never"), check_faults, judged=judged)),
     )

@@ -81,6 +81,7 @@ class Engine:
         try:
             run.post.announce_resumption()
             run.post.send(Role.USER, "request", request, None)
+            run.repeat_remarks()
             return await asyncio.shield(run.result)
         finally:
             dog.cancel()
@@ -93,6 +94,10 @@ class Engine:
         """End a run in the user's name; unknown and ended runs are left alone."""
         if run_id in self._runs:
             self._runs[run_id].stop(Role.USER, cause, detail)
+
+    def remark(self, run_id: str, text: str) -> bool:
+        """Tell the run what the user says while it is worked. False if nobody heeds it any more."""
+        return run_id in self._runs and self._runs[run_id].remark(text)
 
     async def _collect(self) -> None:
         """Hand results to whoever waits."""

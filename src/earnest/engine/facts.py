@@ -20,6 +20,8 @@ INTENT: Final = "effect.intent"
 OUTCOME: Final = "effect.outcome"
 UNKNOWN: Final = "effect.unknown"
 DECIDED: Final = "effect.decided"
+LEAVE_ASKED: Final = "confirmation.asked"
+LEAVE_SAID: Final = "confirmation.said"
 
 MESSAGES: Final = (MESSAGE, MEGRAM, RECALLED)
 """Megrams and recalls are messages like any other; their own kinds let memory find them."""

@@ -163,6 +163,8 @@ class PlanReady:
     rules: tuple[str, ...] = ()
     recalled: tuple[str, ...] = ()
     corrections_max: int = 2
+    remarks: int = 0
+    """How many of the user's remarks it heeds: all that had been made when it was drafted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -346,6 +348,13 @@ class MegramEmitted:
 
     megram_id: str
     lesson: Lesson
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remarked:
+    """What the user said while the run was worked, or about its promise before that. The next plan heeds it."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -202,6 +202,17 @@ class Clarifier(Protocol):
         ...
 
 
+class Agreeing(Protocol):
+    """The user, where one is there to be shown what is promised before the work begins."""
+
+    async def amendment(self, number: int, plan: PlanReady) -> str:
+        """What is to be otherwise, in the user's words; empty: the work may begin. Asked once a `number`, whatever
+
+        crashes, and waited for as long as a person takes.
+        """
+        ...
+
+
 class Perceiver(Protocol):
     """The mind of R1."""
 
@@ -216,6 +227,7 @@ class PlanningContext:
 
     `matched` and `failed` are the subtasks of the previous plan that have an outcome; the others were not run.
     `objections` are the faults of the planner's previous draft for the same round.
+    `remarks` are all that the user said since the work was ordered; `draft` is the plan that the newest is about.
     """
 
     spec: TaskSpec
@@ -226,6 +238,13 @@ class PlanningContext:
     matched: frozenset[str] = frozenset()
     failed: frozenset[str] = frozenset()
     objections: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    draft: PlanReady | None = None
+
+    @property
+    def may_move_goal(self) -> bool:
+        """True if the task criteria may be others: nobody but the user moves a goal that stands."""
+        return self.previous is None or len(self.remarks) > self.previous.remarks
 
 
 class Planner(Protocol):

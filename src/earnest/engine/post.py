@@ -64,6 +64,13 @@ class Outbox:
         """Working time between two instants of this run."""
         return active_ms(started_ms, at_ms, self._pauses)
 
+    def repeat(self, sender: Role, key: str) -> bool:
+        """Send again what was sent under `key` before, if anything was."""
+        kept = self._kept.kept(f"{self.run_id}/{key}")
+        if kept is not None:
+            self.send(sender, key, kept.payload, None)
+        return kept is not None
+
     def announce_resumption(self) -> None:
         """Tell observers how long nobody worked."""
         if self._pauses:

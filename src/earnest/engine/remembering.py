@@ -14,10 +14,10 @@ from earnest.engine.messages import MegramEmitted, PlanReady, Role
 from earnest.engine.recollection import Recollection
 from earnest.foundation.errors import Refused
 from earnest.foundation.text import head_tail
-from earnest.memory.megram import NOTES, Level, Tag, intent_tag
+from earnest.memory.megram import NO_RUN, NOTES, Level, Tag, intent_tag
 
-SESSION: Final = "session"
-"""Stands for the run where there is none."""
+SESSION: Final = NO_RUN
+"""The run of what is said between runs."""
 
 
 def answer(request: Envelope, at_ms: int) -> Envelope:

@@ -3,13 +3,15 @@
 import asyncio
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from earnest.engine.confirming import Nobody
 from earnest.engine.gradient.cascade import AbandonCause
 from earnest.engine.gradient.constants import Constants, Tuning, tuned
 from earnest.engine.impossibility import Reality, Unbelieving
-from earnest.engine.messages import FinalResult, Role, StopRequested
+from earnest.engine.messages import FinalResult, Remarked, Role, StopRequested
 from earnest.engine.ports import (
+    Agreeing,
     BudgetSpent,
     Confirming,
     CriteriaJudge,
@@ -26,6 +28,9 @@ from earnest.engine.ports import (
 )
 from earnest.engine.post import Outbox
 from earnest.foundation.errors import Broken, Unavailable
+from earnest.foundation.text import head_tail
+
+REMARKS_MAX: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +59,13 @@ class EngineRun:
     tuning: Mapping[str, Tuning] = field(default_factory=dict)
     """By task class."""
     limits: RunLimits = field(default_factory=RunLimits)
+    agreeing: Agreeing | None = None
     confirming: Confirming = field(default_factory=Nobody)
     reality: Reality = field(default_factory=Unbelieving)
     result: asyncio.Future[FinalResult] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     effects_in_flight: int = 0
+    remarks: int = 0
+    """How many the user made while it was worked."""
     stopping: bool = False
     """True once somebody asked for the end: nothing new begins."""
     _work: set[asyncio.Task[None]] = field(default_factory=set)
@@ -85,6 +93,19 @@ class EngineRun:
         self._work.add(task)
         task.add_done_callback(self._work.discard)
         task.add_done_callback(lambda _: work.close())  # cancelled before its first step, it would never be awaited
+
+    def remark(self, text: str) -> bool:
+        """Tell R2 what the user says, for its next plan. False for nothing, and beyond `REMARKS_MAX`."""
+        if not text.strip() or self.remarks >= REMARKS_MAX or self.stopping:
+            return False
+        self.remarks += 1
+        self.post.send(Role.USER, f"remark/{self.remarks}", Remarked(text=head_tail(text.strip())), None)
+        return True
+
+    def repeat_remarks(self) -> None:
+        """Tell R2 what was said to an earlier process. Plans that are kept stay as they are."""
+        while self.post.repeat(Role.USER, f"remark/{self.remarks + 1}"):
+            self.remarks += 1
 
     def stop(self, sender: Role, cause: AbandonCause, detail: str) -> None:
         """Ask for the end and cancel what runs. Asking again changes nothing: the first reason counts."""

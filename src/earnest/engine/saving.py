@@ -23,6 +23,7 @@ from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.messages import FinalResult, PlannedSubTask, TaskRequested, TaskSpec
 from earnest.engine.sensing import Seen
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 from earnest.foundation.errors import Refused
 from earnest.verification.verdict import CriterionVerdict
 
@@ -31,6 +32,7 @@ STEP_S_MIN: Final = 60
 SLOWER: Final = 10
 """A step may take so many times as long as it did."""
 SHELL: Final = ("/bin/bash", "-o", "pipefail", "-c")
+_NUMBER: Final = re.compile(r"\d+(?:(?:\\\.|,)\d+)*")
 _PROOF: Final = re.compile(r"c\d+ (?P<digest>sha256:[0-9a-f]{64}): (?P<quote>.*)", re.DOTALL)
 """A reference into the records, as `verification.records.rulings` tells it."""
 
@@ -58,7 +60,7 @@ def playbook_of(
     run = _Told()
     for message in messages:
         run.note(message)
-    return _Saving(run=run, digest=digest, texts=texts).saved(inputs)
+    return _Saving(run=run, digest=digest, texts=texts, inputs_read=tuple(filter(run.names, inputs))).saved(inputs)
 
 
 @dataclass(slots=True)
@@ -85,12 +87,19 @@ class _Told:
             case _:
                 pass
 
+    def names(self, path: str) -> bool:
+        """True if a call names this place of the workspace."""
+        word = re.compile(rf"(?<![\w.-]){re.escape(path)}(?![\w-])")
+        return any(word.search(canonical_text(record.args)) for record in self.seen.records.values())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Saving:
     run: _Told
     digest: Digest
     texts: Mapping[str, str]
+    inputs_read: tuple[str, ...]
+    """Inputs that a call named: what was found out may hold for what they are today alone."""
 
     def saved(self, inputs: Mapping[str, str]) -> Saved:
         run, plan = self.run, self.run.seen.plan
@@ -173,12 +182,24 @@ class _Saving:
             verdict = reached.get(criterion.id)
             check = next(self._checks(verdict, keys), None) if verdict else None
             if criterion.check is not None:
-                kept.append(criterion)
+                kept.append(replace(criterion, check=self._general(criterion.check)))
             elif check is not None:
                 kept.append(replace(criterion, check=check, mode=Mode.VERIFIABLE))
             else:
                 left_out.append(f"{scope}: {criterion.text}")
         return tuple(kept)
+
+    def _general(self, check: CheckSpec) -> CheckSpec:
+        """The check; where inputs were read, with no whole content that the user did not give: there must be one."""
+        required = check.config.get("required")
+        if not self.inputs_read or not isinstance(required, Sequence):
+            return check
+        asked = self.run.request.raw_input if self.run.request else ""
+        wanted: list[JsonValue] = [
+            {"path": one["path"], "min_bytes": 1} if isinstance(one, Mapping) and _pins(one, asked) else one
+            for one in required
+        ]
+        return check if wanted == [*required] else replace(check, config={**check.config, "required": wanted})
 
     def _checks(self, verdict: CriterionVerdict, keys: Sequence[str]) -> Iterator[CheckSpec]:
         """What each piece of evidence supports, in the order in which it was cited."""
@@ -196,22 +217,33 @@ class _Saving:
         """The whole content, where the step states it; else that the quotation is there: what is computed may vary."""
         for change in record.changed:
             text = self.texts.get(change.path)
-            pattern = _pattern(quote, text) if text is not None and change.kind is EntryKind.FILE else None
-            if pattern is None:
-                continue
+            pattern = self._pattern(quote, text) if text is not None and change.kind is EntryKind.FILE else None
             is_stated = record.tool == "write_file" and record.args.get("content") == text
+            if pattern is None or (is_stated and self.inputs_read):  # typed from what was read: it will not be again
+                continue
             wanted = {"sha256": (change.digest or "").removeprefix("sha256:")} if is_stated else {"regex": pattern}
             return CheckSpec(kind="files", config={"required": [{"path": change.path, **wanted}]})
         return None
 
     def _of_output(self, record: ToolRecord, quote: str, later: Iterable[ToolRecord]) -> CheckSpec | None:
         """The same command again, if it only looked, and at what is still so."""
-        command, pattern = record.args.get("command"), _pattern(quote, record.output_excerpt)
+        command, pattern = record.args.get("command"), self._pattern(quote, record.output_excerpt)
         if record.tool != "shell" or not isinstance(command, str) or pattern is None or record.changed:
             return None
         if any(after.changed for after in later) or _reaches_outside(self._call(record)):
             return None
         return CheckSpec(kind="command", config={"command": [*SHELL, command], "stdout_regex": pattern})
+
+    def _pattern(self, quote: str, text: str) -> str | None:
+        """What finds the quotation; where inputs were read, with any numbers in the place of today's."""
+        found = _pattern(quote, text)
+        return _NUMBER.sub(lambda _: r"[\d.,]*\d", found) if found and self.inputs_read else found
+
+
+def _pins(wanted: JsonObject, asked: str) -> bool:
+    """True for a whole content that does not stand in what was `asked`."""
+    whole = "" if "sha256" in wanted else str(wanted.get("exact", "")).strip()
+    return bool({"sha256", "exact"} & wanted.keys()) and "path" in wanted and (not whole or whole not in asked)
 
 
 def _of_change(record: ToolRecord, quote: str) -> CheckSpec | None:

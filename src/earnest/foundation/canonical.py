@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import rfc8785
@@ -18,6 +18,7 @@ Members: TypeAlias = Mapping[str, object]
 INTEGER_MAX: Final = 2**53 - 1
 _PLAIN: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":"))
 _SAME: Final = frozenset({str, bool, type(None)})
+_HOLD: Final = frozenset({dict, list, tuple})
 
 
 def canonical_bytes(value: JsonValue | Members) -> bytes:
@@ -42,16 +43,18 @@ def _is_plain(value: object) -> bool:
 
     It writes floats in its own way and sorts keys by code point, not by UTF-16 unit; such values are left to `rfc8785`.
     """
-    if type(value) in _SAME:
-        return True
-    if type(value) is int:
-        return -INTEGER_MAX <= value <= INTEGER_MAX
     if type(value) is dict:
-        for key, item in value.items():
-            if type(key) is not str or not key.isascii() or not (type(item) in _SAME or _is_plain(item)):
-                return False
-        return True
-    return (type(value) is list or type(value) is tuple) and all(map(_is_plain, value))
+        if not all(type(key) is str and key.isascii() for key in value):
+            return False
+        items: Iterable[object] = value.values()
+    else:
+        items = value if type(value) is list or type(value) is tuple else (value,)
+    for item in items:
+        if type(item) in _SAME or (type(item) is int and -INTEGER_MAX <= item <= INTEGER_MAX):
+            continue
+        if type(item) not in _HOLD or not _is_plain(item):
+            return False
+    return True
 
 
 def digest_bytes(data: bytes) -> str:

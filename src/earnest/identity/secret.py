@@ -1,4 +1,4 @@
-"""Secrets that somebody else holds: what is kept of one, and how a new one is written."""
+"""Secrets that somebody else holds: what is kept of one, how two are compared, and how a new one is written."""
 
 import hmac
 from dataclasses import dataclass, field

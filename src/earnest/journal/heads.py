@@ -21,10 +21,14 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Witness:
-    """The audit log had so many lines on the disk, the last with this hash, when the journal was sealed."""
+    """The audit log had so many lines on the disk, the last with this hash, when the journal was sealed.
+
+    `log` names it where several machines, each with a log of its own, use the same books.
+    """
 
     lines: int
     head: str
+    log: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,15 +56,16 @@ def fact_of(seal: Seal, at_ms: int, witness: Witness | None = None) -> Fact:
         "subtrees": [subtree.hex() for subtree in seal.subtrees],
     }
     if witness is not None:
-        body = {**body, "audit": {"head": witness.head, "lines": witness.lines}}
+        named = {"log": witness.log} if witness.log else {}
+        body = {**body, "audit": {"head": witness.head, "lines": witness.lines, **named}}
     return Fact(kind=SEALED, subject=SUBJECT, at_ms=at_ms, body=body)
 
 
 def witness_in(body: JsonObject) -> Witness | None:
     """What such a fact says of the audit log; None if it says nothing."""
     match body.get("audit"):
-        case {"head": str(head), "lines": int(lines)}:
-            return Witness(lines=lines, head=head)
+        case {"head": str(head), "lines": int(lines), **rest}:
+            return Witness(lines=lines, head=head, log=str(rest.get("log", "")))
     return None
 
 

@@ -4,6 +4,7 @@ Heads hold the subtrees that they were made of, and so they are the stored level
 needs is that of the last head within it, grown on by the few leaves that follow it there.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 from earnest.effects.ground.storage.reader import BooksReader
@@ -23,15 +24,14 @@ LEAVES_READ: Final = 64
 
 def newest_head(reader: BooksReader) -> Head | None:
     """The last head in the journal; None where nothing is sealed."""
-    return _head(reader, None)
+    return next((head for head, _ in sealed_heads(reader)), None)
 
 
 def head_at(reader: BooksReader, size: int) -> Head:
     """The head of the first `size` facts. Raises `Refused("not_found")` where the log was not sealed there."""
-    head = _head(reader, size + 1)
-    if head is None or head.size != size:
-        raise Refused("not_found", f"there is no checkpoint of {size} facts")
-    return head
+    for head, _ in sealed_heads(reader, size + 1):
+        return head
+    raise Refused("not_found", f"there is no checkpoint of {size} facts")
 
 
 class Prover:
@@ -113,8 +113,8 @@ class Prover:
         return self._blocks[number]
 
 
-def _head(reader: BooksReader, seq: int | None) -> Head | None:
-    """The head that is fact `seq`, or the last one."""
+def sealed_heads(reader: BooksReader, seq: int | None = None) -> Iterator[tuple[Head, int]]:
+    """The head that is fact `seq`, or the last one, and when it was sealed; nothing where there is none."""
     after_seq = 0 if seq is None else seq - 1
     for fact in reader.facts(kind=SEALED, after_seq=after_seq, up_to_seq=seq, newest_first=True, limit=1):
         try:
@@ -123,8 +123,7 @@ def _head(reader: BooksReader, seq: int | None) -> Head | None:
             raise _altered(f"fact {fact.seq}, a head, was changed: {error}") from error
         if head.size != fact.seq - 1:
             raise _altered(f"fact {fact.seq} is a head of {head.size} facts")
-        return head
-    return None
+        yield head, fact.at_ms
 
 
 def _altered(why: str) -> Broken:

@@ -49,7 +49,8 @@ class Sealer:
         """`tell` hears of every new head, once it is durable, in the event loop that sealed it.
 
         `witness` says what is durable of the audit log, which each head vouches for as that log does for the heads.
-        `leads`: whether this process is the one that seals; once true, it stays so.
+        `leads`: whether this process is the one that seals, now. Two that seal, as one has just lost that, record two
+        heads of one tree: each is made of the leaves in the transaction that records it.
         """
         self._database = database
         self._clock = clock
@@ -126,6 +127,7 @@ class Sealer:
         while True:
             await self._clock.sleep_ms(LOOK_MS)
             if not self._leads():
+                self._sealed = None  # another goes on, from heads of its own
                 continue
             with contextlib.suppress(Unavailable):  # the next look tries again
                 unsealed = await self._unsealed()

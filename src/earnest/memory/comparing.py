@@ -8,6 +8,8 @@ from typing import Final
 
 from earnest.effects.ground.kv.api import StoreChange, StoreView
 from earnest.effects.ground.kv.lmdb import LmdbKeyValue
+from earnest.effects.ground.kv.place import KeyValuePlace
+from earnest.effects.ground.kv.stores import open_store
 from earnest.memory import keys, store
 from earnest.memory.megram import Megram
 from earnest.memory.potential import expires_at_ms
@@ -16,9 +18,9 @@ DIFFERENCES_MAX: Final = 100
 _OF_THE_WRITER: Final = (keys.FORMAT, keys.APPLIED_SEQ)
 
 
-def copy_of(path: Path, to: Path) -> int:
-    """Copy the rows of one moment; the fact up to which they are applied. Raises `Broken`, `Refused`."""
-    source, target = LmdbKeyValue(path, readonly=True), LmdbKeyValue(to)
+def copy_of(place: KeyValuePlace, to: Path) -> int:
+    """Copy the rows of one moment into a folder; the fact up to which they are applied. Raises `Broken`, `Refused`."""
+    source, target = open_store(place, readonly=True), LmdbKeyValue(to)
     with contextlib.closing(source), contextlib.closing(target):
 
         def copy(rows: StoreView) -> int:

@@ -14,6 +14,8 @@ from earnest.memory.potential import TOLERANCE, Potentials
 
 ATTENTION_RIPE: Final = 5.0
 DECISION_RIPE: Final = 3.0
+SUPPORT_MIN: Final = 2
+"""Agents, or tasks, whose events agree, before they become a rule."""
 CLUSTER_MAX: Final = 256
 """Events that one rule takes the place of, the newest of its pair."""
 CONTENTS_MAX: Final = 10
@@ -40,11 +42,18 @@ class MemoryRevision:
     why: RevisionReason
     forget: tuple[str, ...]
     remember: tuple[Megram, ...]
+    seen_seq: int | None = None
+    """The fact up to which memory was applied when this was decided; None: it holds whatever came since."""
 
-    def to_json(self) -> dict[str, str | list[str] | list[JsonObject]]:
+    def to_json(self) -> dict[str, str | int | list[str] | list[JsonObject]]:
         """The body of its fact."""
         remember = [encode_megram(megram) for megram in self.remember]
-        return {"why": self.why.value, "forget": list(self.forget), "remember": remember}
+        body: dict[str, str | int | list[str] | list[JsonObject]] = {
+            "why": self.why.value,
+            "forget": list(self.forget),
+            "remember": remember,
+        }
+        return body if self.seen_seq is None else body | {"seen_seq": self.seen_seq}
 
     @classmethod
     def from_json(cls, body: JsonObject) -> "MemoryRevision":
@@ -52,7 +61,9 @@ class MemoryRevision:
         match body:
             case {"why": str(why), "forget": [*forget], "remember": [*remember]} if why in list(RevisionReason):
                 megrams = tuple(decode_megram(one) for one in remember if isinstance(one, dict))
-                return cls(why=RevisionReason(why), forget=tuple(map(str, forget)), remember=megrams)
+                seen = body.get("seen_seq")
+                seen_seq = seen if isinstance(seen, int) else None
+                return cls(why=RevisionReason(why), forget=tuple(map(str, forget)), remember=megrams, seen_seq=seen_seq)
         raise Broken("a revision of memory cannot be read")
 
 
@@ -72,9 +83,16 @@ class Cluster:
 
     @property
     def ripe(self) -> bool:
-        """Enough was seen, and it points one way."""
+        """Enough was seen, by more than one, and it points one way."""
         attention, decision = self.potentials.attention, abs(self.potentials.decision)
-        return attention >= ATTENTION_RIPE - TOLERANCE and decision >= DECISION_RIPE - TOLERANCE
+        return attention >= ATTENTION_RIPE - TOLERANCE and decision >= DECISION_RIPE - TOLERANCE and self.supported
+
+    @property
+    def supported(self) -> bool:
+        """Two agents, or two tasks, found the same: what one task met again and again may be its own."""
+        agreeing = [one for one in self.events if (one.sigma < 0) == self.avoid and one.sigma]
+        agents = {one.agent for one in agreeing} - {DREAMER}
+        return max(len(agents), len({one.task for one in agreeing})) >= SUPPORT_MIN
 
     @property
     def newest(self) -> tuple[Megram, ...]:

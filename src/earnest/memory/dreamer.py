@@ -1,6 +1,7 @@
 """What memory does by itself: forget what has faded, make rules of what is clear, let rules fall that are refuted."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Final, Protocol
 
 from earnest.effects.ground.clock import Clock
@@ -21,6 +22,10 @@ class Dreamable(Protocol):
 
     async def forget_expired(self, now_ms: int, limit: int) -> tuple[Forgotten, ...]:
         """Delete up to `limit` Megrams that have fallen below their limit."""
+        ...
+
+    def applied_seq(self) -> int:
+        """The last fact up to which all is applied."""
         ...
 
     def stirred(self, limit: int) -> tuple[Stirred, ...]:
@@ -71,18 +76,19 @@ class Dreamer:
         only at rules and at pairs that were stirred, so a cycle in which nothing was learnt costs as much as there are
         rules. Raises what the store raises.
         """
+        seen_seq = self._memory.applied_seq()
         async for rule in self._rules():
             if has_fallen(rule, self._memory.query_mk(rule.space, rule.entity, self._clock.now_ms())):
-                yield fall(rule)
+                yield replace(fall(rule), seen_seq=seen_seq)
         for _ in range(0, PAIRS_MAX, BATCH_MAX):
-            pairs = self._memory.stirred(BATCH_MAX)
+            pairs, seen_seq = self._memory.stirred(BATCH_MAX), self._memory.applied_seq()
             if not pairs:
                 return
             for pair in pairs:
                 cluster = self._memory.cluster(pair.tag, self._clock.now_ms())
                 if cluster is not None and cluster.ripe:
                     words = await self._distiller.distil(cluster)
-                    yield consolidated(cluster, words, self._clock.now_ms())
+                    yield replace(consolidated(cluster, words, self._clock.now_ms()), seen_seq=seen_seq)
             await self._memory.settled(pairs)
 
     async def _rules(self) -> AsyncIterator[Megram]:

@@ -95,6 +95,8 @@ HYPOTHESES: Final = "dream:hypothesis"
 NOTES: Final = Tag(space="user:notes", entity=LOCAL)
 """What the user had remembered for every task."""
 PERSONA: Final = Tag(space="self:persona", entity=LOCAL)
+NO_RUN: Final = "session"
+"""Stands for the run where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +125,11 @@ class Megram:
         problem = next((problem for problem, present in _problems(self) if present), None)
         if problem:
             raise Refused("megram_invalid", f"megram {self.id[:80]!a}: {problem}")
+
+    @property
+    def task(self) -> str:
+        """The run that it comes from; a verdict or a word between runs is a task of its own."""
+        return self.id if self.run_id == NO_RUN else self.run_id
 
     @property
     def renewed_at_ms(self) -> int:

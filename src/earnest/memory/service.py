@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
-from earnest.effects.ground.kv.api import KeyValue, StoreChange, StoreView
-from earnest.effects.ground.kv.lmdb import REMEDY, LmdbKeyValue
+from earnest.effects.ground.kv.api import REMEDY, KeyValue, StoreChange, StoreView
+from earnest.effects.ground.kv.place import KeyValuePlace
+from earnest.effects.ground.kv.stores import open_store
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.memory import store
 from earnest.memory.consolidation import CLUSTER_MAX, Cluster, MemoryRevision
@@ -132,22 +132,17 @@ class _Change:
 
     apply: Callable[[StoreChange], object]
     fact_seq: int | None = None
-    answered: asyncio.Future[None] | None = None
-    advances_to: int | None = None
-    """The fact up to which all changes were handed in; by itself only the fact before its own."""
-
-    @property
-    def complete_seq(self) -> int:
-        """The fact up to which nothing is missing once this is written. A fact may cause several changes."""
-        return self.advances_to or max(0, (self.fact_seq or 0) - 1)
+    answered: asyncio.Future[int] | None = None
+    follows: int = 0
+    """Facts that are applied with it, the next that memory has not seen; 0: up to where the mark goes."""
 
 
 class Memory(MemoryReader):
     """Memory, to be written. Belongs to one event loop; other processes may write the same store.
 
     It is a projection of facts. `fact_seq` is the number of the fact that a change follows from; changes come in the
-    order of their facts, of which one may cause several. At every start, hand in again, in order, the changes of all
-    facts after `applied_seq()`: what was kept already does no harm, and what had been forgotten is forgotten again.
+    order of their facts, one for each. At every start `follow` reads and applies, in order, all facts
+    after `applied_seq()`: what was kept already does no harm, and what had been forgotten is forgotten again.
     """
 
     def __init__(
@@ -167,7 +162,7 @@ class Memory(MemoryReader):
         self._drain_ms = drain_ms
         self._draining: asyncio.Task[None] | None = None
         self._first_lost_seq = _NOTHING_LOST
-        self._behind_seq = _NOTHING_LOST
+        self._is_behind = False
         self._caught_up = asyncio.Event()
         self._caught_up.set()
         self._dropped = 0
@@ -180,24 +175,31 @@ class Memory(MemoryReader):
 
     @property
     def is_behind(self) -> bool:
-        """True while older facts are still to be handed in: what has faded is then not known."""
-        return not self._caught_up.is_set()
+        """True while older facts are still to be applied: what has faded is then not known."""
+        return self._is_behind
 
     async def caught_up(self) -> None:
-        """Return when memory is not, or no longer, behind."""
+        """Return when memory is not behind, or nobody is catching up any more."""
         await self._caught_up.wait()
 
-    def hold(self, fact_seq: int | None) -> None:
-        """Facts after this one are still to be handed in, so the mark passes none of them; None: memory has caught up.
+    async def follow(self, limit: int) -> int:
+        """Apply the next facts that memory has not seen, at most `limit`; their number. 0: it has caught up.
 
-        What comes meanwhile is kept at once, and has to be handed in once more in its turn.
+        Until then the mark moves by this alone. What is handed in meanwhile is kept at once, before its turn, and what
+        of it depends on facts that were still to come is applied in its turn again. Raises what the store raises.
         """
-        if fact_seq is None:
-            self._behind_seq = _NOTHING_LOST
-            self._caught_up.set()
-        else:
-            self._behind_seq = fact_seq + 1
-            self._caught_up.clear()
+        self._is_behind = True
+        self._caught_up.clear()
+        answered: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._enqueue(_Change(apply=_nothing, answered=answered, follows=limit))
+        count = 0
+        try:
+            count = await answered
+            self._is_behind = count > 0
+        finally:
+            if not count:
+                self._caught_up.set()
+        return count
 
     @property
     def room(self) -> int:
@@ -213,11 +215,6 @@ class Memory(MemoryReader):
         if len(ids) > RECALL_MAX:
             raise Refused("recall_limit", f"a plan is given at most {RECALL_MAX} memories, not {len(ids)}")
         self._hand_in(recalling(tuple(ids), now_ms), fact_seq)
-
-    def advance(self, fact_seq: int) -> None:
-        """All changes of facts up to and including this one have been handed in."""
-        if not self._closed and self.room:
-            self._enqueue(_Change(apply=_nothing, advances_to=fact_seq))
 
     async def forget(self, megram_id: str, *, fact_seq: int | None = None) -> bool:
         """Delete on request; whether it was there. Raises what the store raises."""
@@ -269,7 +266,7 @@ class Memory(MemoryReader):
         if self._closed:
             raise Unavailable("memory is closed")
         answers: list[_Result] = []
-        answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        answered: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._enqueue(_Change(apply=lambda tx: answers.append(apply(tx)), fact_seq=fact_seq, answered=answered))
         await answered
         return answers[-1] if answers else None
@@ -289,15 +286,16 @@ class Memory(MemoryReader):
 
     async def _keep(self, batch: list[_Change]) -> None:
         try:
-            end_seq = min(self._first_lost_seq, self._behind_seq)
-            apply = partial(_apply_all, batch=batch, end_seq=end_seq, facts=self._facts)
-            await asyncio.to_thread(self._kv.write, apply)
+            apply = partial(
+                _apply_all, batch=batch, end_seq=self._first_lost_seq, facts=self._facts, is_behind=self.is_behind
+            )
+            count = await asyncio.to_thread(self._kv.write, apply)
         except Exception as error:  # memory never stops a run: what is lost is counted, and healed from facts
             self._lose(batch, damaged(error) if isinstance(error, (Broken, *NOT_OURS)) else error)
             return
         for change in batch:
             if change.answered is not None and not change.answered.done():
-                change.answered.set_result(None)
+                change.answered.set_result(count)
 
     def _lose(self, changes: Iterable[_Change], error: Exception) -> None:
         """Count, and hold the mark before the first fact that lost something, so that the next start hands it in."""
@@ -320,15 +318,18 @@ def damaged(error: Exception) -> Broken:
     return Broken(f"memory is damaged ({error or type(error).__name__}): {REMEDY}")
 
 
-def _apply_all(tx: StoreChange, batch: Sequence[_Change], end_seq: int, facts: FactChanges) -> None:
-    """Apply a batch, among what facts of other processes change up to where the mark goes, in the order of facts.
+def _apply_all(tx: StoreChange, batch: Sequence[_Change], end_seq: int, facts: FactChanges, *, is_behind: bool) -> int:
+    """Apply a batch, among what other facts change up to where the mark goes, in the order of facts; their number.
 
-    The mark stays before `end_seq`.
+    The mark stays before `end_seq`, and where memory is behind it moves only with a change that `follows`.
     """
-    mark, goal = store.applied_seq(tx), min(end_seq - 1, max(change.complete_seq for change in batch))
-    found = facts(mark, goal, FACTS_MAX) if goal > mark else ()
-    if len(found) == FACTS_MAX:
-        goal = found[-1][0]
+    mark, limit = store.applied_seq(tx), max(change.follows for change in batch)
+    goal = end_seq - 1
+    if not limit:
+        goal = mark if is_behind else min(goal, max(change.fact_seq or 0 for change in batch))
+    found = facts(mark, goal, limit or FACTS_MAX) if goal > mark else ()
+    if limit or len(found) == FACTS_MAX:
+        goal = found[-1][0] if found else mark
     ours = {change.fact_seq for change in batch}
     others = deque(one for one in found if one[0] not in ours)
     for change in batch:
@@ -340,6 +341,7 @@ def _apply_all(tx: StoreChange, batch: Sequence[_Change], end_seq: int, facts: F
     for _, apply in others:
         apply(tx)
     store.set_applied_seq(tx, goal)
+    return len(found)
 
 
 def remembering(megram: Megram) -> Apply:
@@ -363,7 +365,7 @@ def revising(revision: MemoryRevision) -> Apply:
 
 
 def _nothing(tx: StoreChange) -> None:
-    """A change that only moves the mark."""
+    """A change that only follows the facts."""
 
 
 class OpenReader(MemoryReader):
@@ -374,9 +376,9 @@ class OpenReader(MemoryReader):
         self._kv.close()
 
 
-def open_memory(path: Path, facts: FactChanges = lambda *_: ()) -> Memory:
-    """Memory in a folder, beside others who write it: see `Memory`. Raises `Refused("memory_in_use")`."""
-    kv = LmdbKeyValue(path)
+def open_memory(place: KeyValuePlace, facts: FactChanges = lambda *_: ()) -> Memory:
+    """Memory in a place, beside others who write it: see `Memory`. Raises `Refused("memory_in_use")`."""
+    kv = open_store(place)
     try:
         return Memory(kv, facts)
     except BaseException:
@@ -384,9 +386,9 @@ def open_memory(path: Path, facts: FactChanges = lambda *_: ()) -> Memory:
         raise
 
 
-def open_memory_reader(path: Path) -> OpenReader:
+def open_memory_reader(place: KeyValuePlace) -> OpenReader:
     """The questions alone, beside a process that writes. Raises `Refused("memory_missing")` where there is none."""
-    kv = LmdbKeyValue(path, readonly=True)
+    kv = open_store(place, readonly=True)
     try:
         kv.read(store.check_format)
     except BaseException:

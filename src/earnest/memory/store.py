@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from earnest.effects.ground.kv.api import StoreChange, StoreView
-from earnest.effects.ground.kv.lmdb import REMEDY
+from earnest.effects.ground.kv.api import REMEDY, StoreChange, StoreView
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.instants import EPOCH, rfc3339
 from earnest.memory import keys

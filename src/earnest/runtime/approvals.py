@@ -9,6 +9,7 @@ from earnest.effects.ground.clock import Clock
 from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Broken
+from earnest.runtime.leave import answer_key
 from earnest.runtime.run_book import RunBook
 
 QUESTION_MS: Final = 600_000
@@ -62,7 +63,8 @@ class Approvals:
 
     An answer belongs to one key, that of a single call of one run, so it is good once; and to the digest of one action.
     `beforehand` are the actions confirmed when the run was ordered (`Grants.approved`), `kept` the outcomes of earlier
-    processes. People are asked one question at a time.
+    processes. People are asked one question at a time: the `person` here, and whoever looks at the books elsewhere;
+    the first answer counts.
     """
 
     def __init__(
@@ -86,22 +88,22 @@ class Approvals:
 
     async def confirm(self, key: str, asked: ConfirmationAsked) -> ConfirmationAnswered:
         """See `Confirming`."""
-        place = f"{key}/answer"
+        place = answer_key(key)
         async with self._turn:
             if place not in self._answers:
-                answer = await self._answer(asked)
+                answer = await self._answer(key, asked)
                 await self._book.conclude(place, {"answer": answer.to_json()})
                 self._answers[place] = answer
         return self._answers[place].told
 
     def holds(self, key: str, action: str) -> bool:
         """True if exactly this action was confirmed for this call, and not too long ago."""
-        answer = self._answers.get(f"{key}/answer")
+        answer = self._answers.get(answer_key(key))
         if answer is None or not answer.told.approved or answer.told.action != action:
             return False
         return self._clock.now_ms() < answer.told.expires_at_ms
 
-    async def _answer(self, asked: ConfirmationAsked) -> Approval:
+    async def _answer(self, key: str, asked: ConfirmationAsked) -> Approval:
         spent = next((action for action in self._beforehand if _names(action, asked)), "")
         if spent:
             self._beforehand.remove(spent)
@@ -109,22 +111,26 @@ class Approvals:
         elif self._person is None:
             approved, by = False, "nobody"
         else:
-            approved, by = await self._said(self._person, asked), "person"
+            approved, by = await self._said(self._person, key, asked)
         told = ConfirmationAnswered(action=asked.action, approved=approved, by=by, expires_at_ms=asked.expires_at_ms)
         return Approval(told=told, spent=spent)
 
-    async def _said(self, person: Person, asked: ConfirmationAsked) -> bool:
-        """Silence is a no."""
-        loop = asyncio.get_running_loop()
-        saying = loop.create_task(person.allows(asked))
-        waiting = loop.create_task(self._clock.sleep_ms(max(0, asked.expires_at_ms - self._clock.now_ms())))
+    async def _said(self, person: Person, key: str, asked: ConfirmationAsked) -> tuple[bool, str]:
+        """The first answer, and who gave it. Silence is a no."""
+        tasks = [asyncio.ensure_future(answer) for answer in (_here(person, asked), self._book.leave(key, asked))]
+        over = asyncio.ensure_future(self._clock.sleep_ms(max(0, asked.expires_at_ms - self._clock.now_ms())))
         try:
-            await asyncio.wait((saying, waiting), return_when=asyncio.FIRST_COMPLETED)
-            return saying.done() and not waiting.done() and saying.result() is True
+            await asyncio.wait((*tasks, over), return_when=asyncio.FIRST_COMPLETED)
+            first = None if over.done() else next(task for task in tasks if task.done())
+            return first.result() if first else (False, "person")
         finally:
-            saying.cancel()
-            waiting.cancel()
-            await asyncio.gather(saying, waiting, return_exceptions=True)
+            for task in (*tasks, over):
+                task.cancel()
+            await asyncio.gather(*tasks, over, return_exceptions=True)
+
+
+async def _here(person: Person, asked: ConfirmationAsked) -> tuple[bool, str]:
+    return await person.allows(asked) is True, "person"
 
 
 def _names(action: str, asked: ConfirmationAsked) -> bool:

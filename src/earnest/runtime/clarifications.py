@@ -1,8 +1,9 @@
-"""A person's answers about a request, kept so that a resumed run does not ask again."""
+"""A person's answers about a request and its promise, kept so that a resumed run does not ask again."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Protocol
 
+from earnest.engine.messages import PlanReady
 from earnest.engine.ports import Clarifier
 from earnest.foundation.errors import Broken
 from earnest.foundation.text import head_tail
@@ -10,6 +11,14 @@ from earnest.runtime.run_book import RunBook
 
 KEY: Final = "clarified"
 """R1 asks once a run."""
+
+
+class Promisee(Protocol):
+    """Whoever is promised something, at a screen."""
+
+    async def amends(self, plan: PlanReady) -> str:
+        """What is to be otherwise about this plan; empty: it may begin."""
+        ...
 
 
 class Clarifications:
@@ -36,3 +45,26 @@ class Clarifications:
             case {"answers": [*told]}:
                 return [str(answer) for answer in told]
         raise Broken("the answers to R1's questions cannot be read")
+
+
+class Agreements:
+    """`engine.ports.Agreeing` over the run's book. Where nobody is there any more, what was not answered may begin."""
+
+    def __init__(self, book: RunBook, person: Promisee | None) -> None:
+        self._book = book
+        self._person = person
+
+    async def amendment(self, number: int, plan: PlanReady) -> str:
+        """See `Agreeing`. Raises `Broken` if what was kept cannot be read."""
+        key = f"promise/{number}"
+        kept = self._book.outcome(key)
+        if kept is None:
+            if self._person is None:
+                return ""
+            words = head_tail((await self._person.amends(plan)).strip())
+            await self._book.conclude(key, {"amendment": words})
+            return words
+        match kept:
+            case {"amendment": str(words)}:
+                return words
+        raise Broken("what a user amended cannot be read")

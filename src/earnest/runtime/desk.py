@@ -177,7 +177,7 @@ class Desk:
     ) -> StoryResponse:
         try:
             if prepare is not None:
-                kept = self.database.read_sync(lambda reader: _kept(reader, keyed))
+                kept = await self.database.ask(lambda reader: _kept(reader, keyed))
                 if kept is not None:
                     return kept
                 act = await prepare()

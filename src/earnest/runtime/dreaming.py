@@ -10,21 +10,21 @@ from typing import Final
 from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.engine.memory_messages import DreamEvent
 from earnest.engine.messages import FinalResult, Role
 from earnest.engine.remembering import SESSION
-from earnest.foundation.errors import EarnestError
+from earnest.foundation.errors import EarnestError, Refused
 from earnest.foundation.facts import Fact
 from earnest.memory.consolidation import MemoryRevision
 from earnest.memory.dreamer import Dreamer
 from earnest.memory.megram import Forgotten
 from earnest.memory.service import Memory
 from earnest.runtime.completion import to_the_end
+from earnest.runtime.recall import OVERTAKEN, REVISED, is_overtaken
 
 EXPIRED: Final = "memory.expired"
 """Attention had faded. Not read again: whatever is remembered anew expires anew."""
-REVISED: Final = "memory.revised"
-"""Entries took the place of others: the body says why, which, and holds the new ones."""
 PERIOD_MS: Final = 300_000
 SETTLE_MS: Final = 30_000
 """How long after a run's end the dreamer leaves memory alone: the next task often follows at once."""
@@ -92,7 +92,10 @@ class Dreaming:
         return gone
 
     async def revise(self, revision: MemoryRevision) -> None:
-        """The fact first, so that a crash cannot undo it; then memory; then the message."""
+        """The fact first, so that a crash cannot undo it; then memory; then the message.
+
+        Raises `Refused("memory_moved_on")` where a later fact than what it was decided on concerns it; nothing is done.
+        """
         await to_the_end(self._revise(revision))
 
     async def _dream(self) -> Dream:
@@ -101,15 +104,25 @@ class Dreaming:
             gone = await self.expire()
             revisions = []
             async for revision in self.dreamer.revisions():
-                await self.revise(revision)
+                try:
+                    await self.revise(revision)
+                except Refused as refusal:
+                    if refusal.code != OVERTAKEN:
+                        raise
+                    continue  # what came since has stirred its pair: the next cycle looks at it again
                 revisions.append(revision)
         return Dream(forgotten=gone, revisions=tuple(revisions))
 
     async def _revise(self, revision: MemoryRevision) -> None:
         fact = Fact(kind=REVISED, subject="memory", at_ms=self.clock.now_ms(), body=revision.to_json())
-        seq = await self.database.write(lambda transaction: transaction.record(fact))
+
+        def record(transaction: Transaction) -> int:
+            if is_overtaken(transaction, revision):
+                raise Refused(OVERTAKEN, "others have taught memory about this meanwhile: look at it again")
+            return transaction.record(fact)
+
+        seq = await self.database.write(record)
         await self.memory.revise(revision, fact_seq=seq)
-        self.memory.advance(seq)
         new = tuple(megram.id for megram in revision.remember)
         self._tell(seq, DreamEvent(what=revision.why, gone=revision.forget, new=new))
 

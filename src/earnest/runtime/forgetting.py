@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from earnest.accountability.service import AGREEMENTS, HEARTBEATS
+from earnest.client.payloads_agents import AccountForgotten
 from earnest.effects.ground.storage.book import Book
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, AccountKind, AccountStatus, suspended
+from earnest.identity.caller import Scope
 from earnest.identity.service import ACCOUNTS, KEYS, PRESENCES
 from earnest.journal.redaction import REDACTABLE, redact
 from earnest.ledger.service import DEPOSITS, DESTINATIONS, PAYOUTS
@@ -28,6 +30,8 @@ from earnest.market.service import (
     SUBMISSIONS,
     TRIALS,
 )
+from earnest.runtime.desk import StoryContext
+from earnest.runtime.market.keys import need_key
 from earnest.world.service import POSTS, REMARKS, RESIDENTS
 
 GONE: Final = "[removed]"
@@ -114,12 +118,36 @@ def forget(transaction: Transaction, name: str, at_ms: int) -> ForgottenAccount:
     for personal in PERSONAL:
         own = {"handle": handle_after(account.id)} if personal.book is ACCOUNTS else {}
         after: JsonObject = {**personal.after, **own}
-        for key in _keys(transaction, personal, account.id):
+        for key in _keys(transaction, personal, account.id, after):
             rows += 1
             personal.book.rows.update(transaction, key, after)
             bodies |= _without(transaction, personal.book, key, after, bodies)
     redact(transaction, bodies, subject=account.id, at_ms=at_ms)
     return ForgottenAccount(account_id=account.id, rows=rows, facts=len(bodies), artifacts=len(artifacts))
+
+
+def forget_me(entry: StoryContext, *, confirm: str) -> AccountForgotten:
+    """Forget the caller's own account, by a key of its own that is in use; `confirm` is its handle.
+
+    Raises `Refused`: `scope_forbidden` (to a login, and a key that was rotated, too), `validation`, `account_state`.
+    """
+    entry.me.need(Scope.REGISTERED, Scope.LIVE)
+    need_key(entry)
+    return _confirmed(entry, entry.me.account, confirm)
+
+
+def forget_account(entry: StoryContext, *, account_id: str, confirm: str) -> AccountForgotten:
+    """The operator forgets an account. Raises `Refused`: as `forget_me`, and `not_found`."""
+    entry.me.need(Scope.OPERATOR)
+    need_key(entry)
+    return _confirmed(entry, ACCOUNTS.find(entry.transaction, account_id), confirm)
+
+
+def _confirmed(entry: StoryContext, account: Account, confirm: str) -> AccountForgotten:
+    if confirm != account.handle:
+        raise Refused("validation", "confirm must be the handle of the account")
+    done = forget(entry.transaction, account.id, entry.now_ms)
+    return {"account_id": done.account_id, "rows": done.rows, "facts": done.facts, "artifacts": done.artifacts}
 
 
 def handle_after(account_id: str) -> str:
@@ -146,10 +174,14 @@ def _shut(transaction: Transaction, account: Account, at_ms: int) -> None:
         KEYS.change(transaction, at_ms, key, ended, touching=(account.id,), reason=REASON)
 
 
-def _keys(reader: BooksReader, personal: Personal, account_id: str) -> list[str]:
-    rows = personal.book.rows
-    found = reader.execute(f"SELECT {rows.key} FROM {rows.table} WHERE {personal.rows}", (account_id,))  # noqa: S608
-    return [str(key) for (key,) in found.fetchall()]
+def _keys(reader: BooksReader, personal: Personal, account_id: str, after: JsonObject) -> list[str]:
+    """Of the rows that hold something still: a second forgetting changes nothing."""
+    book = personal.book
+    return [
+        str(getattr(row, book.rows.key))
+        for row in book.where(reader, personal.rows, (account_id,))
+        if any(getattr(row, name) != text for name, text in after.items())
+    ]
 
 
 def _without(

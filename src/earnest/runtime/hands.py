@@ -161,11 +161,12 @@ class JournaledHands:
         try:
             if self._reaches_outside(call):
                 await self._workspace.keep(stage)
-            if writable and self._preimages is not None:
-                await self._preimages.keep(key, writable)
+            preimages = self._preimages_of(call)
+            if preimages is not None:
+                await preimages.keep(key, writable)
             record = await self._toolbox.perform(call, replace(self._place(stage), writable=writable))
-            if writable and self._preimages is not None:
-                await self._tell_outside(key, self._preimages)
+            if preimages is not None:
+                await self._tell_outside(key, preimages)
         finally:
             await to_the_end(self._workspace.ended(stage))
         return await to_the_end(self._settle(key, stage, self._or_wanting(call, record)))
@@ -209,13 +210,18 @@ class JournaledHands:
         self._changed.setdefault(_work_of(key), set()).update(change.path for change in changes)
         return record
 
+    def _preimages_of(self, call: ToolCall) -> Preimages | None:
+        """What keeps the user's files that the call may change; None if it may change none."""
+        return self._preimages if call.writes else None
+
     async def _tell_outside(self, key: str, preimages: Preimages) -> None:
         await self._book.conclude(f"{key}/{OUTSIDE}", await preimages.changed(key))
 
     async def _take_over(self, key: str, call: ToolCall) -> ToolRecord:
         """Of an effect that happened: what it left in its stage, for a later process or nobody can make it again."""
-        if call.writes and self._preimages is not None and self._book.outcome(f"{key}/{OUTSIDE}") is None:
-            await self._tell_outside(key, self._preimages)
+        preimages = self._preimages_of(call)
+        if preimages is not None and self._book.outcome(f"{key}/{OUTSIDE}") is None:
+            await self._tell_outside(key, preimages)
         raw = RawResult(stdout=b"found done when the run was resumed", exit_code=0)
         record = self._toolbox.record(call, raw, started_at_ms=self._clock.now_ms())
         stage = await self._workspace.kept(key)

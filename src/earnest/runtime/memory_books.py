@@ -1,20 +1,20 @@
 """Memory held against the facts that it is made of, and made anew from them."""
 
-import shutil
 from pathlib import Path
 from typing import Final
 
+from earnest.effects.ground.kv.place import KeyValuePlace
+from earnest.effects.ground.kv.stores import beside, exchange, remove
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.hands.scratch import scratch
-from earnest.foundation.errors import Unavailable
 from earnest.memory.comparing import compared, copy_of
 from earnest.memory.service import open_memory
-from earnest.runtime.recall import catch_up
+from earnest.runtime.recall import catch_up, changes_in
 
 AT_ONCE: Final = 256
 
 
-async def memory_faults(path: Path, books: ReadPool, now_ms: int) -> tuple[str, ...]:
+async def memory_faults(place: KeyValuePlace, books: ReadPool, now_ms: int) -> tuple[str, ...]:
     """Rows of memory that the facts do not say, in words; at most 100. It works on copies.
 
     What has faded is left out on both sides: how much of it the dreamer has deleted is in no fact. Raises `Broken` if
@@ -22,7 +22,7 @@ async def memory_faults(path: Path, books: ReadPool, now_ms: int) -> tuple[str, 
     """
     with scratch("memory") as folder:
         copied, anew = folder / "copied", folder / "anew"
-        applied_seq = copy_of(path, copied)
+        applied_seq = copy_of(place, copied)
         last_seq = books.read_sync(
             lambda reader: next((one.seq for one in reader.facts(newest_first=True, limit=1)), 0)
         )
@@ -33,45 +33,30 @@ async def memory_faults(path: Path, books: ReadPool, now_ms: int) -> tuple[str, 
         return compared(copied, anew, now_ms)
 
 
-async def rebuild_memory(path: Path, books: ReadPool) -> int:
+async def rebuild_memory(place: KeyValuePlace, books: ReadPool) -> int:
     """Make memory anew from the facts, and put it in the place of what is there; the number of its entries.
 
     The caller holds the data directory. Raises `Unavailable` where the disk takes no more; then all is as it was.
     """
-    anew, old = path.with_name(f"{path.name}.new"), path.with_name(f"{path.name}.old")
-    for left in (anew, old):
-        _remove(left)
-    memory = open_memory(anew)
+    anew = beside(place)
     try:
-        await catch_up(memory, books)
-        count = sum(memory.counts().values())
-    finally:
-        await memory.close()
-    if memory.dropped:
-        _remove(anew)
-        raise Unavailable(f"{memory.dropped} changes could not be written to {anew}")
-    _exchange(path, anew, old)
+        memory = open_memory(anew, changes_in(books))
+        try:
+            await catch_up(memory)
+            count = sum(memory.counts().values())
+        finally:
+            await memory.close()
+        exchange(place, anew)
+    except BaseException:
+        remove(anew)
+        raise
     return count
 
 
-def _exchange(path: Path, anew: Path, old: Path) -> None:
-    if path.exists():
-        path.rename(old)
-    anew.rename(path)
-    _remove(old)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
 async def _caught_up(path: Path, books: ReadPool, now_ms: int) -> None:
-    memory = open_memory(path)
+    memory = open_memory(path, changes_in(books))
     try:
-        await catch_up(memory, books)
+        await catch_up(memory)
         while len(await memory.forget_expired(now_ms, AT_ONCE)) == AT_ONCE:
             pass
     finally:

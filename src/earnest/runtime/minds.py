@@ -8,7 +8,7 @@ from earnest.engine.playbook.executor import PlaybookExecutor
 from earnest.engine.playbook.no_models import NoModels
 from earnest.engine.playbook.perceiver import PlaybookPerceiver
 from earnest.engine.playbook.planner import PlaybookPlanner
-from earnest.engine.ports import Executor, Hands, LastWords, Models, Perceiver, Planner
+from earnest.engine.ports import Agreeing, Executor, Hands, LastWords, Models, Perceiver, Planner
 
 if TYPE_CHECKING:
     from earnest.engine.model.judge import ModelJudge
@@ -24,6 +24,7 @@ class Minds:
     judge: "ModelJudge | None"
     models: Models
     last_words: LastWords | None
+    agreeing: Agreeing | None = None
 
 
 def playbook_minds(playbook: Playbook, hands: Hands) -> Minds:

@@ -1,9 +1,9 @@
 """Minds that ask models, for tasks in words. No playbook loads this."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from earnest.contracts.criterion import CheckFaults
+from earnest.contracts.criterion import CheckFaults, Criterion
 from earnest.effects.hands.tools.api import Leave, Tool
 from earnest.effects.hands.tools.shell import Shell
 from earnest.effects.hands.tools.task_folder import PROGRAM
@@ -14,7 +14,7 @@ from earnest.engine.model.offers import ToolOffer
 from earnest.engine.model.perceiver import ModelPerceiver
 from earnest.engine.model.planner import ModelPlanner
 from earnest.engine.picture import Look
-from earnest.engine.ports import Clarifier, Executor, Models
+from earnest.engine.ports import Agreeing, Clarifier, Executor, Models
 from earnest.runtime.minds import Minds
 from earnest.runtime.order import Grants
 
@@ -57,6 +57,8 @@ def model_minds(
     persona: str,
     look: Look,
     executor: Executor | None = None,
+    agreeing: Agreeing | None = None,
+    standing: Sequence[Criterion] = (),
 ) -> Minds:
     """They ask models. `today` is the ISO date on which the run began, in every process that works it.
 
@@ -66,9 +68,12 @@ def model_minds(
     offers = offers_of(tools)
     return Minds(
         perceiver=ModelPerceiver(today=today, clarifier=clarifier, persona=persona, look=look),
-        planner=ModelPlanner(today=today, offers=offers, check_faults=check_faults, persona=persona, look=look),
+        planner=ModelPlanner(
+            today=today, offers=offers, check_faults=check_faults, persona=persona, look=look, standing=standing
+        ),
         executor=executor or ModelExecutor(offers=offers, calls_max=calls_max, persona=persona, look=look),
         judge=ModelJudge(today=today, look=look),
         models=models,
         last_words=partial(last_words, persona=persona),
+        agreeing=agreeing,
     )

@@ -4,9 +4,9 @@ Asking only reads, so a call that a crash cut off is made again. What the lost o
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Final, TypeAlias, cast
 
@@ -43,6 +43,8 @@ class PricedModel:
 
 
 RoleModels: TypeAlias = Mapping[Role, PricedModel]
+Ear: TypeAlias = Callable[[ModelTurn, str | None], None]
+"""Hears what the model of a turn says as it comes (`effects.outside.llm.api.Hear`); nothing depends on it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -84,12 +86,14 @@ class JournaledModels:
         outcomes: Mapping[str, JsonObject],
         clock: Clock,
         log: TaskLog,
+        ear: Ear | None = None,
     ) -> None:
         self._book = book
         self._models = models
         self._purse = Purse(budget, charged_in(outcomes))
         self._clock = clock
         self._log = log
+        self._ear = ear
 
     async def ask(self, turn: ModelTurn, question: Question) -> ModelReply:
         """See `Models`."""
@@ -121,6 +125,7 @@ class JournaledModels:
             try:
                 completion = await self._complete(turn, asked, chosen, account)
             except Unavailable as error:
+                self._unsay(turn)
                 return None, str(error)
             except BudgetSpent as error:
                 if not is_repair:
@@ -130,8 +135,13 @@ class JournaledModels:
                 return _value(completion, question), ""
             except NoAnswer as error:
                 reason = str(error)
+                self._unsay(turn)
                 asked = replace(question, messages=(*question.messages, *_repair(completion, reason)), native=None)
         return None, f"no usable answer, twice: {reason}"
+
+    def _unsay(self, turn: ModelTurn) -> None:
+        if self._ear is not None:
+            self._ear(turn, None)
 
     async def _complete(
         self, turn: ModelTurn, question: Question, chosen: PricedModel, account: CallTotals
@@ -153,6 +163,7 @@ class JournaledModels:
                     schema=question.schema,
                     limits=limits,
                     native=question.native,
+                    hear=None if self._ear is None else partial(self._ear, turn),
                 )
             except Unavailable as error:
                 reservation.taken = account.add(None, chosen.price, reservation.taken)

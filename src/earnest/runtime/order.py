@@ -1,8 +1,9 @@
 """What a user orders: a playbook or a task in words, what it may read, spend, and touch beyond its workspace."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, TypeAlias, cast
 
 from earnest.contracts.environment import EnvironmentSpec
@@ -17,6 +18,7 @@ from earnest.engine.messages import Budget, TaskRequested
 from earnest.engine.plan_rules import planned_calls
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_of
 from earnest.foundation.errors import Broken, Diagnostic, Faulty
+from earnest.foundation.shapes import from_json, to_json
 from earnest.foundation.text import head_tail
 from earnest.runtime.programs import ProgramOrder
 from earnest.runtime.source import text_of
@@ -42,28 +44,6 @@ class Grants:
         """Those of these resolved paths that lie below nothing that may be written to."""
         allowed = [path.resolve() for path in self.write]
         return tuple(path for path in writes if not any(path.is_relative_to(place) for place in allowed))
-
-    def to_json(self) -> JsonObject:
-        """Part of the body of `run.started`."""
-        return {
-            "write": [str(path) for path in self.write],
-            "network": self.network,
-            "approved": list(self.approved),
-        }
-
-    @classmethod
-    def from_json(cls, body: JsonObject) -> "Grants":
-        """The inverse of `to_json`. Raises `Broken` for anything else."""
-        match body:
-            case {"write": [*write], "network": bool(network)}:
-                approved = body.get("approved", [])
-                assert isinstance(approved, list)
-                return cls(
-                    write=tuple(Path(str(path)) for path in write),
-                    network=network,
-                    approved=tuple(str(action) for action in approved),
-                )
-        raise Broken("what a run was granted cannot be read")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +93,7 @@ class PlaybookOrder:
             "folder": str(self.folder),
             "inputs": _texts(self.inputs),
             "edits": _texts(self.edits),
-            "grants": self.grants.to_json(),
+            "grants": to_json(self.grants),
             **_equipped(self.equipment),
             "digest": self.digest,
         }
@@ -138,6 +118,8 @@ class RequestOrder:
     """What the environment of its spec was when it was ordered."""
     after: str = ""
     """The run whose files the workspace begins with; empty: it begins empty."""
+    never: tuple[str, ...] = ()
+    """What must not be touched or done, as `contracts.never` reads it."""
 
     @property
     def tools(self) -> frozenset[str] | None:
@@ -152,10 +134,11 @@ class RequestOrder:
         return digest_of({**about, **self._worked_by(), **self._begun_with(), "edits": _texts(self.edits)})
 
     def _begun_with(self) -> JsonObject:
-        return {"after": self.after} if self.after else {}
+        never: JsonObject = {"never": list(self.never)} if self.never else {}
+        return {**({"after": self.after} if self.after else {}), **never}
 
     def _worked_by(self) -> JsonObject:
-        program = self.program.to_json() if self.program else None
+        program = to_json(self.program) if self.program else None
         spec = spec_to_json(self.spec) if self.spec else None
         return {"program": program, "spec": spec, **_equipped(self.equipment)}
 
@@ -167,7 +150,7 @@ class RequestOrder:
             "folder": str(self.folder),
             "inputs": _texts(self.inputs),
             "edits": _texts(self.edits),
-            "grants": self.grants.to_json(),
+            "grants": to_json(self.grants),
             "replans": self.replans,
             **self._worked_by(),
             **self._begun_with(),
@@ -188,7 +171,7 @@ def order_from_json(body: JsonObject) -> Order:
             "source": str(source),
             "folder": str(folder),
             "inputs": dict(inputs),
-            "grants": dict(grants),
+            "grants": {"write": _, "network": _} as grants,
         }:
             return PlaybookOrder(
                 playbook=playbook_from_json(playbook),
@@ -196,14 +179,14 @@ def order_from_json(body: JsonObject) -> Order:
                 folder=Path(folder),
                 inputs=_paths(inputs),
                 edits=_paths(body.get("edits", {})),
-                grants=Grants.from_json(grants),
+                grants=from_json(Grants, grants, "what a run was granted"),
                 equipment=Equipment.from_json(body.get("equipment")),
             )
         case {
             "request": dict(request),
             "folder": str(folder),
             "inputs": dict(inputs),
-            "grants": dict(grants),
+            "grants": {"write": _, "network": _} as grants,
             "replans": int(replans),
         }:
             return RequestOrder(
@@ -211,12 +194,15 @@ def order_from_json(body: JsonObject) -> Order:
                 folder=Path(folder),
                 inputs=_paths(inputs),
                 edits=_paths(body.get("edits", {})),
-                grants=Grants.from_json(grants),
+                grants=from_json(Grants, grants, "what a run was granted"),
                 replans=replans,
-                program=ProgramOrder.from_json(body.get("program")),
+                program=from_json(ProgramOrder, given, "the program of a run")
+                if (given := body.get("program"))
+                else None,
                 spec=spec_of_json(spec, "spec") if isinstance(spec := body.get("spec"), Mapping) else None,
                 equipment=Equipment.from_json(body.get("equipment")),
                 after=str(body.get("after", "")),
+                never=_names(body.get("never", [])),
             )
     raise Broken("a run's start cannot be read")
 
@@ -227,6 +213,11 @@ def _equipped(equipment: Equipment | None) -> JsonObject:
 
 def _texts(places: Mapping[str, Path]) -> dict[str, JsonValue]:
     return {name: str(path) for name, path in places.items()}
+
+
+def _names(value: JsonValue) -> tuple[str, ...]:
+    assert isinstance(value, Sequence)
+    return tuple(map(str, value))
 
 
 def _paths(places: JsonValue) -> dict[str, Path]:
@@ -251,8 +242,19 @@ def request_order(raw_input: str, budget: Budget, folder: Path, grants: Grants, 
     return RequestOrder(request=request, folder=folder.absolute(), grants=grants)
 
 
-def read_order(path: Path, toolbox: Toolbox, verifier: Verifier, grants: Grants, equip: Equip) -> PlaybookOrder:
-    """The order that a playbook file makes. Raises `Faulty` with every fault, each with file and line."""
+def read_order(
+    path: Path,
+    toolbox: Toolbox,
+    verifier: Verifier,
+    grants: Grants,
+    equip: Equip,
+    *,
+    inputs_given: Mapping[str, Path] = MappingProxyType({}),
+) -> PlaybookOrder:
+    """The order that a playbook file makes; `inputs_given` take the place of those of the same name.
+
+    Raises `Faulty` with every fault, each with file and line.
+    """
     source, folder = str(path), path.absolute().parent
     text = text_of(path)
     playbook = parse_playbook(
@@ -262,7 +264,14 @@ def read_order(path: Path, toolbox: Toolbox, verifier: Verifier, grants: Grants,
         tool_faults=toolbox.written_faults,
         check_faults=lambda check: verifier.check_faults(check, folder),
     )
-    inputs = {name: (folder / place).resolve() for name, place in playbook.inputs.items()}
+    unknown = [name for name in inputs_given if name not in playbook.inputs]
+    if unknown:
+        known = ", ".join(playbook.inputs) or "none"
+        raise Faulty(
+            Diagnostic(source=source, line=0, message=f"has no input {name!r}; it has {known}") for name in unknown
+        )
+    places = {**playbook.inputs, **{name: str(place.absolute()) for name, place in inputs_given.items()}}
+    inputs = {name: (folder / place).resolve() for name, place in places.items()}
     edits = {name: (folder / place).resolve() for name, place in playbook.edits.items()}
     missing = [(f"inputs.{name}", place) for name, place in inputs.items() if not place.exists()]
     missing += [(f"edits.{name}", place) for name, place in edits.items() if not place.exists()]

@@ -15,8 +15,7 @@ from earnest.engine.messages import Budget
 from earnest.engine.playbook.no_models import NoModels
 from earnest.engine.program.executor import ProgramExecutor
 from earnest.engine.program.planner import SpecPerceiver, SpecPlanner
-from earnest.foundation.canonical import JsonObject, JsonValue
-from earnest.foundation.errors import Broken, Diagnostic, Faulty
+from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.runtime.minds import Minds
 
 PROGRAM_REPLANS: Final = 1
@@ -45,20 +44,6 @@ class ProgramOrder:
 
     command: str
     sandbox: bool = False
-
-    def to_json(self) -> JsonObject:
-        """Part of the body of `run.started`."""
-        return {"command": self.command, "sandbox": self.sandbox}
-
-    @classmethod
-    def from_json(cls, value: JsonValue) -> "ProgramOrder | None":
-        """The inverse of `to_json`; None for None. Raises `Broken` for anything else."""
-        match value:
-            case None:
-                return None
-            case {"command": str(command), "sandbox": bool(sandbox)}:
-                return cls(command=command, sandbox=sandbox)
-        raise Broken("the program of a run cannot be read")
 
     def starts(self, call: ToolCall) -> bool:
         """True if the call does nothing but start it."""

@@ -1,7 +1,6 @@
 """Memory as the projection of facts: what R5 answers from, and how what became a fact gets there."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
-from functools import partial
 from itertools import takewhile
 from typing import Final, TypeAlias
 
@@ -19,17 +18,19 @@ from earnest.memory.megram import ANY_TARGET, HYPOTHESES, Megram, MegramState, T
 from earnest.memory.potential import direct_potentials
 from earnest.memory.service import Apply, FactChanges, Memory, forgetting, recalling, remembering, revising
 from earnest.memory.thinking import PERSONA_ID
-from earnest.runtime.dreaming import REVISED
 
 FORGOTTEN: Final = "memory.forgotten"
 """Somebody asked for it. The subject is the Megram's id."""
+REVISED: Final = "memory.revised"
+"""Entries took the place of others: the body says why, which, and holds the new ones."""
+OVERTAKEN: Final = "memory_moved_on"
 AGENT: Final = "local"
 USER: Final = "user"
 """The agent of what a user had remembered."""
 CONTENTS_MAX: Final = 3
 HYPOTHESES_MAX: Final = 2
 STEP_FACTS: Final = 256
-"""Facts that memory catches up on at a time: fewer than its queue holds."""
+"""Facts that memory catches up on at a time."""
 
 Change: TypeAlias = Envelope | MemoryRevision | str
 """What a fact does to memory: a message, a revision, or the id of an entry that somebody had forgotten."""
@@ -54,8 +55,11 @@ class MemoryRecall:
 
     def project(self, seq: int, envelope: Envelope) -> None:
         """Apply a message that has just become a fact; most leave memory as it is."""
-        if _project(self._memory, seq, envelope):
-            self._memory.advance(seq)
+        match envelope.payload:
+            case MegramEmitted():
+                self._memory.write(megram_of(envelope), fact_seq=seq)
+            case MemoryRecalled(megram_ids=megram_ids):
+                self._memory.recalled(megram_ids, envelope.at_ms, fact_seq=seq)
 
     def _of_pair(self, tag: Tag, now_ms: int) -> Recollection:
         """A rule that what was seen since speaks against is not given, whether or not the dreamer has let it fall."""
@@ -102,37 +106,18 @@ def megram_of(envelope: Envelope) -> Megram:
     )
 
 
-async def catch_up(memory: Memory, books: ReadPool) -> int:
+async def catch_up(memory: Memory) -> int:
     """Apply the facts that memory has not seen, in order: what a crash or a full queue lost. Gives their number."""
-    return sum([step async for step in catching_up(memory, books)])
+    return sum([step async for step in catching_up(memory)])
 
 
-async def catching_up(memory: Memory, books: ReadPool) -> AsyncIterator[int]:
+async def catching_up(memory: Memory) -> AsyncIterator[int]:
     """As `catch_up`, some facts at a time; gives after each step their number. Others may use memory meanwhile.
 
-    It ends with a look that finds nothing: whatever was handed in by others before its turn has come again by then.
+    It ends with a look that finds nothing. Raises what the store raises.
     """
-    after_seq = memory.applied_seq()
-    memory.hold(after_seq)
-    while missed := await books.read(partial(_unseen, after_seq=after_seq)):
-        for seq, change in missed:
-            match change:
-                case MemoryRevision():
-                    await memory.revise(change, fact_seq=seq)
-                case str(megram_id):
-                    await memory.forget(megram_id, fact_seq=seq)
-                case envelope:
-                    _project(memory, seq, envelope)
-        after_seq = missed[-1][0]
-        memory.hold(after_seq)
-        memory.advance(after_seq)
-        await memory.flush()
-        yield len(missed)
-    memory.hold(None)
-
-
-def _unseen(reader: BooksReader, after_seq: int) -> list[tuple[int, Change]]:
-    return [(fact.seq, _change(fact)) for fact in _told(reader, after_seq, STEP_FACTS)]
+    while step := await memory.follow(STEP_FACTS):
+        yield step
 
 
 def changes_in(books: ReadPool) -> FactChanges:
@@ -146,6 +131,34 @@ def changes_in(books: ReadPool) -> FactChanges:
         return books.read_sync(look)
 
     return between
+
+
+def is_overtaken(reader: BooksReader, revision: MemoryRevision) -> bool:
+    """Whether a fact after those that a revision was decided on concerns its pair, or an entry that it takes away.
+
+    Asked in the transaction that records it, so of two who decided at once the second finds the first.
+    """
+    if revision.seen_seq is None:
+        return False
+    gone = set(revision.forget)
+    tags = {Tag(space=one.space, entity=one.entity) for one in revision.remember if one.entity != HYPOTHESES}
+    for fact in _told(reader, revision.seen_seq):
+        match _change(fact):
+            case MemoryRevision(forget=forget, remember=remember):
+                touched = gone.intersection(forget) or any(
+                    Tag(space=one.space, entity=one.entity) in tags for one in remember
+                )
+            case str(megram_id):
+                touched = megram_id in gone
+            case Envelope(payload=MegramEmitted(lesson=lesson)):
+                touched = lesson.tag in tags
+            case Envelope(payload=MemoryRecalled(megram_ids=ids)):
+                touched = not gone.isdisjoint(ids)
+            case _:
+                touched = False
+        if touched:
+            return True
+    return False
 
 
 def _told(reader: BooksReader, after_seq: int, limit: int | None = None) -> Iterator[StoredFact]:
@@ -173,15 +186,3 @@ def _change(fact: StoredFact) -> Change:
         case kind if kind == FORGOTTEN:
             return fact.subject
     return message_of(fact.subject, fact.at_ms, fact.body)
-
-
-def _project(memory: Memory, seq: int, envelope: Envelope) -> bool:
-    """Hand in what a message changes; whether it changes anything."""
-    match envelope.payload:
-        case MegramEmitted():
-            memory.write(megram_of(envelope), fact_seq=seq)
-        case MemoryRecalled(megram_ids=megram_ids):
-            memory.recalled(megram_ids, envelope.at_ms, fact_seq=seq)
-        case _:
-            return False
-    return True

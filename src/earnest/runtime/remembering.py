@@ -59,7 +59,6 @@ class Remembering:
         fact = Fact(kind=FORGOTTEN, subject=megram_id, at_ms=self.clock.now_ms(), body={"by": "user"})
         seq = await self.database.write(lambda transaction: transaction.record(fact))
         await self.memory.forget(megram_id, fact_seq=seq)
-        self.memory.advance(seq)
 
     async def approve_persona(self, text: str, by: str) -> None:
         """Replace the persona, in the name of the person `by`. Raises `Refused("persona_invalid")`."""

@@ -13,11 +13,13 @@ from earnest.effects.ground.bus.api import Envelope
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.reader import BooksReader
+from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.facts import DECIDED, INTENT, MESSAGES, OUTCOME, UNKNOWN, message_fact, message_of
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
 from earnest.runtime.completion import Ending
+from earnest.runtime.leave import ask
 
 BATCH_MS: Final = 20
 """How long a message may wait for company before it is written."""
@@ -118,6 +120,10 @@ class RunBook:
         if not self._asked:
             self._asked.add(key)
             await self._write(UNKNOWN, {**body, "key": key})
+
+    async def leave(self, key: str, asked: ConfirmationAsked) -> tuple[bool, str]:
+        """Ask for leave in the books, and wait for what somebody says there: see `leave.ask`."""
+        return await ask(self._database, self._clock, self.run_id, key, asked)
 
     async def intend(self, key: str, body: Mapping[str, object]) -> None:
         """Make an intent durable, and every message before it."""

@@ -36,7 +36,7 @@ _TELLING: Final = (STARTED, FINISHED, TAKEN, APPLYING, APPLIED, ABANDONED)
 class Swept:
     """What went, or would go: ids of runs whose files, of runs whose checkpoints, and of verdicts that went.
 
-    `kept` counts by reason the runs whose files stay. `audit_files` of the audit log went.
+    `kept` counts by reason the runs whose files stay. `artifacts` (ids) ended, `audit_files` of the audit log went.
     """
 
     runs: tuple[str, ...]
@@ -44,6 +44,7 @@ class Swept:
     verdicts: tuple[str, ...]
     freed_bytes: int
     kept: Mapping[Fate, int]
+    artifacts: tuple[str, ...] = ()
     audit_files: tuple[str, ...] = ()
 
 

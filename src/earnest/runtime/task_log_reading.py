@@ -1,12 +1,13 @@
 """Reading the task log of a run, for its owner; like the log itself it proves nothing."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Broken
+from earnest.foundation.shapes import from_json
 from earnest.runtime.task_log import FILE_NAME
 
 AT_MS_MAX: Final = 253_402_300_799_999
@@ -14,8 +15,16 @@ AT_MS_MAX: Final = 253_402_300_799_999
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedMessage:
+    """What was told: by whom, and in what words."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedExchange:
-    """One request to a model. `messages` are (role, text), without the `messages_before` that a request before told.
+    """One request to a model. `messages` are those told, without the `messages_before` that a request before told.
 
     Either `answer` or `failure` is empty.
     """
@@ -25,22 +34,9 @@ class LoggedExchange:
     model: str
     prompt: str
     messages_before: int
-    messages: tuple[tuple[str, str], ...]
+    messages: tuple[LoggedMessage, ...]
     answer: str
     failure: str
-
-    def to_json(self) -> JsonObject:
-        """The form of the log's lines."""
-        return {
-            "at_ms": self.at_ms,
-            "key": self.key,
-            "model": self.model,
-            "prompt": self.prompt,
-            "messages_before": self.messages_before,
-            "messages": [{"role": role, "text": text} for role, text in self.messages],
-            "answer": self.answer,
-            "failure": self.failure,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +47,6 @@ class Judgement:
     key: str
     kind: str
     lines: tuple[str, ...]
-
-    def to_json(self) -> JsonObject:
-        """The form of the log's lines."""
-        return {"at_ms": self.at_ms, "key": self.key, "kind": self.kind, "lines": list(self.lines)}
 
 
 def read_task_log(folder: Path) -> Iterator[LoggedExchange | Judgement | None]:
@@ -73,31 +65,8 @@ def read_task_log(folder: Path) -> Iterator[LoggedExchange | Judgement | None]:
 def _entry(line: bytes) -> LoggedExchange | Judgement | None:
     try:
         value: Any = json.loads(line)
-    except (ValueError, RecursionError):
+        form: type[LoggedExchange | Judgement] = LoggedExchange if "prompt" in value else Judgement
+        entry = from_json(form, value)
+    except (Broken, ValueError, TypeError, RecursionError):
         return None
-    match value:
-        case {"at_ms": int(at_ms), "key": str(key), "kind": str(kind), "lines": [*lines]} if 0 <= at_ms <= AT_MS_MAX:
-            return Judgement(at_ms=at_ms, key=key, kind=kind, lines=tuple(map(str, lines)))
-        case {
-            "at_ms": int(at_ms),
-            "key": str(key),
-            "model": str(model),
-            "prompt": str(prompt),
-            "messages_before": int(before),
-            "messages": [*messages],
-            "answer": str(answer),
-            "failure": str(failure),
-        } if 0 <= at_ms <= AT_MS_MAX:
-            return LoggedExchange(
-                at_ms=at_ms,
-                key=key,
-                model=model,
-                prompt=prompt,
-                messages_before=before,
-                messages=tuple(
-                    (str(one.get("role")), str(one.get("text"))) for one in messages if isinstance(one, Mapping)
-                ),
-                answer=answer,
-                failure=failure,
-            )
-    return None
+    return entry if 0 <= entry.at_ms <= AT_MS_MAX else None

@@ -1,17 +1,17 @@
 """The story of a task: from a playbook to a result, and on from where a crash left it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from earnest.contracts.never import never_criteria
 from earnest.effects.ground.bus.api import Bus
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.hands.edits.taking import EDIT_LIMITS
 from earnest.effects.hands.outside_file import Outside
 from earnest.effects.hands.sandbox.api import Mount, Sandbox
@@ -32,7 +32,7 @@ from earnest.foundation.errors import Broken, EarnestError, Refused, Unavailable
 from earnest.foundation.facts import Fact
 from earnest.foundation.instants import rfc3339
 from earnest.runtime.approvals import Approvals, Person
-from earnest.runtime.clarifications import Clarifications
+from earnest.runtime.clarifications import Agreements, Clarifications, Promisee
 from earnest.runtime.edits.change import undo_store
 from earnest.runtime.edits.outside import Preimages
 from earnest.runtime.edits.taking import TAKEN, edit_bases, history_mounts, take_in_edits
@@ -42,20 +42,21 @@ from earnest.runtime.inputs import refuse_private
 from earnest.runtime.judge import WorkspaceJudge
 from earnest.runtime.layers import laying
 from earnest.runtime.minds import Minds, playbook_minds
-from earnest.runtime.order import Order, PlaybookOrder, RequestOrder, order_from_json
+from earnest.runtime.order import Order, PlaybookOrder, RequestOrder
 from earnest.runtime.programs import program_minds
 from earnest.runtime.recall import MemoryRecall
 from earnest.runtime.redaction import Redaction
-from earnest.runtime.run_book import RunBook, RunRemains, read_kept
+from earnest.runtime.run_book import RunBook, RunRemains
 from earnest.runtime.run_lock import hold_run, let_run_go
 from earnest.runtime.surroundings import Surroundings
 from earnest.runtime.task_log import TaskLog
 from earnest.runtime.telling import Untold, marker_of, untold, waiting_runs, waits
+from earnest.runtime.unfinished import Unfinished, check_known, unfinished
 from earnest.runtime.unknown_effects import EffectDecision, UnknownEffect, decide, open_effect
 from earnest.verification.service import Verifier
 
 if TYPE_CHECKING:
-    from earnest.runtime.model_calls import RoleModels
+    from earnest.runtime.model_calls import Ear, RoleModels
 
 RUNS_FOLDER: Final = "runs"
 
@@ -86,17 +87,8 @@ class TaskServices:
     """Who is asked for leave, if anybody is there."""
     clarifier: Clarifier | None = None
     """Who is asked about a request, if anybody is there."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unfinished:
-    """A run without an end: what to do, since when, what is known of it, when it last did something and rested."""
-
-    order: Order
-    started_ms: int
-    kept: RunRemains
-    last_ms: int
-    pauses: tuple[Pause, ...]
+    promisee: Promisee | None = None
+    """Who is shown a promise before the work begins, if anybody is there."""
 
 
 class TaskRuns:
@@ -106,6 +98,7 @@ class TaskRuns:
         self._services = services
         self._working: set[str] = set()
         self._preparing: set[str] = set()
+        self._ears: dict[str, Ear] = {}
 
     async def begin(self, order: Order) -> str:
         """Take an order on; the id of its run, which is ours for `work` to work.
@@ -130,7 +123,7 @@ class TaskRuns:
         """
         if run_id in self._working:
             raise Refused("run_in_work", f"{run_id} is being worked already")
-        self._services.database.read_sync(lambda reader: _check_known(reader, run_id))
+        self._services.database.read_sync(lambda reader: check_known(reader, run_id))
         hold_run(self._folder(run_id))
         self._working.add(run_id)
         self._preparing.add(run_id)
@@ -151,6 +144,19 @@ class TaskRuns:
         """
         self._services.engine.stop(run_id, AbandonCause.USER, detail)
         return run_id not in self._preparing
+
+    def remark(self, run_id: str, text: str) -> bool:
+        """Tell a run that is worked what its user says; its next plan heeds it. False if there is none to tell."""
+        return self._services.engine.remark(run_id, text)
+
+    @contextmanager
+    def overheard(self, run_id: str, ear: "Ear") -> Iterator[None]:
+        """Within the block `ear` hears what models say in this run, as it comes. One listener a run."""
+        self._ears[run_id] = ear
+        try:
+            yield
+        finally:
+            del self._ears[run_id]
 
     def workspace_of(self, run_id: str) -> Path:
         """Where the run's files are."""
@@ -183,7 +189,7 @@ class TaskRuns:
         await decide(self._services.database, self._services.clock, run_id, decision, by=by, key=key)
 
     async def _resume(self, run_id: str) -> FinalResult:
-        left = await self._services.database.read(lambda reader: _unfinished(reader, run_id))
+        left = await self._services.database.read(lambda reader: unfinished(reader, run_id))
         try:
             return await self._go_on(run_id, left)
         except Refused:
@@ -259,13 +265,7 @@ class TaskRuns:
             before=before,
             inputs=order.inputs,
         )
-        approvals = Approvals(
-            book=book,
-            clock=services.clock,
-            beforehand=order.grants.approved,
-            person=services.person,
-            kept=kept.outcomes,
-        )
+        approvals = self._approvals(order, book, kept)
         hands = JournaledHands(
             book=book,
             toolbox=services.toolbox,
@@ -291,6 +291,7 @@ class TaskRuns:
             confirming=approvals,
             judge=self._judge(order, book, workspace, mounts, minds=minds, hands=hands),
             models=minds.models,
+            agreeing=minds.agreeing,
             reality=Lookout(order, workspace, services.user_home, attended=services.person is not None),
             last_words=minds.last_words,
             tuning=services.tuning,
@@ -298,6 +299,16 @@ class TaskRuns:
             limits=services.limits,
         )
         return run, workspace
+
+    def _approvals(self, order: Order, book: RunBook, kept: RunRemains) -> Approvals:
+        services = self._services
+        return Approvals(
+            book=book,
+            clock=services.clock,
+            beforehand=order.grants.approved,
+            person=services.person,
+            kept=kept.outcomes,
+        )
 
     def _judge(
         self,
@@ -341,10 +352,13 @@ class TaskRuns:
             outcomes=left.kept.outcomes,
             clock=services.clock,
             log=TaskLog(self._folder(book.run_id), services.redaction, services.clock),
+            ear=self._ears.get(book.run_id),
         )
         clarifier = Clarifications(book, services.clarifier)
         return model_minds(
             models,
+            agreeing=Agreements(book, services.promisee),
+            standing=never_criteria(order.never),
             tools=within_reach(services.toolbox.tools.values(), order.grants, attended=services.person is not None),
             today=rfc3339(left.started_ms)[:10],
             calls_max=services.limits.calls_per_execution,
@@ -366,34 +380,3 @@ class TaskRuns:
     async def _record(self, run_id: str, kind: str, body: JsonObject) -> None:
         fact = Fact(kind=kind, subject=run_id, at_ms=self._services.clock.now_ms(), body=body)
         await self._services.database.write(lambda transaction: transaction.record(fact))
-
-
-def _check_known(reader: BooksReader, run_id: str) -> None:
-    if not any(reader.facts(subject=run_id, kind=STARTED, limit=1)):
-        raise Refused("run_unknown", f"there is no run {run_id}")
-
-
-def _unfinished(reader: BooksReader, run_id: str) -> Unfinished:
-    order: Order | None = None
-    started_ms = 0
-    pauses: list[Pause] = []
-    last_ms = 0
-    for fact in reader.facts(subject=run_id):
-        last_ms = max(last_ms, fact.at_ms)
-        match fact.kind:
-            case kind if kind == STARTED:
-                order, started_ms = order_from_json(fact.body), fact.at_ms
-            case kind if kind == RESUMED:
-                pauses.append(_pause(fact.body))
-            case kind if kind == FINISHED:
-                raise Refused("run_finished", f"{run_id} has ended; see `earnest show {run_id}`")
-    assert order is not None
-    kept = read_kept(reader, run_id)
-    return Unfinished(order=order, started_ms=started_ms, kept=kept, last_ms=last_ms, pauses=tuple(pauses))
-
-
-def _pause(body: JsonObject) -> Pause:
-    match body:
-        case {"from_ms": int(from_ms), "to_ms": int(to_ms)}:
-            return Pause(from_ms=from_ms, to_ms=to_ms)
-    raise Broken("a run's resumption cannot be read")

@@ -43,13 +43,13 @@ class Timers:
         """Do everything that is due now; how many rows. One row's failure is told, and leaves the others alone."""
         done = 0
         stuck: set[tuple[str, str]] = set()
-        while due := [one for one in self._due() if one not in stuck]:
+        while due := [one for one in await self._due() if one not in stuck]:
             answers = await asyncio.gather(*(self._wake(table, key) for table, key in due))
             stuck |= {one for one, moved in zip(due, answers, strict=True) if not moved}
             done += len(due)
         return done
 
-    def next_ms(self) -> int | None:
+    async def next_ms(self) -> int | None:
         """The next instant at which something is due, for a clock that can be moved."""
 
         def earliest(reader: BooksReader) -> int | None:
@@ -59,9 +59,9 @@ class Timers:
             ]
             return min((at_ms for at_ms in found if at_ms is not None), default=None)
 
-        return self._desk.database.read_sync(earliest)
+        return await self._desk.database.ask(earliest)
 
-    def _due(self) -> list[tuple[str, str]]:
+    async def _due(self) -> list[tuple[str, str]]:
         now_ms = self._desk.now_ms()
 
         def read(reader: BooksReader) -> list[tuple[str, str]]:
@@ -74,7 +74,7 @@ class Timers:
                 ).fetchall()
             ]
 
-        return self._desk.database.read_sync(read)
+        return await self._desk.database.ask(read)
 
     async def _wake(self, table: str, key: str) -> bool:
         """False where the row is due still: it would be looked at for ever."""
@@ -85,7 +85,7 @@ class Timers:
             self._failed(f"{table} {key}: {error}")
             return False
         sql = f"SELECT wake_ms FROM {table} WHERE {column} = ?"  # noqa: S608
-        wake = self._desk.database.read_sync(lambda reader: reader.execute(sql, (key,)).fetchone())
+        wake = await self._desk.database.ask(lambda reader: reader.execute(sql, (key,)).fetchone())
         if wake is not None and wake[0] is not None and wake[0] <= self._desk.now_ms():
             self._failed(f"{table} {key}: its time has come and nothing was done")
             return False

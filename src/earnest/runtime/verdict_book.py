@@ -10,12 +10,11 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from earnest.contracts.criterion import CheckSpec, Criterion, criterion_to_json, no_check_faults, read_criteria
+from earnest.contracts.criterion import Criterion, criterion_to_json, no_check_faults, read_criteria
 from earnest.contracts.node import node_of
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.sandbox.equipped import Equipment
@@ -23,6 +22,7 @@ from earnest.effects.hands.workspace.kept import KeptFiles, entries_from_json, e
 from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
 from earnest.foundation.errors import Broken, Refused
+from earnest.foundation.shapes import from_json, to_json
 from earnest.verification.limits import read_limits
 from earnest.verification.plugin import Promise
 from earnest.verification.replay import FORMAT, criteria_digest, seed_of, verdict_id
@@ -164,25 +164,15 @@ def _record(at_ms: int, criteria: Sequence[Criterion], promise: Promise, verdict
         "criteria": [criterion_to_json(criterion) for criterion in criteria],
         "criteria_digest": criteria_digest(criteria),
         "seed": seed_of(criteria, verdict.snapshot),
-        "limits": {one.id: _limits(one.check) for one in criteria if one.check is not None},
+        "limits": {one.id: to_json(read_limits(one.check.limits)[0]) for one in criteria if one.check is not None},
         "verdict": verdict.answer.value,
         "contradiction": verdict.contradiction,
         "flags": list(verdict.flags),
-        "answers": [_plain(one) for one in verdict.criteria],
+        "answers": [to_json(one) for one in verdict.criteria],
         "check_versions": dict(verdict.check_versions),
         "sandbox": verdict.sandbox,
         "snapshot": verdict.snapshot,
     }
-
-
-def _plain(answer: CriterionVerdict) -> JsonObject:
-    values = {one.name: getattr(answer, one.name) for one in fields(answer)}
-    return {name: str(value) if isinstance(value, StrEnum) else value for name, value in values.items()}
-
-
-def _limits(check: CheckSpec) -> JsonObject:
-    limits = read_limits(check.limits)[0]
-    return {one.name: getattr(limits, one.name) for one in fields(limits)}
 
 
 def _kept(identity: str, record: dict[str, Any]) -> KeptVerdict:
@@ -192,19 +182,13 @@ def _kept(identity: str, record: dict[str, Any]) -> KeptVerdict:
     criteria = read_criteria(reader, [node_of(one) for one in record["criteria"]], no_check_faults)
     if reader.faults or criteria_digest(criteria) != record["criteria_digest"]:
         raise Broken(f"the criteria of the kept verdict {identity} cannot be read")
-    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - judging without replaying goes without it
-
-    try:
-        answers = TypeAdapter(tuple[CriterionVerdict, ...]).validate_python(record["answers"])
-        promise = Promise(**record["promise"])
-    except (ValidationError, ValueError, TypeError) as error:
-        raise Broken(f"the kept verdict {identity} cannot be read: {error}") from None
+    what = f"the kept verdict {identity}"
     return KeptVerdict(
         id=identity,
         at_ms=record["at_ms"],
         criteria=criteria,
-        promise=promise,
-        answers=answers,
+        promise=from_json(Promise, record["promise"], what),
+        answers=from_json(tuple[CriterionVerdict, ...], record["answers"], what),
         sandbox=record["sandbox"],
         snapshot=record["snapshot"],
         files=entries_from_json(record["files"]),

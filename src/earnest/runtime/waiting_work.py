@@ -1,29 +1,46 @@
-"""Work that waits in the books, done several pieces at a time, and found again after a restart."""
+"""Work that waits in the books, done several pieces at a time, each by whoever has its lease.
+
+Whoever works at a piece has a lease on it and renews it. A holder that dies or is stopped says nothing more: after
+`LEASE_MS` another begins the piece anew, and what is written at its end is written once.
+"""
 
 import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage.leases import RENEW_MS, give_lease, leave_leases, renew_leases, take_leases
+from earnest.effects.ground.storage.news import within
 from earnest.effects.ground.storage.reader import BooksReader
+from earnest.effects.ground.storage.transaction import Transaction
+from earnest.foundation.canonical import Members
+from earnest.foundation.errors import EarnestError
+from earnest.runtime.desk import Act, Desk, StoryContext
 
 WORKERS: Final = 4
-LOOKED_AT_MAX: Final = 2 * WORKERS
-"""Of those that wait the oldest, so that beside all that are under way there are as many again."""
 LOOK_AGAIN_MS: Final = 5_000
+_WORLD: Final = SystemClock()
+"""Whatever time the platform is at, leases and looks go by the world's."""
 _LOG: Final = logging.getLogger("earnest.work")
 
 
 class WaitingWork(ABC):
-    """Work of one kind, for a process. What waits stands in the books; a `hint` only says that there is some."""
+    """Work of one kind, for a process. What waits stands in the books; a fact of `kinds` hints that there is some.
 
-    def __init__(self, database: Database, hint: asyncio.Event) -> None:
-        self._database = database
-        self._hint = hint
+    `holder` is a name that no other process can have at the same time: it takes up what it was at before it died.
+    """
+
+    def __init__(self, desk: Desk, *kinds: str, holder: str = "") -> None:
+        self._desk = desk
+        self._kinds = kinds
+        self._holder = holder or desk.chance.new_id(desk.now_ms())
+        self._hint = asyncio.Event()
         self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._is_leaving = False
 
     @property
     def under_way(self) -> int:
@@ -31,45 +48,71 @@ class WaitingWork(ABC):
         return len(self._under_way)
 
     async def run(self) -> None:
-        """Do what waits, for ever; cancelled, it leaves what it was at to the next start."""
+        """Do what waits, until `leave` has been called; cancelled, it gives what it was at to others."""
+        renewing = asyncio.create_task(self._renew())
         try:
-            while True:
-                self._hint.clear()
-                self._take()
-                try:
-                    async with asyncio.timeout(LOOK_AGAIN_MS / 1000):
-                        await self._hint.wait()
-                except TimeoutError:
-                    continue
+            await self._give_all()
+            with self._desk.database.news.heard(*self._kinds) as self._hint:
+                while not self._is_leaving:
+                    self._hint.clear()
+                    await self._take()
+                    await within(self._hint, _WORLD, LOOK_AGAIN_MS)
+            await asyncio.gather(*self._under_way.values(), return_exceptions=True)
         finally:
-            for task in self._under_way.values():
-                task.cancel()
+            await self._end(renewing)
+
+    def leave(self) -> None:
+        """Begin nothing more: `run` ends with what is under way."""
+        self._is_leaving = True
+        self._hint.set()
 
     async def drain(self) -> None:
         """Do everything that waits now."""
-        while self._take() or self._under_way:
+        while await self._take() or self._under_way:
             await asyncio.gather(*self._under_way.values())
 
     @abstractmethod
-    def _waiting(self, reader: BooksReader, limit: int) -> Sequence[str]:
-        """The ids of what waits, the oldest first."""
+    def _waiting(self, reader: BooksReader, now_ms: int, limit: int) -> Sequence[str]:
+        """The ids of what waits and is `FREE`, the oldest first."""
 
     @abstractmethod
-    async def _do(self, key: str) -> None:
-        """One piece, to its end. What it raises is told, and tried again when the books are next looked at."""
+    async def _do(self, key: str) -> Act:
+        """One piece, but for what is written at its end; that is done once, whoever else comes to it.
 
-    def _take(self) -> int:
+        What it raises is told, and tried again when the books are next looked at.
+        """
+
+    async def _take(self) -> int:
         """Begin what can be begun; how much."""
-        if len(self._under_way) == WORKERS:
+        room, now_ms = WORKERS - len(self._under_way), self._desk.now_ms()
+        if not room:
             return 0
-        waiting = self._database.read_sync(lambda reader: self._waiting(reader, LOOKED_AT_MAX))
+        database = self._desk.database
+        waiting = await database.ask(lambda reader: self._waiting(reader, now_ms, room))
         free = [key for key in waiting if key not in self._under_way]
-        taken = free[: WORKERS - len(self._under_way)]
+        if not free:
+            return 0
+        taken = await database.write(lambda transaction: take_leases(transaction, self._holder, free, now_ms))
         for key in taken:
-            task = asyncio.get_running_loop().create_task(self._do(key))
+            task = asyncio.get_running_loop().create_task(self._work(key))
             self._under_way[key] = task
             task.add_done_callback(partial(self._done, key))
         return len(taken)
+
+    async def _work(self, key: str) -> None:
+        """The lease goes back with what is written, or with the word why nothing was."""
+        try:
+            act = await self._do(key)
+
+            def written(entry: StoryContext) -> Members:
+                give_lease(entry.transaction, self._holder, key)
+                return act(entry)
+
+            await self._desk.tick(written)
+        except Exception:
+            with suppress(EarnestError):  # it runs out by itself
+                await self._desk.database.write(lambda transaction: give_lease(transaction, self._holder, key))
+            raise
 
     def _done(self, key: str, task: asyncio.Task[None]) -> None:
         self._under_way.pop(key, None)
@@ -77,3 +120,30 @@ class WaitingWork(ABC):
             _LOG.error("%s is done later: %s", key, error)
             return  # and not at once, for ever
         self._hint.set()
+
+    async def _renew(self) -> None:
+        while True:
+            await _WORLD.sleep_ms(RENEW_MS)
+            count = len(self._under_way)
+            with suppress(EarnestError):  # the next time, or it runs out
+                now_ms = self._desk.now_ms()
+                held = await self._desk.database.write(partial(_renewed, self._holder, now_ms)) if count else 0
+                if held < min(count, len(self._under_way)):
+                    _LOG.warning("leases have run out: others begin the same work anew")
+
+    async def _end(self, renewing: "asyncio.Task[None]") -> None:
+        """Give back all that is not done."""
+        tasks = [renewing, *self._under_way.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        with suppress(EarnestError):  # they run out by themselves
+            await self._give_all()
+
+    async def _give_all(self) -> None:
+        now_ms = self._desk.now_ms()
+        await self._desk.database.write(lambda transaction: leave_leases(transaction, self._holder, now_ms))
+
+
+def _renewed(holder: str, now_ms: int, transaction: Transaction) -> int:
+    return renew_leases(transaction, holder, now_ms)

@@ -8,8 +8,9 @@ import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypeAlias, TypeVar
 
 from earnest.app.judging import equipment_beside, spec_of, spec_of_document, verdicts_on
 from earnest.app.judging_settings import HOME_VARIABLE, read_judging_settings
@@ -47,7 +48,24 @@ __all__ = [
 Place: TypeAlias = str | os.PathLike[str]
 Outcome: TypeAlias = Literal["accepted", "unmet", "abandoned"]
 OUTCOMES: Final[Mapping[str, Outcome]] = {"accept": "accepted", "success": "unmet", "abandon": "abandoned"}
+_Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
+
+
+def _waiting(act: Callable[_Given, Coroutine[Any, Any, _Result]]) -> Callable[_Given, _Result]:
+    """The same for whoever waits: in a thread of its own where an event loop runs already, as in a notebook."""
+
+    @wraps(act)
+    def wait(*args: _Given.args, **named: _Given.kwargs) -> _Result:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(act(*args, **named))
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            return pool.submit(lambda: asyncio.run(act(*args, **named))).result()
+
+    wait.__name__ = wait.__qualname__ = act.__name__.removesuffix("_async")
+    return wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,25 +129,20 @@ class Run:
         """Whether every required criterion was verified."""
         return self.outcome == "accepted"
 
-    def apply(self, *, merge: bool = False) -> tuple[Path, ...]:
+    async def apply_async(self, *, merge: bool = False) -> tuple[Path, ...]:
         """Put the change in the place of the originals, all of it or nothing; the places that were changed.
 
         `merge` joins texts that were changed meanwhile. Raises `Refused("edit_conflict")` where that is not possible,
         and `Refused` where nothing may be applied.
         """
-        return _blocking(lambda: self.apply_async(merge=merge))
-
-    async def apply_async(self, *, merge: bool = False) -> tuple[Path, ...]:
-        """See `apply`."""
         return await self._perform(lambda edits: edits.apply(self.id, merge=merge))
 
-    def undo(self) -> tuple[Path, ...]:
-        """Bring back what an applied change replaced. Raises as `apply`."""
-        return _blocking(self.undo_async)
-
     async def undo_async(self) -> tuple[Path, ...]:
-        """See `undo`."""
+        """Bring back what an applied change replaced. Raises as `apply`."""
         return await self._perform(lambda edits: edits.undo(self.id))
+
+    apply, undo = _waiting(apply_async), _waiting(undo_async)
+    """The same for programs without an event loop."""
 
     async def _perform(self, act: "Callable[[Edits], Coroutine[Any, Any, tuple[EditPart, ...]]]") -> tuple[Path, ...]:
         from earnest.app.editing import open_edits  # noqa: PLC0415
@@ -138,7 +151,7 @@ class Run:
             return tuple(part.path for part in await act(edits))
 
 
-def run(
+async def run_async(
     task: str | Path,
     *,
     edit: Place | Iterable[Place] = (),
@@ -163,31 +176,9 @@ def run(
     `contract` if there is one. `home` is the data directory, by default `EARNEST_HOME` or the user's. Money is in
     millionths, time in seconds.
 
-    Raises `Faulty` for a faulty task, `Refused` where it cannot begin, `Waits` for a run that `resume` goes on with.
+    Raises `Faulty` for a faulty task, `Refused` where it cannot begin, `Waits` for a run that `resume` goes on with;
+    cancelled, it leaves such a run.
     """
-    given = dict(locals())
-    return _blocking(lambda: run_async(**given))
-
-
-async def run_async(
-    task: str | Path,
-    *,
-    edit: Place | Iterable[Place] = (),
-    inputs: Place | Iterable[Place] = (),
-    model: str | None = None,
-    base_url: str | None = None,
-    executor: str | None = None,
-    executor_sandbox: bool = False,
-    contract: Contract | Place | None = None,
-    allow_write: Place | Iterable[Place] = (),
-    allow_network: bool = False,
-    max_tokens: int | None = None,
-    max_calls: int | None = None,
-    max_cost_micro: int | None = None,
-    max_time_s: int | None = None,
-    home: Place | None = None,
-) -> Run:
-    """See `run`. Cancelled, it leaves a run that `resume` goes on with."""
     from earnest.app.orders import Bounds, Words, named  # noqa: PLC0415
     from earnest.app.readers import order_of  # noqa: PLC0415
     from earnest.runtime.order import Grants  # noqa: PLC0415
@@ -217,13 +208,8 @@ async def run_async(
     return await _worked(settings, lambda platform: platform.runs.begin(order))
 
 
-def resume(run_id: str, *, home: Place | None = None) -> Run:
-    """Go on with a run that waits. Raises as `run`."""
-    return _blocking(lambda: resume_async(run_id, home=home))
-
-
 async def resume_async(run_id: str, *, home: Place | None = None) -> Run:
-    """See `resume`."""
+    """Go on with a run that waits. Raises as `run`."""
 
     async def same(_: "Platform") -> str:
         return run_id
@@ -231,25 +217,22 @@ async def resume_async(run_id: str, *, home: Place | None = None) -> Run:
     return await _worked(_settings(home), same)
 
 
-def verify(
+async def verify_async(
     contract: Contract | Place, submission: Place, *, keep: bool | None = None, home: Place | None = None
 ) -> Verdict:
     """Judge a folder or an archive by a contract, or by the specification in a file.
 
     `keep`: whether the verdict is kept for a replay, by default if there is a data directory. Raises `Faulty`.
     """
-    return _blocking(lambda: verify_async(contract, submission, keep=keep, home=home))
-
-
-async def verify_async(
-    contract: Contract | Place, submission: Place, *, keep: bool | None = None, home: Place | None = None
-) -> Verdict:
-    """See `verify`."""
     held_to = _contract(contract)
     settings = read_judging_settings(_environment(home))
     handed_in = submissions(held_to.spec, held_to.folder, [Path(submission)])
     (judged,) = await verdicts_on(handed_in, settings, lambda *_: None, keep=keep)
     return judged.verdict
+
+
+run, resume, verify = _waiting(run_async), _waiting(resume_async), _waiting(verify_async)
+"""What they are named after, for programs without an event loop."""
 
 
 async def _worked(settings: "Settings", begin: "Callable[[Platform], Coroutine[Any, Any, str]]") -> Run:
@@ -314,15 +297,3 @@ def _environment(home: Place | None, model: str | None = None, base_url: str | N
 
     given = {HOME_VARIABLE: home, ENVIRONMENT["default"]: model, ENVIRONMENT["base_url"]: base_url}
     return {**os.environ, **{name: os.fspath(value) for name, value in given.items() if value is not None}}
-
-
-def _blocking(work: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
-    """The result of a coroutine; in a thread of its own where an event loop runs already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        pass
-    else:
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            return pool.submit(lambda: asyncio.run(work())).result()
-    return asyncio.run(work())

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import count
 from typing import Final
 
 from earnest.effects.ground.bus.api import Bus, Envelope, Subscription
@@ -10,6 +11,7 @@ from earnest.foundation.errors import Refused
 
 READ_WITHIN_S: Final = 5.0
 """How long a provider may take to hand over a message."""
+_NUMBERS: Final = count()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +32,11 @@ class AskedTwice(SamplePayload):
     """A subclass, which is a type of its own to a bus."""
 
 
-def envelope(payload: object, *, identity: str = "m", causation_id: str | None = None) -> Envelope:
-    """A message of the run `run` sent by `R1`."""
-    return Envelope(id=identity, run_id="run", sender="R1", causation_id=causation_id, at_ms=1, payload=payload)
+def envelope(payload: object, *, causation_id: str | None = None) -> Envelope:
+    """A message of the run `run` sent by `R1`, with an id that no other one has."""
+    return Envelope(
+        id=f"run/{next(_NUMBERS)}", run_id="run", sender="R1", causation_id=causation_id, at_ms=1, payload=payload
+    )
 
 
 async def read(subscription: Subscription, count: int) -> list[object]:

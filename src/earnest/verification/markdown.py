@@ -1,4 +1,8 @@
-"""What a Markdown text shows. (CommonMark headings, GFM tables; not those in code, comments, collapsed parts.)"""
+"""What a Markdown text shows. (CommonMark headings, GFM tables; not those in code, comments, collapsed parts.)
+
+A reader of its own: the library that reads HEARTBEAT.md does not tell what elements hide, and takes 33 times as long
+for lists in lists, of which a submission may bring megabytes.
+"""
 
 import re
 from bisect import bisect_left, bisect_right

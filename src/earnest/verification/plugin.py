@@ -1,9 +1,9 @@
 """The protocol of a check: what it is given and what it answers. Entry point group `earnest.checks`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.node import Node, node_of
@@ -183,6 +183,32 @@ class Check(Protocol):
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools, /) -> Findings:
         """Measure. Called with a config without faults. Whatever it raises becomes an unclear answer."""
         ...
+
+
+_Config = TypeVar("_Config")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfiguredCheck(Generic[_Config]):
+    """A `Check` of two functions: `read` makes a value of the config, `measure` goes by it.
+
+    `reproducible`: see `is_reproducible`.
+    """
+
+    kind: str
+    version: int
+    read: Callable[[NodeReader, Node, Path | None], _Config]
+    measure: Callable[[_Config, Subject, CheckTools], Awaitable[Findings]]
+    runs_code: bool = False
+    reproducible: bool = True
+
+    def config_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
+        """See `Check`."""
+        return faults_of(config, lambda reader, node: self.read(reader, node, base_folder))
+
+    async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
+        """See `Check`."""
+        return await self.measure(self.read(NodeReader(), node_of(config), None), subject, tools)
 
 
 @runtime_checkable

@@ -9,19 +9,22 @@ from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
-from typing import Final
+from typing import Final, cast
 
 from earnest.client.payloads_money import Entry, Place
 from earnest.effects.ground.storage.reader import BooksReader
+from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.ledger.accounts import available, clearing, pending_out
+from earnest.ledger.accounts import available, clearing, currency_of, pending_out
+from earnest.ledger.transfer import TransferKind
 
 _PLACES: Final[Mapping[Place, Callable[[str, str], str]]] = {
     "available": available,
     "clearing": clearing,
     "pending_out": pending_out,
 }
+_MOVES: Final = frozenset({TransferKind.POSTED, TransferKind.POST})
 _NEWEST: Final = "SELECT last FROM ledger_accounts WHERE id = ?"
 _WALK: Final = """
 WITH RECURSIVE entries (number, id, kind, currency, amount_micro, reason, at_ms, is_out, before) AS (
@@ -92,3 +95,13 @@ def _heads(after: str, count: int) -> list[int]:
     if len(parts) != count or not all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
         raise Refused("bad_cursor", "the cursor is not one that this list has given")
     return [int(part) for part in parts]
+
+
+def moved_for(reader: BooksReader, subject: str) -> list[JsonObject]:
+    """The transfers booked for a claim or the like, with their currency; reservations are left out."""
+    booked = [
+        cast("JsonObject", one)
+        for fact in reader.facts(kind="ledger.posted", subject=subject)
+        for one in cast("list[JsonValue]", fact.body["transfers"])
+    ]
+    return [{**one, "currency": currency_of(str(one["debit"]))} for one in booked if one["kind"] in _MOVES]

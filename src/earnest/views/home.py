@@ -219,4 +219,5 @@ def _owners(reader: BooksReader, ids: Iterable[str]) -> Iterable[Account]:
 
 
 def _marks(values: Iterable[SqlValue]) -> str:
-    return ", ".join("?" for _ in values)
+    """For `IN`. PostgreSQL takes no empty list; nothing equals NULL."""
+    return ", ".join("?" for _ in values) or "NULL"

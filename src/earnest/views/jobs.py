@@ -91,7 +91,7 @@ def _of_state(reader: BooksReader, wanted: JobsWanted, state: JobState) -> list[
         parameters += [wanted.creator.removeprefix("@"), wanted.creator]
     if wanted.status and state is not JobState.OPEN:
         claims = [one.value for one, status in AID_STATUS.items() if status == wanted.status]
-        conditions.append(_CALLED.format(", ".join("?" * len(claims))))
+        conditions.append(_CALLED.format(", ".join("?" * len(claims)) or "NULL"))
         parameters += claims
     for column, value in equal.items():
         if value:

@@ -14,6 +14,8 @@ from earnest.identity.presence import Presence
 from earnest.identity.rows import ACCOUNTS, PRESENCES
 from earnest.market.homes.given import Duty
 from earnest.market.homes.home import Home, build
+from earnest.market.reviews.reputation import Reputation
+from earnest.market.reviews.standing import standing
 from earnest.market.terms import Terms
 from earnest.views.home import read_home
 from earnest.views.score import waiting_heartbeats
@@ -48,6 +50,7 @@ class AgentView:
     home: Home
     duty: Duty | None
     presence: Presence | None
+    reputation: Reputation
 
     @property
     def stuck(self) -> list[str]:
@@ -73,6 +76,7 @@ def agent_view(reader: BooksReader, account_id: str, now_ms: int, terms: Terms) 
         home=build(read, now_ms, terms),
         duty=read.duty,
         presence=PRESENCES.get(reader, account_id),
+        reputation=standing(reader, account_id, now_ms),
     )
 
 
@@ -105,7 +109,7 @@ def agents(reader: BooksReader, after_handle: str, limit: int) -> list[Account]:
 def handles(reader: BooksReader, ids: Sequence[str]) -> dict[str, str]:
     """Who these accounts are."""
     wanted = sorted(set(ids))
-    marks = ", ".join("?" * len(wanted))
+    marks = ", ".join("?" * len(wanted)) or "NULL"
     return dict(reader.execute(f"SELECT id, handle FROM accounts WHERE id IN ({marks})", wanted).fetchall())  # noqa: S608
 
 

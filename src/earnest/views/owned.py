@@ -65,6 +65,7 @@ NOT_OWNED: Final[Mapping[str, str]] = {
     "schema_version": "of the program",
     "facts": "the record of all; what it says of an account stands in the rows that it makes",
     "ledger_accounts": "sums of the transfers",
+    "leases": "who works at what just now",
     "links": "single-use secrets, by their digests",
     "periods": "spans that the operator names",
     "replies": "answers that were given already, kept for a day",

@@ -62,9 +62,11 @@ class RunView:
     messages: deque[Envelope] = field(default_factory=lambda: deque(maxlen=MESSAGES_SHOWN_MAX))
 
 
-def list_runs(reader: BooksReader, limit: int = 50) -> tuple[RunLine, ...]:
-    """The newest runs first."""
-    started = reader.facts(kind=STARTED, newest_first=True, limit=min(limit, RUNS_SHOWN_MAX))
+def list_runs(reader: BooksReader, limit: int = 50, before: str = "") -> tuple[RunLine, ...]:
+    """The newest runs first; those that began before another one, if it is given."""
+    last = next(reader.facts(kind=STARTED, subject=before, limit=1), None) if before else None
+    up_to = None if last is None else last.seq - 1
+    started = reader.facts(kind=STARTED, up_to_seq=up_to, newest_first=True, limit=min(limit, RUNS_SHOWN_MAX))
     return tuple(_line(fact, _end(reader, fact.subject)) for fact in started)
 
 

@@ -12,7 +12,7 @@ from earnest.accountability.points import POINTS
 from earnest.accountability.rows import AGREEMENTS, DAYS, HEARTBEATS
 from earnest.accountability.score import Score, subject_of
 from earnest.accountability.tiers import ends_when
-from earnest.accountability.verdicts import TaskVerdict
+from earnest.accountability.verdicts import TaskVerdict, asked_in, verdicts_in
 from earnest.client import payloads_scores as shown
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
@@ -149,8 +149,8 @@ def heartbeat_json(heartbeat: Heartbeat, *, sees_measured: bool = False) -> show
 
     `sees_measured`: for the operator, whose world was measured.
     """
-    asked = [AskedTask(**one) for one in json.loads(heartbeat.asked)]
-    verdicts = {one.task: one for one in (TaskVerdict(**each) for each in json.loads(heartbeat.verdicts))}
+    asked = asked_in(heartbeat)
+    verdicts = {one.task: one for one in verdicts_in(heartbeat)}
     return {
         "heartbeat_id": heartbeat.id,
         "account_id": heartbeat.account_id,

@@ -6,7 +6,7 @@ import pytest
 
 from earnest.contracts.criterion import Criterion
 from earnest.effects.ground.clock import VirtualClock
-from earnest.effects.hands.sandbox.unavailable import UnavailableSandbox
+from earnest.effects.hands.sandbox.available import UnavailableSandbox
 from earnest.effects.hands.tools.record import ToolCall
 from earnest.engine.gradient.cascade import AbandonCause, MacroState
 from earnest.engine.messages import Role

@@ -18,7 +18,7 @@ from earnest.memory.thinking import LAWS, PERSONA_CHARACTERS_MAX
 TEXTS = {
     "perceiver@4": "ab371d0d093b4665",
     "planner@4": "c723fd839916bd34",
-    "executor@6": "3c29014b3241be43",
+    "executor@7": "0323851a3cec48b6",
     "judge@7": "2a65d98966a1749c",
     "graceful@3": "1bb2288695d4f87b",
 }
@@ -43,7 +43,7 @@ def test_the_text_of_a_version_never_changes(label: str) -> None:
 
 def test_nor_does_that_for_a_model_that_calls() -> None:
     system = prompt("executor").native(()).messages[0].text
-    assert digest_bytes(system.encode())[-16:] == "b02a57049353881b"
+    assert digest_bytes(system.encode())[-16:] == "7e14a26929f0dd33"
     assert system.endswith(FENCES_ALONE)
     assert '{"tool"' not in system
 

@@ -92,7 +92,7 @@ async def test_what_cannot_be_written_is_judged_later_and_not_at_once_for_ever(
 
     duty.pin(MAIL)
     duty.town.act(duty.agent, lambda entry: check_in(entry, _sent(MAIL), contract_of(contract(MAIL))))
-    hint = duty.town.market.checked_in
+    hint = duty.judging._hint
     with monkeypatch.context() as patch:
         patch.setattr(story, "give_verdicts", failing)
         with pytest.raises(Unavailable):

@@ -33,7 +33,14 @@ class ScriptedJudge:
     endpoint: Endpoint = field(default_factory=lambda: Endpoint(base_url="http://judge", model="judge"))
 
     async def complete(
-        self, messages: Any, *, call_id: str, schema: Any = None, limits: Any = None, native: Any = None
+        self,
+        messages: Any,
+        *,
+        call_id: str,
+        schema: Any = None,
+        limits: Any = None,
+        native: Any = None,
+        hear: Any = None,
     ) -> Completion:
         self.asked.append("\n".join(str(message) for message in messages))
         answer = next(self.answers, "?")

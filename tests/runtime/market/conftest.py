@@ -9,6 +9,7 @@ import pytest
 
 from earnest.effects.ground.clock import SeededChance, VirtualClock
 from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.place import Books
 from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.effects.outside.web.fetching import Web
 from earnest.foundation.canonical import Members
@@ -98,8 +99,15 @@ class Town:
 
 @pytest.fixture
 def town(tmp_path: Path) -> Iterator[Town]:
+    with town_on(tmp_path / "books.sqlite", tmp_path) as opened:
+        yield opened
+
+
+@contextlib.contextmanager
+def town_on(books: Books, tmp_path: Path) -> Iterator[Town]:
+    """A market with these books."""
     clock, chance = VirtualClock(START_MS), SeededChance(7)
-    with contextlib.closing(Database.open(tmp_path / "books.sqlite", clock)) as database:
+    with contextlib.closing(Database.open(books, clock)) as database:
         registry = Registry()
         market = Market(
             desk=Desk(database, clock, chance),

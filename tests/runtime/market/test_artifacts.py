@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -46,9 +45,9 @@ def may_read(town: Town, caller: Caller, sha256: str) -> bool:
     return False
 
 
-def room(town: Town, caller: Caller, size_bytes: int = 100) -> int:
+async def room(town: Town, caller: Caller, size_bytes: int = 100) -> int:
     town.market.artifacts.limits = LIMITS
-    with room_for(town.market, caller.id, size_bytes) as found:
+    async with room_for(town.market, caller.id, size_bytes) as found:
         return found
 
 
@@ -94,6 +93,46 @@ def hand_in(town: Town, handed: Claim, manifest: list[JsonObject]) -> None:
     town.act(None, act)
 
 
+def dispute(raiser: Caller, respondent: Caller) -> Dispute:
+    return Dispute(
+        id="dsp_1",
+        claim_id="clm_1",
+        raiser=raiser.id,
+        respondent=respondent.id,
+        state=DisputeState.OPEN,
+        currency="USD",
+        amount_micro=0,
+        stake_micro=0,
+        reason="",
+        criteria="[]",
+        opened_at_ms=START_MS,
+        hard_limit_ms=START_MS,
+        stake_by_ms=START_MS,
+        revision=1,
+    )
+
+
+def say(town: Town, author: Caller, case: Dispute, sha256: str) -> None:
+    """A statement of the author's that shows the artifact; it opens the case if there is none."""
+    statement = Statement(
+        id=f"s_{author.id}",
+        dispute_id=case.id,
+        number=1,
+        author=author.id,
+        text="",
+        evidence=json.dumps([sha256]),
+        said_at_ms=0,
+    )
+
+    def act(entry: StoryContext) -> JsonObject:
+        if DISPUTES.get(entry.transaction, case.id) is None:
+            DISPUTES.open(entry.transaction, entry.now_ms, case)
+        STATEMENTS.open(entry.transaction, entry.now_ms, statement)
+        return {}
+
+    town.act(None, act)
+
+
 @pytest.fixture
 def crow(town: Town) -> Caller:
     return town.somebody("crow")
@@ -128,31 +167,32 @@ def test_the_same_content_again_costs_nothing_and_stays_what_it_was(town: Town, 
     assert found.media_type == "text/plain"
 
 
-def test_an_account_brings_no_more_than_its_share(town: Town, crow: Caller, fox: Caller) -> None:
-    assert room(town, crow) == 100
+async def test_an_account_brings_no_more_than_its_share(town: Town, crow: Caller, fox: Caller) -> None:
+    assert await room(town, crow) == 100
     keep(town, crow, b"a" * 100)
     keep(town, crow, b"b" * 100)
-    assert room(town, crow) == 50
+    assert await room(town, crow) == 50
     with pytest.raises(Refused) as caught:
         keep(town, crow, b"c" * 51)
     assert caught.value.code == "limit_reached"
     keep(town, crow, b"c" * 50)
     with pytest.raises(Refused) as caught:
-        room(town, crow)
+        await room(town, crow)
     assert caught.value.code == "limit_reached"
     keep(town, crow, b"a" * 100)
-    assert room(town, fox) == 100
+    assert await room(town, fox) == 100
 
 
-def test_what_is_sent_at_the_same_time_shares_the_room(town: Town, crow: Caller, fox: Caller) -> None:
+async def test_what_is_sent_at_the_same_time_shares_the_room(town: Town, crow: Caller, fox: Caller) -> None:
     keep(town, crow, b"a" * 100)
-    assert room(town, crow) == 100
-    with contextlib.ExitStack() as sending:
-        assert [sending.enter_context(room_for(town.market, crow.id, wanted)) for wanted in (60, 999)] == [60, 90]
+    assert await room(town, crow) == 100
+    async with contextlib.AsyncExitStack() as sending:
+        rooms = [room_for(town.market, crow.id, wanted) for wanted in (60, 999)]
+        assert [await sending.enter_async_context(one) for one in rooms] == [60, 90]
         with pytest.raises(Refused):
-            room(town, crow, 1)
-        assert room(town, fox) == 100
-    assert room(town, crow) == 100
+            await room(town, crow, 1)
+        assert await room(town, fox) == 100
+    assert await room(town, crow) == 100
 
 
 def test_evidence_is_read_by_the_buyer_it_was_handed_to_and_nobody_else(
@@ -177,34 +217,9 @@ def test_naming_somebody_elses_artifact_in_evidence_opens_nothing(
 
 def test_evidence_in_a_dispute_is_read_by_both_sides_of_it(town: Town, crow: Caller, fox: Caller, owl: Caller) -> None:
     sha256, private = keep(town, crow, b"proof"), keep(town, crow, b"private")
-    dispute = Dispute(
-        id="dsp_1",
-        claim_id="clm_1",
-        raiser=fox.id,
-        respondent=crow.id,
-        state=DisputeState.OPEN,
-        currency="USD",
-        amount_micro=0,
-        stake_micro=0,
-        reason="",
-        criteria="[]",
-        opened_at_ms=START_MS,
-        hard_limit_ms=START_MS,
-        stake_by_ms=START_MS,
-        revision=1,
-    )
-    statement = Statement(
-        id="s1", dispute_id="dsp_1", number=1, author=crow.id, text="", evidence=json.dumps([sha256]), said_at_ms=0
-    )
-
-    def act(entry: StoryContext) -> JsonObject:
-        DISPUTES.open(entry.transaction, entry.now_ms, dispute)
-        STATEMENTS.open(entry.transaction, entry.now_ms, statement)
-        stolen = replace(statement, id="s2", author=fox.id, evidence=json.dumps([private]))
-        STATEMENTS.open(entry.transaction, entry.now_ms, stolen)
-        return {}
-
-    town.act(None, act)
+    case = dispute(fox, crow)
+    say(town, crow, case, sha256)
+    say(town, fox, case, private)
     assert may_read(town, fox, sha256)
     assert not may_read(town, owl, sha256)
     assert not may_read(town, fox, private)

@@ -1,5 +1,6 @@
 """A home that is kept is the one that would be built now."""
 
+import asyncio
 import json
 from dataclasses import replace
 from functools import partial
@@ -50,7 +51,7 @@ def homes(town: Town, reads: Reads) -> Homes:
 
 def looks(homes: Homes, town: Town, who: Caller, **asked: bool) -> dict[str, Any]:
     now_ms = town.market.desk.now_ms()
-    ready = homes.look(Wanted(who.id, **asked), now_ms, now_ms)
+    ready = asyncio.run(homes.look(Wanted(who.id, **asked), now_ms, now_ms))
     shown: dict[str, Any] = json.loads(ready.body(ready.next_check_ms(now_ms)))
     return shown
 
@@ -194,7 +195,7 @@ def test_who_has_been_away_too_long_is_told_so_once(town: Town, homes: Homes) ->
     now_ms = town.market.desk.now_ms()
 
     def found(seen_at_ms: int) -> str:
-        ready = homes.look(Wanted(worker.id), now_ms, seen_at_ms)
+        ready = asyncio.run(homes.look(Wanted(worker.id), now_ms, seen_at_ms))
         shown: dict[str, Any] = json.loads(ready.body(now_ms))
         return str(shown["your_account"]["heartbeat"]["health"])
 

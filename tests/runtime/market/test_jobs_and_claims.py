@@ -67,7 +67,7 @@ def claim(town: Town, seller: Caller, job_id: str) -> str:
 
 async def submit(town: Town, seller: Caller, claim_id: str, content: bytes = b'{"sum": 42}') -> Members:
     item = Item(requirement_id="answer", kind="json", media_type="application/json", inline=content)
-    with bringing(town.market, seller.id) as brought:
+    async with bringing(town.market, seller.id) as brought:
         return town.act(seller, await prepare_submission(brought, seller, claim_id, [item]))
 
 

@@ -1,5 +1,6 @@
 """What a process keeps in memory is not shown past a commit of another one."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -8,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from earnest.effects.ground.clock import SeededChance
-from earnest.effects.ground.storage.database import LOOK_NS, Database
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.sqlite import LOOK_NS
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.secret import KeyedHash
@@ -53,10 +55,10 @@ def test_a_key_that_another_process_has_revoked_is_refused(town: Town, elsewhere
         return {"id": key.id}
 
     key_id = str(town.act(somebody, give)["id"])
-    assert doorkeeper.by_key(shown["key"], town.clock.now_ms()).key_id == key_id
+    assert asyncio.run(doorkeeper.by_key(shown["key"], town.clock.now_ms())).key_id == key_id
     me = Caller(account=somebody.account, scope=Scope.LIVE, key_id=key_id)
     elsewhere.act(me, lambda entry: revoke_key(entry, key_id=key_id))
     town.clock.jump_ms(LOOK_MS)
     with pytest.raises(Refused) as refused:
-        doorkeeper.by_key(shown["key"], town.clock.now_ms())
+        asyncio.run(doorkeeper.by_key(shown["key"], town.clock.now_ms()))
     assert refused.value.code == "expired_key"

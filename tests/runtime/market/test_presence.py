@@ -122,13 +122,13 @@ async def test_many_looks_are_one_fact_and_the_last_of_each_account_counts(town:
 async def test_the_last_look_is_known_before_it_is_recorded_and_after_a_restart(
     town: Town, worker: Caller, presences: Presences
 ) -> None:
-    assert presences.seen_at_ms(worker.id) is None
+    assert await presences.seen_at_ms(worker.id) is None
     now_ms = town.market.desk.now_ms()
     presences.looked(worker.id, now_ms, 1_800)
-    assert presences.seen_at_ms(worker.id) == now_ms
-    assert Presences(town.market.desk).seen_at_ms(worker.id) is None
+    assert await presences.seen_at_ms(worker.id) == now_ms
+    assert await Presences(town.market.desk).seen_at_ms(worker.id) is None
     await presences.flush()
-    assert Presences(town.market.desk).seen_at_ms(worker.id) == now_ms
+    assert await Presences(town.market.desk).seen_at_ms(worker.id) == now_ms
 
 
 async def test_the_last_action_is_kept_beside_the_last_look(town: Town, worker: Caller, presences: Presences) -> None:

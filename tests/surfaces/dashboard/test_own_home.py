@@ -32,6 +32,19 @@ pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="session")]
 CRASHED = "run_01JZZZZZZZZZZZZZZZZZZZZZZZ"
 CALC = "def add(a, b):\n    return a - b\n"
 RESTART_MS = 20_000
+TIDY = """\
+format: earnest-playbook-v1
+intent: Tidy up
+task_class: tidy
+criteria: []
+subtasks:
+  - id: tidy
+    intent: Tidy
+    criteria: [{{text: it is done, check: {{kind: command, command: "test -s done"}}}}]
+    approaches:
+      - id: rm
+        steps: [{{tool: shell, args: {{command: "rm {target}/draft && echo yes > done"}}, writes: [{target}]}}]
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +82,13 @@ def serving_again(platform: ServedPlatform) -> Iterator[None]:
             yield
         finally:
             process.terminate()
+
+
+@contextlib.contextmanager
+def running(own: Own, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+    command, home = [*PROGRAM, *words], own.platform.home
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(home)) as process:
+        yield process
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +148,26 @@ async def test_what_a_crash_left_open_is_answered_once(opened: Opened, own: Own)
         await expect(item).to_have_count(0)
         await page.goto(f"/runs/{CRASHED}")
         await expect(page.locator("#head")).not_to_contain_text("Did this happen?")
+
+
+@pytest.mark.parametrize("button", ["Allow it, this once", "No"])
+async def test_a_run_that_needs_leave_gets_its_answer_here(opened: Opened, own: Own, button: str) -> None:
+    target = own.folder / "letters" / button[:2]
+    target.mkdir(parents=True)
+    (target / "draft").write_text("dear grandmother")
+    playbook = own.folder / f"{button[:2]}.yaml"
+    playbook.write_text(TIDY.format(target=target))
+    with running(own, "run", "--new", "--await-leave", "--json", str(playbook)) as run:
+        async with opened(own.platform.operator_key, url=own.platform.url, bypass_csp=True) as page:
+            item = page.locator("li", has_text="May it do this?")
+            await expect(item).to_contain_text(f"{target}  (a folder of 1 files, 16 bytes", timeout=RESTART_MS)
+            await page.evaluate(AXE.read_text())
+            assert await serious(page) == []
+            await item.get_by_role("button", name=button).click()
+            await expect(item).to_have_count(0)
+        ended = json.loads(run.communicate(timeout=60)[0])
+    assert ended["directive"] == ("accept" if button != "No" else "abandon"), ended
+    assert (target / "draft").exists() is (button == "No")
 
 
 async def test_a_review_of_a_rubric_is_decided_with_scores(opened: Opened, own: Own) -> None:

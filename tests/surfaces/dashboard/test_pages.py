@@ -69,6 +69,34 @@ async def test_those_who_see_all_have_every_page_and_markup_stays_text(served: L
 
 
 @served_once
+async def test_a_claim_that_has_ended_says_what_it_came_to_and_no_date_that_will_not_come(
+    served: Listening, town: Town
+) -> None:
+    async with client_of(served, town.operator) as client:
+        page = (await client.get(f"/claims/{town.verified}")).text
+        moved = page[page.index("What it came to") :]
+        assert "released <b>$ 9.50</b>" in moved[: moved.index("</section>")]
+        assert "grace ends" not in page.lower()
+        assert "Reputation" in (await client.get("/")).text
+
+
+@served_once
+async def test_the_first_page_names_what_waits_for_the_operator_and_for_a_buyer(served: Listening, town: Town) -> None:
+    async with client_of(served, town.operator) as client:
+        page = (await client.get("/")).text
+        waiting = page[page.index('id="waits"') :]
+        claim = (await served.ask("GET", f"/claims/{town.waiting}", key=town.operator)).json()
+        assert (f"/claims/{town.waiting}" in waiting) == (claim["state"] in {"submitted", "verified"})
+        for place in ("/agents/maya_r#contract", "/agents/zed#heartbeats", "transfer 4711"):
+            assert place in waiting, place
+    home = (await served.ask("GET", "/agents/me/home", key=town.agents["noor"]["live"])).json()
+    assert town.dispute in [one["dispute_id"] for one in home["active_disputes"]]
+    assert town.verified in [one["claim_id"] for one in home["pending_reviews"]]
+    async with client_of(served, town.agents["noor"]["live"]) as client:
+        assert f"/disputes/{town.dispute}" in (await client.get("/")).text
+
+
+@served_once
 @pytest.mark.parametrize("who", ["maya_r", "noor", "bruno"])
 async def test_an_agent_has_every_page_about_itself(served: Listening, town: Town, who: str) -> None:
     async with client_of(served, town.agents[who]["live"]) as client:

@@ -51,7 +51,7 @@ class Faulty:
 
 def begin_faulty(self: GroupWriter, writing: SqliteWriting, *rest: Any) -> None:
     faulty: Any = Faulty(writing.session)
-    writing.session, writing.commit, writing.rollback = faulty, faulty.commit, faulty.rollback
+    writing.session, writing.rollback = faulty, faulty.rollback
     begin(self, writing, *rest)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from earnest.runtime.accountability import judging
 from earnest.surfaces.cli.main import main
 
-given, judged = judging.give_verdicts, judging.HeartbeatJudging._do
+given, judged = judging.give_verdicts, judging.HeartbeatJudging._work
 
 
 def die() -> None:
@@ -28,5 +28,5 @@ async def judge_and_die(self: judging.HeartbeatJudging, key: str) -> None:
 if os.environ["KILLED"] == "within":
     judging.give_verdicts = give_and_die
 else:
-    judging.HeartbeatJudging._do = judge_and_die  # type: ignore[method-assign]
+    judging.HeartbeatJudging._work = judge_and_die  # type: ignore[method-assign, assignment]
 main()

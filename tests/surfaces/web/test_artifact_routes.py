@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from earnest.effects.outside.artifacts.shelf import FolderShelf
 from earnest.effects.outside.artifacts.store import ArtifactLimits
 
 from .conftest import Site
@@ -133,7 +134,9 @@ async def test_a_name_that_is_no_digest_reaches_no_file(site: Site, crow: dict[s
 
 async def test_damaged_content_is_not_given_out(site: Site, crow: dict[str, str]) -> None:
     await site.ask("POST", "/artifacts", key=crow["live"], content=PAGE)
-    place = site.market.artifacts.checked(DIGEST)
+    shelf = site.market.artifacts.shelf
+    assert isinstance(shelf, FolderShelf)
+    place = shelf._place(DIGEST)
     place.chmod(0o600)
     place.write_bytes(b"other")
     answer = await site.ask("GET", f"/artifacts/{DIGEST}", key=crow["live"])

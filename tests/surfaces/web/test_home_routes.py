@@ -72,19 +72,19 @@ async def test_a_look_and_a_304_count_as_check_ins_and_head_does_not(site: Site,
     head = await site.ask("HEAD", HOME, key=agent["hb"])
     assert (head.status_code, head.content) == (200, b"")
     assert int(head.headers["content-length"]) > 100
-    assert presences.seen_at_ms(agent["id"]) is None
+    assert await presences.seen_at_ms(agent["id"]) is None
     first = await site.ask("GET", HOME, key=agent["hb"])
-    assert presences.seen_at_ms(agent["id"]) == site.clock.now_ms()
+    assert await presences.seen_at_ms(agent["id"]) == site.clock.now_ms()
     site.clock.jump_ms(60_000)
     known = {"If-None-Match": first.headers["etag"]}
     assert (await site.ask("GET", HOME, key=agent["hb"], headers=known)).status_code == 304
-    assert presences.seen_at_ms(agent["id"]) == site.clock.now_ms()
+    assert await presences.seen_at_ms(agent["id"]) == site.clock.now_ms()
 
 
 async def test_an_operator_has_a_home_and_is_not_watched(site: Site) -> None:
     operator = await site.operator()
     shown = (await site.ask("GET", HOME, key=operator)).json()
-    assert presences_of(site).seen_at_ms(shown["your_account"]["id"]) is None
+    assert await presences_of(site).seen_at_ms(shown["your_account"]["id"]) is None
 
 
 async def test_a40_a_home_needs_a_key_and_every_valid_key_has_one(site: Site, agent: dict[str, Any]) -> None:

@@ -51,7 +51,10 @@ def test_a_job_goes_from_a_spec_to_its_pay_by_commands_alone(platform: ServedPla
     bob = Person({**ENVIRONMENT, "EARNEST_HOME": str(tmp_path / "bob")})
 
     spec = EXAMPLE / "spec.yaml"
-    posted = ann.json("jobs", "post", spec, "--amount", "2.50", "--currency", "USD", "--category", "writing")
+    terms = ("--amount", "2.50", "--currency", "USD", "--category", "writing")
+    mistake = ann.json("jobs", "post", spec, *terms)["job_id"]
+    assert ann.run("jobs", "withdraw", mistake) == f"{mistake} is withdrawn\n"
+    posted = ann.json("jobs", "post", spec, *terms)
     assert posted["amount_micro"] == 2_500_000
     job_id = posted["job_id"]
     assert f"{job_id}  open" in bob.run("jobs", "list")

@@ -77,6 +77,7 @@ async def test_one_verdict_is_replayed_at_a_time(site: Site) -> None:
         ("POST", "/operator/runs/run_none/apply", {}),
         ("POST", "/operator/runs/run_none/undo", {}),
         ("POST", "/operator/runs/run_none/effect", {"key": "x", "decision": "happened"}),
+        ("POST", "/operator/runs/run_none/leave", {"key": "x", "action": "y", "approve": True}),
         ("POST", "/operator/reviews/rev_none/decide", {"approve": True, "reason": "x"}),
         ("GET", "/operator/journal", None),
     ],

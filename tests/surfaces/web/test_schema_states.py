@@ -33,6 +33,8 @@ SEED = 7
 SCENARIOS = 60
 STEPS_MAX = 14
 SECONDS_MAX = 120
+ROUNDS_MAX = 5
+"""As many as a busy machine needs until everything was reached."""
 STRAY = 0.1
 KNOWN = 0.7
 ROLES: tuple[tuple[str, str], ...] = (
@@ -169,13 +171,10 @@ def test_every_path_that_takes_an_id_is_linked_from_an_answer_that_has_it(site: 
     assert {source for sources in SOURCES.values() for source in sources} <= ids.keys()
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_whatever_follows_from_an_answer_is_answered_as_documented(market: Market, company: Company) -> None:
-    app = create_app(market, HASHING, url=URL, quotas=GENEROUS)
-    config = SchemathesisConfig.from_dict(
+def config_of(seed: int) -> SchemathesisConfig:
+    return SchemathesisConfig.from_dict(
         {
-            "seed": SEED,
+            "seed": seed,
             "max-time": SECONDS_MAX,
             "generation": {"mode": "positive", "max-examples": SCENARIOS, "database": "none"},
             "phases": {
@@ -189,7 +188,18 @@ def test_whatever_follows_from_an_answer_is_answered_as_documented(market: Marke
             },
         }
     )
-    schema = schemathesis.openapi.from_asgi("/openapi.json", app, config=config)
-    found = {failure for event in from_schema(schema).execute() for failure in failures(event)}
-    assert not found, "\n".join(sorted(found))
-    assert [label for label in REACHED if not any(company.answered[label, status] for status in (200, 201))] == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_whatever_follows_from_an_answer_is_answered_as_documented(market: Market, company: Company) -> None:
+    app = create_app(market, HASHING, url=URL, quotas=GENEROUS)
+    missing = [*REACHED]
+    for seed in range(SEED, SEED + ROUNDS_MAX):
+        schema = schemathesis.openapi.from_asgi("/openapi.json", app, config=config_of(seed))
+        found = {failure for event in from_schema(schema).execute() for failure in failures(event)}
+        assert not found, "\n".join(sorted(found))
+        missing = [label for label in REACHED if not any(company.answered[label, status] for status in (200, 201))]
+        if not missing:
+            break
+    assert missing == []

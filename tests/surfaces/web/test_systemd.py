@@ -77,7 +77,7 @@ def test_the_units_name_commands_and_options_that_there_are() -> None:
         for line in unit.read_text().splitlines()
         if line.startswith("ExecStart=")
     ]
-    assert len(started) == len(list(DEPLOY.glob("*.service"))) == 3
+    assert len(started) == len(list(DEPLOY.glob("*.service"))) > 0
     for program, command, *rest in started:
         assert program.endswith("/earnest")
         help_text = CliRunner().invoke(app_of(command), [command, "--help"]).output

@@ -9,7 +9,7 @@ import pytest
 import uvicorn
 
 from earnest.app.server_settings import ServerSettings
-from earnest.surfaces.web.serving import _Serving, listen
+from earnest.surfaces.web.serving import Ending, _Serving, listen
 from earnest.surfaces.web.wire import BYTES_S_MIN, HEAD_BYTES_MAX, PATIENCE_S, BoundedHttp
 
 HEAD = b"POST / HTTP/1.1\r\nhost: here\r\ncontent-length: %d\r\n\r\n"
@@ -69,8 +69,8 @@ async def line() -> AsyncIterator[Line]:
     listener = socket.create_server(("127.0.0.1", 0))
     begun = asyncio.Event()
     config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", http=BoundedHttp, ws="none")
-    server = _Serving(config, begun.set, lambda: None)
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    server = _Serving(config, begun.set, Ending(), listener, 0)
+    serving = asyncio.create_task(server.serve(sockets=[listener.dup()]))
     await begun.wait()
     line = Line(server, listener.getsockname()[1])
     await line.open()

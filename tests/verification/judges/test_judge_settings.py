@@ -4,14 +4,13 @@ import pytest
 
 from earnest.app.judges import JudgeSettings, judges_for, read_judge
 from earnest.effects.ground.clock import SeededChance, VirtualClock
-from earnest.foundation.errors import Diagnostic
 
 URL = "http://127.0.0.1:11434/v1"
 
 
 def read(table: object, **environment: str) -> tuple[JudgeSettings, list[str]]:
-    faults: list[Diagnostic] = []
-    return read_judge(table, environment, "settings.toml", faults), [str(fault) for fault in faults]
+    faults: list[str] = []
+    return read_judge(table, environment, lambda words, _key: faults.append(words)), faults
 
 
 def test_the_environment_wins_over_the_file() -> None:
@@ -29,9 +28,9 @@ def test_the_environment_wins_over_the_file() -> None:
         ({"base_url": "127.0.0.1:80", "model": "m"}, {}, "must be http(s)"),
         ({"base_url": "http://x:port/v1", "model": "m"}, {}, "must be http(s)"),
         ({"base_url": "http://[::1", "model": "m"}, {}, "must be http(s)"),
-        ({"url": URL}, {}, "url is not one of"),
-        ({"model": 7}, {}, "model is not one of"),
-        ({}, {"VERIFY_LLM_MAY_JUDGE_ITSELF": "perhaps"}, "neither true nor false"),
+        ({"url": URL}, {}, "there is no 'url'"),
+        ({"model": 7}, {}, "model must be a text"),
+        ({}, {"VERIFY_LLM_MAY_JUDGE_ITSELF": "perhaps"}, "may_judge_itself is 'perhaps': it must be true or false"),
     ],
 )
 def test_a_judge_set_up_wrongly_is_a_fault(table: object, environment: dict[str, str], part: str) -> None:

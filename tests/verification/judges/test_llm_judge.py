@@ -144,7 +144,14 @@ class Hurried:
         self.endpoint = model.endpoint
 
     async def complete(
-        self, messages: Any, *, call_id: str, schema: Any = None, limits: Any = None, native: Any = None
+        self,
+        messages: Any,
+        *,
+        call_id: str,
+        schema: Any = None,
+        limits: Any = None,
+        native: Any = None,
+        hear: Any = None,
     ) -> Completion:
         limits = CompletionLimits(silence_ms=300, deadline_ms=2_000)
         return await self._model.complete(messages, call_id=call_id, schema=schema, limits=limits)

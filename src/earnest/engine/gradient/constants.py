@@ -59,6 +59,7 @@ class Constants:
     kill_after: int = 2
     """Worsening rounds in a row that end the run (Law 2)."""
     signal: SolverSignal = SolverSignal.QUALITY
+    """What is compared from round to round."""
     tolerance: float = 1e-9
 
     def faults(self) -> tuple[str, ...]:

@@ -17,9 +17,9 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _REACH: Final[Mapping[str, JsonValue]] = {
     "timeout_s": {"type": "integer"},
     "network": {"type": "boolean"},
-    "writes": {"type": "array", "items": {"type": "string"}},
+    "writes": {"type": "string"},
 }
-"""What stands beside a tool's arguments in the JSON form, and among them here."""
+"""What stands beside a tool's arguments in the JSON form, and among them here; one path, or a list of them."""
 DONE_FORM: Final[JsonObject] = {
     "type": "object",
     "properties": {
@@ -37,10 +37,12 @@ def functions_of(offers: Sequence[ToolOffer]) -> tuple[Function, ...]:
     names = [offer.name for offer in offers]
     if {DONE, IMPOSSIBLE} & {*names} or not all(map(_NAME.fullmatch, names)):
         return ()
-    tools = [Function(name=one.name, purpose=one.purpose, parameters=_parameters(one)) for one in offers]
+    tools = [
+        Function(name=one.name, purpose=one.purpose, parameters=_parameters(one.args, one.reach)) for one in offers
+    ]
     ends = [
-        Function(name=DONE, purpose="End: how, and the result itself or where it stands.", parameters=DONE_FORM),
-        Function(name=IMPOSSIBLE, purpose="End: what is missing, and the call that shows it.", parameters=CLAIM_FORM),
+        Function(name=name, purpose="End.", parameters=_parameters(form))
+        for name, form in ((DONE, DONE_FORM), (IMPOSSIBLE, CLAIM_FORM))
     ]
     return (*tools, *ends)
 
@@ -55,6 +57,8 @@ def answer_of(calls: Sequence[NativeCall], offers: Mapping[str, JsonObject]) -> 
             answer[call.name] = args
         elif call.name in offers:
             reach = {name: args.pop(name) for name in _reach_of(offers[call.name]) if name in args}
+            if isinstance(writes := reach.get("writes"), str):
+                reach["writes"] = [writes]
             made.append({"tool": call.name, "args": args, **reach})
         else:
             raise NoAnswer(f"{call.name[:64]} is none of {', '.join(offers)}")
@@ -79,25 +83,17 @@ def _called(entry: JsonObject, number: int) -> NativeCall:
     args = entry.get("args")
     reach = {name: value for name, value in entry.items() if name not in {"tool", "args"}}
     arguments = canonical_text({**(args if isinstance(args, Mapping) else {}), **reach})
-    return NativeCall(id=f"call_{number}", name=str(entry.get("tool")), arguments=arguments)
+    return NativeCall(id=f"c{number}", name=str(entry.get("tool")), arguments=arguments)
 
 
-def _parameters(offer: ToolOffer) -> JsonObject:
-    """The tool's arguments, and what a call of it may reach; that there are no others is for the tool to say."""
-    properties = offer.args.get("properties")
+def _parameters(form: JsonObject, reach: Sequence[str] = ()) -> JsonObject:
+    """A form of arguments with what a call may reach; that there are no others is for the tool to say."""
+    properties = form.get("properties")
     if not isinstance(properties, Mapping):
-        return offer.args
-    own = {name: _told(form) for name, form in properties.items()}
-    reach = {name: _REACH[name] for name in offer.reach if name not in own}
-    rest = {name: value for name, value in offer.args.items() if name not in {"properties", "additionalProperties"}}
-    return {**rest, "properties": {**own, **reach}}
-
-
-def _told(form: JsonValue) -> JsonValue:
-    """Without a description that says nothing."""
-    if isinstance(form, Mapping) and form.get("description") == "":
-        return {name: value for name, value in form.items() if name != "description"}
-    return form
+        return form
+    more = {name: _REACH[name] for name in reach if name not in properties}
+    rest = {name: value for name, value in form.items() if name not in {"properties", "additionalProperties"}}
+    return {**rest, "properties": {**properties, **more}}
 
 
 def _reach_of(parameters: JsonObject) -> list[str]:

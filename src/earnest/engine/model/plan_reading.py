@@ -12,6 +12,7 @@ from earnest.contracts.criterion import (
     Mode,
     read_criteria,
 )
+from earnest.contracts.never import joined
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.playbook import INTENT_CHARACTERS_MAX
 from earnest.contracts.reader import NodeReader
@@ -98,18 +99,23 @@ class PlanReader:
     context: PlanningContext
     first_number: int
     check_faults: CheckFaults
+    standing: tuple[Criterion, ...] = ()
+    """The user's own criteria of the task: no plan is without them."""
 
     def plan(self, answer: JsonObject) -> PlanReady:
         """The plan, without rules and alternatives. Raises `Faulty` with every fault that is found.
 
-        Once given, the task criteria stand: whoever misses a goal does not move it.
+        Once given, the task criteria stand: whoever misses a goal does not move it, unless the user has said something.
         """
         reader = NodeReader()
         previous = self.context.previous
         required, optional = ["subtasks"], ["rules", "impossible"]
         (required if previous is None else optional).append("task_criteria")
         root = reader.mapping(node_of(answer), required=required, optional=optional)
-        task_criteria = previous.task_criteria if previous else self._criteria(reader, root.get("task_criteria"))
+        stands = previous.task_criteria if previous else ()
+        if previous is None or (self.context.may_move_goal and root.get("task_criteria") is not None):
+            stands = self._criteria(reader, root.get("task_criteria"))
+        task_criteria = joined(stands, self.standing)
         nodes = reader.items(root.get("subtasks"), at_least=1, at_most=SUBTASKS_MAX)
         reader.unique(((node, str(_keep(node))) for node in nodes if _keep(node)), "kept subtask")
         subtasks = tuple(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
+from earnest.contracts.criterion import Criterion
 from earnest.effects.outside.llm.fencing import Data
 from earnest.engine.gradient.cascade import MacroState, Urgency
 from earnest.engine.messages import PlanDirective, PlannedSubTask, PlanReady
@@ -48,7 +49,11 @@ LEANINGS: Final[Mapping[Advice, str]] = {
 
 
 def planning_parts(
-    context: PlanningContext, offers: Iterable[ToolOffer], today: str, picture: Picture
+    context: PlanningContext,
+    offers: Iterable[ToolOffer],
+    today: str,
+    picture: Picture,
+    standing: Iterable[Criterion] = (),
 ) -> Iterator[str | Data]:
     """All that the model is shown, in order."""
     spec = context.spec
@@ -58,11 +63,13 @@ def planning_parts(
     limits = [f"limited to: {spec.scope}"] if spec.scope else []
     limits += [f"to be done by: {spec.deadline}"] if spec.deadline else []
     yield from _list("limits", limits)
+    yield from _list("criteria of the user that are added to yours", map(told_criterion, standing))
     yield from picture_parts(picture)
     yield from _list("tools of those who do the work", (f"{offer.name}: {offer.purpose}" for offer in offers))
     yield from _memory(context)
     if context.previous is not None and context.directive is not None:
         yield from _replan(context, context.previous, context.directive)
+    yield from _said(context)
     yield from turned_down(context.objections)
     yield "Plan now."
 
@@ -132,10 +139,25 @@ def _replan(context: PlanningContext, previous: PlanReady, directive: PlanDirect
         yield from _list("blocked", blocked)
 
 
+def _said(context: PlanningContext) -> Iterator[str | Data]:
+    """The user's remarks, and the draft that the newest is about."""
+    if context.draft is not None:
+        yield "The user was shown your draft before the work begins:"
+        yield from _list("task criteria of the draft", map(told_criterion, context.draft.task_criteria))
+        yield from _list("draft", (_told_subtask(subtask) for subtask in context.draft.subtasks))
+    if context.remarks:
+        moved = " Give the task criteria anew where they say so." if context.may_move_goal else ""
+        yield f"The user's remarks, the newest last, bind plan and criteria like the request; keep all else.{moved}"
+    yield from _list("remarks", context.remarks)
+
+
+def _told_subtask(subtask: PlannedSubTask) -> str:
+    return f"{subtask.intent} Criteria: {'; '.join(map(told_criterion, subtask.criteria))}"
+
+
 def _became(subtask: PlannedSubTask, context: PlanningContext) -> str:
     state = "matched" if subtask.id in context.matched else "failed" if subtask.id in context.failed else "not run"
-    criteria = "; ".join(map(told_criterion, subtask.criteria))
-    return f"{subtask.id} (sequence {subtask.sequence}, {state}): {subtask.intent} Criteria: {criteria}"
+    return f"{subtask.id} (sequence {subtask.sequence}, {state}): {_told_subtask(subtask)}"
 
 
 def _cut(text: str) -> str:

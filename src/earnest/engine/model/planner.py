@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from earnest.contracts.criterion import CheckFaults
+from earnest.contracts.criterion import CheckFaults, Criterion
 from earnest.effects.outside.llm.fencing import told
 from earnest.engine.gradient.lessons import SUMMARY
 from earnest.engine.impossibility import ImpossibilityClaim, claim_of
@@ -28,7 +28,8 @@ NOTE_CHARACTERS_MAX: Final = 300
 class ModelPlanner:
     """The mind of R2, one per run: it counts the subtasks that it has named, so that no id means two of them.
 
-    `today` is the ISO date on which the run began; `check_faults` says what is wrong with a check of a draft.
+    `today` is the ISO date on which the run began; `check_faults` says what is wrong with a check of a draft; the
+    `standing` criteria are added to those of the task, whatever is planned.
     """
 
     def __init__(
@@ -39,14 +40,16 @@ class ModelPlanner:
         check_faults: CheckFaults,
         persona: str = "",
         look: Look = unseen,
+        standing: Sequence[Criterion] = (),
     ) -> None:
+        self._standing = tuple(standing)
         self._today = today
         self._look = look
         self._persona = persona
         self._offers = tuple(offers)
         self._check_faults = check_faults
         self._named = 0
-        self._sent_back_in = 0
+        self._sent_back_in = (0, 0)
 
     def tags(self, spec: TaskSpec) -> tuple[Tag, ...]:
         """The class of task, how its runs went in words, the user's notes, each tool."""
@@ -55,12 +58,15 @@ class ModelPlanner:
         return intent, Tag(space=intent.space, entity=SUMMARY), NOTES, *tools
 
     async def plan(self, context: PlanningContext, model: RoleModel) -> PlanReady | PlanningFailed | ImpossibilityClaim:
-        """See `Planner`. A draft goes back once a round, whoever objects; after that there is no plan."""
-        objections = context.objections
-        if objections and self._sent_back_in == context.round:
+        """See `Planner`. A draft goes back once a round, and again once the user has amended it, whoever objects; after
+
+        that there is no plan.
+        """
+        objections, place = context.objections, (context.round, len(context.remarks))
+        if objections and self._sent_back_in == place:
             return _failed(context, objections)
         picture = await self._look()
-        parts = planning_parts(context, self._offers, self._today, picture)
+        parts = planning_parts(context, self._offers, self._today, picture, self._standing)
         turns = [told(*persona_parts(self._persona), *parts)]
         while True:
             try:
@@ -68,7 +74,7 @@ class ModelPlanner:
             except Unanswered as error:
                 return _failed(context, [f"the model gave no plan: {error}"])
             if claim := claim_of(answer.get("impossible")):
-                self._sent_back_in = context.round if objections else self._sent_back_in
+                self._sent_back_in = place if objections else self._sent_back_in
                 return claim
             try:
                 return self._plan(replace(context, objections=objections), answer)
@@ -76,11 +82,16 @@ class ModelPlanner:
                 faults = [diagnostic.message for diagnostic in faulty.diagnostics[:FAULTS_MAX]]
             if objections:
                 return _failed(context, faults)
-            objections, self._sent_back_in = tuple(faults), context.round
+            objections, self._sent_back_in = tuple(faults), place
             turns += [said(answer), told(*turned_down(faults))]
 
     def _plan(self, context: PlanningContext, answer: JsonObject) -> PlanReady:
-        reader = PlanReader(context=context, first_number=self._named + 1, check_faults=self._check_faults)
+        reader = PlanReader(
+            context=context,
+            first_number=self._named + 1,
+            check_faults=self._check_faults,
+            standing=self._standing,
+        )
         plan = reader.plan(answer)
         self._named += len(plan.subtasks)
         rules = rules_by_name(context.recollections)
@@ -91,6 +102,7 @@ class ModelPlanner:
             plan,
             alternatives=tuple(self._alternatives(subtask.id) for subtask in plan.subtasks),
             rules=tuple(rule.id for rule in followed),
+            remarks=len(context.remarks),
             recalled=tuple(recalled(context.recollections)),
             notes=tuple(printable(note[:NOTE_CHARACTERS_MAX]) for note in notes),
         )

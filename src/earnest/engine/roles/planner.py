@@ -13,6 +13,7 @@ from earnest.engine.messages import (
     PlanDirective,
     PlanningFailed,
     PlanReady,
+    Remarked,
     Role,
     SubTaskEnding,
     SubTaskOutcome,
@@ -43,6 +44,7 @@ class PlannerState:
     recollections: tuple[Recollection, ...] = ()
     directive: PlanDirective | None = None
     previous: PlanReady | None = None
+    remarks: list[str] = field(default_factory=list)
     outcomes: dict[str, SubTaskEnding] = field(default_factory=dict)
     """Of the plan in force, as far as its subtasks have one."""
 
@@ -51,7 +53,7 @@ class PlannerRole(Participant[PlannerState]):
     """TaskSpec → MemoryAsked; MemoryAnswered or PlanDirective → PlanReady or PlanningFailed."""
 
     role = Role.R2
-    hears = (TaskSpec, MemoryAnswered, SubTaskOutcome, PlanDirective)
+    hears = (TaskSpec, MemoryAnswered, SubTaskOutcome, PlanDirective, Remarked)
 
     def fresh(self) -> PlannerState:
         """Nothing is known yet."""
@@ -68,6 +70,8 @@ class PlannerRole(Participant[PlannerState]):
                 return self._plan(run, state, envelope, 1)
             case SubTaskOutcome(subtask_id=subtask_id, status=status):
                 state.outcomes[subtask_id] = status
+            case Remarked(text=text):
+                state.remarks.append(text)
             case PlanDirective() as directive:
                 state.directive = directive
                 return self._plan(run, state, envelope, directive.round + 1)
@@ -83,8 +87,9 @@ class PlannerRole(Participant[PlannerState]):
             previous=state.previous,
             matched=frozenset(i for i, status in state.outcomes.items() if status is SubTaskEnding.MATCHED),
             failed=frozenset(i for i, status in state.outcomes.items() if status is SubTaskEnding.FAILED),
+            remarks=tuple(state.remarks),
         )
-        answer = await self._draft(run, context, cause)
+        answer = await self._agreed(run, state, context, cause)
         if isinstance(answer, PlanReady):
             urgency = state.directive.urgency if state.directive else Urgency.NORMAL
             answer = with_memory(answer, state.spec.task_class, state.recollections)
@@ -94,8 +99,31 @@ class PlannerRole(Participant[PlannerState]):
             state.previous = sent
             state.outcomes = {i: state.outcomes[i] for i in sent.carried}
 
-    async def _draft(self, run: EngineRun, context: PlanningContext, cause: Envelope) -> PlanReady | PlanningFailed:
-        for number in range(1, DRAFTS_MAX + 1):
+    async def _agreed(
+        self, run: EngineRun, state: PlannerState, context: PlanningContext, cause: Envelope
+    ) -> PlanReady | PlanningFailed:
+        """A plan; of the first round, where somebody is there to see it, one that the user lets begin."""
+        number = 0
+        while True:
+            answer = await self._draft(run, context, cause, DRAFTS_MAX * number)
+            number += 1
+            if context.round > 1 or run.agreeing is None or isinstance(answer, PlanningFailed):
+                return answer
+            run.effects_in_flight += 1
+            try:
+                words = await run.agreeing.amendment(number, answer)
+            finally:
+                run.effects_in_flight -= 1
+            if not words:
+                return answer
+            context = replace(context, remarks=(*state.remarks, words), draft=answer)
+            run.post.send(Role.USER, f"amendment/{number}", Remarked(text=words), cause)
+
+    async def _draft(
+        self, run: EngineRun, context: PlanningContext, cause: Envelope, before: int
+    ) -> PlanReady | PlanningFailed:
+        """What the mind drafts, after so many drafts `before`."""
+        for number in range(before + 1, before + DRAFTS_MAX + 1):
             model = Asking(run, Role.R2, cause, round_number=context.round, attempt=number)
             draft = await run.planner.plan(context, model)
             if isinstance(draft, ImpossibilityClaim):
@@ -109,7 +137,7 @@ class PlannerRole(Participant[PlannerState]):
             if isinstance(draft, PlanningFailed):
                 return draft
             faults = plan_faults(draft, context, run.hands)
-            if not faults and context.round == number == 1:
+            if not faults and context.round == 1 and number == before + 1:
                 faults = await _overlooked(run, draft, context.spec)
             if not faults:
                 return draft

@@ -7,7 +7,7 @@ from typing import Final
 
 from earnest.foundation.errors import Refused
 from earnest.market.claims.claim import SECOND_MS, Claim, ClaimState
-from earnest.market.terms import Terms
+from earnest.market.terms import REVISIONS_MAX, Terms
 
 
 class JobState(StrEnum):
@@ -92,7 +92,6 @@ AID_STATUS: Final[Mapping[ClaimState, str]] = {
 }
 """What an ai$ job is called while its newest claim is in a state (agents ruling §1)."""
 
-REVISIONS_MAX: Final = 100
 
 AID_JOB_STATES: Final[Mapping[str, tuple[JobState, ...]]] = {
     "open": (JobState.OPEN,),
@@ -145,8 +144,8 @@ def need_turn(open_jobs: int, terms: Terms) -> None:
     Raises `Refused("limit_reached")`.
     """
     if open_jobs >= terms.open_jobs_aid:
-        message = f"an agent has at most {terms.open_jobs_aid} open ai$ job in a period: withdraw it, or wait"
-        raise Refused("limit_reached", message)
+        most = f"an agent has at most {terms.open_jobs_aid} open ai$ job in a period"
+        raise Refused("limit_reached", f"{most}: `earnest jobs withdraw` it, or wait")
 
 
 def last_chance_ms(job: Job) -> int:

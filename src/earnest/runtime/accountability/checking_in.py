@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from earnest.accountability.acknowledgement import is_acknowledgement
 from earnest.accountability.agreement import (
     FIRST_USE,
     Agreement,
@@ -19,12 +18,12 @@ from earnest.accountability.agreement import (
 from earnest.accountability.asking import SECOND_MS, AskedTask, Moment, asked_for, begun, weakenings
 from earnest.accountability.days import date_of
 from earnest.accountability.gate import Skip, closed_gate, minute_of
-from earnest.accountability.heartbeat import CheckInState, Heartbeat
+from earnest.accountability.heartbeat import CheckInState, Heartbeat, is_acknowledgement
 from earnest.accountability.interval import contract_interval_s
 from earnest.accountability.score import Score
 from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS, SCORES
 from earnest.accountability.tiers import message_of
-from earnest.accountability.verdicts import TaskVerdict, decided_since
+from earnest.accountability.verdicts import asked_in, decided_since, kept, verdicts_in
 from earnest.client.payloads_scores import CheckedIn, Diagnostic, Due, TaskAsked
 from earnest.contracts.heartbeat.task import HeartbeatContract
 from earnest.effects.ground.storage.reader import BooksReader
@@ -153,8 +152,8 @@ def _feedback(reader: BooksReader, account_id: str) -> list[str]:
     newest, *older = judged
     told: list[str] = list(json.loads(newest.outcome)["feedback"])
     for one in older:
-        asked = [AskedTask(**each) for each in json.loads(one.asked)]
-        verdicts = [TaskVerdict(**each) for each in json.loads(one.verdicts)]
+        asked = asked_in(one)
+        verdicts = verdicts_in(one)
         told += decided_since(asked, verdicts, newest.at_ms)
     return told
 
@@ -235,7 +234,7 @@ def _opened(entry: StoryContext, cycle: _Cycle) -> Heartbeat:
         zone=agreement.zone,
         state=CheckInState.VERIFYING,
         contract_digest=agreement.digest if cycle.given is None else cycle.given.digest,
-        asked=canonical_text([one.to_json() for one in cycle.asked]),
+        asked=kept(cycle.asked),
         reply=sent.reply,
         records=canonical_text(sent.records),
         artifacts=canonical_text([{"path": path, "sha256": sha256} for path, sha256 in sorted(sent.artifacts.items())]),

@@ -5,13 +5,12 @@ from dataclasses import replace
 from typing import Literal
 
 from earnest.accountability.agreement import Agreement, Conclusion, with_conclusions
-from earnest.accountability.asking import AskedTask
 from earnest.accountability.days import date_of
 from earnest.accountability.heartbeat import Heartbeat, MessageVote, vote_id
 from earnest.accountability.points import Charge, PointsRule
 from earnest.accountability.score import standing
 from earnest.accountability.service import AGREEMENTS, HEARTBEATS, SCORES, VOTES
-from earnest.accountability.verdicts import BY_OPERATOR, TaskVerdict, feedback, ruled
+from earnest.accountability.verdicts import BY_OPERATOR, TaskVerdict, asked_in, feedback, kept, ruled, verdicts_in
 from earnest.client.payloads_scores import TaskDecided, Voted
 from earnest.foundation.canonical import canonical_text
 from earnest.foundation.errors import Refused
@@ -28,11 +27,11 @@ def decide(entry: StoryContext, heartbeat_id: str, task: str, *, verified: bool,
     """
     entry.me.need(Scope.OPERATOR)
     heartbeat = HEARTBEATS.find(entry.transaction, heartbeat_id)
-    verdicts = [TaskVerdict(**one) for one in json.loads(heartbeat.verdicts)]
+    verdicts = verdicts_in(heartbeat)
     old = next((one for one in verdicts if one.task == task and one.waits), None)
     if old is None:
         raise Refused("heartbeat_state", f"{task[:80]!r} of {heartbeat_id} does not wait for a verdict")
-    all_asked = [AskedTask(**each) for each in json.loads(heartbeat.asked)]
+    all_asked = asked_in(heartbeat)
     asked = next(one for one in all_asked if one.id == task)
     asserted = frozenset(one["task"] for one in json.loads(heartbeat.claims) if one["done"] or one["values"])
     answer = Answer.VERIFIED if verified else Answer.NOT_VERIFIED
@@ -44,7 +43,7 @@ def decide(entry: StoryContext, heartbeat_id: str, task: str, *, verified: bool,
     decided = [new if one is old else one for one in verdicts]
     after = replace(
         heartbeat,
-        verdicts=canonical_text([one.to_json() for one in decided]),
+        verdicts=kept(decided),
         outcome=canonical_text({**json.loads(heartbeat.outcome), "feedback": feedback(all_asked, decided)}),
         points=heartbeat.points + new.points - old.points,
         waiting=heartbeat.waiting - 1,

@@ -15,14 +15,15 @@ from earnest.accountability.heartbeat import CheckInState, Heartbeat
 from earnest.accountability.interval import contract_interval_s
 from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS, Booking
 from earnest.accountability.tiers import message_of
-from earnest.accountability.verdicts import TaskVerdict, complete, feedback
+from earnest.accountability.verdicts import TaskVerdict, asked_in, complete, feedback, kept
+from earnest.effects.ground.storage.leases import FREE
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.identity.account import Account
 from earnest.identity.service import ACCOUNTS
 from earnest.runtime.accountability.booking import book, tell_of_exhausted
 from earnest.runtime.accountability.sidecar import Sidecar
-from earnest.runtime.desk import StoryContext
+from earnest.runtime.desk import Act, StoryContext
 from earnest.runtime.market.market import Market
 from earnest.runtime.waiting_work import WaitingWork
 from earnest.verification.verdict import Answer
@@ -33,24 +34,24 @@ _LOG: Final = logging.getLogger("earnest.work")
 class HeartbeatJudging(WaitingWork):
     """Judges heartbeats."""
 
-    def __init__(self, market: Market) -> None:
-        super().__init__(market.desk.database, market.checked_in)
+    def __init__(self, market: Market, holder: str = "") -> None:
+        super().__init__(market.desk, "heartbeat.opened", holder=holder)
         self._market = market
         self._sidecar = Sidecar(market.verifier, market.artifacts)
 
-    def _waiting(self, reader: BooksReader, limit: int) -> list[str]:
-        waiting = f"{BEING_JUDGED} ORDER BY at_ms LIMIT ?"
-        return [heartbeat.id for heartbeat in HEARTBEATS.where(reader, waiting, (limit,))]
+    def _waiting(self, reader: BooksReader, now_ms: int, limit: int) -> list[str]:
+        waiting = f"{BEING_JUDGED} AND {FREE} ORDER BY at_ms LIMIT ?"
+        return [heartbeat.id for heartbeat in HEARTBEATS.where(reader, waiting, (now_ms, limit))]
 
-    async def _do(self, key: str) -> None:
+    async def _do(self, key: str) -> Act:
         desk = self._market.desk
-        heartbeat, account = desk.database.read_sync(lambda reader: _whose(HEARTBEATS.find(reader, key), reader))
+        heartbeat, account = await desk.database.ask(lambda reader: _whose(HEARTBEATS.find(reader, key), reader))
         try:
             found = await self._sidecar.verdicts(heartbeat, account.model_fingerprint)
         except Exception:  # whatever it is, it would be met again, and the agent could never check in
             _LOG.exception("%s cannot be judged", key)
             found = {}
-        await desk.tick(lambda entry: give_verdicts(entry, key, found))
+        return lambda entry: give_verdicts(entry, key, found)
 
 
 def _whose(heartbeat: Heartbeat, reader: BooksReader) -> tuple[Heartbeat, Account]:
@@ -62,7 +63,7 @@ def give_verdicts(entry: StoryContext, heartbeat_id: str, found: Mapping[str, Ta
     heartbeat = HEARTBEATS.find(entry.transaction, heartbeat_id)
     if heartbeat.state is CheckInState.JUDGED:
         return {}
-    asked = [AskedTask(**one) for one in json.loads(heartbeat.asked)]
+    asked = asked_in(heartbeat)
     asserted = frozenset(one["task"] for one in json.loads(heartbeat.claims) if one["done"] or one["values"])
     verdicts = complete(asked, found, asserted)
     agreement = AGREEMENTS.find(entry.transaction, heartbeat.account_id)
@@ -74,7 +75,7 @@ def give_verdicts(entry: StoryContext, heartbeat_id: str, found: Mapping[str, Ta
     judged = replace(
         heartbeat,
         state=CheckInState.JUDGED,
-        verdicts=canonical_text([one.to_json() for one in verdicts]),
+        verdicts=kept(verdicts),
         outcome=canonical_text(_outcome(asked, verdicts, booking, after)),
         points=sum(charge.points for charge in charges),
         waiting=sum(one.waits for one in verdicts),

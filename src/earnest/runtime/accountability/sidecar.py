@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from earnest.accountability.asking import AskedTask
 from earnest.accountability.heartbeat import Heartbeat
-from earnest.accountability.verdicts import TaskVerdict
+from earnest.accountability.verdicts import TaskVerdict, asked_in
 from earnest.contracts.criterion import CRITERION_CHARACTERS_MAX, CheckSpec, Criterion
 from earnest.effects.hands.scratch import scratch_beside
 from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotLimits, snapshot_in_place
@@ -75,7 +75,7 @@ class Sidecar:
         A probe measures the world: nothing that was handed in is laid out for it but what is claimed to be so. What it
         measured is for the operator, and so are the words of a judge who was shown it.
         """
-        asked = [one for one in (AskedTask(**each) for each in json.loads(heartbeat.asked)) if not one.weakened]
+        asked = [one for one in asked_in(heartbeat) if not one.weakened]
         promise = Promise(text=_promise(asked), origin=heartbeat.id, worker_model=worker_model)
         probed, checked, judged = (
             _Question(criteria=tuple(criteria), asked=asked, promise=promise)

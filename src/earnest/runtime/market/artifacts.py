@@ -3,9 +3,10 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from earnest.client.payloads import Artifact as ArtifactShown
@@ -23,6 +24,7 @@ BRINGERS: Final = (Scope.LIVE, Scope.HEARTBEAT, Scope.OPERATOR)
 """The keys that bring artifacts on their own; evidence and offers bring theirs by their own rules."""
 _MEDIA_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}", re.ASCII)
 _BROUGHT: Final = "SELECT coalesce(max(brought_bytes), 0) FROM artifacts WHERE account_id = ?"
+_NAMES: Final = "SELECT DISTINCT sha256 FROM artifacts WHERE sha256 >= ? AND sha256 < ?"
 _IN_EVIDENCE: Final = """
 SELECT s.manifest FROM artifacts a
 JOIN claims c ON c.seller = a.account_id
@@ -51,15 +53,15 @@ def owns(reader: BooksReader, account_id: str, sha256: str) -> bool:
     return ARTIFACTS.get(reader, artifact_id(account_id, sha256)) is not None
 
 
-@contextmanager
-def room_for(market: Market, account_id: str, size_bytes: int) -> Iterator[int]:
+@asynccontextmanager
+async def room_for(market: Market, account_id: str, size_bytes: int) -> AsyncIterator[int]:
     """Room for something of at most `size_bytes` that an account sends: how long it may be, laid aside meanwhile.
 
     What would never be kept is so neither taken in nor fetched. Raises `Refused("limit_reached")` where the account has
     brought, or brings just now, all that one may.
     """
     store = market.artifacts
-    brought = market.desk.database.read_sync(lambda reader: _brought_bytes(reader, account_id))
+    brought = await market.desk.database.ask(lambda reader: _brought_bytes(reader, account_id))
     with store.expecting(account_id, store.limits.owner_bytes - brought, size_bytes) as expected:
         yield expected
 
@@ -70,23 +72,23 @@ class Bringing:
 
     market: Market
     account_id: str
-    rooms: ExitStack
+    rooms: AsyncExitStack
     held: list[str] = field(default_factory=list)
 
     async def put(self, content: bytes | AsyncIterator[bytes], size_bytes: int) -> Stored:
         """Store something of at most `size_bytes`. Raises as `room_for` and the store do."""
-        room = self.rooms.enter_context(room_for(self.market, self.account_id, size_bytes))
+        room = await self.rooms.enter_async_context(room_for(self.market, self.account_id, size_bytes))
         return await self.market.artifacts.put(content, room, held=self.held)
 
 
-@contextmanager
-def bringing(market: Market, account_id: str) -> Iterator[Bringing]:
+@asynccontextmanager
+async def bringing(market: Market, account_id: str) -> AsyncIterator[Bringing]:
     """Around a request from its first byte to its answer: what it brought and nobody then names is removed.
 
     Where something broke on the way, the books may yet come to name it: it is left to `collect_artifacts`.
     """
     store, named = market.artifacts, _named(market)
-    with ExitStack() as rooms:
+    async with AsyncExitStack() as rooms:
         brought = Bringing(market=market, account_id=account_id, rooms=rooms)
         try:
             yield brought
@@ -106,17 +108,24 @@ async def collect_artifacts(market: Market) -> int:
     """
     store, database, named = market.artifacts, market.desk.database, _named(market)
     store.forget_doubts()
-    if not database.read_sync(lambda reader: any(ARTIFACTS.where(reader, "1 = 1 LIMIT 1", ()))):
+    if not await database.ask(lambda reader: any(ARTIFACTS.where(reader, "1 = 1 LIMIT 1", ()))):
         return 0
     collected = 0
     for number in range(256):
-        for sha256 in await asyncio.to_thread(store.lying, number):
+        lying = await asyncio.to_thread(store.lying, number)
+        known = await database.read(partial(_names_like, beginning=f"sha256:{number:02x}")) if lying else frozenset()
+        for sha256 in set(lying) - known:
             try:
                 collected += store.collect(sha256, named)
             except OSError as error:
                 raise Unavailable(f"an artifact cannot be removed: {error.strerror or error}") from error
             await asyncio.sleep(0)
     return collected
+
+
+def _names_like(reader: BooksReader, beginning: str) -> frozenset[str]:
+    found = reader.execute(_NAMES, (beginning, f"{beginning}~"))
+    return frozenset(sha256 for (sha256,) in found)
 
 
 def _named(market: Market) -> Callable[[str], bool]:

@@ -40,24 +40,24 @@ class Doorkeeper:
         self.hashing = hashing
         self._known: dict[str, _Known] = {}
 
-    def by_key(self, text: str, now_ms: int) -> Caller:
+    async def by_key(self, text: str, now_ms: int) -> Caller:
         """The caller whose key this is. Raises `Refused`: `unknown_key`, `expired_key`."""
         if not is_key_text(text):
-            raise Refused("unknown_key", "this is no key of this platform")
-        return self._caller(self.hashing.digest(KEY_PURPOSE, text), now_ms, self._read_key)
+            raise Refused("unknown_key", "this is no key of this platform: see EARNEST_KEY, or `earnest keys`")
+        return await self._caller(self.hashing.digest(KEY_PURPOSE, text), now_ms, self._read_key)
 
-    def by_session(self, cookie: str, now_ms: int) -> Caller:
+    async def by_session(self, cookie: str, now_ms: int) -> Caller:
         """Who has logged in, with the scope of the key that opened the login.
 
         Raises `Refused`: `unknown_key`, `expired_key`.
         """
-        return self._caller(self.hashing.digest(SESSION_PURPOSE, cookie), now_ms, self._read_session)
+        return await self._caller(self.hashing.digest(SESSION_PURPOSE, cookie), now_ms, self._read_session)
 
-    def _caller(self, digest: str, now_ms: int, look: Callable[[BooksReader, str, int], _Known]) -> Caller:
+    async def _caller(self, digest: str, now_ms: int, look: Callable[[BooksReader, str, int], _Known]) -> Caller:
         known = self._known.get(digest)
         newest = self._database.last_seq
-        if known is None or (known.seq != newest and not self._still_holds(known, newest)):
-            known = self._database.read_sync(lambda reader: look(reader, digest, newest))
+        if known is None or (known.seq != newest and not await self._still_holds(known, newest)):
+            known = await self._database.ask(lambda reader: look(reader, digest, newest))
             if len(self._known) >= KNOWN_MAX:
                 self._known.clear()
             self._known[digest] = known
@@ -65,9 +65,9 @@ class Doorkeeper:
             raise Refused("expired_key", "the key has expired or was revoked")
         return known.caller
 
-    def _still_holds(self, known: _Known, newest: int) -> bool:
+    async def _still_holds(self, known: _Known, newest: int) -> bool:
         """True if no fact has concerned the account since. `newest` was durable before the look."""
-        if self._database.read_sync(lambda reader: touched(reader, WHO + known.caller.id)) != known.touched:
+        if await self._database.ask(lambda reader: touched(reader, WHO + known.caller.id)) != known.touched:
             return False
         known.seq = newest
         return True

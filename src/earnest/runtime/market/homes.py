@@ -92,25 +92,25 @@ class Homes:
         self._kept: OrderedDict[Wanted, ReadyHome] = OrderedDict()
         self._kept_bytes = 0
 
-    def look(self, wanted: Wanted, now_ms: int, seen_at_ms: int | None) -> ReadyHome:
+    async def look(self, wanted: Wanted, now_ms: int, seen_at_ms: int | None) -> ReadyHome:
         """The home as it is now, of somebody who was last seen at `seen_at_ms`. Raises `Refused("not_found")`."""
         newest = self._database.last_seq
         ready = self._kept.get(wanted)
-        if ready is None or not self._still_holds(ready, now_ms, seen_at_ms, newest):
-            ready = self._database.read_sync(lambda reader: self._build(reader, wanted, now_ms, seen_at_ms, newest))
+        if ready is None or not await self._still_holds(ready, now_ms, seen_at_ms, newest):
+            ready = await self._database.ask(lambda reader: self._build(reader, wanted, now_ms, seen_at_ms, newest))
             self._keep(ready)
         else:
             self._kept.move_to_end(wanted)
         return ready
 
-    def _still_holds(self, ready: ReadyHome, now_ms: int, seen_at_ms: int | None, newest: int) -> bool:
+    async def _still_holds(self, ready: ReadyHome, now_ms: int, seen_at_ms: int | None, newest: int) -> bool:
         """True until its time is over or a fact concerns it: at most one read by index."""
         if not ready.built_at_ms <= now_ms < ready.valid_until_ms:
             return False
         if seen_at_ms is not None and ready.health is not _health(now_ms, seen_at_ms, ready.expected_s):
             return False
         if ready.seq != newest:
-            if self._database.read_sync(lambda reader: touched(reader, *ready.subjects)) != ready.touched:
+            if await self._database.ask(lambda reader: touched(reader, *ready.subjects)) != ready.touched:
                 return False
             ready.seq = newest
         return True

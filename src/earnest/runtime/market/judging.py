@@ -1,5 +1,6 @@
 """Judges of what was handed in: workers that find it in the books; what they are told is only a hint."""
 
+import asyncio
 import json
 import logging
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any, Final
 from earnest.contracts.criterion import Criterion, no_check_faults, read_criteria
 from earnest.contracts.node import node_of
 from earnest.contracts.reader import NodeReader as SpecReader
+from earnest.effects.ground.storage.leases import FREE
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Broken, Refused, Unavailable
@@ -23,7 +25,7 @@ from earnest.market.jobs.job import Job
 from earnest.market.jobs.offer import WHOLE
 from earnest.market.service import CLAIMS, JOBS, SUBMISSIONS
 from earnest.market.terms import Terms
-from earnest.runtime.desk import StoryContext
+from earnest.runtime.desk import Act, StoryContext
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.posting import lay_out, need_owned
 from earnest.runtime.market.settling import advance
@@ -51,24 +53,24 @@ class _Judged:
 class Judging(WaitingWork):
     """Judges submissions of claims."""
 
-    def __init__(self, market: Market) -> None:
-        super().__init__(market.desk.database, market.handed_in)
+    def __init__(self, market: Market, holder: str = "") -> None:
+        super().__init__(market.desk, "submission.opened", holder=holder)
         self._market = market
 
-    def _waiting(self, reader: BooksReader, limit: int) -> list[str]:
-        waiting = "state = 'submitted' AND verdict = '' ORDER BY submitted_at_ms LIMIT ?"
-        return [claim.id for claim in CLAIMS.where(reader, waiting, (limit,))]
+    def _waiting(self, reader: BooksReader, now_ms: int, limit: int) -> list[str]:
+        waiting = f"state = 'submitted' AND verdict = '' AND {FREE} ORDER BY submitted_at_ms LIMIT ?"
+        return [claim.id for claim in CLAIMS.where(reader, waiting, (now_ms, limit))]
 
-    async def _do(self, key: str) -> None:
+    async def _do(self, key: str) -> Act:
         market = self._market
-        what = market.desk.database.read_sync(lambda reader: _what(CLAIMS.find(reader, key), reader))
+        what = await market.desk.database.ask(lambda reader: _what(CLAIMS.find(reader, key), reader))
         submission = what.submission
         try:
             verdict = await _verdict(market, what)
         except Exception as error:  # whatever it is, it would be met again, and others wait
             _LOG.exception("%s cannot be judged", key)
             verdict = _unclear(f"a fault of ours: {type(error).__name__}")
-        await market.desk.tick(lambda entry: give_verdict(entry, market.terms, submission, verdict))
+        return lambda entry: give_verdict(entry, market.terms, submission, verdict)
 
 
 def give_verdict(entry: StoryContext, terms: Terms, judged: Submission, verdict: Mapping[str, Any]) -> JsonObject:
@@ -115,7 +117,7 @@ async def _verdict(market: Market, what: _Judged) -> Mapping[str, Any]:
         return _unclear(_NOBODY)
     verifier = market.verifier_of(what.poster)
     try:
-        need_owned(market, job.creator, _files_of(job))
+        await asyncio.to_thread(need_owned, market, job.creator, _files_of(job))
         need_probes(criteria, verifier.probe_names)
     except Refused as refused:
         return {**_unclear(f"the poster's fault: {refused}"), BY_POSTER: True}

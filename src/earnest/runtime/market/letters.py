@@ -45,7 +45,7 @@ class Letters:
         """Send what is due; how many were sent."""
         now_ms = self._desk.now_ms()
         sent = 0
-        for presence, address in self._desk.database.read_sync(lambda reader: _due(reader, now_ms)):
+        for presence, address in await self._desk.database.ask(lambda reader: _due(reader, now_ms)):
             for letter in json.loads(presence.outbox):
                 event = await self._send(address, letter)
                 await self._desk.tick(partial(_noted, presence.account_id, letter, event))

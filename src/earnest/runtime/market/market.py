@@ -22,10 +22,6 @@ class Market:
     registry: Registry
     artifacts: ArtifactStore
     web: Web
-    handed_in: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when something may wait to be judged: a hint, the books say what."""
-    checked_in: asyncio.Event = field(default_factory=asyncio.Event)
-    """The same of heartbeats."""
     replaying: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a verdict is reached again for somebody who asked."""
     linted: dict[str, None] = field(default_factory=dict)

@@ -121,7 +121,7 @@ async def tend_payouts(desk: Desk, rails: Mapping[str, Rail]) -> int:
     Nothing is remembered between two calls: a payout whose answer was lost is asked about again.
     """
     now_ms = desk.now_ms()
-    due = desk.database.read_sync(lambda reader: _due(reader, now_ms))
+    due = await desk.database.ask(lambda reader: _due(reader, now_ms))
     for payout in due:
         await _tend(desk, rails.get(payout.rail), payout)
     return len(due)

@@ -56,7 +56,7 @@ async def prepare_posting(market: Market, caller: Caller, offer: Offer) -> Act:
     fee_bps = check_price(offer.currency, offer.amount_micro, market.terms)
     spec, tags = spec_of(offer, market.registry.kinds(), market.verifier.check_faults)
     need_probes(spec.criteria, market.verifier_of(caller.account).probe_names)
-    need_owned(market, caller.id, offer.files)
+    await asyncio.to_thread(need_owned, market, caller.id, offer.files)
     digest = digest_of([[criterion_to_json(one) for one in spec.criteria], dict(offer.files)])
     if digest not in market.linted:
         await _lint(market, caller, spec, offer.files)
@@ -103,7 +103,7 @@ def withdraw_job(entry: StoryContext, job_id: str) -> JobWithdrawn:
 
 
 def need_owned(market: Market, account_id: str, files: Mapping[str, str]) -> None:
-    """Raises `Refused("validation")` for an artifact that the account has not brought, whoever else has."""
+    """In a thread. Raises `Refused("validation")` for an artifact that this account has not brought itself."""
     for sha256 in files.values():
         if market.desk.database.read_sync(partial(ARTIFACTS.get, key=artifact_id(account_id, sha256))) is None:
             raise Refused("validation", f"files: you have no artifact {sha256}")

@@ -23,6 +23,8 @@ from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk, StoryContext
 
 FLUSH_MS: Final = 5_000
+LOOK_MS: Final = 60_000
+"""How long a server goes by what it knows of a look; owners hear of silence by the books alone."""
 FLUSHED_MAX: Final = 500
 """Accounts of one fact: each is a few reads inside the transaction."""
 
@@ -49,19 +51,23 @@ class Presences:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._seen: OrderedDict[str, int] = OrderedDict()
+        self._seen: OrderedDict[str, tuple[int, int]] = OrderedDict()
         self._news: dict[str, _News] = {}
 
-    def seen_at_ms(self, account_id: str) -> int | None:
-        """The last look of an account, recorded or not; None if there was none."""
-        known = self._seen.get(account_id)
-        if known is not None:
-            return known
-        row = self._desk.database.read_sync(lambda reader: PRESENCES.get(reader, account_id))
-        if row is None:
-            return None
-        self._know(account_id, row.seen_at_ms)
-        return row.seen_at_ms
+    async def seen_at_ms(self, account_id: str) -> int | None:
+        """The last look of an account, recorded or not; None if there was none.
+
+        Looks at other servers show here within `LOOK_MS`.
+        """
+        now_ms = self._desk.now_ms()
+        seen_ms, known_ms = self._seen.get(account_id, (None, None))
+        if known_ms is not None and 0 <= now_ms - known_ms < LOOK_MS:
+            return seen_ms
+        row = await self._desk.database.ask(lambda reader: PRESENCES.get(reader, account_id))
+        if row is not None:
+            seen_ms = max(seen_ms or 0, row.seen_at_ms)
+            self._know(account_id, seen_ms, now_ms)
+        return seen_ms
 
     def looked(self, account_id: str, now_ms: int, expected_s: int) -> None:
         """An account has looked at its home; it means to again within `expected_s`."""
@@ -69,7 +75,7 @@ class Presences:
         if news is None:
             news = self._news[account_id] = _News()
         news.seen_at_ms, news.expected_s = now_ms, expected_s
-        self._know(account_id, now_ms)
+        self._know(account_id, now_ms, now_ms)
 
     def acted(self, account_id: str, action: str, now_ms: int) -> None:
         """Something was done with a heartbeat key (A39): `action` says what, on what."""
@@ -96,8 +102,8 @@ class Presences:
             with suppress(Unavailable):
                 await self.flush()
 
-    def _know(self, account_id: str, at_ms: int) -> None:
-        self._seen[account_id] = at_ms
+    def _know(self, account_id: str, at_ms: int, now_ms: int) -> None:
+        self._seen[account_id] = (at_ms, now_ms)
         self._seen.move_to_end(account_id)
         if len(self._seen) > KNOWN_MAX:
             self._seen.popitem(last=False)
@@ -160,7 +166,8 @@ def _record(news: Mapping[str, _News], entry: StoryContext) -> JsonObject:
     changes = []
     for account_id, noted in news.items():
         before = PRESENCES.get(entry.transaction, account_id)
-        after = _noted(before or Presence(account_id=account_id, seen_at_ms=entry.now_ms), noted)
+        seen_at_ms = entry.now_ms if noted.seen_at_ms is None else noted.seen_at_ms
+        after = _noted(before or Presence(account_id=account_id, seen_at_ms=seen_at_ms), noted)
         changes.append((before, _settled(after, _piles_at_ms(entry, account_id), entry.now_ms)))
     PRESENCES.see(entry.transaction, entry.now_ms, changes)
     return {"seen": len(changes)}
@@ -169,7 +176,8 @@ def _record(news: Mapping[str, _News], entry: StoryContext) -> JsonObject:
 def _noted(presence: Presence, news: _News) -> Presence:
     """With a look, silence ends."""
     if news.seen_at_ms is not None:
-        presence = replace(presence, seen_at_ms=news.seen_at_ms, expected_s=news.expected_s, silence_told_at_ms=None)
+        seen_ms = max(news.seen_at_ms, presence.seen_at_ms)  # another server may have noted a later one
+        presence = replace(presence, seen_at_ms=seen_ms, expected_s=news.expected_s, silence_told_at_ms=None)
     if news.action_at_ms is not None:
         presence = replace(presence, last_action=news.action, last_action_at_ms=news.action_at_ms)
     return presence

@@ -42,7 +42,7 @@ async def replay(market: Market, caller: Caller, claim_id: str, revision: int | 
     Raises `Refused`: `not_found`, `not_a_party`, `not_judged`, `evidence_gone`, and `verifier_unavailable` while
     another one is judged again.
     """
-    found = market.desk.database.read_sync(lambda reader: _find(reader, caller, claim_id, revision))
+    found = await market.desk.database.ask(lambda reader: _find(reader, caller, claim_id, revision))
     if market.replaying.locked():
         raise Refused("verifier_unavailable", "another verdict is being replayed: try again")
     async with market.replaying:

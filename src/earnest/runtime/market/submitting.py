@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from earnest.client.payloads import Submitted
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.effects.outside.artifacts.fetching import fetch_artifact
 from earnest.effects.outside.artifacts.store import Stored
+from earnest.effects.outside.web.fetching import FetchedPage, FetchLimits, Web
 from earnest.foundation.canonical import JsonValue, canonical_text, digest_bytes, digest_of
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
@@ -25,6 +25,18 @@ from earnest.runtime.market.settling import advance, need_may_move
 
 HTTP_OK: Final = 200
 MAY_HAND_IN: Final = (Scope.LIVE, Scope.HEARTBEAT, Scope.REGISTERED)
+
+FETCH_LIMITS: Final = FetchLimits(deadline_ms=60_000, https_only=True)
+
+
+async def fetch_artifact(web: Web, url: str, bytes_max: int) -> tuple[str, FetchedPage]:
+    """The digest of what is at `url`, and the page: its status is not looked at here.
+
+    Raises `Refused`: `url_refused` (not https, on any hop), `address_refused`, `page_refused` (too long, compressed,
+    too many hops); and `Unavailable` where nobody answers in time.
+    """
+    page = await web.fetch(url, limits=replace(FETCH_LIMITS, body_bytes=bytes_max))
+    return page.digest, page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +69,7 @@ async def prepare_submission(brought: Bringing, caller: Caller, claim_id: str, i
     """
     caller.need(*MAY_HAND_IN)
     market = brought.market
-    asked = market.desk.database.read_sync(lambda reader: _checked(reader, market, caller, claim_id, items))
+    asked = await market.desk.database.ask(lambda reader: _checked(reader, market, caller, claim_id, items))
     kept = [await _keep(brought, item, asked[item.requirement_id]) for item in items]
     return lambda entry: _submit(entry, market, claim_id, kept)
 
@@ -101,7 +113,7 @@ async def _keep(brought: Bringing, item: Item, wanted: Requirement) -> _Kept:
     if not item.storage_url:
         return _Kept(item=item)
     market = brought.market
-    with room_for(market, brought.account_id, market.artifacts.limits.item_bytes) as bytes_max:
+    async with room_for(market, brought.account_id, market.artifacts.limits.item_bytes) as bytes_max:
         content = await _fetched(market, item, bytes_max)
     _check_content(item, content, wanted)
     return _Kept(item=item, stored=await brought.put(content, len(content)))

@@ -45,7 +45,7 @@ class Farming:
             return
         claim_id = str(claimed["claim_id"])
         item = submitting.Item(requirement_id="answer", kind="json", media_type="application/json", inline=RIGHT)
-        with bringing(town.market, self.seller.id) as brought:
+        async with bringing(town.market, self.seller.id) as brought:
             await town.do(
                 "farm",
                 self.seller,

@@ -99,7 +99,7 @@ async def simulate(
 async def _let_it_end(town: Town, clock: VirtualClock, timers: Timers) -> list[str]:
     """Nobody does anything any more: the clock alone must bring every claim, job and dispute to an end."""
     ends_ms = clock.now_ms() + ENDING_DAYS_MAX * DAY_S * 1_000
-    while (next_ms := timers.next_ms()) is not None and next_ms <= ends_ms:
+    while (next_ms := await timers.next_ms()) is not None and next_ms <= ends_ms:
         await clock.advance_ms(max(0, next_ms - clock.now_ms()))
         await timers.look()
     return town.market.desk.database.read_sync(

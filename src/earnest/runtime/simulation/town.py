@@ -125,7 +125,7 @@ class Working:
         else:
             content = WRONG if town.happens(who.cheats) else RIGHT
             item = submitting.Item(requirement_id="answer", kind="json", media_type="application/json", inline=content)
-            with bringing(town.market, self.caller.id) as brought:
+            async with bringing(town.market, self.caller.id) as brought:
                 await town.do(
                     "submit",
                     self.caller,

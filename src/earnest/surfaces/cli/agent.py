@@ -1,18 +1,12 @@
 """`earnest agent`: a resident agent, and what it asks of the person who answers for it."""
 
-import asyncio
-import signal
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from earnest.app.residing import Residing
     from earnest.client.credentials import Credentials
-    from earnest.runtime.agents.resident import ResidentReport
-    from earnest.runtime.heartbeats.report import CycleReport as HeartbeatReport
 
 app = typer.Typer(help="A resident agent: it looks for work, does it, hands it in.", invoke_without_command=True)
 
@@ -45,10 +39,12 @@ def agent(
     """
     if context.invoked_subcommand is not None:
         return
+    import asyncio  # noqa: PLC0415 - it takes longer to load than the help of every command
     from dataclasses import replace  # noqa: PLC0415
 
     from earnest.app.agent_settings import read_agent_settings  # noqa: PLC0415
     from earnest.app.residing import Residing, role_of  # noqa: PLC0415
+    from earnest.surfaces.cli.cycling import run_agent  # noqa: PLC0415
     from earnest.surfaces.cli.in_the_name_of import data_directory  # noqa: PLC0415
 
     given: dict[str, Any] = {"exec": command, "every_s": every, "timeout_s": timeout}
@@ -57,7 +53,7 @@ def agent(
     residing = Residing(
         home=data_directory(), credentials=_credentials(as_), agent=settings, folder=folder, passes_key=pass_key
     )
-    raise typer.Exit(asyncio.run(_run(residing, once=once, as_json=as_json)))
+    raise typer.Exit(asyncio.run(run_agent(residing, once=once, as_json=as_json)))
 
 
 @app.command("init")
@@ -69,7 +65,7 @@ def init(
 
     Exit codes: 0 made, 3 there is something already.
     """
-    from earnest.app.agent_init import init_agent  # noqa: PLC0415
+    from earnest.app.agent_settings import init_agent  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     made = init_agent(folder)
@@ -153,45 +149,3 @@ def _state(handle: str) -> Path:
         with client_of("") as client:
             name = client.get_me()["handle"]
     return agent_folder(data_directory(), name) / RESIDENT
-
-
-async def _run(residing: "Residing", *, once: bool, as_json: bool) -> int:
-    """The exit code. SIGINT and SIGTERM end the program and the agent; SIGUSR1 wakes it."""
-    from earnest.app.residing import opened_resident  # noqa: PLC0415
-    from earnest.runtime.agents.resident import ResidentOutcome  # noqa: PLC0415
-    from earnest.surfaces.cli.endings import ExitCode  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import complain  # noqa: PLC0415
-
-    loop, me = asyncio.get_running_loop(), asyncio.current_task()
-    assert me is not None
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, me.cancel)
-    try:
-        async with opened_resident(residing) as (resident, heartbeats):
-            loop.add_signal_handler(signal.SIGUSR1, resident.wake)
-            if once:
-                report = await resident.cycle()
-                _tell(report, as_json=as_json)
-                codes = {ResidentOutcome.FAILED: ExitCode.ABANDON, ResidentOutcome.UNANSWERED: ExitCode.NO_ANSWER}
-                return codes.get(report.outcome, ExitCode.ACCEPT)
-
-            def tell(report: "ResidentReport | HeartbeatReport") -> None:
-                _tell(report, as_json=as_json)
-
-            async with asyncio.TaskGroup() as both:
-                both.create_task(resident.run(tell))
-                if heartbeats is not None:
-                    both.create_task(heartbeats.run(tell))
-    except asyncio.CancelledError:
-        complain(["stopped"])
-    return ExitCode.STOPPED
-
-
-def _tell(report: "ResidentReport | HeartbeatReport", *, as_json: bool) -> None:
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
-
-    if as_json:
-        say_json(report.to_json())
-    else:
-        say(*report.lines())
-    sys.stdout.flush()

@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
-from earnest.surfaces.cli.printing import say
+from earnest.surfaces.cli.printing import complain, say
 
 if TYPE_CHECKING:
     from earnest.engine.confirming import ConfirmationAsked
+    from earnest.engine.messages import PlanReady
     from earnest.runtime.unknown_effects import EffectDecision, UnknownEffect
 
 LINE_BYTES_MAX: Final = 4_096
@@ -43,8 +44,20 @@ def is_foreground() -> bool:
         os.close(terminal)
 
 
+class Away:
+    """Nobody at a terminal, but somebody who looks at the dashboard (`runtime.approvals.Person`)."""
+
+    async def allows(self, asked: "ConfirmationAsked") -> bool:
+        """See `Person`. It says that an answer is waited for, and never has one."""
+        complain([f"waits ten minutes for leave, at the dashboard: {asked.wording}"])
+        await asyncio.Event().wait()
+        return False
+
+
 class Terminal:
-    """Asks for leave (`runtime.approvals.Person`) and about the request (`engine.ports.Clarifier`), one at a time.
+    """Asks for leave (`runtime.approvals.Person`), about the request (`engine.ports.Clarifier`) and about what is
+
+    promised (`runtime.clarifications.Promisee`), one at a time.
 
     What was typed before a question was shown is no answer to it.
     """
@@ -56,7 +69,7 @@ class Terminal:
 
     async def allows(self, asked: "ConfirmationAsked") -> bool:
         """See `Person`. Anything but a clear yes is a no."""
-        from earnest.surfaces.cli.leave import question_lines, shown_lines  # noqa: PLC0415
+        from earnest.surfaces.leave import question_lines, shown_lines  # noqa: PLC0415
 
         question = await asyncio.to_thread(question_lines, asked)
         while (said := (await self._answer(question, "allow it? [y]es, [s]how, [N]o ")).lower()) in SHOW:
@@ -77,6 +90,15 @@ class Terminal:
     async def ask(self, questions: Sequence[str], /) -> Sequence[str]:
         """See `Clarifier`."""
         return [await self._answer(["", question], "(Enter to skip) > ") for question in questions]
+
+    async def amends(self, plan: "PlanReady") -> str:
+        """See `runtime.clarifications.Promisee`."""
+        if not is_terminal():
+            return ""
+        from earnest.surfaces.cli.lines import plan_lines  # noqa: PLC0415
+
+        question = ["", "This is promised, and so it will be decided:", *(text for text, _ in plan_lines(plan))]
+        return await self._answer(question, "[Enter] to begin, or say what to strike, change or add > ")
 
     async def _answer(self, question: Sequence[str], prompt: str) -> str:
         async with self._turn:

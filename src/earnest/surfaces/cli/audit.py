@@ -1,5 +1,8 @@
 """`earnest audit`: what the independent auditor saw."""
 
+import signal
+import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -42,6 +45,39 @@ def tail(
 
     for line in newest_lines(audit_log(read_settings()), number):
         _show(line, as_json)
+
+
+@app.command()
+def follow(
+    as_json: Annotated[bool, typer.Option("--json", help="Print each periodic report as a JSON object.")] = False,
+) -> None:
+    """Audit engines on other machines: log what they say on the bus, until it is stopped.
+
+    EARNEST_BUS names the server, with the auditor's password. The log lies in a data directory of its own, where the
+    other commands of `earnest audit` read it. Exit codes: 0 stopped, 3 it could not begin.
+    """
+    import asyncio  # noqa: PLC0415
+
+    from earnest.app.following import follow as followed  # noqa: PLC0415
+    from earnest.app.settings import read_settings  # noqa: PLC0415
+    from earnest.audit.report import AuditReport, report_json, report_lines  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+
+    def show(report: AuditReport) -> None:
+        if as_json:
+            say_json(report_json(report))
+        else:
+            say(*report_lines(report))
+        sys.stdout.flush()  # whoever started us through a pipe waits for it
+
+    async def until_stopped() -> None:
+        me = asyncio.current_task()
+        assert me is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, me.cancel)
+        await followed(read_settings(), show)
+
+    with suppress(KeyboardInterrupt, asyncio.CancelledError):
+        asyncio.run(until_stopped())
 
 
 @app.command()

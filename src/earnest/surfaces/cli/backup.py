@@ -28,13 +28,24 @@ def backup(
     """
     import os  # noqa: PLC0415
 
+    from earnest.app.artifacts import shelf_in  # noqa: PLC0415
     from earnest.app.backup import BackupOrder, back_up  # noqa: PLC0415
-    from earnest.app.judging_settings import home_with_books  # noqa: PLC0415
+    from earnest.app.judging_settings import books_of, home_of  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
     from earnest.surfaces.cli.printing import complain, say, say_json, tell  # noqa: PLC0415
 
-    os.nice(10)
-    order = BackupOrder(home=home_with_books(home, os.environ), target=path, keys=keys, share=share)
+    os.nice(19)
+    place = home or home_of(os.environ)
+    books = books_of(place, os.environ)
+    shelf = shelf_in(place, os.environ)
+    order = BackupOrder(
+        home=place,
+        server=None if isinstance(books, Path) else books,
+        shelf=shelf if shelf.is_shared else None,
+        target=path,
+        keys=keys,
+        share=share,
+    )
     done = back_up(order, SystemClock(), tell)
     tell("")
     complain(f"left out: {one}" for one in done.manifest.left_out)
@@ -63,6 +74,10 @@ def restore(
     verify_only: Annotated[
         bool, typer.Option("--verify-only", help="Read and verify all of it, restore nothing.")
     ] = False,
+    to: Annotated[
+        str,
+        typer.Option("--to", metavar="ADDRESS", help="Put the books on this server, postgresql://…, which has none."),
+    ] = "",
     listed: Annotated[bool, typer.Option("--list", help="List the backups that are there.")] = False,
     home: Home = None,
     as_json: Json = False,
@@ -73,7 +88,10 @@ def restore(
     """
     import os  # noqa: PLC0415
 
-    from earnest.app.judging_settings import home_of  # noqa: PLC0415
+    from earnest.app import places  # noqa: PLC0415
+    from earnest.app.artifacts import shelf_in  # noqa: PLC0415
+    from earnest.app.judging_settings import books_of, home_of  # noqa: PLC0415
+    from earnest.app.migrating import SQLITE, place_of  # noqa: PLC0415
     from earnest.app.restore import BackupSource, backups_in, verify_backup  # noqa: PLC0415
     from earnest.app.restore import restore as restored  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
@@ -87,10 +105,16 @@ def restore(
                 say(_line(one))
         return
     source, place, clock = BackupSource(folder=path, keys=keys, name=name), home or home_of(os.environ), SystemClock()
-    done = verify_backup(source, clock, tell) if verify_only else restored(source, place, clock, tell)
+    server = None if to in {"", SQLITE} else place_of(places.books(place), to)
+    done = verify_backup(source, clock, tell) if verify_only else restored(source, place, clock, tell, server=server)
     tell("")
     if keys is None and any(file.secret for file in done.manifest.files):
         complain(["the keys of this backup lie elsewhere: --keys PATH"])
+    named = books_of(place, os.environ)
+    if not verify_only and named != (server or places.books(place)):
+        complain([f"the settings name {named} for the books: those that were restored are elsewhere"])
+    if not verify_only and shelf_in(place, os.environ).is_shared:
+        complain(["the artifacts were laid in the data directory: move them, too (`earnest migrate --artifacts-to`)"])
     if as_json:
         say_json({**_form(done.manifest), "rows": done.rows, "home": None if verify_only else str(place)})
     else:

@@ -1,10 +1,8 @@
 """`earnest chat`: one request after the other, each worked as a run, with what was said before in mind."""
 
-import asyncio
 import contextlib
 import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from threading import Event
 from typing import TYPE_CHECKING, Final
@@ -15,6 +13,8 @@ from earnest.foundation.version import VERSION
 from earnest.surfaces.cli.printing import say
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from earnest.app.settings import Settings
     from earnest.surfaces.cli.prompt import LinePrompt
 
@@ -35,6 +35,9 @@ def chat() -> None:
     Ctrl+C ends the run that is being worked, or clears the line; Ctrl+D leaves. `earnest` alone on a terminal does the
     same as `earnest chat`.
     """
+    import asyncio  # noqa: PLC0415 - it takes longer to load than the help of every command
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
     from earnest.foundation.errors import Unavailable  # noqa: PLC0415
     from earnest.surfaces.cli.asking import is_terminal  # noqa: PLC0415
 
@@ -71,6 +74,8 @@ def _settings(shown: Event) -> "Settings":
 
 async def talk(prompt: "LinePrompt", ready: "Future[Settings]") -> None:
     """Until there is nothing more to read. A signal ends it, and leaves the run to be resumed."""
+    import asyncio  # noqa: PLC0415
+
     from earnest.foundation.errors import Waits  # noqa: PLC0415
     from earnest.surfaces.cli.asking import Terminal  # noqa: PLC0415
     from earnest.surfaces.cli.conversation import Conversation  # noqa: PLC0415
@@ -92,12 +97,19 @@ async def talk(prompt: "LinePrompt", ready: "Future[Settings]") -> None:
 
 
 @contextlib.contextmanager
-def _signals(interrupt: Callable[[], None]) -> Iterator[None]:
+def _signals(interrupt: Callable[[], bool]) -> Iterator[None]:
+    import asyncio  # noqa: PLC0415
+
     from earnest.surfaces.cli.asking import is_foreground  # noqa: PLC0415
 
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
-    loop.add_signal_handler(signal.SIGINT, lambda: interrupt() if is_foreground() else task.cancel())
+
+    def heed() -> None:
+        if not (is_foreground() and interrupt()):
+            task.cancel()
+
+    loop.add_signal_handler(signal.SIGINT, heed)
     for number in _ENDS:
         loop.add_signal_handler(number, task.cancel)
     try:

@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "replay": "verify",
     "dream": "dream",
     "serve": "serve",
+    "worker": "worker",
     "simulate": "simulate",
     "recompute": "simulate",
     "doctor": "doctor",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from earnest.memory.megram import Megram
     from earnest.runtime.order import Order
     from earnest.surfaces.cli.asking import Terminal
+    from earnest.surfaces.cli.task import EndedRun
 
 TURNS_MAX: Final = 5
 RUNS_SHOWN: Final = 10
@@ -50,6 +51,8 @@ class Conversation:
         self._files = ConversationFiles(lambda: self._settings)
         self._turns: list[str] = []
         self._usages: list[Usage] = []
+        self._unheeded: tuple[str, ...] = ()
+        self._is_asked_to_end = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -79,16 +82,23 @@ class Conversation:
         except Exception as error:
             complain([*f"{type(error).__name__}: {error}".splitlines(), "this is a fault of earnest"])
         finally:
-            self._busy = None
+            self._busy, self._is_asked_to_end = None, False
         self.left = ""
         return True
 
-    def interrupt(self) -> None:
-        """Ctrl+C: end the run that is being worked, with all its processes, or else whatever else is being done."""
+    def interrupt(self) -> bool:
+        """Ctrl+C: end the run that is being worked, with all its processes, or else whatever else is being done.
+
+        False the second time: then whoever talks wants to leave.
+        """
+        if self._is_asked_to_end:
+            return False
+        self._is_asked_to_end = self._busy is not None
         if self._run_id and self._platform and self._platform.runs.stop(self._run_id, "stopped by Ctrl+C"):
-            return
+            return True
         if self._busy is not None:
             self._busy.cancel()
+        return True
 
     @cached_property
     def _settings(self) -> "Settings":
@@ -99,8 +109,10 @@ class Conversation:
             await asyncio.to_thread(wait, (loaded,))  # what it raises is told by the command that asks for it
         found = _COMMAND.fullmatch(text)
         if found is None:
-            if text:
+            while text:
                 await self._request(text)
+                if text := "\n".join(self._unheeded):
+                    say("", "the run had ended before it could heed what you said, so this comes next:", f"  {text}")
             return True
         name = found["name"].lower()
         if name == "quit":
@@ -122,6 +134,7 @@ class Conversation:
 
         asked = Words(text=words, inputs=self._files.inputs.copy(), edits=self._files.edits.copy())
         order = asked.order(self._settings.models, Grants(), *self._turns)
+        self._unheeded = ()
         await self._work(replace(order, after=self._files.newest), words)
 
     async def playbook(self, rest: str) -> None:
@@ -139,14 +152,19 @@ class Conversation:
 
     async def _work_run(self, platform: "Platform", run_id: str, words: str, *, has_words: bool = True) -> None:
         """Work it. What came of it is a turn that later requests may speak of."""
+        from earnest.engine.gradient.cascade import AbandonCause  # noqa: PLC0415
         from earnest.runtime.telling import note_told  # noqa: PLC0415
         from earnest.surfaces.cli.task import deciding, ended_before, print_result, work_run  # noqa: PLC0415
+        from earnest.surfaces.cli.typing_along import TypedLine  # noqa: PLC0415
+
+        def work_once() -> "Awaitable[EndedRun]":
+            typed = TypedLine(lambda line: platform.runs.remark(run_id, line))
+            return work_run(platform, run_id, terminal=self._terminal, verbose=True, typed=typed)
 
         self._run_id = self.left = run_id
         try:
-            worked = await ended_before(platform, run_id) or await deciding(
-                platform, run_id, self._terminal, lambda: work_run(platform, run_id, terminal=self._terminal)
-            )
+            before = await ended_before(platform, run_id)
+            worked = before or await deciding(platform, run_id, self._terminal, work_once)
         finally:
             self._run_id = ""
         self.left = ""
@@ -158,6 +176,7 @@ class Conversation:
         self._files.tell_change()
         note_told(worked.workspace.parent)
         await platform.after_run()
+        self._unheeded = () if result.cause is AbandonCause.USER else worked.unheeded
 
     async def input(self, rest: str) -> None:
         """Show something to the requests that follow."""
@@ -265,7 +284,9 @@ class Conversation:
         from earnest.app.platform import open_platform  # noqa: PLC0415
 
         if self._platform is None:
-            opening = open_platform(self._settings, person=self._terminal, clarifier=self._terminal)
+            opening = open_platform(
+                self._settings, person=self._terminal, clarifier=self._terminal, promisee=self._terminal
+            )
             self._platform = await self._open.enter_async_context(opening)
         return self._platform
 

@@ -37,6 +37,10 @@ EXAMPLES: Final[Mapping[str, Examples]] = {
         ("earnest serve --port 8080", "a platform on this machine"),
         ("earnest serve --practice --home practice", "try a market alone: no agent is another's relative"),
     ),
+    "worker": (
+        ("earnest worker", "judge what was handed in to servers with the same books"),
+        ("earnest worker --kinds verify --stop-s 600", "submissions alone; ten minutes to end when it is stopped"),
+    ),
     "simulate": (("earnest simulate --days 30 --seed 7", "a month of a market"),),
     "recompute": (("earnest recompute", "compare every table with the facts"),),
     "doctor": (
@@ -46,7 +50,10 @@ EXAMPLES: Final[Mapping[str, Examples]] = {
     "backup": (("earnest backup /mnt/backups --keys /mnt/keys", "beside whoever uses the data directory"),),
     "restore": (("earnest restore /mnt/backups --verify-only", "read all of it, restore nothing"),),
     "gc": (("earnest gc --dry-run", "what would go"),),
-    "migrate": (("earnest migrate", "a copy of the books is kept first"),),
+    "migrate": (
+        ("earnest migrate", "a copy of the books is kept first"),
+        ("earnest migrate --to postgresql://db.example.org/earnest", "move the books to a server"),
+    ),
     "forget": (("earnest forget mara", "remove what mara wrote; what was owed and done stays"),),
     "export": (("earnest export mara mara-data", "what the platform holds of one account"),),
     "init": (("earnest init playbook", "in this folder"), ("earnest init spec slugs", "in the folder slugs")),
@@ -65,6 +72,7 @@ EXAMPLES: Final[Mapping[str, Examples]] = {
     ),
     "audit report": (("earnest audit report", "what the auditor found"),),
     "audit tail": (("earnest audit tail -n 20", "the last twenty entries"),),
+    "audit follow": (("earnest audit follow", "log what engines on other machines say on the bus"),),
     "audit verify": (("earnest audit verify", "is the log's chain unbroken?"),),
     "audit calibrate": (("earnest audit calibrate", "propose constants from what happened"),),
     "memory show": (("earnest memory show rules", "what counts as a rule now"),),
@@ -104,6 +112,7 @@ EXAMPLES: Final[Mapping[str, Examples]] = {
     "jobs list": (("earnest jobs list --state open", "what can be taken"),),
     "jobs show": (("earnest jobs show 01KB3Z", "all of it as JSON"),),
     "jobs claim": (("earnest jobs claim 01KB3Z", "take it"),),
+    "jobs withdraw": (("earnest jobs withdraw 01KB3Z", "nobody wants it, or it was a mistake"),),
     "jobs submit": (("earnest jobs submit 01KB3Z work/", "hand in a folder for a claim"),),
     "jobs review": (('earnest jobs review 01KB3Z --approve --reason "as agreed"', "decide what waits for the buyer"),),
     "periods list": (("earnest periods list", "the newest first"),),

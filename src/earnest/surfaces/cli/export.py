@@ -69,6 +69,7 @@ def _mine(handle: str, path: Path) -> "Exported":
 def _from_books(account: str, path: Path, home: Path | None) -> "Exported":
     import os  # noqa: PLC0415
 
+    from earnest.app.artifacts import shelf_in  # noqa: PLC0415
     from earnest.app.export import export as exported  # noqa: PLC0415
     from earnest.app.judging_settings import books_of, home_of  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
@@ -77,6 +78,6 @@ def _from_books(account: str, path: Path, home: Path | None) -> "Exported":
     place = home or home_of(os.environ)
     books = ReadPool.open_reader(books_of(place, os.environ))
     try:
-        return exported(books, place, account, path, SystemClock().now_ms())
+        return exported(books, shelf_in(place, os.environ), account, path, SystemClock().now_ms())
     finally:
         books.close()

@@ -11,10 +11,11 @@ def gc(
     runs_days: Annotated[int | None, typer.Option(min=0, metavar="DAYS", help="Instead of the setting.")] = None,
     stages_days: Annotated[int | None, typer.Option(min=0, metavar="DAYS", help="Instead of the setting.")] = None,
     verdicts_days: Annotated[int | None, typer.Option(min=0, metavar="DAYS", help="Instead of the setting.")] = None,
+    artifacts_days: Annotated[int | None, typer.Option(min=0, metavar="DAYS", help="Instead of the setting.")] = None,
     audit_days: Annotated[int | None, typer.Option(min=0, metavar="DAYS", help="Instead of the setting.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Remove files of old runs, old verdicts and full files of the audit log, beside whoever uses them. Facts stay.
+    """Remove files of old runs, old verdicts, unused artifacts and old files of the audit log. Facts stay.
 
     Exit codes: 0 done, 3 not.
     """
@@ -25,13 +26,13 @@ def gc(
     from earnest.surfaces.cli.printing import say, say_json, tell  # noqa: PLC0415
 
     days = {"runs_days": runs_days, "stages_days": stages_days, "verdicts_days": verdicts_days}
-    days["audit_days"] = audit_days
+    days |= {"artifacts_days": artifacts_days, "audit_days": audit_days}
     given = {name: value for name, value in days.items() if value is not None}
     done = sweep(replace(read_settings(), **given), dry=dry, tell=tell)  # type: ignore[arg-type]
     tell("")
     kept = {str(fate): count for fate, count in sorted(done.kept.items())}
     if as_json:
-        names = ("runs", "stages", "verdicts", "audit_files")
+        names = ("runs", "stages", "verdicts", "artifacts", "audit_files")
         lists = {name: list(getattr(done, name)) for name in names}
         say_json({"dry_run": dry, **lists, "freed_bytes": done.freed_bytes, "kept": kept})
         return
@@ -39,6 +40,7 @@ def gc(
         ("files", done.runs),
         ("checkpoints", done.stages),
         ("verdict", done.verdicts),
+        ("artifact", done.artifacts),
         ("audit log", done.audit_files),
     ):
         say(*(f"{what:<12}  {one}" for one in ids))

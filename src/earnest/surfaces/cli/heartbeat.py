@@ -126,7 +126,7 @@ def pin(file: File = NAME, as_json: AsJson = False) -> None:
 
     Exit codes: 0 pinned, 3 the file cannot be read.
     """
-    from earnest.app.heartbeat_pins import pin_text  # noqa: PLC0415
+    from earnest.app.heartbeating import pin_text  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.contracts.heartbeat.parse import parse_heartbeat  # noqa: PLC0415
     from earnest.surfaces.cli.printing import complain, say, say_json  # noqa: PLC0415
@@ -148,7 +148,7 @@ def diff(file: File = NAME, as_json: AsJson = False) -> None:
     Exit codes: 0 nothing is weaker, 1 a required task is gone or weaker, 3 nothing is pinned, or the
     file cannot be read. A file that is gone promises nothing.
     """
-    from earnest.app.heartbeat_pins import pinned_text  # noqa: PLC0415
+    from earnest.app.heartbeating import pinned_text  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.contracts.heartbeat.diff import compare  # noqa: PLC0415
     from earnest.contracts.heartbeat.parse import parse_heartbeat  # noqa: PLC0415

@@ -1,5 +1,6 @@
-"""`earnest help`: what `--help` says, of any command; as a manual page of all of them too."""
+"""`earnest help`: what `--help` says of any command, and notes on it; as a manual page of all of them too."""
 
+import textwrap
 from collections.abc import Iterator
 from typing import Annotated, Any, cast
 
@@ -24,7 +25,7 @@ def help(  # noqa: A001 - the command's name
         if found is None:
             raise typer.BadParameter(f"{context.command_path} has no command {word!r}")
         context = found.make_context(word, [], parent=context, resilient_parsing=True)
-    typer.echo(context.get_help())
+    typer.echo("\n".join([context.get_help(), *_noted(context.command_path)]))
 
 
 def _page(root: typer.Context) -> Iterator[str]:
@@ -41,9 +42,25 @@ def _section(context: typer.Context) -> Iterator[str]:
     commands: dict[str, Any] = getattr(context.command, "commands", {})
     if not commands:
         usage, *text = context.get_help().splitlines()
-        yield from (".SS", _roff(usage.removeprefix("Usage: ")), ".nf", *map(_roff, text), ".fi")
+        yield from (
+            ".SS",
+            _roff(usage.removeprefix("Usage: ")),
+            ".nf",
+            *map(_roff, text),
+            *map(_roff, _noted(context.command_path)),
+        )
+        yield ".fi"
     for name, command in commands.items():
         yield from _section(command.make_context(name, [], parent=context, resilient_parsing=True))
+
+
+def _noted(path: str) -> Iterator[str]:
+    """What the notes say of the command, as wide as the help."""
+    from earnest.surfaces.cli.notes import as_plain_text, notes  # noqa: PLC0415
+
+    note = as_plain_text(notes().get(path.removeprefix("earnest "), ""))
+    for paragraph in note.split("\n\n") if note else ():
+        yield from ("", *textwrap.wrap(paragraph, 78, initial_indent="  ", subsequent_indent="  "))
 
 
 def _roff(line: str) -> str:

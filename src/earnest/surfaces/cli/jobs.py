@@ -113,6 +113,13 @@ def claim(job: JobId, as_: As = "", as_json: Json = False) -> None:
 
 
 @app.command()
+def withdraw(job: JobId, as_: As = "", as_json: Json = False) -> None:
+    """Take back a job of mine that nobody has claimed; what was set aside for it is free again."""
+    with _client(as_) as client:
+        _tell(client.withdraw_job(job), "{job_id} is {state}", as_json=as_json)
+
+
+@app.command()
 def submit(
     claim_or_job: Annotated[str, typer.Argument(metavar="CLAIM", help="The id of a claim of mine, or of its job.")],
     work: Annotated[Path, typer.Argument(metavar="WORK", help="The folder or archive to hand in.", exists=True)],

@@ -16,6 +16,7 @@ from earnest.engine.messages import (
     PlanDirective,
     PlanningFailed,
     PlanReady,
+    Remarked,
     ReplanRequest,
     Role,
     RunResumed,
@@ -28,6 +29,7 @@ from earnest.engine.messages import (
     Usage,
 )
 from earnest.engine.model_messages import ModelAnswered
+from earnest.foundation.canonical import canonical_text
 from earnest.foundation.instants import duration_text
 from earnest.surfaces.cli.printing import short
 from earnest.verification.verdict import Answer, CriterionVerdict
@@ -49,6 +51,7 @@ NAMES: Final[dict[str, str]] = {
     Role.R7: "R7 solver",
 }
 LINE_CHARACTERS_MAX: Final = 300
+CHECK_CHARACTERS_MAX: Final = 120
 _ACTION: Final = re.compile(r"\(this action alone: (sha256:[0-9a-f]{64})\)")
 """How a run names the action that it had no leave for; the last is the one, for commands may imitate it."""
 
@@ -80,8 +83,16 @@ def plan_lines(plan: PlanReady) -> Lines:
 
 
 def _criterion_line(criterion: Criterion) -> tuple[str, str]:
-    decides = criterion.check.kind if criterion.check else "a model, by the records"
-    return f"   - {_cut(criterion.text)}  [{decides}]", ""
+    return f"   - {_cut(criterion.text)}  [{_decides(criterion)}]", ""
+
+
+def _decides(criterion: Criterion) -> str:
+    """The kind of the check and what it is told, in short; without one it is a model."""
+    check = criterion.check
+    if check is None:
+        return "a model, by the records"
+    config = canonical_text(check.config) if check.config else ""
+    return short(f"{check.kind} {config}".strip(), CHECK_CHARACTERS_MAX)
 
 
 def usage_text(usage: Usage) -> str:
@@ -195,6 +206,7 @@ class Teller:
         ReplanRequest: _objection,
         OutcomeSummary: _acceptance,
         PlanDirective: lambda _, directive: _directive(directive),
+        Remarked: lambda _, said: iter([(f"you: {_cut(said.text)}", "cyan")]),
         RunResumed: lambda _, resumed: iter([(f"goes on after {duration_text(resumed.downtime_ms)}", "cyan")]),
         StopRequested: lambda _, stop: iter([(f"stop: {stop.cause} ({_cut(stop.detail)})", "yellow")]),
         FinalResult: lambda _, result: _final(result),

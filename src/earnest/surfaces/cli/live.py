@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Collection, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 from rich.status import Status as Spinner
@@ -12,43 +12,57 @@ from rich.text import Text
 from earnest.effects.ground.bus.api import Bus, Envelope, Subscription
 from earnest.effects.ground.clock import Clock
 from earnest.engine.messages import CorrectionSignal, ExecutionResult, SubTask, SubTaskOutcome
-from earnest.engine.model_messages import ModelAnswered, ModelAsked
+from earnest.engine.model_messages import ModelAnswered, ModelAsked, ModelTurn
 from earnest.foundation.instants import duration_text
 from earnest.foundation.text import printable
 from earnest.surfaces.cli.asking import Terminal
 from earnest.surfaces.cli.lines import NAMES, Teller
 from earnest.surfaces.cli.printing import abandon_stdout, short
+from earnest.surfaces.cli.spoken import SpokenLines
+from earnest.surfaces.cli.typing_along import TypedLine
+
+if TYPE_CHECKING:
+    from earnest.runtime.model_calls import Ear
 
 QUEUE_MAX: Final = 10_000
 REFRESH_MS: Final = 100
 TARGET_CHARACTERS_MAX: Final = 70
 STATUS_CHARACTERS_MAX: Final = 60
 WIDTH_MIN: Final = 60
+MARGIN_CHARACTERS: Final = 24
 
 
 @contextlib.asynccontextmanager
 async def watching(
-    bus: Bus, clock: Clock, run_id: str, terminal: Terminal, *, hidden: Collection[type] = ()
-) -> AsyncIterator[None]:
-    """Print what happens in the run, but for the `hidden` messages, until the block ends.
+    bus: Bus,
+    clock: Clock,
+    run_id: str,
+    terminal: Terminal,
+    *,
+    hidden: Collection[type] = (),
+    typed: TypedLine | None = None,
+) -> AsyncIterator["Ear"]:
+    """Print what happens in the run, but for the `hidden` messages, until the block ends, and what the ear hears.
 
-    That nobody listens any more does not end the run. While `terminal` asks something, nothing moves.
+    What somebody has `typed` stands in the moving line. That nobody listens any more does not end the run. While
+    `terminal` asks something, nothing moves.
     """
     subscription = bus.subscribe("live view", None, capacity=QUEUE_MAX)
-    view = _View(_Console(highlight=False), clock, run_id, frozenset(hidden))
+    view = _View(_Console(highlight=False), clock, run_id, frozenset(hidden), typed)
     task = asyncio.get_running_loop().create_task(view.follow(subscription, terminal))
     try:
-        yield
+        yield view.hear
     finally:
         subscription.close()
         await task
 
 
 @contextlib.contextmanager
-def _stopped(spinner: Spinner) -> Iterator[None]:
+def _stopped(spinner: Spinner, typed: TypedLine | None) -> Iterator[None]:
     spinner.stop()
     try:
-        yield
+        with typed.paused() if typed else contextlib.nullcontext():
+            yield
     finally:
         spinner.start()
 
@@ -62,19 +76,23 @@ class _Console(Console):
 
 
 class _View:
-    def __init__(self, console: Console, clock: Clock, run_id: str, hidden: frozenset[type]) -> None:
+    def __init__(
+        self, console: Console, clock: Clock, run_id: str, hidden: frozenset[type], typed: TypedLine | None
+    ) -> None:
         self._console = console
+        self._typed = typed
         self._hidden = hidden
         self._clock = clock
         self._run_id = run_id
         self._started_ms = clock.now_ms()
         self._teller = Teller(TARGET_CHARACTERS_MAX)
         self._busy: dict[str, str] = {}
+        self._spoken: dict[ModelTurn, SpokenLines] = {}
 
     async def follow(self, subscription: Subscription, terminal: Terminal) -> None:
-        with self._console.status("starting") as spinner:
+        with self._console.status("starting") as spinner, self._typed or contextlib.nullcontext():
             ticker = asyncio.get_running_loop().create_task(self._tick(spinner))
-            terminal.still = lambda: _stopped(spinner)
+            terminal.still = lambda: _stopped(spinner, self._typed)
             async for envelope in subscription:
                 if envelope.run_id == self._run_id and type(envelope.payload) not in self._hidden:
                     self._show(envelope)
@@ -85,10 +103,34 @@ class _View:
         while True:
             spent = duration_text(self._clock.now_ms() - self._started_ms)
             busy = short(", ".join(self._busy.values()) or "deciding", STATUS_CHARACTERS_MAX)
-            spinner.update(Text(f"{spent}  {busy}"))
+            said = [spoken.tail for spoken in self._spoken.values()][-1:]
+            tail = printable("".join(said)[-STATUS_CHARACTERS_MAX:])
+            typed = self._typed.text[-STATUS_CHARACTERS_MAX:] if self._typed else ""
+            beside = (f"> {typed}▏", "cyan") if typed else (tail, "dim")
+            spinner.update(Text.assemble(f"{spent}  {busy}  ", beside))
             await self._clock.sleep_ms(REFRESH_MS)
 
+    def hear(self, turn: ModelTurn, piece: str | None) -> None:
+        """The next piece of what a model says; None: what it said counts no more."""
+        spoken = self._spoken.get(turn) or self._spoken.setdefault(turn, SpokenLines(self._spoken_width()))
+        if piece is None:
+            self._say(turn, "[this answer is discarded]")
+            del self._spoken[turn]
+            return
+        for line in spoken.take(piece):
+            self._say(turn, line)
+
+    def _say(self, turn: ModelTurn, line: str) -> None:
+        margin = f"{'':>7}  {turn.subtask_id or NAMES.get(turn.role, turn.role):<13.13}  "
+        self._console.print(Text.assemble((margin, "dim"), (line, "dim italic")), soft_wrap=True)
+
+    def _spoken_width(self) -> int:
+        return max(WIDTH_MIN, self._console.width - MARGIN_CHARACTERS)
+
     def _show(self, envelope: Envelope) -> None:
+        if isinstance(envelope.payload, ModelAnswered) and (spoken := self._spoken.pop(envelope.payload.turn, None)):
+            for line in spoken.rest():
+                self._say(envelope.payload.turn, line)
         self._track(envelope.payload)
         when = "before" if envelope.replayed else duration_text(envelope.at_ms - self._started_ms)
         margin = f"{when:>7}  {NAMES.get(envelope.sender, envelope.sender):<13}  "

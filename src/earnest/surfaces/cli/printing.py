@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.text import printable
 
 QUIET_NS: Final = 10 * 10**9
@@ -53,6 +52,8 @@ def tell(line: str) -> None:
 
 def _is_time(last_ns: list[int] = []) -> bool:  # noqa: B006 - kept from call to call
     """True once `QUIET_NS` have passed since the first call, or since it was true."""
+    from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415 - it loads asyncio
+
     now_ns = SystemClock().ticks_ns()
     last_ns[:] = last_ns or [now_ns]
     if now_ns - last_ns[0] < QUIET_NS:

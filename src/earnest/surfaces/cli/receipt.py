@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from earnest.app.receipts import Checked
+    from earnest.app.checking import Checked
 
 app = typer.Typer(help="Signed receipts of what ended: show, export, verify; and witness a log.", no_args_is_help=True)
 
@@ -67,7 +67,8 @@ def verify(
 
     Exit codes: 0 it holds, 1 it does not, 3 bad input or usage.
     """
-    from earnest.app.receipts import check_file, keys_here, keys_of  # noqa: PLC0415
+    from earnest.app.checking import check_file, keys_of  # noqa: PLC0415
+    from earnest.app.receipts import keys_here  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
@@ -120,7 +121,7 @@ def witness(
 
     Exit codes: 0 it grew and is cosigned, 1 it did not: both checkpoints are kept as evidence; 3 bad input or usage.
     """
-    from earnest.app.receipts import keys_of  # noqa: PLC0415
+    from earnest.app.checking import keys_of  # noqa: PLC0415
     from earnest.app.witnessing import look, witness_key  # noqa: PLC0415
     from earnest.client.client import Client  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemChance, SystemClock  # noqa: PLC0415

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from earnest.surfaces.cli.run import Json, Quiet
+from earnest.surfaces.cli.run import AwaitLeave, Json, Quiet
 
 
 def resume(
@@ -13,6 +13,7 @@ def resume(
         str | None,
         typer.Option(metavar="WHAT", help="What became of the unknown effect: happened, absent or give-up."),
     ] = None,
+    await_leave: AwaitLeave = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -32,6 +33,7 @@ def resume(
         task=None,
         resume=run,
         live=not (as_json or quiet),
+        awaits_leave=await_leave,
         effect=None if effect is None else EffectDecision(effect),
     )
     work(request, None, as_json=as_json)

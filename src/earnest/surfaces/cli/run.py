@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from earnest.surfaces.cli.task import EndedRun, TaskRequest
 
 COST_MAX_MICRO = 10**12
-FOR_WORDS = ("--input", "--edit", "--executor", "--max-tokens", "--max-calls", "--max-cost", "--max-time")
+FOR_WORDS = ("--edit", "--never", "--executor", "--max-tokens", "--max-calls", "--max-cost", "--max-time")
 PLAYBOOK_SUFFIXES = (".yaml", ".yml")
 
 
@@ -36,6 +36,7 @@ Task = Annotated[
 Resume = Annotated[str | None, typer.Option(metavar="RUN", help="Go on with this interrupted run.")]
 New = Annotated[bool, typer.Option("--new", help="Start anew even if this task was interrupted.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show what models say while they say it.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result only.")]
 AllowWrite = Annotated[
     list[Path] | None,
@@ -45,13 +46,22 @@ AllowNetwork = Annotated[bool, typer.Option("--allow-network", help="Let steps t
 Yes = Annotated[
     list[str] | None, typer.Option(metavar="ACTION", help="Say yes beforehand to exactly this action, once.")
 ]
+AwaitLeave = Annotated[
+    bool, typer.Option("--await-leave", help="Without a terminal: wait for leave that is given at the dashboard.")
+]
 Shown = Annotated[
-    list[Path] | None,
-    typer.Option("--input", metavar="PATH", help="Show this file or folder, read-only, to a task in words."),
+    list[str] | None,
+    typer.Option(
+        "--input", metavar="PATH", help="Show this file or folder, read-only; of a playbook: NAME=PATH, in its place."
+    ),
 ]
 Edit = Annotated[
     list[Path] | None,
     typer.Option("--edit", metavar="PATH", help="Let a task in words change a copy of this file or folder."),
+]
+Never = Annotated[
+    list[str] | None,
+    typer.Option("--never", metavar="WHAT", help="What must not be touched (a path or glob) or done (in words)."),
 ]
 Apply = Annotated[
     bool, typer.Option("--apply", help="Put an accepted change in the place of what --edit named, unasked.")
@@ -84,11 +94,14 @@ def run(  # noqa: PLR0917 - typer calls it by name
     new: New = False,
     as_json: Json = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     allow_write: AllowWrite = None,
     allow_network: AllowNetwork = False,
     yes: Yes = None,
+    await_leave: AwaitLeave = False,
     shown: Shown = None,
     edit: Edit = None,
+    never: Never = None,
     apply: Apply = False,
     executor: Executor = None,
     executor_sandbox: ExecutorSandbox = False,
@@ -115,28 +128,49 @@ def run(  # noqa: PLR0917 - typer calls it by name
 
     if (task is None) == (resume is None):
         raise typer.BadParameter("give either a TASK or --resume RUN")
-    bounds = Bounds(tokens=max_tokens, model_calls=max_calls, cost_micro=max_cost, time_s=max_time)
-    words = Words(text=task or "", bounds=bounds, executor=executor, executor_sandbox=executor_sandbox)
-    is_words = task is not None and not _is_playbook(task)
-    if not is_words and (words != Words(text=words.text) or shown or edit):
-        raise typer.BadParameter(f"{', '.join(FOR_WORDS)} are for a task in words")
-    if executor is None and (spec or executor_sandbox):
-        raise typer.BadParameter("--spec and --executor-sandbox go with --executor")
     if plan_only and (resume or save):
         raise typer.BadParameter("--plan-only does nothing that could be resumed or saved")
-    what = _with_files(words, shown or (), edit or (), spec) if is_words else Path(task) if task else None
+    bounds = Bounds(tokens=max_tokens, model_calls=max_calls, cost_micro=max_cost, time_s=max_time)
+    words = Words(text=task or "", bounds=bounds, executor=executor, executor_sandbox=executor_sandbox)
+    words = replace(words, never=tuple(never or ()))
     writable = tuple(path.absolute() for path in allow_write or ())
     request = TaskRequest(
-        task=what,
+        task=_task(task, words, shown or (), edit or (), spec),
+        inputs=_inputs_given(task, shown or ()),
         resume=resume,
         new=new,
         live=not (as_json or quiet),
         grants=Grants(write=writable, network=allow_network, approved=tuple(yes or ())),
         plan_only=plan_only,
+        awaits_leave=await_leave,
+        verbose=verbose,
     )
     if watch:
         _watch(request, as_json=as_json, output=output)
     work(request, save, as_json=as_json, apply=apply, output=output)
+
+
+def _task(
+    task: str | None, words: "Words", shown: Sequence[str], edit: Sequence[Path], spec: Path | None
+) -> "Path | Words | None":
+    """A playbook, or the words with what they name; None: a run is resumed."""
+    if words.executor is None and (spec or words.executor_sandbox):
+        raise typer.BadParameter("--spec and --executor-sandbox go with --executor")
+    if task is not None and not _is_playbook(task):
+        return _with_files(words, [Path(path) for path in shown], edit, spec)
+    if words != type(words)(text=words.text) or edit:
+        raise typer.BadParameter(f"{', '.join(FOR_WORDS)} are for a task in words")
+    return Path(task) if task else None
+
+
+def _inputs_given(task: str | None, shown: Sequence[str]) -> dict[str, Path]:
+    """What `--input NAME=PATH` says of a playbook."""
+    if not shown or (task is not None and not _is_playbook(task)):
+        return {}
+    given = {name: Path(path) for name, _, path in (one.partition("=") for one in shown)}
+    if task is None or not all(name and str(path) != "." for name, path in given.items()):
+        raise typer.BadParameter("of a playbook an input is given as NAME=PATH; a resumed run has its own")
+    return given
 
 
 def _watch(request: "TaskRequest", *, as_json: bool, output: Path | None) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    import socket
+
     from earnest.app.settings import Settings
 
 
@@ -14,8 +16,12 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Where to listen.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65_535, help="On which port; 0: any free one.")] = None,
     home: Annotated[Path | None, typer.Option(help="The data directory.")] = None,
+    *,
     practice: Annotated[
         bool, typer.Option("--practice", help="Give each agent an owner of its own, made up; no real money.")
+    ] = False,
+    no_work: Annotated[
+        bool, typer.Option("--no-work", help="Only answer: what is handed in waits for `earnest worker`.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object once it listens.")] = False,
 ) -> None:
@@ -25,21 +31,19 @@ def serve(
     """
     import asyncio  # noqa: PLC0415
     import signal  # noqa: PLC0415
-    import socket  # noqa: PLC0415
     from dataclasses import replace  # noqa: PLC0415
+    from functools import partial  # noqa: PLC0415
 
     from earnest.app.practice import practising  # noqa: PLC0415
     from earnest.app.server import open_server  # noqa: PLC0415
-    from earnest.app.server_settings import wrong_with  # noqa: PLC0415
-    from earnest.foundation.errors import EarnestError, Refused  # noqa: PLC0415
+    from earnest.foundation.errors import EarnestError  # noqa: PLC0415
     from earnest.surfaces.cli.keys import settings_of  # noqa: PLC0415
     from earnest.surfaces.cli.printing import complain  # noqa: PLC0415
     from earnest.surfaces.web.serving import listen, url_of  # noqa: PLC0415
     from earnest.surfaces.web.serving import serve as answer  # noqa: PLC0415
 
-    if host is not None and (wrong := wrong_with("host", host)):
-        raise Refused("validation", f"--{wrong}")  # an empty one would listen to the whole world
     given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    _check(given)
 
     def read() -> "Settings":
         settings = practising(settings_of(home)) if practice else settings_of(home)
@@ -53,14 +57,11 @@ def serve(
             return False
         return True
 
-    async def run(settings: "Settings", listener: socket.socket, *, is_first: bool) -> bool:
+    async def run(settings: "Settings", listener: "socket.socket", *, is_first: bool) -> bool:
         url = url_of(settings.server, listener.getsockname()[1])
-        async with open_server(settings) as server:
-
-            def begun() -> None:
-                if is_first:
-                    _tell(url, settings, f"{url}/setup/{server.link}" if server.link else None, as_json=as_json)
-
+        async with open_server(settings, works=not no_work) as server:
+            setup_url = f"{url}/setup/{server.link}" if server.link else None
+            begun = partial(_tell, url, settings, setup_url, as_json=as_json) if is_first else _silent
             return await answer(server, listener, url, begun, can_reload)
 
     settings, is_first = read(), True
@@ -69,6 +70,10 @@ def serve(
             settings, is_first = read(), False
     for number in (signal.SIGINT, signal.SIGTERM):  # all is closed: whoever is told to stop again ends as if told once
         signal.signal(number, signal.SIG_IGN)
+
+
+def _silent() -> None:
+    """Nothing is said when it begins anew."""
 
 
 def _tell(url: str, settings: "Settings", setup_url: str | None, *, as_json: bool) -> None:
@@ -85,3 +90,15 @@ def _tell(url: str, settings: "Settings", setup_url: str | None, *, as_json: boo
             say("", "Open this once, within 24 hours, to become its operator:", setup_url, "")
             say("Agents register by themselves, and practise on test jobs that are paid in ai$:", f"{url}/skill.md")
     sys.stdout.flush()  # whoever started us through a pipe waits for it
+
+
+def _check(given: dict[str, str | int]) -> None:
+    """Raises `Refused("validation")`: an empty host would listen to the whole world."""
+    from earnest.app.server_settings import ServerSettings  # noqa: PLC0415
+    from earnest.app.tables import read_table  # noqa: PLC0415
+    from earnest.foundation.errors import Refused  # noqa: PLC0415
+
+    def fault(words: str, _key: str) -> None:
+        raise Refused("validation", f"--{words}")
+
+    read_table(given, ServerSettings(), "", fault)

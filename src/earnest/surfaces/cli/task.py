@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -16,16 +16,17 @@ from earnest.app.settings import Settings, read_settings
 from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.codec import encode
 from earnest.engine.gradient.cascade import AbandonCause, MacroState
-from earnest.engine.messages import FinalResult, PlanReady, StopRequested
+from earnest.engine.messages import FinalResult, PlanReady, Remarked, StopRequested
 from earnest.foundation.errors import Waits
 from earnest.foundation.instants import duration_text
 from earnest.foundation.text import head_tail, printable
 from earnest.runtime.order import Grants, Order
 from earnest.runtime.unknown_effects import EffectDecision
-from earnest.surfaces.cli.asking import Terminal, is_foreground, is_terminal
+from earnest.surfaces.cli.asking import Away, Terminal, is_foreground, is_terminal
 from earnest.surfaces.cli.endings import ExitCode, way_on
 from earnest.surfaces.cli.lines import ending_lines, plan_lines, usage_text
 from earnest.surfaces.cli.printing import NobodyListens, abandon_stdout, complain, say, say_json
+from earnest.surfaces.cli.typing_along import TypedLine
 
 EXIT_CODES: Final = {
     MacroState.ACCEPT: ExitCode.ACCEPT,
@@ -48,10 +49,16 @@ class TaskRequest:
     resume: str | None
     live: bool
     new: bool = False
+    inputs: Mapping[str, Path] = field(default_factory=dict)
+    """What takes the place of a playbook's inputs."""
     grants: Grants = field(default_factory=Grants)
     plan_only: bool = False
+    awaits_leave: bool = False
+    """Without a terminal: let questions wait for somebody at the dashboard, instead of nobody."""
     effect: EffectDecision | None = None
     """What became of an effect that a crash left open."""
+    verbose: bool = False
+    """What models say is shown as it comes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +76,12 @@ class EndedRun:
         """The plan in force at the end; None if there never was one."""
         return next((said for said in reversed(self.heard) if isinstance(said, PlanReady)), None)
 
+    @property
+    def unheeded(self) -> tuple[str, ...]:
+        """What the user said too late for any plan."""
+        remarks = [said.text for said in self.heard if isinstance(said, Remarked)]
+        return tuple(remarks[self.plan.remarks if self.plan else 0 :])
+
 
 async def work(request: TaskRequest, tell: Callable[[EndedRun], None]) -> EndedRun:
     """Work it in a platform of its own, and tell the result. Bad input is found before anything is opened.
@@ -78,10 +91,11 @@ async def work(request: TaskRequest, tell: Callable[[EndedRun], None]) -> EndedR
     settings, terminal = read_settings(), Terminal()
     order = _read_order(request, settings)
     person = terminal if request.live and is_terminal() else None
+    asked = person or (Away() if request.awaits_leave else None)
     worked: EndedRun | None = None
     try:
-        async with open_platform(settings, person=person) as platform:
-            worked = await _ended(platform, request, order, terminal if person else None)
+        async with open_platform(settings, person=asked) as platform:
+            worked = await _ended(platform, request, order, person)
             _tell(worked, tell)
             await platform.after_run()
     except (Waits, NobodyListens, BrokenPipeError):
@@ -106,7 +120,14 @@ async def _ended(platform: Platform, request: TaskRequest, order: Order | None, 
     terminal = person or Terminal()
 
     def work_once() -> Awaitable[EndedRun]:
-        working = work_run(platform, run_id, terminal=terminal, live=request.live, plan_only=request.plan_only)
+        working = work_run(
+            platform,
+            run_id,
+            terminal=terminal,
+            live=request.live,
+            plan_only=request.plan_only,
+            verbose=request.verbose,
+        )
         return _stoppable(platform, run_id, working)
 
     return await deciding(platform, run_id, person, work_once)
@@ -151,9 +172,17 @@ def _tell(worked: EndedRun, tell: Callable[[EndedRun], None]) -> None:
 
 
 async def work_run(
-    platform: Platform, run_id: str, *, terminal: Terminal, live: bool = True, plan_only: bool = False
+    platform: Platform,
+    run_id: str,
+    *,
+    terminal: Terminal,
+    live: bool = True,
+    plan_only: bool = False,
+    verbose: bool = False,
+    typed: TypedLine | None = None,
 ) -> EndedRun:
-    """Work a run to its end, shown as it goes.
+    """Work a run to its end, shown as it goes; if it is `verbose`, with what models say while they say it, and with
+    what somebody has `typed` meanwhile.
 
     With `plan_only` the first plan ends it, in the user's name: before any role sees the plan, so nothing is begun.
     """
@@ -174,7 +203,10 @@ async def work_run(
             if live:
                 from earnest.surfaces.cli.live import watching  # noqa: PLC0415 - loads what draws on terminals
 
-                await stack.enter_async_context(watching(platform.bus, platform.clock, run_id, terminal, hidden=hidden))
+                view = watching(platform.bus, platform.clock, run_id, terminal, hidden=hidden, typed=typed)
+                ear = await stack.enter_async_context(view)
+                if verbose:
+                    stack.enter_context(platform.runs.overheard(run_id, ear))
             result = await platform.runs.work(run_id)
     except Exception as error:
         if result is None:
@@ -252,7 +284,7 @@ def _read_order(request: TaskRequest, settings: Settings) -> Order | None:
         case None:
             return None
         case Path() as playbook:
-            return order_of(playbook, request.grants, settings)
+            return order_of(playbook, request.grants, settings, request.inputs)
         case words:
             return words.order(settings.models, request.grants)
 

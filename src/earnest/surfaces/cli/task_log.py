@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from earnest.app.readers import task_log
 from earnest.app.settings import Settings
 from earnest.foundation.instants import rfc3339
+from earnest.foundation.shapes import to_json
 from earnest.runtime.task_log_reading import Judgement, LoggedExchange
 from earnest.surfaces.cli.printing import complain, say, say_json
 
@@ -18,7 +19,7 @@ def print_log(settings: Settings, run_id: str, *, as_json: bool) -> None:
             continue
         entries += 1
         if as_json:
-            say_json(entry.to_json())
+            say_json(to_json(entry))
         else:
             say(*(_lines(entry) if isinstance(entry, LoggedExchange) else _judged(entry)))
     if unreadable:
@@ -38,7 +39,8 @@ def _lines(exchange: LoggedExchange) -> Iterator[str]:
     yield f"{rfc3339(exchange.at_ms)}  {exchange.key}  {exchange.prompt}  {exchange.model}"
     if exchange.messages_before:
         yield f"  after {exchange.messages_before} messages, told before"
-    for role, text in (*exchange.messages, ("answer", exchange.answer), ("failure", exchange.failure)):
+    messages = [(message.role, message.text) for message in exchange.messages]
+    for role, text in (*messages, ("answer", exchange.answer), ("failure", exchange.failure)):
         if text:
             yield f"  {role}:"
             yield from (f"  | {line}" for line in text.split("\n"))

@@ -48,18 +48,29 @@ def show_agent_page(look: Look) -> tuple[str, dict[str, Any]]:
     }
     if not given["sees"] or account.kind is not AccountKind.AGENT:
         return "agent.html", {**given, "sees": False}
+    heartbeats = list_heartbeats(look.reader, account.id, _before(look, "heartbeats"), HEARTBEATS_MAX + 1)
+    claims = list_claims(look.reader, account.id, role="seller", after=_before(look, "claims"), limit=CLAIMS_MAX + 1)
     return "agent.html", {
         **given,
         "view": overview.agent_view(look.reader, account.id, look.now_ms, look.terms),
         "score": show_score(look.reader, account.id, look.now_ms, look.terms),
         "chart": score_chart(look, account.id, account.handle),
         "events": list_events(look.reader, account.id, "", EVENTS_MAX),
-        "heartbeats": list_heartbeats(look.reader, account.id, "", HEARTBEATS_MAX),
-        "claims": list_claims(look.reader, account.id, role="seller", after="", limit=CLAIMS_MAX),
+        "heartbeats": heartbeats[:HEARTBEATS_MAX],
+        "claims": claims[:CLAIMS_MAX],
+        "more": {
+            "heartbeats": heartbeats[HEARTBEATS_MAX - 1]["heartbeat_id"] if len(heartbeats) > HEARTBEATS_MAX else "",
+            "claims": claims[CLAIMS_MAX - 1]["claim_id"] if len(claims) > CLAIMS_MAX else "",
+        },
         "agreement": _agreement(look, account.id),
         "keys": accounts.my_keys(look.reader, account.id)["data"] if look.visitor is not Visitor.LOCAL else [],
         "account": accounts.account(look.reader, account.id),
     }
+
+
+def _before(look: Look, name: str) -> str:
+    """After which of a list it goes on; the newest first."""
+    return look.query.get(name, "")[:60]
 
 
 def _agreement(look: Look, account_id: str) -> dict[str, Any] | None:

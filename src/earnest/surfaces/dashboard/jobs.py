@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 from earnest.client.payloads import Claim
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
+from earnest.market.claims.claim import TERMINAL
 from earnest.market.jobs.categories import CATEGORIES
 from earnest.market.jobs.job import JobState
 from earnest.runtime.market.artifacts import find_readable
@@ -14,6 +15,7 @@ from earnest.surfaces.dashboard.look import Look
 from earnest.surfaces.web.cursors import after, cursor_of
 from earnest.views.claims import show_claim
 from earnest.views.disputes import show_dispute
+from earnest.views.entries import moved_for
 from earnest.views.jobs import JobsWanted, list_jobs, show_job
 from earnest.views.market_reviews import reviews_of_claim
 from earnest.views.overview import handles, newest_claim
@@ -97,6 +99,8 @@ def show_claim_page(look: Look) -> tuple[str, dict[str, Any]]:
         "job": job,
         "line": _time_line(claim),
         "now_text": rfc3339_s(look.now_ms),
+        "has_ended": claim["state"] in TERMINAL,
+        "moved": moved_for(look.reader, str(claim["claim_id"])),
         "reviews": reviews,
         "criteria": {one["id"]: one for one in job["criteria"]},
         "names": handles(look.reader, [str(claim["seller"]), str(claim["buyer"])]),
@@ -141,7 +145,7 @@ def _claim(look: Look, claim_id: str) -> Claim:
 
 
 def _time_line(claim: Claim) -> list[tuple[str, str]]:
-    """What happened to a claim and what is to come, in order of time: word and instant."""
+    """What happened to a claim and what is to come, in order of time: word and instant. The end is the last."""
     words = {
         "claimed_at": "claimed",
         "submitted_at": "handed in",
@@ -154,7 +158,8 @@ def _time_line(claim: Claim) -> list[tuple[str, str]]:
     }
     instants = cast("dict[str, str | None]", claim)
     found = [(word, instant) for name, word in words.items() if (instant := instants[name]) is not None]
-    return sorted(found, key=lambda one: one[1])
+    last = claim["ended_at"] or max(instant for _, instant in found)
+    return sorted((one for one in found if one[1] <= last), key=lambda one: one[1])
 
 
 def _item(claim: Claim, revision: str, number: str) -> tuple[dict[str, Any], dict[str, Any] | None]:

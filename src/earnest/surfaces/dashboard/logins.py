@@ -40,7 +40,7 @@ class Logins:
         call = called(request.scope)
         try:
             given = await _fields(request)
-            call = _by_key(call, given["key"])
+            call = await _by_key(call, given["key"])
             answer = await call.market.desk.perform(call.me, lambda entry: operating.log_in(entry, call.hashing))
         except Refused as refused:
             return await self._asked(request, str(refused), STATUS[refused.code])
@@ -111,7 +111,7 @@ class Owners:
         now_ms = desk.now_ms()
         if self.mailer is None or not address or now_ms - self.asked_ms.get(address, -PAUSE_MS) < PAUSE_MS:
             return
-        links = desk.database.read_sync(
+        links = await desk.database.ask(
             lambda reader: owning.links_of(
                 reader, call.hashing, mail, lambda: desk.chance.new_id(now_ms), now_ms + OWNER_LINK_MS
             )
@@ -154,11 +154,11 @@ def _begun(call: Call, secret: str, onward: str) -> Response:
     return response
 
 
-def _by_key(call: Call, key: str) -> Call:
+async def _by_key(call: Call, key: str) -> Call:
     """The same call by whoever's key this is. Raises `Refused`: `unknown_key`, `expired_key`, `missing_key`."""
     if not key:
         raise Refused("missing_key", "a key is needed")
-    caller = call.doorkeeper.by_key(key, call.market.desk.now_ms())
+    caller = await call.doorkeeper.by_key(key, call.market.desk.now_ms())
     return replace(call, caller=caller, session="", wrong_key=None)
 
 

@@ -5,13 +5,15 @@ from typing import Any, Final
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.messages import CorrectionSignal, PlanDirective, PlanReady, SubTaskOutcome, ToolCalled
 from earnest.foundation.errors import EarnestError, Refused
+from earnest.runtime.leave import open_questions
 from earnest.runtime.unknown_effects import EffectDecision, open_effect
 from earnest.surfaces.cli.lines import NAMES, Teller
 from earnest.surfaces.dashboard.look import Look
+from earnest.surfaces.leave import question_lines
 from earnest.surfaces.loss import loss_chart
 from earnest.views.runs import RoundView, RunLine, RunView, list_runs, show_run
 
-RUNS_MAX: Final = 200
+PAGE: Final = 50
 DIFF_LINES_MAX: Final = 5_000
 LINE_CHARACTERS_MAX: Final = 300
 LOOKED_AT_MAX: Final = 20
@@ -21,7 +23,9 @@ KNOWN_MAX: Final = 1_000
 def show_runs(look: Look) -> tuple[str, dict[str, Any]]:
     """The newest runs first."""
     look.need_all()
-    return "runs.html", {"title": "Runs", "runs": list_runs(look.reader, RUNS_MAX)}
+    found = list_runs(look.reader, PAGE + 1, look.query.get("before", "")[:60])
+    more = found[PAGE - 1].run_id if len(found) > PAGE else ""
+    return "runs.html", {"title": "Runs", "runs": found[:PAGE], "more": more}
 
 
 def show_run_page(look: Look) -> tuple[str, dict[str, Any]]:
@@ -35,6 +39,9 @@ def show_run_page(look: Look) -> tuple[str, dict[str, Any]]:
         "chart": loss_chart(view),
         "messages": _messages(view),
         "asked": open_effect(look.reader, view.line.run_id),
+        "leave": [
+            (one, question_lines(one.asked)) for one in open_questions(look.reader, view.line.run_id, look.now_ms)
+        ],
         "decisions": list(EffectDecision),
         **_change(look, view),
     }

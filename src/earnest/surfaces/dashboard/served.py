@@ -98,14 +98,14 @@ def _live(is_stopping: Callable[[], bool]) -> Callable[[Request], Awaitable[Resp
 
 
 async def _changes(request: Request, call: Call, is_stopping: Callable[[], bool]) -> AsyncIterator[bytes]:
-    last, in_town = _state(call), _Town(call) if request.query_params.get("town") else None
+    last, in_town = await _state(call), _Town(call) if request.query_params.get("town") else None
     yield b"retry: 1000\n\n"
     for _ in range(STREAM_LOOKS_MAX):
         if is_stopping() or await request.is_disconnected():
             return
         await _WIRE.sleep_ms(LOOK_MS)
-        state = _state(call)
-        if state != last or (in_town is not None and in_town.has_news()):
+        state = await _state(call)
+        if state != last or (in_town is not None and await in_town.has_news()):
             last = state
             yield b"event: changed\ndata: \n\n"
             await _WIRE.sleep_ms(QUIET_MS - LOOK_MS)
@@ -121,16 +121,16 @@ class _Town:
     def __post_init__(self) -> None:
         self.seq = self.call.market.desk.database.last_seq
 
-    def has_news(self) -> bool:
+    async def has_news(self) -> bool:
         """True if somebody moved, posted, or said something that the caller hears, since this was last asked."""
         read = partial(live_events, after_seq=self.seq, viewer=self.call.me.id, hears_all=hears_all(self.call))
-        found, self.seq = self.call.market.desk.database.read_sync(read)
+        found, self.seq = await self.call.market.desk.database.ask(read)
         return bool(found)
 
 
-def _state(call: Call) -> int:
+async def _state(call: Call) -> int:
     """A number that is another when something has changed for this caller; of others it says nothing to an agent."""
     database = call.market.desk.database
     if call.me.account.kind.value != "agent":
         return database.last_seq
-    return database.read_sync(lambda reader: touched(reader, call.me.id))
+    return await database.ask(lambda reader: touched(reader, call.me.id))

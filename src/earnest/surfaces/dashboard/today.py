@@ -3,10 +3,12 @@
 from typing import Any
 
 from earnest.foundation.errors import Refused
+from earnest.runtime.leave import open_questions
 from earnest.runtime.unknown_effects import open_effect
 from earnest.surfaces.dashboard.charts import score_chart, verdict_chart
 from earnest.surfaces.dashboard.look import Look, Visitor
 from earnest.surfaces.dashboard.runs import changes_to_apply
+from earnest.surfaces.leave import question_lines
 from earnest.views import overview
 from earnest.views.agents_public import show_agent
 from earnest.views.claims import waiting_claims
@@ -50,7 +52,8 @@ def _waiting(look: Look) -> dict[str, Any]:
     money = show_queue(reader, SHOWN_MAX)
     unfinished = [one for one in list_runs(reader, UNFINISHED_MAX) if one.result is None]
     effects = [asked for one in unfinished if (asked := open_effect(reader, one.run_id))]
-    asked_of = {one.run_id for one in effects}
+    leave = [asked for one in unfinished for asked in open_questions(reader, one.run_id, look.now_ms)]
+    asked_of = {one.run_id for one in effects} | {one.run_id for one in leave}
     return {
         "claims": waiting_claims(reader, "", SHOWN_MAX),
         "heartbeats": overview.heartbeats_to_decide(reader),
@@ -60,6 +63,7 @@ def _waiting(look: Look) -> dict[str, Any]:
         "payouts": money["payouts"],
         "reviews": list_reviews(reader, limit=SHOWN_MAX),
         "effects": effects,
+        "leave": [(one, question_lines(one.asked)) for one in leave],
         "changes": changes_to_apply(look),
         "runs": [one for one in unfinished if one.run_id not in asked_of],
     }

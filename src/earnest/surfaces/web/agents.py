@@ -30,14 +30,14 @@ _TRANSCRIPT: dict[int | str, dict[str, Any]] = {
 @router.get("/meta/reputation", response_model=ReputationFormula)
 async def get_formula(call: AnyCall) -> Response:
     """The formula of reputations, with every number in it."""
-    return call.read(lambda _: formula_json())
+    return await call.read(lambda _: formula_json())
 
 
 @router.get("/agents/{handle}", response_model=Agent, responses=problems("not_found"))
 async def get_agent(handle: str, call: AnyCall) -> Response:
     """An agent's public page."""
     now_ms = call.market.desk.now_ms()
-    return call.read(lambda reader: show_agent(reader, handle, now_ms))
+    return await call.read(lambda reader: show_agent(reader, handle, now_ms))
 
 
 @router.get("/agents/{handle}/signals", response_model=Page[Signal], responses=problems("not_found", "bad_cursor"))
@@ -49,13 +49,13 @@ async def get_signals(handle: str, call: AnyCall, cursor: Cursor = "", limit: Li
         found = signals_of(reader, find_agent(reader, handle).id, before=before, limit=limit + 1)
         return newest_first(found, limit, lambda signal: (signal.at_ms, signal.id), signal_json)
 
-    return call.read(shown)
+    return await call.read(shown)
 
 
 @router.get("/agents/{handle}/activity", response_model=Whole[Event], responses=problems("not_found"))
 async def get_activity(handle: str, call: AnyCall, limit: Limit = 20) -> Response:
     """What an agent did lately."""
-    return call.read(lambda reader: activity_of(reader, handle, limit))
+    return await call.read(lambda reader: activity_of(reader, handle, limit))
 
 
 @router.get("/agents/{handle}/transcript", response_model=Transcript, responses=_TRANSCRIPT)
@@ -68,7 +68,7 @@ async def get_transcript(
 ) -> Response:
     """The public record of an agent's test jobs and verdicts, the newest first; as JSON Lines with `format=jsonl`."""
     begin = place(after(cursor))
-    entries, end = call.market.desk.database.read_sync(
+    entries, end = await call.market.desk.database.ask(
         lambda reader: transcript(reader, find_agent(reader, handle).id, begin, limit)
     )
     next_cursor = None if end is None else cursor_of(end.text())

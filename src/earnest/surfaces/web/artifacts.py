@@ -1,11 +1,11 @@
 """Artifacts over HTTP: bytes in, the same bytes out, never as a page of ours."""
 
 import asyncio
-from typing import Annotated, Any, Final
+from collections.abc import Iterator
+from typing import IO, Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Request, Response
-from fastapi.responses import FileResponse
-from starlette.types import Receive, Scope, Send
+from fastapi.responses import StreamingResponse
 
 from earnest.client.payloads import Artifact
 from earnest.foundation.errors import Refused
@@ -29,6 +29,7 @@ HARMLESS: Final = {
     "X-Content-Type-Options": "nosniff",
 }
 """What is stored is shown by no browser as a page of this platform."""
+PART_BYTES: Final = 256 * 1024
 _BYTES: Final[dict[str, Any]] = {
     "requestBody": {
         "required": False,  # nothing is an artifact of no bytes
@@ -46,7 +47,7 @@ async def post_artifact(request: Request, call: RawCall) -> Response:
     me.need(*BRINGERS)
     call.check_key()
     media_type = media_type_of(request.headers.get("content-type", ""))
-    with bringing(call.market, me.id) as brought:
+    async with bringing(call.market, me.id) as brought:
         stored = await brought.put(request.stream(), _announced_bytes(request, limits.item_bytes))
         call.body = {"sha256": stored.sha256, "media_type": media_type}  # what an Idempotency-Key stands for
 
@@ -58,7 +59,7 @@ async def post_artifact(request: Request, call: RawCall) -> Response:
 
 @router.get(
     "/artifacts/{sha256}",
-    response_class=FileResponse,
+    response_class=StreamingResponse,
     responses={
         200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
         **problems("not_found"),
@@ -66,20 +67,21 @@ async def post_artifact(request: Request, call: RawCall) -> Response:
 )
 async def get_artifact(sha256: Sha256, call: MyCall) -> Response:
     """An artifact of mine, or one that its owner has handed in to me."""
-    found = call.market.desk.database.read_sync(lambda reader: find_readable(reader, call.me, sha256))
-    path = await asyncio.to_thread(call.market.artifacts.checked, found.sha256)
-    name = sha256.removeprefix("sha256:")
-    return _Whole(path, media_type=found.media_type, filename=name, headers=HARMLESS)
+    found = await call.market.desk.database.ask(lambda reader: find_readable(reader, call.me, sha256))
+    file = await asyncio.to_thread(call.market.artifacts.open, found.sha256)
+    headers = {
+        **HARMLESS,
+        "Accept-Ranges": "none",  # it is hashed whole for each answer, and a part would prove nothing
+        "Content-Disposition": f'attachment; filename="{sha256.removeprefix("sha256:")}"',
+        "Content-Length": str(found.size_bytes),
+    }
+    return StreamingResponse(_parts(file), media_type=found.media_type, headers=headers)
 
 
-class _Whole(FileResponse):
-    """A file, all of it whatever `Range` says: it is hashed whole for each answer, and a part would prove nothing."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
-        self.headers["Accept-Ranges"] = "none"
-        headers = [(name, text) for name, text in scope["headers"] if name != b"range"]
-        await super().__call__({**scope, "headers": headers}, receive, send)
+def _parts(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while part := file.read(PART_BYTES):
+            yield part
 
 
 def _announced_bytes(request: Request, bytes_max: int) -> int:

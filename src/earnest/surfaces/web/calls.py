@@ -133,7 +133,7 @@ class Call:
             raise Refused("idempotency_key_required", "an Idempotency-Key is 1 to 255 visible ASCII characters, once")
         return given[0]
 
-    def read(self, fn: Callable[[BooksReader], Members], *, etag: str = "") -> Response:
+    async def read(self, fn: Callable[[BooksReader], Members], *, etag: str = "") -> Response:
         """Answer with what `fn` reads by index, at one moment.
 
         `etag` is the tag of what it will read, in its quotation marks; where the caller has that already, `fn` is not
@@ -141,7 +141,8 @@ class Call:
         """
         if etag and is_known(self.headers.get("if-none-match"), etag):
             return Response(status_code=304, headers={"ETag": etag})
-        return rendered(self.market.desk.database.read_sync(fn), headers={"ETag": etag} if etag else None)
+        body = await self.market.desk.database.ask(fn)
+        return rendered(body, headers={"ETag": etag} if etag else None)
 
     def refused(self, refused: Refused) -> Response:
         """The problem that a refusal is."""

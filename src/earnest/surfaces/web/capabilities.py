@@ -77,7 +77,7 @@ class Revoke(Strict):
 @router.get("/agents/me/capabilities", response_model=Whole[Capability])
 async def get_capabilities(call: MyCall) -> Response:
     """What I have declared."""
-    return call.read(lambda reader: list_capabilities(reader, call.me.id))
+    return await call.read(lambda reader: list_capabilities(reader, call.me.id))
 
 
 @router.put(

@@ -13,9 +13,8 @@ from earnest.contracts.criterion import CRITERIA_MAX
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
 from earnest.market.capabilities.trial import is_trial_id
-from earnest.market.jobs.job import REVISIONS_MAX
 from earnest.market.jobs.offer import REQUIREMENTS_MAX
-from earnest.market.terms import DAY_S, Terms
+from earnest.market.terms import DAY_S, REVISIONS_MAX, Terms
 from earnest.runtime.desk import StoryContext
 from earnest.runtime.market import claiming, deciding
 from earnest.runtime.market.artifacts import bringing
@@ -124,7 +123,7 @@ async def get_claims(
 ) -> Response:
     """My claims, the newest first."""
     last, me = after(cursor), call.me.id
-    return call.read(
+    return await call.read(
         lambda reader: page(list_claims(reader, me, role=role, after=last, limit=limit + 1), limit, "claim_id")
     )
 
@@ -134,14 +133,14 @@ async def get_waiting_claims(call: MyCall, cursor: Cursor = "", limit: Limit = 2
     """The operator's queue: work that waits for a person, the oldest first."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
     last = after(cursor)
-    return call.read(lambda reader: page(waiting_claims(reader, last, limit + 1), limit, "claim_id"))
+    return await call.read(lambda reader: page(waiting_claims(reader, last, limit + 1), limit, "claim_id"))
 
 
 @router.get("/claims/{claim_id}", response_model=Claim, responses=problems("not_found", "not_a_party"))
 async def get_claim(claim_id: str, call: MyCall) -> Response:
     """A claim with everything that was handed in, for its parties."""
     sees_measured = call.me.scope is Scope.OPERATOR
-    return call.read(
+    return await call.read(
         lambda reader: show_claim(reader, claim_id, call.me.id, sees_all=call.me.sees_all, sees_measured=sees_measured)
     )
 
@@ -171,10 +170,8 @@ async def post_evidence(claim_id: str, evidence: SubmitEvidence, call: MyCall) -
         answer, terms = evidence.only_inline(), call.market.terms
         return await call.perform(lambda entry: answer_trial(entry, terms, claim_id, answer))
     items, caller = [item.value() for item in evidence.items], call.me
-    with bringing(call.market, caller.id) as brought:
-        response = await call.perform(prepare=lambda: prepare_submission(brought, caller, claim_id, items))
-    call.market.handed_in.set()
-    return response
+    async with bringing(call.market, caller.id) as brought:
+        return await call.perform(prepare=lambda: prepare_submission(brought, caller, claim_id, items))
 
 
 @router.post("/claims/{claim_id}/start", **_MOVES)

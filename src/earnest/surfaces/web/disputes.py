@@ -100,7 +100,7 @@ async def get_disputes(
 ) -> Response:
     """My disputes, or for the operator all, the newest first."""
     me, last = call.me.id, after(cursor)
-    return call.read(
+    return await call.read(
         lambda reader: page(
             list_disputes(reader, me, sees_all=call.me.sees_all, waiting=waiting, after=last, limit=limit + 1),
             limit,
@@ -114,9 +114,9 @@ async def get_dispute(dispute_id: str, call: MyCall) -> Response:
     """A case with all that was said. Whoever is a side of it has read it now."""
     me = call.me.id
     database = call.market.desk.database
-    if call.method == "GET" and database.read_sync(lambda reader: unread_by(reader, dispute_id, me)):
+    if call.method == "GET" and await database.ask(lambda reader: unread_by(reader, dispute_id, me)) > 0:
         await call.market.desk.perform(call.me, lambda entry: disputing.mark_read(entry, dispute_id))
-    return call.read(lambda reader: show_dispute(reader, dispute_id, me, sees_all=call.me.sees_all))
+    return await call.read(lambda reader: show_dispute(reader, dispute_id, me, sees_all=call.me.sees_all))
 
 
 @router.post("/disputes/{dispute_id}/statements", **_SAYS)

@@ -31,6 +31,7 @@ from earnest.surfaces.web.sessions import SESSION_COOKIE, is_loopback
 
 HOME: Final = f"{API}/agents/me/home"
 EXPORT: Final = f"{API}/agents/me/export"
+FORGET: Final = f"{API}/agents/me/forget"
 REGISTER: Final = f"{API}/agents/register"
 UNCOUNTED: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 """What machines of the operator's ask. It has no limit, and looks at no key."""
@@ -71,7 +72,7 @@ class Door:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        call, refused = self._call(scope)
+        call, refused = await self._call(scope)
         put_call(scope, call)
         share, refused = self._share(call, refused)
         passing = _Passing(self, call, share, send)
@@ -89,7 +90,7 @@ class Door:
         route = call.route or getattr(scope.get("route"), "path", "")
         self._house.metrics.seen(call.method, route, passing.status, passing.took_ns())
 
-    def _call(self, scope: Scope) -> tuple[Call, Refused | None]:
+    async def _call(self, scope: Scope) -> tuple[Call, Refused | None]:
         """The call, and why it is refused at the door, if it is."""
         market, headers = self._house.market, Headers(scope=scope)
         now_ms = market.desk.now_ms()
@@ -109,32 +110,32 @@ class Door:
         if call.path in UNCOUNTED:
             return call, None
         try:
-            self._identify(call, now_ms)
+            await self._identify(call, now_ms)
         except Refused as refused:
             call.wrong_key = refused
         except Unavailable:
             return call, Refused("maintenance", "the books cannot be read now", retry_after_s=RETRY_S)
         return call, _too_large() if _is_too_long(call) else None
 
-    def _identify(self, call: Call, now_ms: int) -> None:
+    async def _identify(self, call: Call, now_ms: int) -> None:
         given = call.headers.getlist("authorization")
         if given:
             kind, _, text = given[0].partition(" ")
             if kind.lower() != "bearer" or len(given) > 1:  # of two, a proxy may have looked at the other
                 raise Refused("unknown_key", "a key is shown as `Authorization: Bearer …`")
-            call.caller = self._house.doorkeeper.by_key(text.strip(), now_ms)
+            call.caller = await self._house.doorkeeper.by_key(text.strip(), now_ms)
             return
         cookie = cookie_parser(call.headers.get("cookie", "")).get(SESSION_COOKIE)
-        caller = self._logged_in(cookie, now_ms) if cookie else None
+        caller = await self._logged_in(cookie, now_ms) if cookie else None
         if caller is None or cookie is None:
             return
         if call.method not in SAFE and not _is_own_page(call.headers, self._house.url):
             raise Refused("cross_site", "a login does this from a page of the platform only; programs show a key")
         call.caller, call.session = caller, cookie
 
-    def _logged_in(self, cookie: str, now_ms: int) -> Caller | None:
+    async def _logged_in(self, cookie: str, now_ms: int) -> Caller | None:
         try:
-            return self._house.doorkeeper.by_session(cookie, now_ms)
+            return await self._house.doorkeeper.by_session(cookie, now_ms)
         except Refused:
             return None
 
@@ -152,7 +153,7 @@ class Door:
         quotas = self._house.quotas
         if call.method in SAFE:
             return {HOME: quotas.home, EXPORT: quotas.export}.get(call.path, quotas.read)
-        return quotas.register if call.path == REGISTER else quotas.write
+        return {REGISTER: quotas.register, FORGET: quotas.export}.get(call.path, quotas.write)
 
     def _failed(self, call: Call, error: Exception) -> Response:
         if isinstance(error, Refused):

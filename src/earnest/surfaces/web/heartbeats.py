@@ -108,23 +108,23 @@ class DecideTask(Strict):
 async def post_heartbeat(sent: SendHeartbeat, call: MyCall) -> Response:
     """Check in with what was done. It is verified in the background: the heartbeat's own path has the verdicts."""
     value, caller = sent.value(), call.me
-    response = await call.perform(prepare=lambda: prepare_check_in(caller, value), status=201)
-    call.market.checked_in.set()
-    return response
+    return await call.perform(prepare=lambda: prepare_check_in(caller, value), status=201)
 
 
 @router.get("/agents/me/heartbeats/due", response_model=Due)
 async def get_due(call: MyCall) -> Response:
     """What a check-in now would be asked for, by the accepted contract, and what the last one was told."""
     now_ms = call.market.desk.now_ms()
-    return call.read(lambda reader: due_now(reader, call.me.id, now_ms))
+    return await call.read(lambda reader: due_now(reader, call.me.id, now_ms))
 
 
 @router.get("/agents/me/heartbeats", response_model=Page[Heartbeat], responses=problems("bad_cursor"))
 async def get_heartbeats(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """My heartbeats, the newest first."""
     last, me = after(cursor), call.me.id
-    return call.read(lambda reader: page(views.list_heartbeats(reader, me, last, limit + 1), limit, "heartbeat_id"))
+    return await call.read(
+        lambda reader: page(views.list_heartbeats(reader, me, last, limit + 1), limit, "heartbeat_id")
+    )
 
 
 @router.get(
@@ -133,7 +133,7 @@ async def get_heartbeats(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -
 async def get_heartbeat(heartbeat_id: HeartbeatPath, call: MyCall) -> Response:
     """A heartbeat with its verdicts, points, tier and next interval, once it is judged."""
     sees_measured = call.me.scope is Scope.OPERATOR
-    return call.read(
+    return await call.read(
         lambda reader: views.show_heartbeat(
             reader, heartbeat_id, call.me.id, sees_all=call.me.sees_all, sees_measured=sees_measured
         )
@@ -149,7 +149,7 @@ async def get_waiting(handle: str, call: MyCall, cursor: Cursor = "", limit: Lim
     """An agent's heartbeats that wait for the operator's verdict, the oldest first, with what was handed in."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
     last, sees_measured = after(cursor), call.me.scope is Scope.OPERATOR
-    return call.read(
+    return await call.read(
         lambda reader: page(
             views.waiting_heartbeats(
                 reader, find_agent(reader, handle).id, last, limit + 1, sees_measured=sees_measured

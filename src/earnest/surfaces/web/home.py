@@ -68,7 +68,9 @@ class HomePage:
         self._homes = Homes(market.desk.database, market.terms, read_home)
         self.presences = presences
 
-    def look(self, call: Call, included: tuple[bool, bool] = INCLUDES["jobs,buyer"], explain: bool = False) -> Looked:
+    async def look(
+        self, call: Call, included: tuple[bool, bool] = INCLUDES["jobs,buyer"], explain: bool = False
+    ) -> Looked:
         """The home of whoever asks, or that it is as they know it.
 
         Of an agent it counts as a look, also where it is as they know it; a HEAD does not. Raises
@@ -78,12 +80,12 @@ class HomePage:
         account_id, is_agent = call.me.id, call.me.account.kind is AccountKind.AGENT
         wanted = Wanted(account_id, *included, explain)
         now_ms = self._market.desk.now_ms()
-        ready = self._homes.look(wanted, now_ms, self.presences.seen_at_ms(account_id))
+        ready = await self._homes.look(wanted, now_ms, await self.presences.seen_at_ms(account_id))
         next_ms = ready.next_check_ms(now_ms)
         headers = [
             (b"etag", ready.etag.encode()),
             (b"next-check-in-after", b"%d" % ((next_ms - now_ms) // SECOND_MS)),
-            *self._checkpoint.headers(now_ms),
+            *await self._checkpoint.headers(now_ms),
         ]
         if call.method == "GET" and is_agent:
             self.presences.looked(account_id, now_ms, ready.expected_s)
@@ -112,7 +114,7 @@ class Heartbeats:
             await self._app(scope, receive, send)
         elif scope["path"] == HOME and scope["method"] in LOOKS:
             call = called(scope)
-            looked = self._page.look(call, *_asked(call.query)) if call.query else self._page.look(call)
+            looked = await (self._page.look(call, *_asked(call.query)) if call.query else self._page.look(call))
             await send({"type": "http.response.start", "status": looked.status, "headers": looked.headers})
             await send({"type": "http.response.body", "body": looked.body})
         else:
@@ -146,7 +148,7 @@ def home_router(page: HomePage) -> APIRouter:
         explain: Annotated[Literal["0", "1"], Query(description="1: name the rule behind each action.")] = "0",
     ) -> Response:
         """All that an agent must know in one look: what it has, what it owes, what to do next, when to look again."""
-        looked = page.look(call, INCLUDES[include], explain == "1")
+        looked = await page.look(call, INCLUDES[include], explain == "1")
         response = Response(looked.body, looked.status)
         response.raw_headers = looked.headers
         return response

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from earnest.client.payloads import Page
 from earnest.client.payloads_agents import (
     Account,
+    AccountForgotten,
     Export,
     Key,
     KeyGiven,
@@ -27,6 +28,7 @@ from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Refused
 from earnest.identity.account import HANDLE
 from earnest.identity.caller import Scope
+from earnest.runtime import forgetting
 from earnest.runtime.market import keys, operating, registering
 from earnest.surfaces.web.calls import AnyCall, MyCall, rendered
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
@@ -95,6 +97,12 @@ class DecideAccount(Strict):
     reason: Reason
 
 
+class Forget(Strict):
+    """The handle of the account, so that none is forgotten by mistake."""
+
+    confirm: Handle
+
+
 @router.post("/agents/register", status_code=201, response_model=Registered, responses=problems("handle_taken"))
 async def register(asked: Register, call: AnyCall) -> Response:
     """Take part. The key and the claim_url, at which an operator answers for the agent, are shown once."""
@@ -137,10 +145,19 @@ async def get_export(call: MyCall) -> Response:
     return Response(found, media_type="application/json")
 
 
+_FORGETTING: Final = problems("account_state")
+
+
+@router.post("/agents/me/forget", response_model=AccountForgotten, responses=_FORGETTING)
+async def post_forgetting(asked: Forget, call: MyCall) -> Response:
+    """Remove what I wrote, and end my account for good. Money that was not paid out before stays behind."""
+    return await call.perform(lambda entry: forgetting.forget_me(entry, confirm=asked.confirm))
+
+
 @router.get("/agents/me/keys", response_model=Page[Key])
 async def get_my_keys(call: MyCall) -> Response:
     """My keys, without the keys."""
-    return call.read(lambda reader: accounts.my_keys(reader, call.me.id))
+    return await call.read(lambda reader: accounts.my_keys(reader, call.me.id))
 
 
 @router.post(
@@ -190,14 +207,14 @@ async def post_ownership(asked: ConfirmOwnership, call: MyCall) -> Response:
 async def get_accounts(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """Everybody, in the order of their coming. For the operator and auditors."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
-    return call.read(lambda reader: page(accounts.accounts(reader, after(cursor), limit + 1), limit, "id"))
+    return await call.read(lambda reader: page(accounts.accounts(reader, after(cursor), limit + 1), limit, "id"))
 
 
 @operator_router.get("/operator/accounts/{account_id}", response_model=Account, responses=problems("not_found"))
 async def get_account(account_id: AccountId, call: MyCall) -> Response:
     """One account. For the operator and auditors."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
-    return call.read(lambda reader: accounts.account(reader, account_id))
+    return await call.read(lambda reader: accounts.account(reader, account_id))
 
 
 _DECISION: Final = problems("not_found", "account_state")
@@ -213,6 +230,18 @@ async def post_suspension(account_id: AccountId, asked: DecideAccount, call: MyC
 async def post_resumption(account_id: AccountId, asked: DecideAccount, call: MyCall) -> Response:
     """Let a suspended account go on."""
     return await call.perform(lambda entry: operating.resume(entry, account_id=account_id, reason=asked.reason))
+
+
+@operator_router.post(
+    "/operator/accounts/{account_id}/forget",
+    response_model=AccountForgotten,
+    responses=problems("not_found", "account_state"),
+)
+async def post_account_forgetting(account_id: AccountId, asked: Forget, call: MyCall) -> Response:
+    """Remove what somebody wrote, and end their account for good. Money that was not paid out before stays behind."""
+    return await call.perform(
+        lambda entry: forgetting.forget_account(entry, account_id=account_id, confirm=asked.confirm)
+    )
 
 
 @operator_router.post("/operator/accounts/{account_id}/enable-payouts", response_model=Account, responses=_DECISION)
@@ -240,7 +269,7 @@ async def post_operator_key(asked: IssueKey, call: MyCall) -> Response:
 async def get_sessions(call: MyCall) -> Response:
     """The operator's logins in browsers, and the keys that opened them."""
     call.me.need(Scope.OPERATOR)
-    return call.read(lambda reader: accounts.my_sessions(reader, call.me.id))
+    return await call.read(lambda reader: accounts.my_sessions(reader, call.me.id))
 
 
 @operator_router.delete("/operator/sessions/{session_id}", response_model=Session, responses=problems("not_found"))

@@ -189,7 +189,7 @@ async def get_jobs(
         after=after(cursor),
         limit=limit + 1,
     )
-    return call.read(lambda reader: page(list_jobs(reader, wanted), limit, "job_id"))
+    return await call.read(lambda reader: page(list_jobs(reader, wanted), limit, "job_id"))
 
 
 @router.get("/jobs/{job_id}", response_model=Job | Trial | TrialOffered, responses=problems("not_found"))
@@ -197,9 +197,9 @@ async def get_job(job_id: str, call: AnyCall) -> Response:
     """One job, or a test job. Of checks whose setting holds the answers, only the kind is shown to others."""
     if is_trial_id(job_id):
         now_ms, terms = call.market.desk.now_ms(), call.market.terms
-        return call.read(lambda reader: show_trial(reader, call.me, job_id, now_ms, terms))
+        return await call.read(lambda reader: show_trial(reader, call.me, job_id, now_ms, terms))
     viewer = call.caller.id if call.caller else ""
-    return call.read(lambda reader: show_job(reader, job_id, viewer))
+    return await call.read(lambda reader: show_job(reader, job_id, viewer))
 
 
 @router.post(

@@ -10,10 +10,11 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from starlette.responses import StreamingResponse
 
+from earnest.effects.ground.storage.news import within
 from earnest.foundation.errors import Refused
 from earnest.surfaces.web.calls import Call, MyCall
 from earnest.surfaces.web.world import hears_all
-from earnest.views.world import LiveEvent, live_events
+from earnest.views.world import LIVE, LiveEvent, live_events
 
 LOOK_MS: Final = 1_000
 SPAN_MAX_S: Final = 300
@@ -73,17 +74,19 @@ async def _events(call: Call, span_s: int, streams: Streams) -> AsyncIterator[st
     seq = int(given) if is_number else desk.database.last_seq
     ends_ms, quiet = desk.clock.now_ms() + span_s * 1_000, 0
     yield f"retry: {LOOK_MS * 2}\n\n"
-    while desk.clock.now_ms() < ends_ms and not streams.is_ending:
-        last = seq
-        read = partial(live_events, after_seq=last, viewer=call.me.id, hears_all=sees_all)
-        found, seq = desk.database.read_sync(read)
-        for event in found:
-            yield _written(event)
-        quiet = 0 if found else quiet + 1
-        if quiet and quiet % ALIVE_EACH == 0:
-            yield ": alive\n\n"
-        if seq == last:
-            await desk.clock.sleep_ms(LOOK_MS)
+    with desk.database.news.heard(*LIVE) as news:
+        while desk.clock.now_ms() < ends_ms and not streams.is_ending:
+            news.clear()
+            last = seq
+            read = partial(live_events, after_seq=last, viewer=call.me.id, hears_all=sees_all)
+            found, seq = await desk.database.ask(read)
+            for event in found:
+                yield _written(event)
+            quiet = 0 if found else quiet + 1
+            if quiet and quiet % ALIVE_EACH == 0:
+                yield ": alive\n\n"
+            if seq == last:
+                await within(news, desk.clock, LOOK_MS)
 
 
 def _written(event: LiveEvent) -> str:

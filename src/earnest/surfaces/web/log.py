@@ -15,8 +15,8 @@ from earnest.journal.notary import Notary
 from earnest.journal.notes import NOTE_CHARACTERS_MAX, signed_checkpoint
 from earnest.journal.proving import newest_head
 from earnest.journal.receipt import Draft
-from earnest.runtime.cosigning import keep_cosignatures
 from earnest.runtime.desk import Desk
+from earnest.runtime.tree_heads import keep_cosignatures
 from earnest.surfaces.web.calls import AnyCall, Call, MyCall, rendered
 from earnest.surfaces.web.problems import problems
 from earnest.surfaces.web.requests import Strict
@@ -54,12 +54,12 @@ class NewestCheckpoint:
         self._looked_ms: int | None = None
         self._headers: tuple[tuple[bytes, bytes], ...] = ()
 
-    def headers(self, now_ms: int) -> tuple[tuple[bytes, bytes], ...]:
+    async def headers(self, now_ms: int) -> tuple[tuple[bytes, bytes], ...]:
         """None before anything is sealed."""
         notary = self._notary
         if notary is not None and (self._looked_ms is None or not 0 <= now_ms - self._looked_ms < LOOK_MS):
             self._looked_ms = now_ms
-            self._desk.database.read_sync(lambda reader: self._look(reader, notary))
+            await self._desk.database.ask(lambda reader: self._look(reader, notary))
         return self._headers
 
     def _look(self, reader: BooksReader, notary: Notary) -> None:
@@ -77,7 +77,7 @@ page_router: Final = APIRouter(include_in_schema=False)
 @router.get("/log/checkpoint", response_model=Checkpoint)
 async def get_checkpoint(call: AnyCall) -> Response:
     """The newest checkpoint: keep it, and any later one must contain it."""
-    return call.read(newest_checkpoint)
+    return await call.read(newest_checkpoint)
 
 
 @router.get("/log/proof", response_model=Proof, responses=problems("not_found"))
@@ -144,7 +144,7 @@ async def get_day_receipt(date: Day, call: MyCall) -> Response:
 async def get_signed_checkpoint(call: AnyCall, size: Size = None) -> Response:
     """The newest checkpoint, or that of `size` facts, as a signed note with its cosignatures."""
     signing = _need(call)
-    note = call.market.desk.database.read_sync(lambda reader: str(signing.checkpoint(reader, size)))
+    note = await call.market.desk.database.ask(lambda reader: str(signing.checkpoint(reader, size)))
     return Response(note, media_type="text/plain; charset=utf-8")
 
 

@@ -66,7 +66,7 @@ async def show_setup(link: str, request: Request) -> Response:
     call = called(request.scope)
     try:
         check_operator_link(call.hashing, link, call.market.desk.now_ms())
-        operator = call.market.desk.database.read_sync(operating.the_operator)
+        operator = await call.market.desk.database.ask(operating.the_operator)
     except Refused as refused:
         return _refusal(refused)
     return _page("Log in" if operator else "Set up", _LOGIN_BY_LINK if operator else _SETUP)
@@ -97,7 +97,7 @@ async def show_claim(secret: str, request: Request) -> Response:
     call = called(request.scope)
     now_ms = call.market.desk.now_ms()
     try:
-        _, agent = call.market.desk.database.read_sync(
+        _, agent = await call.market.desk.database.ask(
             lambda reader: registering.agent_to_claim(reader, call.hashing, secret, now_ms)
         )
     except Refused as refused:
@@ -112,7 +112,7 @@ async def use_claim(secret: str, request: Request) -> Response:
     call = called(request.scope)
     try:
         given = await _fields(request)
-        call, mail = _with_key(call, given), _mail(given)
+        call, mail = await _with_key(call, given), _mail(given)
         answer = await call.market.desk.perform(
             call.me,
             lambda entry: registering.confirm_ownership(
@@ -128,7 +128,7 @@ async def _fields(request: Request) -> dict[str, str]:
     """What a form of ours has sent. Raises `Refused`: `unsupported_media`, `validation`, `too_large`."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != FORM:
-        raise Refused("unsupported_media", "this takes a form")
+        raise Refused("unsupported_media", f"this takes a form, {FORM}")
     try:
         text = (await request.body()).decode()
         found = parse_qs(text, keep_blank_values=True, max_num_fields=FIELDS_MAX)
@@ -144,10 +144,10 @@ def _mail(given: Mapping[str, str]) -> str:
     return mail
 
 
-def _with_key(call: Call, given: Mapping[str, str]) -> Call:
+async def _with_key(call: Call, given: Mapping[str, str]) -> Call:
     """The same call, by whoever's key stands in the form; else by the login. Raises `Refused("missing_key")`."""
     if key := given.get("key"):
-        caller = call.doorkeeper.by_key(key, call.market.desk.now_ms())
+        caller = await call.doorkeeper.by_key(key, call.market.desk.now_ms())
         return replace(call, caller=caller, session="", wrong_key=None)
     _ = call.me
     return call

@@ -39,7 +39,7 @@ async def get_periods(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> R
     def shown(reader: BooksReader) -> Members:
         return page(list_periods(reader, last, limit + 1), limit, "period_id")
 
-    return call.read(shown)
+    return await call.read(shown)
 
 
 @router.post("/periods", status_code=201, response_model=Period, responses=problems("period_exists"))

@@ -59,6 +59,7 @@ CODES: Final[Mapping[str, CodeMeaning]] = {
     "not_accepted": CodeMeaning(409, "No verdict accepted the change"),
     "edit_conflict": CodeMeaning(409, "Files have changed since the run was given them"),
     "edit_link": CodeMeaning(409, "A link cannot be applied"),
+    "leave_unasked": CodeMeaning(409, "The run does not wait for leave for this"),
     "effect_unasked": CodeMeaning(409, "Nobody is asked about this effect"),
     "review_decided": CodeMeaning(409, "It was decided otherwise"),
     "insufficient_funds": CodeMeaning(409, "There is not enough money"),

@@ -64,7 +64,7 @@ async def post_review(claim_id: str, review: SendReview, call: MyCall) -> Respon
 @router.get("/claims/{claim_id}/reviews", response_model=ReviewsOfClaim, responses=problems("not_found", "not_a_party"))
 async def get_reviews(claim_id: str, call: MyCall) -> Response:
     """What the reviews of a claim wait for, and those that are published."""
-    return call.read(
+    return await call.read(
         lambda reader: reviews_of_claim(reader, claim_id, call.me.id, call.market.terms, sees_all=call.me.sees_all)
     )
 
@@ -90,4 +90,4 @@ async def get_agent_reviews(handle: str, call: AnyCall, cursor: Cursor = "", lim
         found = reviews_about(reader, account.id, before=before, limit=limit + 1)
         return newest_first(found, limit, lambda row: (row.published_at_ms or 0, row.id), review_json)
 
-    return call.read(shown)
+    return await call.read(shown)

@@ -6,12 +6,12 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, StringConstraints
 
-from earnest.client.payloads_runs import EffectDecided, JournalChecked, ReviewDecided, RunChanged
+from earnest.client.payloads_runs import EffectDecided, JournalChecked, LeaveDecided, ReviewDecided, RunChanged
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.instants import rfc3339
 from earnest.identity.caller import Scope
-from earnest.runtime import unknown_effects
+from earnest.runtime import leave, unknown_effects
 from earnest.runtime.desk import Act
 from earnest.runtime.edits.outside import EditPart
 from earnest.runtime.own_runs import OwnRuns
@@ -42,6 +42,14 @@ class DecideEffect(Strict):
 
     key: Annotated[str, StringConstraints(min_length=1, max_length=KEY_CHARACTERS_MAX)]
     decision: Literal["happened", "absent", "give-up"]
+
+
+class DecideLeave(Strict):
+    """`key` is that of the call which waits, `action` the digest of what exactly it would do."""
+
+    key: Annotated[str, StringConstraints(min_length=1, max_length=KEY_CHARACTERS_MAX)]
+    action: Annotated[str, StringConstraints(min_length=1, max_length=KEY_CHARACTERS_MAX)]
+    approve: bool
 
 
 class DecideReview(Strict):
@@ -104,6 +112,21 @@ async def post_effect(run_id: str, sent: DecideEffect, call: MyCall, request: Re
         decision, by = unknown_effects.EffectDecision(sent.decision), call.me.account.handle
         await unknown_effects.decide(own.edits.database, own.edits.clock, run_id, decision, by=by, key=sent.key)
         return _answering({"run_id": run_id, "key": sent.key, "decision": sent.decision})
+
+    return await call.perform(prepare=decide)
+
+
+@router.post(
+    "/operator/runs/{run_id}/leave", response_model=LeaveDecided, responses=problems("not_found", "leave_unasked")
+)
+async def post_leave(run_id: str, sent: DecideLeave, call: MyCall, request: Request) -> Response:
+    """Say yes or no to exactly what a run asks leave for, while it waits (Law 1)."""
+    own = _mine(call, request)
+
+    async def decide() -> Act:
+        books, by = own.edits, call.me.account.handle
+        await leave.say(books.database, books.clock, run_id, sent.key, sent.action, approved=sent.approve, by=by)
+        return _answering({"run_id": run_id, "key": sent.key, "approved": sent.approve})
 
     return await call.perform(prepare=decide)
 

@@ -66,14 +66,14 @@ class ResetTask(Strict):
 async def get_score(call: MyCall, agent: OfAgent = "") -> Response:
     """Score, target and tier of an agent: mine, or `agent`'s for its operator."""
     now_ms, terms = call.market.desk.now_ms(), call.market.terms
-    return call.read(lambda reader: views.show_score(reader, _whose(reader, call, agent), now_ms, terms))
+    return await call.read(lambda reader: views.show_score(reader, _whose(reader, call, agent), now_ms, terms))
 
 
 @router.get("/score/history", response_model=History, responses=_OF_AGENT)
 async def get_history(call: MyCall, agent: OfAgent = "") -> Response:
     """Today and the last 7 recorded days, each with its own target."""
     now_ms = call.market.desk.now_ms()
-    return call.read(lambda reader: views.show_history(reader, _whose(reader, call, agent), now_ms))
+    return await call.read(lambda reader: views.show_history(reader, _whose(reader, call, agent), now_ms))
 
 
 @router.get("/score/leaderboard", response_model=Page[History], responses=problems("bad_cursor"))
@@ -87,7 +87,7 @@ async def get_leaderboard(call: MyCall, cursor: Cursor = "", limit: Limit = 20) 
         found["data"].sort(key=views.leading)
         return found
 
-    return call.read(shown)
+    return await call.read(shown)
 
 
 @router.get("/score/events", response_model=Page[ScoreFact], responses=problems("bad_cursor", "not_found"))
@@ -96,7 +96,7 @@ async def get_events(call: MyCall, agent: OfAgent = "", cursor: Cursor = "", lim
     before = after(cursor)
     if before and not before.isdecimal():
         raise Refused("bad_cursor", "the cursor is not one that this list has given")
-    return call.read(
+    return await call.read(
         lambda reader: page(views.list_events(reader, _whose(reader, call, agent), before, limit + 1), limit, "fact")
     )
 
@@ -111,7 +111,7 @@ async def post_feedback(sent: Feedback, call: MyCall) -> Response:
 async def get_agreement(handle: str, call: MyCall) -> Response:
     """What an agent is held to, and how its newest contract differs."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
-    return call.read(lambda reader: views.show_agreement(reader, find_agent(reader, handle).id))
+    return await call.read(lambda reader: views.show_agreement(reader, find_agent(reader, handle).id))
 
 
 @operator_router.put(

@@ -4,11 +4,13 @@ import asyncio
 import contextlib
 import gc
 import logging
+import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
 
 import uvicorn
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from earnest.app.server import PlatformServer
 from earnest.app.server_settings import ServerSettings
@@ -32,7 +34,10 @@ def listen(settings: ServerSettings) -> socket.socket:
             (settings.host, settings.port), family=socket.AF_INET6 if is_six else socket.AF_INET, backlog=BACKLOG
         )
     except OSError as error:
-        raise Unavailable(f"{settings.host}:{settings.port} cannot be listened on: {error.strerror}") from error
+        why = os.strerror(error.errno or 0)
+        raise Unavailable(
+            f"{settings.host}:{settings.port} cannot be listened on: {why}; --port N takes another, --port 0 any"
+        ) from error
     # asyncio does it only for sockets whose protocol is named; a body would wait 40 ms for the receipt of its head
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
@@ -52,12 +57,13 @@ async def serve(
     `begun` is called when the first request can come. What connects in between waits at `listener`.
     """
     settings = server.settings.server
+    ending = Ending()
     app = create_app(
         server.market,
         server.hashing,
         url=url,
         quotas=quotas_of(settings),
-        readiness=server.readiness(),
+        readiness={**server.readiness(), "serving": ending.told},
         gauges=server.gauges(),
         presences=server.presences,
         place=place_of(server.settings),
@@ -65,8 +71,9 @@ async def serve(
         notary=server.notary,
         own=server.own,
     )
+    ending.end_streams = app.state.streams.end
     config = uvicorn.Config(
-        app,
+        ending.around(app),
         log_config=None,
         log_level=logging.ERROR,  # below it stands what strangers sent, as for MCP
         access_log=False,  # a path may hold the secret of a link
@@ -79,7 +86,7 @@ async def serve(
         ws="none",
     )
     logging.getLogger("mcp").setLevel(logging.ERROR)
-    serving = _Serving(config, begun, app.state.streams.end)
+    serving = _Serving(config, begun, ending, listener, settings.drain_s)
     gc.collect()
     gc.freeze()  # what was made to begin with stays: no collection need look at it again
     loop = asyncio.get_running_loop()
@@ -87,7 +94,7 @@ async def serve(
         loop.add_signal_handler(number, serving.stop)
 
     def reload() -> None:
-        if can_reload() and not serving.should_exit:
+        if can_reload() and not ending.begun:
             serving.is_to_reload = True
             notify(reloading(server.clock.ticks_ns()))
             serving.stop()
@@ -113,13 +120,51 @@ def quotas_of(settings: ServerSettings) -> Quotas:
     )
 
 
+class Ending:
+    """Whether the server is being stopped: then `/readyz` says so, and each connection ends with its next answer.
+
+    A proxy sends the next request to another server; whoever holds a connection here does not find it cut.
+    """
+
+    def __init__(self) -> None:
+        self.begun = False
+        self.end_streams: Callable[[], None] = lambda: None
+
+    def begin(self) -> None:
+        """Stop from now on."""
+        self.begun = True
+        self.end_streams()
+
+    async def told(self) -> str:
+        """What is wrong, for those who ask whether the server is ready."""
+        return "it is being stopped" if self.begun else ""
+
+    def around(self, app: ASGIApp) -> ASGIApp:
+        """The application, whose answers end their connections once this has begun."""
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            async def ending(message: Message) -> None:
+                if self.begun and message["type"] == "http.response.start":
+                    message = {**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]}
+                await send(message)
+
+            await app(scope, receive, ending if scope["type"] == "http" else send)
+
+        return answer
+
+
 class _Serving(uvicorn.Server):
     """A server that is stopped by whoever runs it: what is open must be closed before the process ends."""
 
-    def __init__(self, config: uvicorn.Config, begun: Callable[[], None], end_streams: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, begun: Callable[[], None], ending: Ending, listener: socket.socket, drain_s: int
+    ) -> None:
+        """`listener` is the socket that `serve` is given a copy of."""
         super().__init__(config)
         self._begun = begun
-        self._end_streams = end_streams
+        self._ending = ending
+        self._listener = listener
+        self._drain_s = drain_s
         self.is_to_reload = False
         config.timeout_notify = LOOKED_AT_EACH_S
         config.callback_notify = self._hang_up_on_the_slow
@@ -142,10 +187,23 @@ class _Serving(uvicorn.Server):
             if isinstance(connection, BoundedHttp):
                 connection.hang_up_if_slow(now_s)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen no more, unless it is to begin anew: whoever connects is refused at once, and asks another server."""
+        if not self.is_to_reload:
+            self._listener.close()
+        await super().shutdown(sockets)
+
     def stop(self) -> None:
-        """Take no new request; a second time: do not wait for those under way."""
-        self._end_streams()
+        """Take no new request, after the time to drain; a second time: do not wait for those under way."""
+        is_again = self._ending.begun
+        self._ending.begin()
         if not self.is_to_reload:
             notify(STOPPING)
-        self.force_exit = self.should_exit
+        self.force_exit = is_again
+        if is_again or self.is_to_reload or not self._drain_s:
+            self._exit()
+        else:
+            asyncio.get_running_loop().call_later(self._drain_s, self._exit)
+
+    def _exit(self) -> None:
         self.should_exit = True

@@ -43,14 +43,14 @@ async def post_trial(sent: StartTrial, call: MyCall) -> Response:
 async def get_trials(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """The test jobs that I have begun, the newest first."""
     last = after(cursor)
-    return call.read(lambda reader: page(list_trials(reader, call.me.id, last, limit + 1), limit, "id"))
+    return await call.read(lambda reader: page(list_trials(reader, call.me.id, last, limit + 1), limit, "id"))
 
 
 @router.get("/trials/{trial_id}", response_model=Trial | TrialOffered, responses=problems("not_found"))
 async def get_trial(trial_id: TrialId, call: MyCall) -> Response:
     """A test job: mine, or anybody's that has ended, with all that is needed to grade it again."""
     now_ms, terms = call.market.desk.now_ms(), call.market.terms
-    return call.read(lambda reader: show_trial(reader, call.me, trial_id, now_ms, terms))
+    return await call.read(lambda reader: show_trial(reader, call.me, trial_id, now_ms, terms))
 
 
 @router.post("/trials/{trial_id}/answer", response_model=TrialGraded, responses=problems(*_GRADES))
@@ -63,4 +63,4 @@ async def post_answer(trial_id: TrialId, sent: AnswerTrial, call: MyCall) -> Res
 @router.get("/meta/generators", response_model=Whole[Generator])
 async def get_generators(call: AnyCall) -> Response:
     """Which test jobs there are."""
-    return call.read(lambda _: list_generators())
+    return await call.read(lambda _: list_generators())

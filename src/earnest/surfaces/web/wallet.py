@@ -78,7 +78,7 @@ class SetDestination(Strict):
 @router.get("/wallet", response_model=Wallet)
 async def get_wallet(call: MyCall) -> Response:
     """My money, by currency, and the payouts under way."""
-    return call.read(lambda reader: show_wallet(reader, call.me.id, call.market.terms))
+    return await call.read(lambda reader: show_wallet(reader, call.me.id, call.market.terms))
 
 
 @router.get("/wallet/entries", response_model=Page[Entry], responses=problems("bad_cursor"))
@@ -91,7 +91,7 @@ async def get_entries(
     """Every transfer that touched my money, the newest first."""
     currencies = tuple(call.market.terms.currencies) if currency is None else (currency,)
     last = after(cursor)
-    return call.read(lambda reader: _page(*list_entries(reader, call.me.id, currencies, last, limit)))
+    return await call.read(lambda reader: _page(*list_entries(reader, call.me.id, currencies, last, limit)))
 
 
 @router.post("/deposits", status_code=201, response_model=Deposit, responses=problems("limit_reached"))
@@ -118,14 +118,14 @@ async def post_payout(payout: AskPayout, call: MyCall) -> Response:
 async def get_payout(payout_id: str, call: MyCall) -> Response:
     """One of my payouts; any, for the operator."""
     viewer = None if call.me.scope is Scope.OPERATOR else call.me.id
-    return call.read(lambda reader: show_payout(reader, payout_id, viewer))
+    return await call.read(lambda reader: show_payout(reader, payout_id, viewer))
 
 
 @router.get("/operator/money", response_model=MoneyQueue)
 async def get_queue(call: MyCall) -> Response:
     """What waits for the operator: deposits to confirm, payouts to approve, to pay, to look into."""
     call.me.need(Scope.OPERATOR)
-    return call.read(show_queue)
+    return await call.read(show_queue)
 
 
 @router.post(

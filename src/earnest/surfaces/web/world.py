@@ -60,7 +60,7 @@ async def get_summary(call: MyCall) -> Response:
     """What I perceive, in at most 4 KB. What I know already, by its ETag, is not sent again."""
     now_ms, terms, me = call.market.desk.now_ms(), call.market.terms, call.me.account
     found = cast(
-        "JsonObject", call.market.desk.database.read_sync(lambda reader: world_summary(reader, me, now_ms, terms))
+        "JsonObject", await call.market.desk.database.ask(lambda reader: world_summary(reader, me, now_ms, terms))
     )
     etag = f'W/"w1-{digest_of(found).removeprefix("sha256:")[:32]}"'
     if is_known(call.headers.get("if-none-match"), etag):
@@ -72,7 +72,7 @@ async def get_summary(call: MyCall) -> Response:
 async def get_town(call: MyCall) -> Response:
     """The map, and where those are who set out last."""
     now_ms, pace = call.market.desk.now_ms(), call.market.terms.world_pace
-    return call.read(lambda reader: views.show_town(reader, now_ms, pace))
+    return await call.read(lambda reader: views.show_town(reader, now_ms, pace))
 
 
 @router.post("/world/move", response_model=SetOut)
@@ -97,7 +97,7 @@ async def get_chat(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Resp
         found = views.list_remarks(reader, call.me.id, last, limit + 1, hears_all=hears_all(call))
         return page(found, limit, "remark_id")
 
-    return call.read(shown)
+    return await call.read(shown)
 
 
 @router.post("/world/board", status_code=201, response_model=Posted, responses=problems("not_found", "limit_reached"))
@@ -116,7 +116,7 @@ async def get_board(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Res
     def shown(reader: BooksReader) -> Members:
         return page(views.list_threads(reader, last, limit + 1), limit, "thread_id")
 
-    return call.read(shown)
+    return await call.read(shown)
 
 
 @router.get("/world/board/{thread_id}", response_model=Page[Post], responses=problems("bad_cursor", "not_found"))
@@ -127,7 +127,7 @@ async def get_thread(thread_id: ThreadPath, call: MyCall, cursor: Cursor = "", l
     def shown(reader: BooksReader) -> Members:
         return page(views.list_posts(reader, thread_id, last, limit + 1), limit, "post_id")
 
-    return call.read(shown)
+    return await call.read(shown)
 
 
 def hears_all(call: Call) -> bool:

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from earnest.contracts.criterion import CRITERIA_MAX, CRITERION_CHARACTERS_MAX, Criterion
-from earnest.contracts.node import Node, node_of
+from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot
-from earnest.foundation.canonical import JsonObject
 from earnest.verification.citations import QUOTE_CHARACTERS_MIN, CitedFiles
 from earnest.verification.markdown import sections
 from earnest.verification.paths import read_path, read_text
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
+from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
 from earnest.verification.visible import squeezed, telling_words, without_unseen, words
 
 WORDS_MIN: Final = 4
@@ -94,31 +93,22 @@ class _Citation(NamedTuple):
     quote: str | None
 
 
-class ChecklistCheck:
-    """See docs/checks/checklist.md. Looks at the snapshot only; runs nothing."""
+async def _measure(wanted: _Config, subject: Subject, _tools: CheckTools) -> Findings:
+    """See docs/checks/checklist.md. Looks at the snapshot only; runs nothing.
 
-    kind = "checklist"
-    version = 1
-    runs_code = False
-
-    def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
-        """See `Check`."""
-        return faults_of(config, _read)
-
-    async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
-        """See `Check`. Without `criteria` of its own it asks for all that no checklist decides."""
-        wanted = _read(NodeReader(), node_of(config))
-        criteria = wanted.criteria or {one.id: one.text for one in subject.criteria if not _is_checklist(one)}
-        if not criteria:
-            criteria = {one.id: one.text for one in subject.criteria}
-        return await asyncio.to_thread(_findings, wanted, criteria, subject.snapshot)
+    Without `criteria` of its own it asks for all that no checklist decides.
+    """
+    criteria = wanted.criteria or {one.id: one.text for one in subject.criteria if not _is_checklist(one)}
+    if not criteria:
+        criteria = {one.id: one.text for one in subject.criteria}
+    return await asyncio.to_thread(_findings, wanted, criteria, subject.snapshot)
 
 
 def _is_checklist(criterion: Criterion) -> bool:
-    return criterion.check is not None and criterion.check.kind == ChecklistCheck.kind
+    return criterion.check is not None and criterion.check.kind == "checklist"
 
 
-def _read(reader: NodeReader, node: Node) -> _Config:
+def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Config:
     entries = reader.mapping(node, required=("path",), optional=("section", "criteria", "evidence", "words_min"))
     criteria = reader.names(entries.get("criteria"))
     if "criteria" in entries and not 1 <= len(criteria) <= CRITERIA_MAX:
@@ -264,4 +254,4 @@ def _quotes(text: str) -> list[str | None]:
     return [squeezed(quote) for quote in found if len("".join(quote.split())) >= QUOTE_CHARACTERS_MIN]
 
 
-CHECK = ChecklistCheck()
+CHECK = ConfiguredCheck(kind="checklist", version=1, read=_read, measure=_measure)

@@ -4,20 +4,19 @@ Its exit code is the workspace's own word: whoever wrote the files can make it 0
 over a submission of somebody else it leaves the answer unclear.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.contracts.node import Node, node_of
+from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, Profile
-from earnest.foundation.canonical import JsonObject
 from earnest.foundation.text import head_tail
 from earnest.verification.missing import SHELL, missing_program
 from earnest.verification.paths import outside_fault, texts_of
 from earnest.verification.patterns import PATTERN_CHARACTERS_MAX, is_found, pattern_fault
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
+from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
 
 COMMAND_CHARACTERS_MAX: Final = 8_000
 ARGUMENTS_MAX: Final = 100
@@ -33,42 +32,30 @@ class _Config:
     patterns: tuple[tuple[str, str], ...]
 
 
-class CommandCheck:
+async def _measure(wanted: _Config, subject: Subject, tools: CheckTools) -> Findings:
     """See docs/checks/command.md."""
-
-    kind = "command"
-    version = 1
-    runs_code = True
-
-    def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
-        """See `Check`."""
-        return faults_of(config, _read)
-
-    async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
-        """See `Check`."""
-        wanted = _read(NodeReader(), node_of(config))
-        report = await tools.sandbox.run(
-            Execution(
-                profile=Profile.VERIFY,
-                argv=wanted.argv,
-                work=subject.snapshot.folder,
-                mounts=subject.mounts,
-                limits=tools.limits,
-            )
+    report = await tools.sandbox.run(
+        Execution(
+            profile=Profile.VERIFY,
+            argv=wanted.argv,
+            work=subject.snapshot.folder,
+            mounts=subject.mounts,
+            limits=tools.limits,
         )
-        if cannot := await _cannot_run(wanted, report, subject, tools):
-            return Findings(passed=None, cannot_run=True, reason=cannot, reports=(report,))
-        problem = "; ".join(_problems(wanted, report))
-        evidence = (f"command: exit code {report.exit_code}",)
-        if problem:
-            return Findings(passed=False, reason=problem, reports=(report,), evidence=evidence)
-        if not subject.trusted_workspace:
-            reason = "the command ended as it should, but a submission can fake that: somebody has to look"
-            return Findings(passed=None, reason=reason, reports=(report,), evidence=evidence)
-        return Findings(passed=True, reason="the command ended as it should", reports=(report,), evidence=evidence)
+    )
+    if cannot := await _cannot_run(wanted, report, subject, tools):
+        return Findings(passed=None, cannot_run=True, reason=cannot, reports=(report,))
+    problem = "; ".join(_problems(wanted, report))
+    evidence = (f"command: exit code {report.exit_code}",)
+    if problem:
+        return Findings(passed=False, reason=problem, reports=(report,), evidence=evidence)
+    if not subject.trusted_workspace:
+        reason = "the command ended as it should, but a submission can fake that: somebody has to look"
+        return Findings(passed=None, reason=reason, reports=(report,), evidence=evidence)
+    return Findings(passed=True, reason="the command ended as it should", reports=(report,), evidence=evidence)
 
 
-def _read(reader: NodeReader, node: Node) -> _Config:
+def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Config:
     contains = tuple(f"{stream}_contains" for stream in STREAMS)
     patterns = tuple(f"{stream}_regex" for stream in STREAMS)
     entries = reader.mapping(node, required=("command",), optional=("exit_code", *contains, *patterns))
@@ -129,4 +116,4 @@ def _problems(wanted: _Config, report: ExecutionReport) -> Iterator[str]:
             yield f"{stream} does not match {pattern[:80]!r}"
 
 
-CHECK = CommandCheck()
+CHECK = ConfiguredCheck(kind="command", version=1, read=_read, measure=_measure, runs_code=True)

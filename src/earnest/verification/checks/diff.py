@@ -1,20 +1,20 @@
 """Check kind `diff`: a run's change of the user's files stays within what it may touch."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.contracts.node import Node, node_of
+from earnest.contracts.never import EVERY_EDIT
+from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.edits.text_diff import changed_lines
 from earnest.effects.hands.workspace.changes import PathEntry
 from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.effects.hands.workspace.tree import EntryKind
-from earnest.foundation.canonical import JsonObject
 from earnest.verification.paths import is_match, path_fault
-from earnest.verification.plugin import Base, CheckTools, ConfigFault, Findings, Subject, faults_of
+from earnest.verification.plugin import Base, CheckTools, ConfiguredCheck, Findings, Subject
 
 PATTERNS_MAX: Final = 100
 PATTERN_CHARACTERS_MAX: Final = 1_024
@@ -24,7 +24,7 @@ SHOWN_MAX: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Bounds:
-    """What may differ. `edit` empty: the only one that the run has. `only` empty: any path."""
+    """What may differ. `edit` empty: the only one that the run has, `*`: all. `only` empty: any path."""
 
     edit: str
     only: tuple[str, ...]
@@ -34,34 +34,26 @@ class _Bounds:
     lines_max: int
 
 
-class DiffCheck:
+async def _measure(bounds: _Bounds, subject: Subject, _tools: CheckTools) -> Findings:
     """See docs/checks/diff.md. Compares the snapshot with what was taken in; runs nothing."""
-
-    kind = "diff"
-    version = 1
-    runs_code = False
-
-    def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
-        """See `Check`."""
-        return faults_of(config, _read)
-
-    async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
-        """See `Check`."""
-        bounds = _read(NodeReader(), node_of(config))
-        name = bounds.edit or next(iter(subject.bases), "")
-        base = subject.bases.get(name)
-        if base is None or (not bounds.edit and len(subject.bases) > 1):
-            known = ", ".join(subject.bases) or "none"
-            return Findings(passed=None, reason=f"there is no edit {name!r} to compare with: the run has {known}")
-        return await asyncio.to_thread(_findings, bounds, name, base, subject.snapshot)
+    if bounds.edit == EVERY_EDIT:
+        return await asyncio.to_thread(_findings_of_all, bounds, subject)
+    name = bounds.edit or next(iter(subject.bases), "")
+    base = subject.bases.get(name)
+    if base is None or (not bounds.edit and len(subject.bases) > 1):
+        known = ", ".join(subject.bases) or "none"
+        return Findings(passed=None, reason=f"there is no edit {name!r} to compare with: the run has {known}")
+    return await asyncio.to_thread(_findings, bounds, name, base, subject.snapshot)
 
 
-def _read(reader: NodeReader, node: Node) -> _Bounds:
+def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Bounds:
     entries = reader.mapping(
         node, required=(), optional=("edit", "only", "never", "files_max", "files_min", "lines_max")
     )
     if not entries.keys() - {"edit"}:
         reader.fault(node, "bounds nothing: give only, never, files_max, files_min or lines_max")
+    if "edit" in entries and entries["edit"].value == EVERY_EDIT and entries.keys() != {"edit", "never"}:
+        reader.fault(node, "of every edit at once nothing but 'never' can be asked")
     return _Bounds(
         edit=reader.text(entries["edit"], at_most=PATTERN_CHARACTERS_MAX) if "edit" in entries else "",
         only=_patterns(reader, entries.get("only")),
@@ -104,6 +96,24 @@ def _findings(bounds: _Bounds, name: str, base: Base, snapshot: Snapshot) -> Fin
     return Findings(passed=not problems, reason=reason, evidence=tuple(changed[:SHOWN_MAX]), measured=measured)
 
 
+def _findings_of_all(bounds: _Bounds, subject: Subject) -> Findings:
+    """Patterns begin within an edit, or with its name. What lies in no edit has come."""
+    changed: dict[str, tuple[str, ...]] = {}
+    for name, base in subject.bases.items():
+        changed |= {path: (path, path.removeprefix(f"{name}/")) for path in _changed(name, base, subject.snapshot)}
+    paths = (entry.path for entry in subject.snapshot.entries)
+    changed |= {path: (path,) for path in paths if not any(_within(path, name) for name in subject.bases)}
+    touched = sorted(path for path, names in changed.items() if not all(_may_change(bounds, one) for one in names))
+    more = f"; and {len(touched) - SHOWN_MAX} more" if len(touched) > SHOWN_MAX else ""
+    reason = "; ".join(f"{path} may not change" for path in touched[:SHOWN_MAX]) + more
+    return Findings(
+        passed=not touched,
+        reason=reason or f"{len(changed)} files differ, none of them where nothing may",
+        evidence=tuple(touched[:SHOWN_MAX]),
+        measured={"files": len(changed)},
+    )
+
+
 def _changed(name: str, base: Base, snapshot: Snapshot) -> list[str]:
     """The files that came, went or differ, in order of path. Folders and links are no files."""
     now = {entry.path: (entry.digest, entry.mode_executable) for entry in snapshot.entries if _within(entry.path, name)}
@@ -135,4 +145,4 @@ def _lines(path: str, base: Base, snapshot: Snapshot) -> int | None:
     return None if count is None else count.added + count.removed
 
 
-CHECK = DiffCheck()
+CHECK = ConfiguredCheck(kind="diff", version=1, read=_read, measure=_measure)

@@ -2,19 +2,18 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.contracts.node import Node, node_of
+from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry
-from earnest.foundation.canonical import JsonObject
 from earnest.verification.markdown import headings
 from earnest.verification.paths import GLOB_SEGMENTS_MAX, is_match, path_fault, read_entry
 from earnest.verification.patterns import PATTERN_CHARACTERS_MAX, is_found, pattern_fault
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
+from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
 
 ITEMS_MAX: Final = 100
 PATH_CHARACTERS_MAX: Final = 1_024
@@ -48,24 +47,13 @@ class _Item:
         return bool(self.contains or self.regex or self.headings)
 
 
-class FilesCheck:
+async def _measure(wanted: tuple[list[_Item], list[str]], subject: Subject, _tools: CheckTools) -> Findings:
     """See docs/checks/files.md. Looks at the snapshot only; runs nothing."""
-
-    kind = "files"
-    version = 1
-    runs_code = False
-
-    def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
-        """See `Check`."""
-        return faults_of(config, _read)
-
-    async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
-        """See `Check`."""
-        required, forbidden = _read(NodeReader(), node_of(config))
-        return await asyncio.to_thread(_findings, required, forbidden, subject.snapshot)
+    required, forbidden = wanted
+    return await asyncio.to_thread(_findings, required, forbidden, subject.snapshot)
 
 
-def _read(reader: NodeReader, node: Node) -> tuple[list[_Item], list[str]]:
+def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> tuple[list[_Item], list[str]]:
     """Something must be required: what only forbids, an empty folder satisfies."""
     entries = reader.mapping(node, required=("required",), optional=("forbidden",))
     required = reader.items(entries.get("required"), at_least=1, at_most=ITEMS_MAX)
@@ -185,4 +173,4 @@ def _text_problems(item: _Item, text: str) -> list[str]:
     ]
 
 
-CHECK = FilesCheck()
+CHECK = ConfiguredCheck(kind="files", version=1, read=_read, measure=_measure)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.contracts.node import Node, node_of
+from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot
-from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
+from earnest.foundation.canonical import JsonValue, canonical_bytes
 from earnest.verification.citations import CitedFiles
 from earnest.verification.paths import read_entry, read_path
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
+from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
 from earnest.verification.strict_json import JSON_BYTES_MAX, NotStrictJson, strict_json
 from earnest.verification.values import Repeats, Type, ValueRule, address_key, is_url, read_rule, value_fault
 from earnest.verification.visible import squeezed, without_unseen
@@ -47,23 +47,15 @@ class _Config:
     citation: _Citation | None
 
 
-class JsonListCheck:
-    """See docs/checks/json_list.md. Looks at the snapshot only; runs nothing."""
+async def _measure(wanted: _Config, subject: Subject, _tools: CheckTools) -> Findings:
+    """See docs/checks/json_list.md. Looks at the snapshot only; runs nothing.
 
-    kind = "json_list"
-    version = 2
-    runs_code = False
-
-    def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
-        """See `Check`."""
-        return faults_of(config, _read)
-
-    async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
-        """See `Check`. Every item is looked at, however many are wrong before it."""
-        return await asyncio.to_thread(_findings, _read(NodeReader(), node_of(config)), subject.snapshot)
+    Every item is looked at, however many are wrong before it.
+    """
+    return await asyncio.to_thread(_findings, wanted, subject.snapshot)
 
 
-def _read(reader: NodeReader, node: Node) -> _Config:
+def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Config:
     entries = reader.mapping(
         node,
         required=("path",),
@@ -214,4 +206,4 @@ def _levelled(value: JsonValue) -> JsonValue:
     return f"number {int(value) if value == int(value) else value}"  # of any size, and 3.0 is 3
 
 
-CHECK = JsonListCheck()
+CHECK = ConfiguredCheck(kind="json_list", version=2, read=_read, measure=_measure)

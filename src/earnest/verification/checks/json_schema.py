@@ -1,19 +1,19 @@
 """Check kind `json_schema`: a file is strict JSON that satisfies a JSON Schema (2020-12)."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from earnest.contracts.json_values import plain
-from earnest.contracts.node import Node, node_of
+from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot
-from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.canonical import JsonValue
 from earnest.foundation.errors import Refused
 from earnest.verification.paths import path_fault, read_beside, read_entry
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
+from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
 from earnest.verification.schema import schema_fault
 from earnest.verification.schema_process import schema_problems
 from earnest.verification.strict_json import JSON_BYTES_MAX, NotStrictJson, strict_json
@@ -28,32 +28,20 @@ class _Config:
     schema_file: str | None
 
 
-class JsonSchemaCheck:
+async def _measure(wanted: _Config, subject: Subject, _tools: CheckTools) -> Findings:
     """See docs/checks/json_schema.md. Runs no code of the submission and needs no sandbox."""
-
-    kind = "json_schema"
-    version = 1
-    runs_code = False
-
-    def config_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
-        """See `Check`."""
-        return faults_of(config, lambda reader, node: _read(reader, node, base_folder))
-
-    async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
-        """See `Check`."""
-        wanted = _read(NodeReader(), node_of(config), None)
-        schema = wanted.schema
-        if wanted.schema_file is not None:
-            schema = await asyncio.to_thread(_schema_beside, subject.base_folder, wanted.schema_file)
-        try:
-            value = await asyncio.to_thread(_value, subject.snapshot, wanted.path)
-        except NotStrictJson as problem:
-            return Findings(passed=False, reason=f"{wanted.path}: {problem}", evidence=(wanted.path,))
-        problems = await schema_problems(schema, value)
-        if problems:
-            reason = f"{wanted.path} does not satisfy the schema: {'; '.join(problems)}"
-            return Findings(passed=False, reason=reason, evidence=(wanted.path,))
-        return Findings(passed=True, reason=f"{wanted.path} satisfies the schema", evidence=(wanted.path,))
+    schema = wanted.schema
+    if wanted.schema_file is not None:
+        schema = await asyncio.to_thread(_schema_beside, subject.base_folder, wanted.schema_file)
+    try:
+        value = await asyncio.to_thread(_value, subject.snapshot, wanted.path)
+    except NotStrictJson as problem:
+        return Findings(passed=False, reason=f"{wanted.path}: {problem}", evidence=(wanted.path,))
+    problems = await schema_problems(schema, value)
+    if problems:
+        reason = f"{wanted.path} does not satisfy the schema: {'; '.join(problems)}"
+        return Findings(passed=False, reason=reason, evidence=(wanted.path,))
+    return Findings(passed=True, reason=f"{wanted.path} satisfies the schema", evidence=(wanted.path,))
 
 
 def _read(reader: NodeReader, node: Node, base_folder: Path | None) -> _Config:
@@ -114,4 +102,4 @@ def _value(snapshot: Snapshot, path: str) -> JsonValue:
     return strict_json(read_entry(snapshot, entry))
 
 
-CHECK = JsonSchemaCheck()
+CHECK = ConfiguredCheck(kind="json_schema", version=1, read=_read, measure=_measure)

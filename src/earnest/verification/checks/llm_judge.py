@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from earnest.contracts.node import Node, node_of
+from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.ground.clock import Chance
 from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry
 from earnest.effects.outside.llm.api import ChatModel, Finish
-from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.text import head_tail, printable
 from earnest.verification.judging.decoys import statements
@@ -24,7 +23,7 @@ from earnest.verification.judging.flags import flags_of
 from earnest.verification.judging.prompt import FORMS, ShownFile, answer_schema, judge_messages
 from earnest.verification.judging.reply import JudgeReply, UnreadableReply, read_reply
 from earnest.verification.paths import is_match, path_fault, read_entry
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
+from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
 from earnest.verification.reviews.asking import decided, decision_on, review_about, waiting
 from earnest.verification.reviews.review import Decider, Review, Rubric
 
@@ -51,38 +50,25 @@ class _Shown:
     flags: tuple[str, ...]
 
 
-class LlmJudgeCheck:
-    """See docs/checks/llm_judge.md."""
-
-    kind = "llm_judge"
-    version = 2
-    runs_code = False
-    reproducible = False
-
-    def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
-        """See `Check`."""
-        return faults_of(config, _read)
-
-    async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
-        """See `Check`. Raises `Unavailable` where there is a judge and it does not judge."""
-        wanted = _read(NodeReader(), node_of(config))
-        missing = _missing(wanted, subject.snapshot)
-        if missing:
-            return Findings(passed=False, reason=f"{', '.join(missing[:PROBLEMS_SHOWN_MAX])}: not in the work")
-        criteria = _numbered(wanted.criteria or (tools.criterion.text,))
-        shown = await asyncio.to_thread(_shown, wanted, subject.snapshot, [text for _, text in criteria])
-        no_judge = _no_judge(subject, tools)
-        why = no_judge or "a model's yes is not enough here"
-        flags = shown.flags
-        review = review_about(subject, tools.criterion, decider=Decider.PERSON, rubric=Rubric(), why=why, flags=flags)
-        decision = await decision_on(review, tools)
-        if decision is not None:
-            return decided(decision)
-        model, chance = tools.judges.model, tools.judges.chance
-        if no_judge or model is None or chance is None:
-            return waiting(review)
-        hearing = _Hearing(model=model, chance=chance, task=subject.promise.text, criteria=criteria, files=shown.files)
-        return _findings(await hearing.replies(), review, tuple(file.path for file in shown.files))
+async def _measure(wanted: _Config, subject: Subject, tools: CheckTools) -> Findings:
+    """See docs/checks/llm_judge.md. Raises `Unavailable` where there is a judge and it does not judge."""
+    missing = _missing(wanted, subject.snapshot)
+    if missing:
+        return Findings(passed=False, reason=f"{', '.join(missing[:PROBLEMS_SHOWN_MAX])}: not in the work")
+    criteria = _numbered(wanted.criteria or (tools.criterion.text,))
+    shown = await asyncio.to_thread(_shown, wanted, subject.snapshot, [text for _, text in criteria])
+    no_judge = _no_judge(subject, tools)
+    why = no_judge or "a model's yes is not enough here"
+    flags = shown.flags
+    review = review_about(subject, tools.criterion, decider=Decider.PERSON, rubric=Rubric(), why=why, flags=flags)
+    decision = await decision_on(review, tools)
+    if decision is not None:
+        return decided(decision)
+    model, chance = tools.judges.model, tools.judges.chance
+    if no_judge or model is None or chance is None:
+        return waiting(review)
+    hearing = _Hearing(model=model, chance=chance, task=subject.promise.text, criteria=criteria, files=shown.files)
+    return _findings(await hearing.replies(), review, tuple(file.path for file in shown.files))
 
 
 def _findings(replies: Sequence[JudgeReply], review: Review, evidence: tuple[str, ...]) -> Findings:
@@ -101,7 +87,7 @@ def _findings(replies: Sequence[JudgeReply], review: Review, evidence: tuple[str
     return Findings(passed=True, reason="the judge finds every criterion met", evidence=evidence)
 
 
-def _read(reader: NodeReader, node: Node) -> _Config:
+def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Config:
     entries = reader.mapping(node, required=("files",), optional=("criteria",))
     files = reader.texts(entries.get("files"), at_least=1, at_most=FILES_MAX, characters_max=1_024)
     for path in files:
@@ -203,4 +189,4 @@ class _Hearing:
             raise UnreadableReply(f"{problem}; it said: {said or 'nothing'}") from None
 
 
-CHECK = LlmJudgeCheck()
+CHECK = ConfiguredCheck(kind="llm_judge", version=2, read=_read, measure=_measure, reproducible=False)

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from earnest.contracts.node import Node, node_of
+from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot
-from earnest.foundation.canonical import JsonObject
 from earnest.verification.markdown import Table, TableRow, tables
 from earnest.verification.paths import read_path, read_text
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
+from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
 from earnest.verification.values import Repeats, ValueRule, address_key, cell_fault, read_rule
 from earnest.verification.visible import squeezed, without_unseen
 
@@ -42,23 +41,12 @@ class _Config:
     unique: tuple[str, ...]
 
 
-class MdTableCheck:
+async def _measure(wanted: _Config, subject: Subject, _tools: CheckTools) -> Findings:
     """See docs/checks/md_table.md. Looks at the snapshot only; runs nothing."""
-
-    kind = "md_table"
-    version = 2
-    runs_code = False
-
-    def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
-        """See `Check`."""
-        return faults_of(config, _read)
-
-    async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
-        """See `Check`."""
-        return await asyncio.to_thread(_findings, _read(NodeReader(), node_of(config)), subject.snapshot)
+    return await asyncio.to_thread(_findings, wanted, subject.snapshot)
 
 
-def _read(reader: NodeReader, node: Node) -> _Config:
+def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Config:
     entries = reader.mapping(
         node,
         required=("path", "columns"),
@@ -195,4 +183,4 @@ def _seen(cell: str) -> str:
     return without_unseen(cell).strip()
 
 
-CHECK = MdTableCheck()
+CHECK = ConfiguredCheck(kind="md_table", version=2, read=_read, measure=_measure)

@@ -5,16 +5,14 @@ The runtime looks where the file is, read-only; it decides for a user's own run 
 
 import asyncio
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.contracts.node import Node, node_of
+from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.outside_file import CONTENT_BYTES_MAX, Outside, Sight
-from earnest.foundation.canonical import JsonObject
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
+from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
 
 PATH_CHARACTERS_MAX: Final = 1_024
 TEXTS_MAX: Final = 100
@@ -31,27 +29,14 @@ class _Wanted:
     contains: tuple[str, ...]
 
 
-class OutsideCheck:
+async def _measure(wanted: _Wanted, subject: Subject, _tools: CheckTools) -> Findings:
     """See docs/checks/outside.md. Looks at the world, so that it is not replayed."""
-
-    kind = "outside"
-    version = 1
-    runs_code = False
-    reproducible = False
-
-    def config_faults(self, config: JsonObject, _base_folder: Path | None) -> Sequence[ConfigFault]:
-        """See `Check`."""
-        return faults_of(config, _read)
-
-    async def run(self, config: JsonObject, subject: Subject, _tools: CheckTools) -> Findings:
-        """See `Check`."""
-        wanted = _read(NodeReader(), node_of(config))
-        if subject.outside is None or not subject.trusted_workspace:
-            return Findings(passed=None, reason="outside the work nobody looks but in a user's own run")
-        return await asyncio.to_thread(_found, wanted, subject.outside)
+    if subject.outside is None or not subject.trusted_workspace:
+        return Findings(passed=None, reason="outside the work nobody looks but in a user's own run")
+    return await asyncio.to_thread(_found, wanted, subject.outside)
 
 
-def _read(reader: NodeReader, node: Node) -> _Wanted:
+def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Wanted:
     entries = reader.mapping(node, required=("path",), optional=("exists", "sha256", "contains"))
     path = reader.text(entries.get("path"), at_most=PATH_CHARACTERS_MAX)
     if path and not (_PATH.fullmatch(path) and (path == "~" or not path.startswith("~") or path[1] == "/")):
@@ -89,4 +74,4 @@ def _problems(wanted: _Wanted, sight: Sight) -> list[str]:
     return problems + ([f"{wanted.path} has another SHA-256"] if wanted.sha256 not in ("", sight.digest) else [])
 
 
-CHECK = OutsideCheck()
+CHECK = ConfiguredCheck(kind="outside", version=1, read=_read, measure=_measure, reproducible=False)

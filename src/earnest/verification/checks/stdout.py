@@ -3,19 +3,17 @@
 The expected bytes never enter the sandbox: what came out is compared on our side.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.contracts.node import Node, node_of
+from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, Profile
-from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.verification.missing import missing_program
 from earnest.verification.paths import outside_fault, path_fault, read_beside, texts_of
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, faults_of
+from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
 
 CASES_MAX: Final = 100
 PROBLEMS_MAX: Final = 5
@@ -39,49 +37,40 @@ class _Config:
     trim_final_newline: bool
 
 
-class StdoutCheck:
-    """See docs/checks/stdout.md."""
+async def _measure(wanted: _Config, subject: Subject, tools: CheckTools) -> Findings:
+    """See docs/checks/stdout.md.
 
-    kind = "stdout"
-    version = 1
-    runs_code = True
-
-    def config_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
-        """See `Check`."""
-        return faults_of(config, lambda reader, node: _read(reader, node, base_folder))
-
-    async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
-        """See `Check`. Cases run one after another, each in a sandbox of its own; a few that fail end them."""
-        wanted = _read(NodeReader(), node_of(config), None)
-        reports: list[ExecutionReport] = []
-        problems: dict[str, str] = {}
-        for at, case in enumerate(wanted.cases, start=1):
-            expected = (
-                read_beside(subject.base_folder, case.expected_file) if case.expected_file else case.expected.encode()
+    Cases run one after another, each in a sandbox of its own; a few that fail end them.
+    """
+    reports: list[ExecutionReport] = []
+    problems: dict[str, str] = {}
+    for at, case in enumerate(wanted.cases, start=1):
+        expected = (
+            read_beside(subject.base_folder, case.expected_file) if case.expected_file else case.expected.encode()
+        )
+        report = await tools.sandbox.run(
+            Execution(
+                profile=Profile.VERIFY,
+                argv=(*wanted.program, *case.args),
+                work=subject.snapshot.folder,
+                mounts=subject.mounts,
+                stdin=case.stdin.encode(),
+                limits=tools.limits,
             )
-            report = await tools.sandbox.run(
-                Execution(
-                    profile=Profile.VERIFY,
-                    argv=(*wanted.program, *case.args),
-                    work=subject.snapshot.folder,
-                    mounts=subject.mounts,
-                    stdin=case.stdin.encode(),
-                    limits=tools.limits,
-                )
-            )
-            reports.append(report)
-            if missing := await missing_program(wanted.program, report, tools.sandbox):
-                reason = f"the check cannot run: {missing!r} is no program of the sandbox"
-                return Findings(passed=None, cannot_run=True, reason=reason, reports=tuple(reports))
-            if problem := _problem(report, expected, trim=wanted.trim_final_newline):
-                problems[f"case {at}"] = problem
-            if len(problems) == PROBLEMS_MAX:
-                break
-        if problems:
-            reason = "; ".join(f"{case} of {len(wanted.cases)}: {problem}" for case, problem in problems.items())
-            return Findings(passed=False, reason=reason, reports=tuple(reports), evidence=tuple(problems))
-        reason = f"all {len(wanted.cases)} cases printed exactly what they should"
-        return Findings(passed=True, reason=reason, reports=tuple(reports), evidence=(f"cases 1 to {len(reports)}",))
+        )
+        reports.append(report)
+        if missing := await missing_program(wanted.program, report, tools.sandbox):
+            reason = f"the check cannot run: {missing!r} is no program of the sandbox"
+            return Findings(passed=None, cannot_run=True, reason=reason, reports=tuple(reports))
+        if problem := _problem(report, expected, trim=wanted.trim_final_newline):
+            problems[f"case {at}"] = problem
+        if len(problems) == PROBLEMS_MAX:
+            break
+    if problems:
+        reason = "; ".join(f"{case} of {len(wanted.cases)}: {problem}" for case, problem in problems.items())
+        return Findings(passed=False, reason=reason, reports=tuple(reports), evidence=tuple(problems))
+    reason = f"all {len(wanted.cases)} cases printed exactly what they should"
+    return Findings(passed=True, reason=reason, reports=tuple(reports), evidence=(f"cases 1 to {len(reports)}",))
 
 
 def _read(reader: NodeReader, node: Node, base_folder: Path | None) -> _Config:
@@ -141,4 +130,4 @@ def _problem(report: ExecutionReport, expected: bytes, *, trim: bool) -> str | N
     return f"stdout is not what it should be from byte {same + 1} on (line {line}): {printed[same : same + 40]!r}"
 
 
-CHECK = StdoutCheck()
+CHECK = ConfiguredCheck(kind="stdout", version=1, read=_read, measure=_measure, runs_code=True)

@@ -11,7 +11,6 @@ from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.verification.judging.orders import gives_orders
 from earnest.verification.records.demands import Demand, is_named
 from earnest.verification.records.evidence import Ledger, arguments, call_name, folded, mentions, says
-from earnest.verification.records.speech import WRITERS, only_lists, only_says, only_shows
 from earnest.verification.records.worth import against_file, pieces
 from earnest.verification.visible import words
 
@@ -22,6 +21,40 @@ SOUGHT_LETTERS_MIN: Final = 4
 SILENCE: Final = "nothing was found"
 NEAR_CHARACTERS: Final = 4_000
 """How far around a quotation orders to the judge are looked for."""
+
+SHOWS: Final = frozenset({"cat", "head", "tail", "nl", "tac", "more", "less"})
+_SAYS: Final = frozenset({"echo", "printf", "yes"})
+_TURNS_WORDS: Final = _SAYS | frozenset({"base64", "rev", "tr", "xxd", "sleep", "tee"})
+_LISTS: Final = frozenset({"ls", "stat", "find", "du", "tree", "touch", "realpath", "basename"})
+
+
+WRITERS: Final = frozenset({"write_file", "edit_file", "apply_patch", "delete", "move"})
+"""Tools that put out no more than what they were told to do."""
+
+
+def only_says(record: ToolRecord) -> bool:
+    """True for a command that prints what it was told to print, however it turns the words round."""
+    programs = _programs(record)
+    told = programs & _SAYS or (programs and "<<" in str(record.args.get("command")))
+    return bool(told) and programs <= _TURNS_WORDS
+
+
+def only_lists(record: ToolRecord) -> bool:
+    """True for a call that shows that something is there, and nothing of what it is."""
+    if record.tool == "search_files":
+        return not record.args.get("text")
+    programs = _programs(record)
+    return record.tool in {*WRITERS, "glob"} or (bool(programs) and programs <= _LISTS | _SAYS)
+
+
+def only_shows(record: ToolRecord) -> bool:
+    """True for a call that puts out a file as it is."""
+    programs = _programs(record)
+    return record.tool == "read_file" or (bool(programs) and programs <= SHOWS | _SAYS)
+
+
+def _programs(record: ToolRecord) -> frozenset[str]:
+    return frozenset(name.partition(":")[2] for name in record.tool_ids if name.startswith("shell:"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

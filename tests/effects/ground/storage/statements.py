@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from earnest.effects.ground.storage.book import Book
 from earnest.effects.ground.storage.dialects import SQLITE
 from earnest.effects.ground.storage.rows import Rows
+from earnest.effects.ground.storage.schema import BOOKS, TableColumns
 from earnest.runtime.books import TABLES
 from earnest.runtime.forgetting import AT_WORK, PERSONAL
 from earnest.runtime.market.timetable import TIMETABLE
@@ -27,7 +28,7 @@ from earnest.views.owned import OWNED
 
 SOURCE = Path(__file__).parents[4] / "src"
 DEPTH_MAX = 12
-EXECUTE = ("execute", "executemany", "stream", "where")
+EXECUTE = ("execute", "executemany", "aside", "stream", "where")
 CONTROL = re.compile(r"BEGIN|SAVEPOINT|RELEASE|ROLLBACK")
 """What begins and ends transactions, each engine in its own way."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -399,6 +400,10 @@ def _each_timer(sql: str) -> Callable[[], Texts]:
     return lambda: [sql.format(table=table, key=key) for table, (key, _) in TIMETABLE.items()]
 
 
+def _tables() -> Iterator[tuple[str, TableColumns]]:
+    return iter(BOOKS.tables().items())
+
+
 BY_THEMSELVES: dict[tuple[str, str], Callable[[], Texts]] = {
     ("runtime/recompute.py", "_rows"): lambda: [
         f"SELECT * FROM {table} ORDER BY {key}" for table, key in TABLES.items()
@@ -415,6 +420,19 @@ BY_THEMSELVES: dict[tuple[str, str], Callable[[], Texts]] = {
     ("runtime/forgetting.py", "_keys"): lambda: [
         f"SELECT {one.book.rows.key} FROM {one.book.rows.table} WHERE {one.rows}" for one in PERSONAL
     ],
+    ("effects/ground/storage/reader.py", "rows"): lambda: [
+        *(f"SELECT {', '.join(of.names)} FROM {one} ORDER BY {', '.join(of.key)} LIMIT ?" for one, of in _tables()),
+        "SELECT seq, at_ms, kind, subject, body, leaf FROM facts WHERE seq > ? ORDER BY seq LIMIT ?",
+    ],
+    ("effects/ground/storage/filling.py", "_copy_rows"): lambda: [f"DELETE FROM {one}" for one, _ in _tables()],
+    ("effects/ground/storage/filling.py", "_insert"): lambda: [
+        f"INSERT INTO {one} ({', '.join(of.names)}) VALUES ({', '.join('?' * len(of.names))})" for one, of in _tables()
+    ],
+    ("effects/ground/storage/filling.py", "_is_empty"): lambda: [
+        f"SELECT 1 FROM {one} LIMIT 1" for one, _ in _tables()
+    ],
+    ("effects/ground/storage/filling.py", "_mark"): lambda: BOOKS.marked("0006").splitlines(),
+    ("app/moving.py", "_count"): lambda: [f"SELECT count(*) FROM {one}" for one, _ in _tables()],
     # Whoever calls these is looked at instead.
     ("effects/ground/storage/book.py", "where"): list,
     ("effects/ground/storage/reader.py", "execute"): list,
@@ -423,15 +441,19 @@ BY_THEMSELVES: dict[tuple[str, str], Callable[[], Texts]] = {
     ("effects/ground/storage/rows.py", "get"): list,
     ("effects/ground/storage/rows.py", "update"): list,
     ("effects/ground/storage/rows.py", "where"): list,
+    ("effects/ground/storage/transaction.py", "aside"): list,
+    ("effects/ground/storage/transaction.py", "execute"): list,
     ("effects/ground/storage/transaction.py", "executemany"): list,
 }
 """Where table and column belong together: file, function, and what it executes."""
 NO_BOOKS = {
     "effects/outside/probes/sql.py",
+    "effects/ground/kv/postgresql.py",
     "effects/ground/storage/catalog.py",
     "effects/ground/storage/driver.py",
     "effects/ground/storage/former.py",
     "effects/ground/storage/postgresql.py",
+    "effects/ground/storage/postgresql_watch.py",
     "effects/ground/storage/schema.py",
     "effects/ground/storage/sqlite.py",
     "effects/ground/storage/snapshot.py",

@@ -20,9 +20,11 @@ from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.place import Books, ServerBooks
 from earnest.effects.ground.storage.postgresql import TURN
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
+from earnest.effects.ground.storage.touches import touched
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.facts import Fact
+from earnest.views.overview import handles
 from old_books import ADDED_SINCE, REVISION
 
 
@@ -189,6 +191,13 @@ def test_facts_come_in_order_and_are_streamed(database: Database) -> None:
     assert ask(lambda reader: reader.subjects_like("s", 4)) == ["s0", "s1", "s2", "s3"]
 
 
+def test_a_list_that_is_empty_finds_nothing(database: Database) -> None:
+    database.write_sync(record("kept"))
+    assert database.read_sync(lambda reader: list(reader.facts(kind=()))) == []
+    assert database.read_sync(touched) == 0
+    assert database.read_sync(lambda reader: handles(reader, ())) == {}
+
+
 def test_texts_sort_by_their_bytes_and_count_their_case(database: Database) -> None:
     for name in ("b", "a", "B", "é", "_", "a b", "Z"):
         database.write_sync(vote(name))
@@ -208,6 +217,7 @@ def test_an_older_database_is_brought_to_the_schema_and_a_newer_one_refused(data
     database.close()
     for added in ADDED_SINCE:
         by_hand(books, f"DROP {added}")
+    by_hand(books, "DROP TABLE IF EXISTS memory_rows")
     by_hand(books, f"UPDATE schema_version SET revision = '{REVISION}'")
     with pytest.raises(Refused) as old:
         ReadPool.open_reader(books)

@@ -13,7 +13,8 @@ import pytest
 from earnest.effects.ground import locks
 from earnest.effects.ground.clock import SystemClock, VirtualClock
 from earnest.effects.ground.locks import FileLock, WriteTurn
-from earnest.effects.ground.storage.database import LOOK_NS, Database
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.sqlite import LOOK_NS
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.facts import Fact
@@ -22,7 +23,8 @@ WRITERS = 3
 WRITER = """
 import asyncio, pathlib, sys
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.ground.storage.database import LOOK_NS, Database
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.sqlite import LOOK_NS
 from earnest.foundation.facts import Fact
 
 async def waiter(database, name):

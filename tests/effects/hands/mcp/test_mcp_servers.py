@@ -14,7 +14,7 @@ from earnest.effects.ground.clock import SystemClock
 from earnest.effects.hands.mcp.api import ServerSpec, tool_name
 from earnest.effects.hands.mcp.server import McpServer
 from earnest.effects.hands.mcp.tools import PURPOSE_CHARACTERS_MAX, McpTools
-from earnest.effects.hands.sandbox.unavailable import UnavailableSandbox
+from earnest.effects.hands.sandbox.available import UnavailableSandbox
 from earnest.effects.hands.tools.api import Leave, ToolPlace
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.hands.tools.toolbox import Toolbox

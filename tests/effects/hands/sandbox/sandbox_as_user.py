@@ -18,8 +18,7 @@ from earnest.effects.hands.sandbox.api import (
     Profile,
     SandboxSettings,
 )
-from earnest.effects.hands.sandbox.available import open_sandbox
-from earnest.effects.hands.sandbox.unavailable import UnavailableSandbox
+from earnest.effects.hands.sandbox.available import UnavailableSandbox, open_sandbox
 
 LIMITS = ExecutionLimits(wall_ms=10_000, cpu_ms=5_000, memory_bytes=96 * MIB, processes=16, disk_bytes=16 * MIB)
 DAEMON = """

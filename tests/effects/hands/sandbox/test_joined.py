@@ -22,7 +22,7 @@ from earnest.effects.hands.sandbox.api import (
     SelfTest,
 )
 from earnest.effects.hands.sandbox.available import open_sandbox
-from earnest.effects.hands.sandbox.pool import KINDS_MAX
+from earnest.effects.hands.sandbox.pool import KINDS_MAX, PLAIN
 from earnest.effects.hands.sandbox.provider import BubblewrapSandbox
 
 GREEN = SelfTest(provider="test", at_ms=0, probes=(Probe(name="any", held=True),))
@@ -135,7 +135,7 @@ async def test_a_box_with_a_program_stands_ready_and_is_used_once(sandbox: Bubbl
     for _ in range(3):
         assert (await sandbox.run(ready(it))).stdout == b"1\n"
         async with asyncio.timeout(20):
-            while not sandbox._pool.boxes[it]:  # noqa: ASYNC110 - asked from outside
+            while not sandbox._pool.boxes[PLAIN, it]:  # noqa: ASYNC110 - asked from outside
                 await asyncio.sleep(0)
 
 

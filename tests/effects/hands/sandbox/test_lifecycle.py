@@ -311,7 +311,7 @@ async def test_the_home_is_shown_and_its_secrets_are_not(tmp_path: Path) -> None
 
 
 def test_the_unavailable_and_the_real_one_keep_the_same_protocol() -> None:
-    from earnest.effects.hands.sandbox.unavailable import UnavailableSandbox
+    from earnest.effects.hands.sandbox.available import UnavailableSandbox
 
     kept: list[type[Sandbox]] = [UnavailableSandbox, BubblewrapSandbox]
     assert kept

@@ -27,6 +27,7 @@ from earnest.effects.hands.sandbox.api import (
 )
 from earnest.effects.hands.sandbox.attack import EXECUTES, is_by_zygote
 from earnest.effects.hands.sandbox.available import open_sandbox
+from earnest.effects.hands.sandbox.pool import PLAIN
 from earnest.effects.hands.sandbox.provider import BubblewrapSandbox
 
 ALLOW_ALL = bytes([6, 0, 0, 0, 0, 0, 0xFF, 0x7F])
@@ -135,7 +136,7 @@ async def by_zygote(sandbox: BubblewrapSandbox, it: Program, limits: ExecutionLi
 
 def zygote_of(sandbox: BubblewrapSandbox, it: Program) -> int:
     """The number of the zygote whose box stands ready."""
-    zygote = sandbox._pool.boxes[it][0].zygote
+    zygote = sandbox._pool.boxes[PLAIN, it][0].zygote
     assert zygote is not None
     return zygote.number
 
@@ -195,7 +196,7 @@ async def test_a_cancelled_one_ends_with_its_zygote(sandbox: BubblewrapSandbox) 
     zygote = zygote_of(sandbox, it)
     task = asyncio.ensure_future(sandbox._admit(replace(asked(it), argv=("600",))))
     async with asyncio.timeout(10):
-        while sandbox._pool.boxes[it]:  # noqa: ASYNC110 - nobody tells
+        while sandbox._pool.boxes[PLAIN, it]:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0)
     assert zygote in sandbox._launcher._boxes
     task.cancel()
@@ -223,7 +224,7 @@ async def test_where_no_box_can_start_another_all_runs_as_ever(monkeypatch: pyte
     assert not any(map(is_by_zygote, test.probes))
     it = program("def main(arguments):\n    print(1)\n    return 0")
     assert (await one.run(asked(it))).stdout == b"1\n"
-    assert all(box.zygote is None for box in one._pool.boxes[it])
+    assert all(box.zygote is None for box in one._pool.boxes[PLAIN, it])
     await one.close()
 
 
@@ -236,7 +237,7 @@ async def test_they_are_used_only_where_the_self_test_tried_them(sandbox: Bubble
     sandbox._believe(untried)
     it = program("def main(arguments):\n    print(1)\n    return 0")
     assert (await sandbox.run(asked(it))).stdout == b"1\n"
-    assert all(box.zygote is None for box in sandbox._pool.boxes[it])
+    assert all(box.zygote is None for box in sandbox._pool.boxes[PLAIN, it])
 
 
 async def test_one_whose_boxes_have_a_hole_makes_the_sandbox_red(monkeypatch: pytest.MonkeyPatch) -> None:

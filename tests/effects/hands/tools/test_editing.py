@@ -6,7 +6,7 @@ import pytest
 
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.hands.sandbox.api import Mount
-from earnest.effects.hands.sandbox.unavailable import UnavailableSandbox
+from earnest.effects.hands.sandbox.available import UnavailableSandbox
 from earnest.effects.hands.tools.api import Tool, ToolPlace
 from earnest.effects.hands.tools.apply_patch import ApplyPatch
 from earnest.effects.hands.tools.editing import Delete, EditFile, MoveFile

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.hands.sandbox.api import Execution, Profile, SandboxSettings
-from earnest.effects.hands.sandbox.available import open_sandbox
-from earnest.effects.hands.sandbox.unavailable import UnavailableSandbox
+from earnest.effects.hands.sandbox.available import UnavailableSandbox, open_sandbox
 from earnest.effects.hands.workspace import known
 from earnest.effects.hands.workspace.staging import Workspace
 from earnest.effects.hands.workspace.tree import EntryKind

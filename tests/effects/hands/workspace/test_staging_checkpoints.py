@@ -14,6 +14,7 @@ from earnest.effects.hands.workspace.changes import Change, Manifest, PathEntry,
 from earnest.effects.hands.workspace.staging import Workspace
 from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.errors import Broken
+from earnest.foundation.shapes import from_json
 
 PATHS = st.sampled_from(["a", "b", "d", "d/a", "d/b", "d/e", "d/e/a", "b/c"])
 EDITS = st.one_of(
@@ -203,14 +204,40 @@ ENTRIES = st.builds(
 def test_manifests_and_changes_come_back_from_json(before: dict[str, PathEntry], after: dict[str, PathEntry]) -> None:
     assert Manifest.from_json(Manifest(entries=after).to_json()) == Manifest(entries=after)
     changes = difference(before, after)
-    assert tuple(Change.from_json(change.to_json()) for change in changes) == changes
+    assert tuple(from_json(Change, change.to_json()) for change in changes) == changes
     assert {change.path for change in changes if change.digest is None} == before.keys() - after.keys()
 
 
 @pytest.mark.parametrize("value", [None, {}, {"path": 1}, [], {"a": ["gone"]}, {"a": ["nothing", "", 0, False]}])
 def test_what_is_not_ours_is_never_read_as_a_change_or_manifest(value: object) -> None:
     with pytest.raises(Broken):
-        Change.from_json(value)  # type: ignore[arg-type]
+        from_json(Change, value)
     if value != {}:
         with pytest.raises(Broken):
             Manifest.from_json(value)  # type: ignore[arg-type]
+
+
+async def test_a_checkpoint_names_what_differs_from_the_last_whole_one(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "workspace", tmp_path / "stages")
+    folder, notes = workspace.folder, tmp_path / "stages" / "checkpoints"
+    for number in range(200):
+        (folder / f"f{number}").write_text(str(number))
+    await workspace.checkpoint("whole")
+    whole = sum(path.stat().st_size for path in notes.glob("*.json"))
+    (folder / "f7").write_text("seven")
+    (folder / "f8").unlink()
+    await workspace.checkpoint("second")
+    wanted = (await workspace.manifest()).entries
+    assert sum(path.stat().st_size for path in notes.glob("*.json")) - whole < whole / 20
+    await workspace.release("whole")
+    workspace.close()
+    workspace = Workspace(tmp_path / "workspace", tmp_path / "stages")
+    (folder / "f7").write_text("gone")
+    (folder / "f8").write_text("back")
+    assert workspace.remembered("second") == wanted
+    assert len(wanted) == 199
+    workspace.close()
+    for path in notes.glob("*.spent"):
+        path.unlink()
+    with pytest.raises(Broken, match="on which another one rests"):
+        Workspace(tmp_path / "workspace", tmp_path / "stages")

@@ -16,6 +16,7 @@ import pytest
 from earnest.effects.hands.workspace.changes import Change
 from earnest.effects.hands.workspace.staging import Workspace
 from earnest.foundation.errors import Broken
+from earnest.foundation.shapes import from_json
 
 STEPS = ("rename", "replace", "unlink", "rmdir", "mkdir", "link", "symlink", "chmod", "chown", "open", "utime")
 """Everything by which a move touches the disk."""
@@ -205,7 +206,7 @@ def test_a_process_that_is_really_killed_loses_nothing(tmp_path: Path) -> None:
     assert len(list((tmp_path / "workspace").iterdir())) == 10
 
     workspace = Workspace(tmp_path / "workspace", tmp_path / "stages")
-    changes = [Change.from_json(item) for item in json.loads((tmp_path / "changes.json").read_text())]
+    changes = [from_json(Change, item) for item in json.loads((tmp_path / "changes.json").read_text())]
     assert asyncio.run(workspace.finish("step", changes)) is True
 
     assert listing(tmp_path / "workspace") == {str(number): str(number) for number in range(20)}

@@ -64,6 +64,21 @@ async def test_an_answer_comes_home_streamed_or_in_one_piece(streams: bool) -> N
     assert (answer.call_id, answer.endpoint) == ("c1", server.base_url)
 
 
+@pytest.mark.parametrize("streams", [True, False])
+async def test_an_answer_that_is_heard_is_no_other_and_one_that_broke_off_is_taken_back(streams: bool) -> None:
+    reply = ScriptedReply(text="Good day, and ü.", piece_characters=3, streams=streams)
+    heard: list[str | None] = []
+    fault = WireFault.TRUNCATED if streams else WireFault.RESET
+    async with ModelServer(replace(reply, fault=fault), reply, reply) as server:
+        loud, quiet = await ask(server, hear=heard.append), await ask(server)
+    assert loud == quiet
+    before = heard.index(None)
+    assert heard.count(None) == 1
+    assert "".join(map(str, heard[before + 1 :])) == loud.text
+    assert loud.text.startswith("".join(map(str, heard[:before])))
+    assert before > 1 or not streams
+
+
 @pytest.mark.parametrize("counting", list(Counting))
 async def test_tokens_are_those_that_the_endpoint_counted_wherever_it_tells_them(counting: Counting) -> None:
     async with ModelServer(ScriptedReply(text="x" * 100, tokens=(1_234, 56), counting=counting)) as server:
@@ -354,7 +369,7 @@ async def test_an_address_that_is_none_is_unavailable_too(base_url: str) -> None
 
 
 async def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "openai", None)
+    monkeypatch.setitem(sys.modules, "httpx2", None)
     monkeypatch.delitem(sys.modules, "earnest.effects.outside.llm.openai_client", raising=False)
     with pytest.raises(Unavailable, match=r"earnest\[models\]"):
         await model_at(refused_url()).complete(MESSAGES, call_id="c1")

@@ -116,3 +116,22 @@ def test_an_endpoints_own_error_is_told_in_its_words(error: object) -> None:
 )
 def test_a_complaint_is_its_message_or_else_all_of_it(body: bytes, words: str) -> None:
     assert complaint_of(body) == words
+
+
+@given(cuts=st.lists(st.integers(0, len(STREAM)), max_size=8).map(sorted))
+def test_what_is_heard_is_what_is_read(cuts: list[int]) -> None:
+    heard: list[str | None] = []
+    answer = RawCompletion(heard.append)
+    for start, end in zip([0, *cuts], [*cuts, len(STREAM)], strict=True):
+        answer.feed(STREAM[start:end])
+    assert heard == ["Grüße, ", "Ω 😀"]
+    assert answer.text == "".join(map(str, heard))
+
+
+def test_calls_are_heard_by_name_and_arguments() -> None:
+    heard: list[str | None] = []
+    answer = RawCompletion(heard.append)
+    for function in ({"name": "shell", "arguments": ""}, {"arguments": '{"command"'}, {"arguments": ':"ls"}'}):
+        call = {"index": 0, "function": function}
+        answer.feed(event(choices=[{"index": 0, "delta": {"tool_calls": [call]}}]))
+    assert "".join(map(str, heard)) == '\nshell {"command":"ls"}'

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 from web_servers import PUBLIC, Internet, internet, reply
 
-from earnest.effects.outside.artifacts.fetching import fetch_artifact
 from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.errors import Refused
+from earnest.runtime.market.submitting import fetch_artifact
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from web_servers import Answer, Internet, internet, reply
 
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.hands.sandbox.unavailable import UnavailableSandbox
+from earnest.effects.hands.sandbox.available import UnavailableSandbox
 from earnest.effects.hands.tools.api import ToolPlace
 from earnest.effects.hands.tools.fetch import PART_CHARACTERS, PARTS_MAX, Fetch
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord

@@ -3,10 +3,28 @@
 from collections.abc import Callable, Iterator
 from typing import Final, Protocol, TypeVar
 
+from earnest.foundation.errors import Broken
+
 KEY_BYTES_MAX: Final = 511
 """Keys have 1 to 511 bytes; a longer or an empty one raises `Broken`, for we build our keys ourselves."""
 
+REMEDY: Final = "`earnest memory rebuild` makes it anew from the facts"
+"""What is said of a store that is damaged."""
+
 _Result = TypeVar("_Result")
+
+
+def checked(key: bytes) -> bytes:
+    """The key. Raises `Broken` for one of another length."""
+    if not 1 <= len(key) <= KEY_BYTES_MAX:
+        raise Broken(f"a key has 1 to {KEY_BYTES_MAX} bytes, this one {len(key)}")
+    return key
+
+
+def after_prefix(prefix: bytes) -> bytes | None:
+    """The first key after all that begin with `prefix`; None if there is none."""
+    stem = prefix.rstrip(b"\xff")
+    return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
 
 
 class StoreView(Protocol):
@@ -31,8 +49,8 @@ class StoreChange(StoreView, Protocol):
         """Set the value under `key`, whether or not there was one."""
         ...
 
-    def delete(self, key: bytes) -> bool:
-        """Remove `key`; whether it was there."""
+    def delete(self, key: bytes) -> None:
+        """Remove `key`, whether or not it is there."""
         ...
 
 
@@ -51,11 +69,6 @@ class KeyValue(Protocol):
 
         `change` may run again from the start, so it has no other effects.
         """
-        ...
-
-    @property
-    def entries(self) -> int:
-        """The number of keys."""
         ...
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 import lmdb
 
-from earnest.effects.ground.kv.api import KEY_BYTES_MAX, StoreChange, StoreView
+from earnest.effects.ground.kv.api import REMEDY, StoreChange, StoreView, after_prefix, checked
 from earnest.effects.ground.kv.lmdb_pages import check_pages
 from earnest.effects.ground.locks import FileLock, WriteTurn
 from earnest.foundation.errors import Broken, Refused, Unavailable
@@ -22,7 +22,6 @@ DATA: Final = "data.mdb"
 STAMP: Final = "sound"
 WRITER: Final = "writer"
 WRITER_LOCK: Final = f"{WRITER}.lock"
-REMEDY: Final = "`earnest memory rebuild` makes it anew from the facts"
 READ_ALWAYS_BYTES: Final = 16 * 1024 * 1024
 LOOK_WAIT_MS: Final = 30_000
 """How long who opens a store waits for another one who reads all of it first."""
@@ -93,13 +92,6 @@ class LmdbKeyValue:
                         with self._mapping:
                             self._environment.set_mapsize(0)
 
-    @property
-    def entries(self) -> int:
-        """See `KeyValue`."""
-        with self._mapping:
-            self._ensure_open()
-            return int(self._environment.stat()["entries"])
-
     def close(self) -> None:
         """See `KeyValue`."""
         with self._waiting, self._writing, self._mapping:
@@ -132,14 +124,14 @@ class _Transaction:
         self._transaction = transaction
 
     def get(self, key: bytes) -> bytes | None:
-        value = self._transaction.get(_checked(key))
+        value = self._transaction.get(checked(key))
         return None if value is None else bytes(value)
 
     def put(self, key: bytes, value: bytes) -> None:
-        self._transaction.put(_checked(key), value)
+        self._transaction.put(checked(key), value)
 
-    def delete(self, key: bytes) -> bool:
-        return bool(self._transaction.delete(_checked(key)))
+    def delete(self, key: bytes) -> None:
+        self._transaction.delete(checked(key))
 
     def scan(self, prefix: bytes, *, start: bytes = b"", reverse: bool = False) -> Iterator[tuple[bytes, bytes]]:
         with self._transaction.cursor() as cursor:
@@ -156,16 +148,10 @@ class _Transaction:
 
 def _seek_end(cursor: lmdb.Cursor, prefix: bytes) -> bool:
     """Move to the last key that is not beyond `prefix`; whether there is one."""
-    stem = prefix.rstrip(b"\xff")
-    if stem and cursor.set_range(stem[:-1] + bytes([stem[-1] + 1])):
+    end = after_prefix(prefix)
+    if end is not None and cursor.set_range(end):
         return bool(cursor.prev())
     return bool(cursor.last())
-
-
-def _checked(key: bytes) -> bytes:
-    if not 1 <= len(key) <= KEY_BYTES_MAX:
-        raise Broken(f"a key has 1 to {KEY_BYTES_MAX} bytes, this one {len(key)}")
-    return key
 
 
 def _ensure_there(path: Path) -> None:

@@ -8,9 +8,11 @@ from typing import Final, TypeVar
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.driver import DATABASE_ERROR, meaning_of
-from earnest.effects.ground.storage.engine import BooksEngine, ReadLink
+from earnest.effects.ground.storage.engine import BooksEngine, Watch
 from earnest.effects.ground.storage.engines import engine_of
 from earnest.effects.ground.storage.lock import HomeLock
+from earnest.effects.ground.storage.moved import check_not_moved
+from earnest.effects.ground.storage.news import News
 from earnest.effects.ground.storage.place import Books, home_of
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.ground.storage.schema import BOOKS, Schema
@@ -22,9 +24,6 @@ T = TypeVar("T")
 
 FILE_NAME: Final = "books.sqlite3"
 """Of books in a file; the lock of a data directory has its name in any case."""
-_LAST_SEQ: Final = "SELECT max(seq) FROM facts"
-LOOK_NS: Final = 10_000_000
-"""How old what is known of other processes' facts may be."""
 
 
 class Database(ReadPool):
@@ -34,19 +33,16 @@ class Database(ReadPool):
         self,
         engine: BooksEngine,
         schema: Schema,
-        clock: Clock,
         writer: GroupWriter,
         *,
-        watch: ReadLink,
+        watch: Watch,
         held: ExitStack,
     ) -> None:
-        """`watch` is asked for the facts of other processes; `held` is closed at the end."""
+        """`held` is closed at the end."""
         super().__init__(engine, schema)
+        self.news: Final = writer.news
         self._writer = writer
-        self._clock = clock
         self._watch = watch
-        self._looked_ns = -LOOK_NS
-        self._seen_seq = 0
         self._held = held
 
     @classmethod
@@ -59,8 +55,9 @@ class Database(ReadPool):
         other process has them, as for a migration.
 
         Raises `Refused`: `data_directory_in_use` (with the holders' pids) where somebody has the directory alone, or
-        shares what is wanted alone; `not_our_database`, `database_too_new`; and `Unavailable` where the directory
-        cannot be written, the turn does not come or the server does not answer, `Broken` if the disk failed or is full.
+        shares what is wanted alone; `not_our_database`, `database_too_new`, `books_filling`, `books_moved`; and
+        `Unavailable` where the directory cannot be written, the turn does not come or the server does not answer,
+        `Broken` if the disk failed or is full.
         """
         home = home_of(books)
         engine = engine_of(books)
@@ -71,31 +68,33 @@ class Database(ReadPool):
             except OSError as error:
                 raise Unavailable(f"the data directory {home} cannot be used: {error}") from error
             lock.take(alone=alone)
+            check_not_moved(books)
             try:
                 writing = stack.enter_context(closing(engine.writer(schema, lock.migrating, is_durable=is_durable)))
-                watch = stack.enter_context(closing(engine.reader()))
-                writer = GroupWriter(writing, schema, clock)
-                return cls(engine, schema, clock, writer, watch=watch, held=stack.pop_all())
+                news = News()
+                watch = stack.enter_context(closing(engine.watch(clock, news)))
+                writer = GroupWriter(writing, schema, clock, news)
+                return cls(engine, schema, writer, watch=watch, held=stack.pop_all())
             except DATABASE_ERROR as error:
                 raise meaning_of(error) from error
 
     @property
     def last_seq(self) -> int:
-        """The number of the newest durable fact; 0 if there is none. Those of other processes show within LOOK_NS.
+        """The number of the newest durable fact; 0 if there is none. Those of other processes show a little later.
 
         Raises `Broken`, `Unavailable` as a read does.
         """
         if self._closed:
             raise Unavailable("the database is closed")
-        now_ns = self._clock.ticks_ns()
-        if now_ns - self._looked_ns >= LOOK_NS:
-            self._looked_ns = now_ns
-            try:
-                (seq,) = self._watch.session.execute(_LAST_SEQ).fetchone()
-                self._seen_seq = int(seq or 0)
-            except DATABASE_ERROR as error:
-                raise meaning_of(error) from error
-        return max(self._seen_seq, self._writer.last_seq)
+        return max(self._watch.newest(), self._writer.last_seq)
+
+    def leads(self, office: str) -> bool:
+        """Whether this process does what one does for all, such as sealing. Another takes over when it ends.
+
+        Asked anew before each piece of that work: it may be lost. Who has lost it may still be at work, so what is done
+        is guarded by the transaction that records it.
+        """
+        return not self._closed and self._watch.leads(office)
 
     async def write(self, fn: Callable[[Transaction], T]) -> T:
         """What `fn` returns, once everything that it wrote is on the disk.

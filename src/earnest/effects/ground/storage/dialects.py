@@ -4,9 +4,12 @@ What they do not share is here, and in the migrations that have a dialect's name
 """
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from earnest.effects.ground.storage.driver import SqlParameters, SqlValue
 
 STATEMENTS_KEPT: Final = 4_096
 
@@ -46,6 +49,19 @@ POSTGRESQL: Final = Dialect(
 DIALECTS: Final = (SQLITE, POSTGRESQL)
 
 _PARTS: Final = re.compile(r"'(?:[^']|'')*'|\?|(?<!:):[a-z_][a-z0-9_]*")
+
+
+def spelled_out(sql: str, parameters: SqlParameters, spelled: Callable[[SqlValue], str]) -> str:
+    """A statement with its values in the places of its parameters."""
+    values = iter(parameters) if isinstance(parameters, Sequence) else iter(())
+
+    def put(found: re.Match[str]) -> str:
+        part = found[0]
+        if part == "?":
+            return spelled(next(values))
+        return spelled(parameters[part[1:]]) if part[0] == ":" else part  # type: ignore[call-overload]
+
+    return _PARTS.sub(put, sql)
 
 
 @lru_cache(maxsize=STATEMENTS_KEPT)

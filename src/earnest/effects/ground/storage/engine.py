@@ -4,12 +4,14 @@ Statements are the same on every engine (`dialects`), and so is all that stands 
 refusals. `sqlite` and `postgresql` are the two engines.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.dialects import Dialect
 from earnest.effects.ground.storage.driver import SqlParameters
+from earnest.effects.ground.storage.news import News
 from earnest.effects.ground.storage.schema import Schema
 
 
@@ -50,6 +52,11 @@ class DriverSession(Protocol):
 
     def executemany(self, sql: str, parameters: Iterable[SqlParameters], /) -> object:
         """One statement for each of many rows."""
+        ...
+
+    @property
+    def in_transaction(self) -> bool:
+        """False where none was begun, or an error has ended it."""
         ...
 
 
@@ -102,7 +109,7 @@ class WriteLink(BooksLink, Protocol):
     """While it is set, statements read and change rows and do nothing else."""
 
     def try_take(self) -> bool:
-        """Take the turn if it is free and nobody waits for it."""
+        """Take the turn, if an event loop may wait for this engine, the turn is free and nobody waits for it."""
         ...
 
     def take(self) -> None:
@@ -117,8 +124,11 @@ class WriteLink(BooksLink, Protocol):
         """Begin a transaction in the turn; the number of the newest fact, whichever process has recorded it."""
         ...
 
-    def commit(self) -> None:
-        """All of it is durable, or it raises."""
+    def commit(self, newest: int = 0, kinds: Collection[str] = ()) -> None:
+        """All of it is durable, or it raises.
+
+        Where the engine does so, other processes are told the number of its newest fact and the `kinds` of all.
+        """
         ...
 
     def rollback(self) -> None:
@@ -142,18 +152,32 @@ class WriteLink(BooksLink, Protocol):
         ...
 
     @property
-    def in_transaction(self) -> bool:
-        """False where an error has ended it."""
-        ...
-
-    @property
     def changes(self) -> int:
         """How many rows were changed since the connection was opened."""
         ...
 
 
+class Watch(Protocol):
+    """What a process knows of the others that use the same books, and what it does for all of them."""
+
+    def newest(self) -> int:
+        """The number of the newest fact of any process, as far as is known; it may lag by `database.LOOK_NS`."""
+        ...
+
+    def leads(self, office: str) -> bool:
+        """Whether this process is the one among all that does what `office` is for. It stands for it from now on."""
+        ...
+
+    def close(self) -> None:
+        """Give all offices to others."""
+        ...
+
+
 class BooksEngine(Protocol):
     """The books of one place."""
+
+    is_near: bool
+    """Whether an event loop may wait for a short read: a file, and no server."""
 
     def check_exists(self) -> None:
         """Raises `Refused("no_database")` where there are no books yet."""
@@ -161,6 +185,10 @@ class BooksEngine(Protocol):
 
     def reader(self) -> ReadLink:
         """A new connection that reads."""
+        ...
+
+    def watch(self, clock: Clock, news: News) -> Watch:
+        """A new watch. What others do is told to `news`, where the engine hears of it."""
         ...
 
     def writer(

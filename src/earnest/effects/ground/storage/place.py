@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
+from earnest.foundation.canonical import digest_bytes
+
 
 @dataclass(frozen=True, slots=True)
 class ServerBooks:
@@ -16,6 +18,12 @@ class ServerBooks:
     def __str__(self) -> str:
         parts = urlsplit(self.address)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"  # an address may hold a password
+
+    @property
+    def digest(self) -> str:
+        """What tells this database from others, whoever connects to it."""
+        parts = urlsplit(self.address)
+        return digest_bytes(f"{parts.netloc.rpartition('@')[2]}{parts.path}?{parts.query}".encode())
 
 
 Books: TypeAlias = Path | ServerBooks

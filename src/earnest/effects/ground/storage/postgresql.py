@@ -8,7 +8,7 @@ import contextlib
 import os
 import re
 import socket
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from itertools import count
@@ -22,9 +22,10 @@ from earnest.foundation.errors import Refused, Unavailable
 
 try:
     import psycopg
-    from psycopg.adapt import Buffer, Dumper, Loader
     from psycopg.pq import TransactionStatus
-    from psycopg.types.numeric import Int8Dumper
+
+    from earnest.effects.ground.storage.postgresql_types import adapt, told
+    from earnest.effects.ground.storage.postgresql_waiting import SAVEPOINT, LaterCursor, WaitingStatements
 except ImportError as error:
     raise Unavailable(f"what speaks to PostgreSQL is not installed: install 'earnest[postgresql]' ({error})") from error
 
@@ -33,10 +34,12 @@ TURN: Final = 0x6561726E
 """The key of the advisory lock."""
 TURN_WAIT_MS: Final = 10_000
 IDLE_MS: Final = 3_000
+READ_IDLE_MS: Final = 600_000  # who reads holds no turn, and may work on what it has read
 CONNECT_S: Final = 5
 FETCHED: Final = 512
-_INT8: Final = 20
 _ROLE: Final = f"earnest {socket.gethostname()[:40]} pid {os.getpid()}"
+_MAY_WAIT: Final = re.compile(r"\s*(INSERT INTO \w+\s*\([^)]*\)\s*VALUES\b|UPDATE\b|DELETE\b)")
+"""Statements whose values have the types of their columns, spelled out or not."""
 _FIRST: Final = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "WITH"})
 _OURS: Final = re.compile(rf"\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+(facts|{VERSION_TABLE})\b", re.IGNORECASE)
 _VALUES: Final = re.compile(r"(?<=VALUES )(\([?, ']+\))")
@@ -51,30 +54,15 @@ WHERE locktype = 'advisory' AND granted AND objid = %s AND pg_locks.database = (
 )
 """
 _NAMES: Final = count()
+CHANNEL: Final = "earnest_facts"
+"""On which a commit tells which kinds of facts it holds."""
+NOTICE_CHARACTERS_MAX: Final = 4_000
+_KIND: Final = re.compile(r"[a-z_.]+")
 
 
-class _Flag(Dumper):
-    """True and false are 1 and 0, as on SQLite."""
-
-    oid = _INT8
-
-    def dump(self, obj: bool) -> bytes:
-        """As PostgreSQL reads it."""
-        return b"1" if obj else b"0"
-
-
-class _Sum(Loader):
-    """A sum of whole numbers is one: `sum(BIGINT)` is numeric there."""
-
-    def load(self, data: Buffer) -> int | float:
-        """As Python has it."""
-        text = bytes(data)
-        return float(text) if b"." in text else int(text)
-
-
-def connect(address: str) -> "psycopg.Connection[Any]":
+def connect(address: str, idle_ms: int = IDLE_MS) -> "psycopg.Connection[Any]":
     """A connection in which every statement is a transaction of its own, until BEGIN. Raises `ServerFault`."""
-    with _told():
+    with told():
         connection = psycopg.connect(
             address,
             autocommit=True,
@@ -83,35 +71,20 @@ def connect(address: str) -> "psycopg.Connection[Any]":
             application_name=_ROLE,
             keepalives_idle=CONNECT_S,
             tcp_user_timeout=TURN_WAIT_MS,
-            options=f"-c idle_in_transaction_session_timeout={IDLE_MS} -c timezone=UTC -c client_min_messages=warning",
+            options=f"-c idle_in_transaction_session_timeout={idle_ms} -c timezone=UTC -c client_min_messages=warning",
         )
     if connection.info.server_version < SERVER_VERSION_MIN:
         connection.close()
         raise Unavailable(f"PostgreSQL {connection.info.server_version // 10_000} is too old; 15 or newer is needed")
-    connection.adapters.register_dumper(bool, _Flag)
-    connection.adapters.register_dumper(int, Int8Dumper)
-    connection.adapters.register_loader("numeric", _Sum)
+    adapt(connection)
     return connection
 
 
-@contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """Errors of the library, as the books have them."""
-    try:
-        yield
-    except psycopg.DataError as error:
-        if "NUL" in str(error):
-            raise Refused("fact_not_recordable", "a text with a NUL character cannot be kept") from error
-        raise ServerFault(_line(error), is_lost=False) from error
-    except psycopg.OperationalError as error:
-        is_waiting = isinstance(error, psycopg.errors.LockNotAvailable)
-        raise ServerFault(_line(error), is_lost=not is_waiting) from error
-    except psycopg.Error as error:
-        raise ServerFault(_line(error), is_lost=False) from error
-
-
-def _line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+def notice(newest: int, kinds: Collection[str]) -> str:
+    """The newest number and the kinds, without these where they are too many or of letters that need quotes."""
+    text = " ".join(sorted(kinds))
+    is_told = len(text) <= NOTICE_CHARACTERS_MAX and all(map(_KIND.fullmatch, kinds))
+    return f"{int(newest)} {text}" if is_told else str(int(newest))
 
 
 @lru_cache(maxsize=4_096)
@@ -128,13 +101,27 @@ class PostgresqlSession:
         self.connection = connection
         self.on_watch = False
         self.changes = 0
+        self.gathers = False
+        """True while statements that change rows may wait for the next one that is asked for an answer."""
+        self.waiting = WaitingStatements(connection)
 
-    def execute(self, sql: str, parameters: SqlParameters = (), /) -> "psycopg.Cursor[Any]":
+    @property
+    def in_transaction(self) -> bool:
+        """See `DriverSession.in_transaction`."""
+        return self.connection.info.transaction_status in {TransactionStatus.INTRANS, TransactionStatus.INERROR}
+
+    def execute(self, sql: str, parameters: SqlParameters = (), /) -> "psycopg.Cursor[Any] | LaterCursor":
         """See `DriverSession.execute`."""
         self._check(sql)
+        if self.gathers and _MAY_WAIT.match(sql) and "RETURNING" not in sql:
+            self.waiting.add(sql, parameters)
+            return LaterCursor(self._settled_last)
+        if self.waiting:
+            self.waiting.add(sql, parameters)
+            return self._sent()
         text, names = numbered(sql)
         values = [parameters[name] for name in names] if not isinstance(parameters, Sequence) else parameters
-        with _told():
+        with told():
             return self._counted(
                 self.connection.execute(text.encode(), values or None, prepare=None if len(values) < 100 else False)
             )
@@ -155,16 +142,34 @@ class PostgresqlSession:
         Not in pipeline mode: a client that stops before the end of a pipeline is not idle in a transaction to the
         server, and would keep its turn.
         """
-        with _told():
-            cursor = self.connection.execute("; ".join(statements).encode())
-            while cursor.nextset():
-                continue
+        waited = (self.waiting.taken(),) if self.waiting else ()
+        with told():
+            cursor = self._last(self.connection.execute("; ".join((*waited, *statements)).encode()))
             row = cursor.fetchone() if cursor.description else None
             return row[0] if row else cursor.statusmessage
 
     def close(self) -> None:
         """See `DriverSession.close`."""
         self.connection.close()
+
+    def settle(self) -> None:
+        """Have all that waits sent."""
+        if self.waiting:
+            self._sent()
+
+    def _settled_last(self) -> int:
+        return self._sent().rowcount if self.waiting else 0
+
+    def _sent(self) -> "psycopg.Cursor[Any]":
+        with told():
+            return self._last(self.connection.execute(self.waiting.taken().encode()))
+
+    def _last(self, cursor: "psycopg.Cursor[Any]") -> "psycopg.Cursor[Any]":
+        """The answer to the last of several statements; what the others have changed is counted."""
+        self._counted(cursor)
+        while cursor.nextset():
+            self._counted(cursor)
+        return cursor
 
     def _check(self, sql: str) -> None:
         if self.on_watch and not _is_allowed(sql):
@@ -185,7 +190,7 @@ class _Stream:
 
     def fetchmany(self, size: int = FETCHED, /) -> list[Any]:
         """The next rows."""
-        with _told():
+        with told():
             return self._session.connection.execute(f"FETCH {int(size)} FROM {self._name}".encode()).fetchall()
 
 
@@ -194,23 +199,23 @@ class _Link:
 
     dialect: Dialect = POSTGRESQL
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, idle_ms: int = IDLE_MS) -> None:
         self._address = address
-        self.session = PostgresqlSession(connect(address))
+        self.session = PostgresqlSession(connect(address, idle_ms))
 
     def stream(self, sql: str, parameters: SqlParameters) -> Any:
         """See `BooksLink.stream`."""
         if isinstance(parameters, Sequence) and isinstance(parameters[-1], int) and parameters[-1] <= FETCHED:
             return self.session.execute(sql, parameters)
         name = f"streamed_{next(_NAMES)}"
-        with _told():
+        with told():
             declared = f"DECLARE {name} NO SCROLL CURSOR FOR {numbered(sql)[0]}"
             self.session.connection.execute(declared.encode(), parameters)
         return _Stream(self.session, name)
 
     def faults(self, schema: Schema, *, whole: bool) -> tuple[str, ...]:  # noqa: ARG002 - the server checks its pages
         """See `BooksLink.faults`. What there should be is made beside, and taken back."""
-        with _told(), contextlib.closing(connect(self._address)) as beside:
+        with told(), contextlib.closing(connect(self._address)) as beside:
             present = objects_in(beside)
             expected = objects_of(beside, schema.script(dialect=POSTGRESQL))
         return compared(expected, present)
@@ -225,13 +230,13 @@ class PostgresqlReading(_Link):
 
     def begin(self) -> None:
         """See `ReadLink.begin`."""
-        with _told():
+        with told():
             self.session.connection.execute(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def end(self) -> None:
         """See `ReadLink.end`."""
         if self.session.connection.info.transaction_status is not TransactionStatus.IDLE:
-            with _told():
+            with told():
                 self.session.connection.execute(b"ROLLBACK")
 
     def check(self, schema: Schema) -> None:
@@ -246,6 +251,8 @@ class PostgresqlReading(_Link):
 class PostgresqlWriting(_Link):
     """The connection that writes. A transaction is its turn: the lock comes with it and goes with it."""
 
+    turn = TURN
+
     @property
     def on_watch(self) -> bool:
         """See `WriteLink.on_watch`."""
@@ -256,15 +263,8 @@ class PostgresqlWriting(_Link):
         self.session.on_watch = watched
 
     def try_take(self) -> bool:
-        """See `WriteLink.try_take`."""
-        try:
-            self._connected()
-            got = self.session.together("BEGIN", f"SELECT pg_try_advisory_xact_lock({TURN})")
-            if not got:
-                self.give()
-        except (ServerFault, Unavailable):  # the thread finds out what it is, and says so
-            return False
-        return bool(got)
+        """See `WriteLink.try_take`: an event loop waits for no server."""
+        return False
 
     def take(self) -> None:
         """See `WriteLink.take`."""
@@ -272,7 +272,7 @@ class PostgresqlWriting(_Link):
         try:
             self._connected()
             self.session.together(
-                "BEGIN", f"SET LOCAL lock_timeout = {int(wait_ms)}", f"SELECT pg_advisory_xact_lock({TURN})"
+                "BEGIN", f"SET LOCAL lock_timeout = {int(wait_ms)}", f"SELECT pg_advisory_xact_lock({self.turn})"
             )
         except ServerFault as error:
             self.give()
@@ -282,28 +282,32 @@ class PostgresqlWriting(_Link):
 
     def give(self) -> None:
         """See `WriteLink.give`."""
-        self.session.on_watch = False
-        if self.in_transaction:
+        self.session.on_watch = self.session.gathers = False
+        self.session.waiting.taken()
+        if self.session.in_transaction:
             with contextlib.suppress(ServerFault):
                 self.rollback()
 
     def begin(self) -> int:
         """See `WriteLink.begin`."""
+        self.session.gathers = True
         return int(self.session.together("SELECT coalesce(max(seq), 0) FROM facts"))
 
-    def commit(self) -> None:
-        """See `WriteLink.commit`."""
-        if self.session.together("COMMIT") != "COMMIT":
+    def commit(self, newest: int = 0, kinds: Collection[str] = ()) -> None:
+        """See `WriteLink.commit`. Who listens is told with the commit, by the server."""
+        told = (f"NOTIFY {CHANNEL}, '{notice(newest, kinds)}'",) if kinds else ()
+        if self.session.together(*told, "COMMIT") != "COMMIT":
             raise ServerFault("the transaction was lost before its end", is_lost=True)
 
     def rollback(self) -> None:
         """See `WriteLink.rollback`."""
-        with _told():
+        self.session.waiting.taken()
+        with told():
             self.session.connection.execute(b"ROLLBACK")
 
     def savepoint(self) -> None:
         """See `WriteLink.savepoint`."""
-        self.session.together("SAVEPOINT part")
+        self.session.waiting.add(SAVEPOINT)
 
     def release(self) -> None:
         """See `WriteLink.release`."""
@@ -311,27 +315,24 @@ class PostgresqlWriting(_Link):
 
     def undo(self) -> None:
         """See `WriteLink.undo`."""
-        self.session.together("ROLLBACK TO part", "RELEASE part")
+        if not self.session.waiting.forget_part():
+            self.session.together("ROLLBACK TO part", "RELEASE part")
 
     @contextlib.contextmanager
     def rewriting(self) -> Iterator[None]:
-        """See `WriteLink.rewriting`. The old rows go with the server's next VACUUM."""
+        """See `WriteLink.rewriting`. The old rows go with the server's next VACUUM; open cursors forbid to alter."""
         self.session.on_watch = False
         try:
-            self.session.together("ALTER TABLE facts DISABLE TRIGGER facts_unchanged")
+            self.session.together("CLOSE ALL", "ALTER TABLE facts DISABLE TRIGGER facts_unchanged")
             yield
             self.session.together("ALTER TABLE facts ENABLE TRIGGER facts_unchanged")
         finally:
             self.session.on_watch = True
 
     @property
-    def in_transaction(self) -> bool:
-        """See `WriteLink.in_transaction`."""
-        return self.session.connection.info.transaction_status in {TransactionStatus.INTRANS, TransactionStatus.INERROR}
-
-    @property
     def changes(self) -> int:
         """See `WriteLink.changes`."""
+        self.session.settle()
         return self.session.changes
 
     def prepare(self, schema: Schema, migrating: Callable[[], AbstractContextManager[None]]) -> None:
@@ -340,7 +341,7 @@ class PostgresqlWriting(_Link):
         try:
             revision = _revision(self.session)
             if revision is None or is_older(revision, schema):
-                with migrating() if revision else contextlib.nullcontext(), _told():
+                with migrating() if revision else contextlib.nullcontext(), told():
                     self.session.connection.execute(schema.script(revision or "", POSTGRESQL).encode())
             self.commit()
         finally:
@@ -354,42 +355,10 @@ class PostgresqlWriting(_Link):
 
     def _holder(self) -> str:
         with contextlib.suppress(ServerFault, psycopg.Error), contextlib.closing(connect(self._address)) as beside:
-            found = beside.execute(_HOLDER.replace("%s", str(TURN)).encode()).fetchone()
+            found = beside.execute(_HOLDER.replace("%s", str(self.turn)).encode()).fetchone()
             if found:
                 return f"{found[1] or 'another program'} (backend {found[0]})"
         return "another process"
-
-
-class PostgresqlEngine:
-    """The books of one database."""
-
-    def __init__(self, address: str) -> None:
-        self._address = address
-
-    def check_exists(self) -> None:
-        """See `BooksEngine.check_exists`: the tables are looked for when a reader is opened."""
-
-    def reader(self) -> PostgresqlReading:
-        """See `BooksEngine.reader`."""
-        return PostgresqlReading(self._address)
-
-    def writer(
-        self,
-        schema: Schema,
-        migrating: Callable[[], AbstractContextManager[None]],
-        *,
-        is_durable: bool,
-    ) -> PostgresqlWriting:
-        """See `BooksEngine.writer`."""
-        writing = PostgresqlWriting(self._address)
-        try:
-            writing.prepare(schema, migrating)
-            if not is_durable:
-                writing.session.together("SET synchronous_commit = off")
-        except BaseException:
-            writing.close()
-            raise
-        return writing
 
 
 def _revision(session: PostgresqlSession) -> str | None:

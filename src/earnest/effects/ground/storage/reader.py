@@ -27,6 +27,7 @@ READERS_MAX: Final = 4
 READS_WAITING_MAX: Final = 1_024
 ROWS_FETCHED: Final = 512
 KINDS_MAX: Final = 64
+LATE: Final = "a transaction was used after its end: let the function return what it has read"
 ROWS_MAX: Final = 2**62
 """A limit that is none."""
 
@@ -69,7 +70,7 @@ class BooksReader:
                 raise Refused("too_many_kinds", f"at most {KINDS_MAX} kinds of fact can be asked for at a time")
             # An expression keeps SQLite from the index of kinds where the far narrower one of subjects fits.
             column = "kind" if subject is None else "kind || ''"
-            conditions.append(f"{column} IN ({', '.join('?' * len(kinds))})")
+            conditions.append(f"{column} IN ({', '.join('?' * len(kinds)) or 'NULL'})")
             parameters += kinds
         if subject is not None:
             conditions.append("subject = ?")
@@ -83,6 +84,14 @@ class BooksReader:
         """The leaf hashes of the facts after `after_seq`, in order, streamed; at most `limit`."""
         for (leaf,) in self._rows("SELECT leaf FROM facts WHERE seq > ? ORDER BY seq LIMIT ?", [after_seq, limit]):
             yield leaf
+
+    def rows(self, table: str, *, after_seq: int | None = None) -> Iterator[tuple[Any, ...]]:
+        """All rows of a table of the schema as they are, streamed, by its key; facts after `after_seq` alone."""
+        columns = self._schema.tables()[table]
+        since = "" if after_seq is None else "WHERE seq > ? "
+        names, key = ", ".join(columns.names), ", ".join(columns.key)
+        sql = f"SELECT {names} FROM {table} {since}ORDER BY {key} LIMIT ?"  # noqa: S608 - names of ours
+        return self._drained(lambda: self._link.stream(sql, [ROWS_MAX] if after_seq is None else [after_seq, ROWS_MAX]))
 
     def subjects(self, *, kind: str, after_seq: int = 0) -> Iterator[str]:
         """What the facts of a kind after `after_seq` are about, in order, streamed: their bodies are not read."""
@@ -128,10 +137,14 @@ class BooksReader:
             )
 
     def _rows(self, sql: str, parameters: list[SqlValue]) -> Iterator[tuple[Any, ...]]:
-        """Rows in batches; `parameters` end with the limit. Raises `Broken` if the engine cannot read them."""
+        """`parameters` end with the limit. Raises `Broken` if the engine cannot read them."""
+        return self._drained(lambda: self._link.stream(sql, parameters))
+
+    def _drained(self, begin: Callable[[], Cursor]) -> Iterator[tuple[Any, ...]]:
+        """What a cursor gives, in batches."""
         try:
             self._session()
-            cursor = self._link.stream(sql, parameters)
+            cursor = begin()
             while rows := cursor.fetchmany(ROWS_FETCHED):
                 yield from rows
                 self._check_open()
@@ -139,12 +152,13 @@ class BooksReader:
             raise meaning_of(error) from error
 
     def _session(self) -> DriverSession:
-        self._check_open()
+        if self._ended:
+            raise Broken(LATE)
         return self._link.session
 
     def _check_open(self) -> None:
         if self._ended:
-            raise Broken("a transaction was used after its end: let the function return what it has read")
+            raise Broken(LATE)
 
 
 class ReadPool:
@@ -183,8 +197,14 @@ class ReadPool:
         finally:
             self._waiting -= 1
 
+    async def ask(self, fn: Callable[[BooksReader], T]) -> T:
+        """As `read`, for a short read by index: here and now where the books are a file, which takes less than to ask a
+        thread. For a server nobody's event loop waits.
+        """
+        return self.read_sync(fn) if self._engine.is_near else await self.read(fn)
+
     def read_sync(self, fn: Callable[[BooksReader], T]) -> T:
-        """What `fn` returns, run here and now; for short reads by index also in an event loop."""
+        """What `fn` returns, run here and now, for whoever has no event loop or holds up nobody in it."""
         with self._free:
             reading = self._take()
             reader = BooksReader(reading, self._schema)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from enum import Enum
 from functools import cache
-from operator import attrgetter
+from operator import attrgetter, ne
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from earnest.effects.ground.storage.driver import SqlValue
@@ -63,7 +63,7 @@ class Rows(Generic[RowT]):
 
     def add(self, transaction: Transaction, value: RowT) -> None:
         """A new row."""
-        transaction.execute(self._insert, [_plain(item) for item in _fields(self._value)[1](value)])
+        transaction.execute(self._insert, _plain(_fields(self._value)[1](value)))
 
     def update(self, transaction: Transaction, key: str, changes: Mapping[str, JsonValue]) -> None:
         """Set some columns. The names are fields of the value: others are refused by SQLite."""
@@ -93,17 +93,15 @@ class Rows(Generic[RowT]):
 def row_json(value: Row) -> JsonObject:
     """The JSON form of a row: `row` of the fact that opens it."""
     names, values_of = _fields(type(value))
-    return {name: _plain(item) for name, item in zip(names, values_of(value), strict=True)}
+    return dict(zip(names, _plain(values_of(value)), strict=True))
 
 
 def differences(before: Row, after: Row) -> JsonObject:
     """What changed, by field: `set` of the fact that says so."""
     names, values_of = _fields(type(after))
-    return {
-        name: _plain(new)
-        for name, old, new in zip(names, values_of(before), values_of(after), strict=True)
-        if new != old
-    }
+    new, old = values_of(after), values_of(before)
+    pairs = zip(names, _plain(new), map(ne, new, old), strict=True)
+    return {name: value for name, value, has_changed in pairs if has_changed}
 
 
 def record(transaction: Transaction, fact: Fact, projections: Mapping[str, Project]) -> int:
@@ -120,9 +118,9 @@ def _fields(value: type[Row]) -> tuple[tuple[str, ...], Callable[[Row], tuple[An
     return names, attrgetter(*names)
 
 
-def _plain(value: object) -> Any:
-    if type(value) in _PLAIN:
-        return value
-    if isinstance(value, Enum):
-        return value.value
-    return int(value) if isinstance(value, bool) else value
+def _plain(values: tuple[Any, ...]) -> list[Any]:
+    """Values as JSON and columns hold them."""
+    return [
+        one if type(one) in _PLAIN else one.value if isinstance(one, Enum) else int(one) if type(one) is bool else one
+        for one in values
+    ]

@@ -2,8 +2,9 @@
 
 import sqlite3
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,13 +17,24 @@ if TYPE_CHECKING:
 VERSION_TABLE: Final = "schema_version"
 FORMER_TABLE: Final = "alembic_version"
 """Where books before revision 0005 say theirs."""
+FILLING: Final = "filling"
+"""The revision of books that do not hold yet all that is being copied into them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """`folder` holds `NNNN_<what>.sql`, each a revision; `NNNN_<what>.<dialect>.sql` comes after it in that one."""
+    """`folder` holds `NNNN_<what>.sql`, each a revision; `NNNN_<what>.<dialect>.sql` comes after it in that one.
+
+    `fills`: for who copies other books into these; to everybody else they are closed until that has ended.
+    """
 
     folder: Path
+    fills: bool = False
+
+    @property
+    def filling(self) -> "Schema":
+        """The same tables, for who fills them."""
+        return replace(self, fills=True)
 
     @property
     def head(self) -> str:
@@ -38,8 +50,35 @@ class Schema:
             if revision > after and file.suffixes[:-1] in ([], [f".{dialect.name}"])
         ]
         made = f"CREATE TABLE IF NOT EXISTS {VERSION_TABLE} (\n    revision TEXT NOT NULL\n);"
-        kept = f"DELETE FROM {VERSION_TABLE};\nINSERT INTO {VERSION_TABLE} VALUES ('{self.head}');"  # noqa: S608 - digits
-        return dialect.migration("\n".join((made, *steps, kept)))
+        return dialect.migration("\n".join((made, *steps, self.marked(FILLING if self.fills else self.head))))
+
+    @staticmethod
+    def marked(revision: str) -> str:
+        """The statements that write down the revision, which is one of ours."""
+        return f"DELETE FROM {VERSION_TABLE};\nINSERT INTO {VERSION_TABLE} VALUES ('{revision}');"  # noqa: S608 - ours
+
+    def tables(self) -> dict[str, "TableColumns"]:
+        """All tables but that of the revision, in the order of their making."""
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.executescript(self.script())
+            names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            return {name: _columns(connection, name) for name in names if name != VERSION_TABLE}
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """The names of a table's columns, and those of its primary key."""
+
+    names: tuple[str, ...]
+    key: tuple[str, ...]
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> TableColumns:
+    found = connection.execute("SELECT name, pk FROM pragma_table_info(?)", (table,)).fetchall()
+    return TableColumns(
+        names=tuple(name for name, _ in found),
+        key=tuple(name for name, _ in sorted(found, key=itemgetter(1)) if dict(found)[name]),
+    )
 
 
 BOOKS: Final = Schema(Path(__file__).with_name("migrations"))
@@ -91,7 +130,11 @@ def revision_among(tables: set[str], session: "DriverSession") -> str | None:
 
 
 def is_older(revision: str, schema: Schema) -> bool:
-    """Whether it must be migrated. Raises `Refused("database_too_new")`."""
+    """Whether it must be migrated. Raises `Refused`: `database_too_new`, `books_filling`."""
+    if revision == FILLING:
+        if not schema.fills:
+            raise Refused("books_filling", "other books are being copied into these: let `earnest migrate --to` end")
+        return False
     head = schema.head
     if not (revision.isascii() and revision.isdigit()) or int(revision) > int(head):
         raise Refused(

@@ -1,14 +1,16 @@
 """Books in a file of SQLite. Processes take turns by locks beside it."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.ground.locks import WriteTurn
+from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.locks import FileLock, WriteTurn
 from earnest.effects.ground.storage.dialects import SQLITE, Dialect
-from earnest.effects.ground.storage.driver import SqlParameters, connect_reader, connect_writer
+from earnest.effects.ground.storage.driver import SqlParameters, connect_reader, connect_writer, meaning_of
+from earnest.effects.ground.storage.news import News
 from earnest.effects.ground.storage.schema import VERSION_TABLE, Schema, check_readable, faults, prepare
 from earnest.foundation.errors import Refused
 
@@ -26,6 +28,10 @@ _ALLOWED: Final = frozenset(
 )
 _CHANGES: Final = frozenset({sqlite3.SQLITE_DELETE, sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE})
 _UNCHANGED: Final = "SELECT sql FROM sqlite_master WHERE name = 'facts_unchanged'"
+OFFICES: Final = "locks"
+"""The folder beside the books."""
+LOOK_NS: Final = 10_000_000
+"""How old what is known of other processes' facts may be."""
 _OURS: Final = frozenset({"facts", VERSION_TABLE, "sqlite_master", "sqlite_sequence"})
 
 
@@ -79,7 +85,6 @@ class SqliteWriting(_Link):
         self.try_take = turn.try_take
         self.take = turn.take
         self.give = turn.give
-        self.commit = session.commit
         self.rollback = session.rollback
         session.set_authorizer(self._guard)
 
@@ -88,6 +93,10 @@ class SqliteWriting(_Link):
         self.session.execute("BEGIN IMMEDIATE")
         (last,) = self.session.execute("SELECT max(seq) FROM facts").fetchone()
         return int(last or 0)
+
+    def commit(self, newest: int = 0, kinds: Collection[str] = ()) -> None:  # noqa: ARG002 - others look
+        """See `WriteLink.commit`."""
+        self.session.commit()
 
     def savepoint(self) -> None:
         """See `WriteLink.savepoint`."""
@@ -116,11 +125,6 @@ class SqliteWriting(_Link):
             self.on_watch = True
 
     @property
-    def in_transaction(self) -> bool:
-        """See `WriteLink.in_transaction`."""
-        return self.session.in_transaction
-
-    @property
     def changes(self) -> int:
         """See `WriteLink.changes`."""
         return self.session.total_changes
@@ -136,8 +140,51 @@ class SqliteWriting(_Link):
         return sqlite3.SQLITE_OK if allowed or not self.on_watch else sqlite3.SQLITE_DENY
 
 
+class SqliteWatch:
+    """Looks for the facts of other processes, at most every `LOOK_NS`. An office is a lock on a file beside the books.
+
+    A holder that is stopped keeps its offices until it goes on or dies, as it keeps its turn.
+    """
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._session = connect_reader(path)
+        self._offices = path.parent / OFFICES
+        self._held: dict[str, FileLock] = {}
+        self._clock = clock
+        self._looked_ns = -LOOK_NS
+        self._newest = 0
+
+    def newest(self) -> int:
+        """See `Watch.newest`. Raises `Broken`, `Unavailable` as a read does."""
+        now_ns = self._clock.ticks_ns()
+        if now_ns - self._looked_ns >= LOOK_NS:
+            self._looked_ns = now_ns
+            try:
+                (seq,) = self._session.execute("SELECT max(seq) FROM facts").fetchone()
+            except sqlite3.Error as error:
+                raise meaning_of(error) from error
+            self._newest = int(seq or 0)
+        return self._newest
+
+    def leads(self, office: str) -> bool:
+        """See `Watch.leads`."""
+        lock = self._held.get(office)
+        if lock is None:
+            self._offices.mkdir(mode=0o700, exist_ok=True)
+            lock = self._held[office] = FileLock(self._offices / office)
+        return lock.try_take()
+
+    def close(self) -> None:
+        """See `Watch.close`."""
+        self._session.close()
+        while self._held:
+            self._held.popitem()[1].close()
+
+
 class SqliteEngine:
     """The books in the file `path`."""
+
+    is_near = True
 
     def __init__(self, path: Path) -> None:
         self.path: Final = path
@@ -153,6 +200,10 @@ class SqliteEngine:
     def reader(self) -> SqliteReading:
         """See `BooksEngine.reader`."""
         return SqliteReading(connect_reader(self.path))
+
+    def watch(self, clock: Clock, news: News) -> SqliteWatch:  # noqa: ARG002 - a file tells nothing
+        """See `BooksEngine.watch`."""
+        return SqliteWatch(self.path, clock)
 
     def writer(
         self, schema: Schema, migrating: Callable[[], AbstractContextManager[None]], *, is_durable: bool

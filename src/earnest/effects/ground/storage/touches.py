@@ -8,6 +8,6 @@ from earnest.effects.ground.storage.reader import BooksReader
 
 def touched(reader: BooksReader, *subjects: str) -> int:
     """The newest fact that touched one of `subjects`; 0 if none has."""
-    marks = ", ".join("?" * len(subjects))
+    marks = ", ".join("?" * len(subjects)) or "NULL"
     (seq,) = reader.execute(f"SELECT max(seq) FROM touches WHERE subject IN ({marks})", subjects).fetchone()  # noqa: S608
     return int(seq or 0)

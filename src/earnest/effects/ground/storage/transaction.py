@@ -1,13 +1,14 @@
 """One transaction: what may be done in it, and what is refused at its end."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from earnest.effects.ground.storage.driver import SqlParameters
-from earnest.effects.ground.storage.engine import DriverSession, WriteLink
+from earnest.effects.ground.storage.engine import Cursor, DriverSession, WriteLink
 from earnest.effects.ground.storage.facts import FactRow, StoredFact, row_of
-from earnest.effects.ground.storage.reader import BooksReader
+from earnest.effects.ground.storage.reader import LATE, BooksReader
 from earnest.effects.ground.storage.schema import Schema
 from earnest.foundation.canonical import JsonObject, canonical_bytes
 from earnest.foundation.errors import Broken, Refused
@@ -18,21 +19,28 @@ _REWRITE: Final = "UPDATE facts SET body = ? WHERE seq = ?"
 _TOUCH: Final = (
     "INSERT INTO touches (subject, seq) VALUES (?, ?) ON CONFLICT (subject) DO UPDATE SET seq = excluded.seq"
 )
+_BESIDE: Final = re.compile(r"(INSERT INTO|UPDATE|DELETE FROM) leases\b")
+"""Changes of the rows that no fact makes."""
 
 
 class PendingCommit:
-    """What one commit will hold: the facts recorded for it but not yet inserted, and the last number given out."""
+    """What one commit will hold: the facts recorded for it but not yet inserted, and the last number given out.
+
+    `kinds` are those of all facts that were recorded for it, a part that was undone included.
+    """
 
     def __init__(self, writing: WriteLink, schema: Schema) -> None:
         self.writing = writing
         self.schema = schema
         self.rows: list[FactRow] = []
+        self.kinds: set[str] = set()
         self.last_seq = 0
 
     def begin(self) -> None:
         """Start empty, after the last fact, whichever process has recorded it."""
         self.writing.on_watch = False
         self.rows.clear()
+        self.kinds.clear()
         self.last_seq = self.writing.begin()
 
     def flush(self) -> None:
@@ -62,8 +70,13 @@ class Transaction(BooksReader):
         self._check_open()
         row = row_of(fact, self._page.last_seq + 1)
         self._page.rows.append(row)
+        self._page.kinds.add(fact.kind)
         self._page.last_seq = row[0]
         return row[0]
+
+    def execute(self, sql: str, parameters: SqlParameters = ()) -> Cursor:
+        """See `BooksReader.execute`: here, as most of a story is statements."""
+        return self._session().execute(sql, parameters)
 
     @property
     def has_recorded(self) -> bool:
@@ -73,6 +86,17 @@ class Transaction(BooksReader):
     def executemany(self, sql: str, rows: Iterable[SqlParameters]) -> None:
         """One statement for each of `rows`, together."""
         self._session().executemany(sql, rows)
+
+    def aside(self, sql: str, parameters: SqlParameters) -> int:
+        """Change rows that no fact makes, those of `leases`; how many. No fact need be recorded for it."""
+        if not _BESIDE.match(sql):
+            raise Broken(f"rows of facts are changed by facts: {sql[:80]}")
+        session, writing = self._session(), self._page.writing
+        before = writing.changes
+        session.execute(sql, parameters)
+        changed = writing.changes - before
+        self._changes_before = (self._changes_before or 0) + changed
+        return changed
 
     def touch(self, seq: int, subjects: Iterable[str]) -> None:
         """Note for `touches.touched` that fact `seq` concerns `subjects`; written once for each, at the end."""
@@ -118,13 +142,14 @@ class Transaction(BooksReader):
             page.writing.undo()
 
     def _session(self) -> DriverSession:
-        self._check_open()
-        page = self._page
-        if not page.writing.in_transaction:  # the engine ended it with an error that was caught
+        if self._ended:
+            raise Broken(LATE)
+        page, session = self._page, self._page.writing.session
+        if not session.in_transaction:  # the engine ended it with an error that was caught
             raise Broken("the transaction is lost")
         if page.rows or self._changes_before is None:
             self._bring_up_to_date(page, page.writing)
-        return page.writing.session
+        return session
 
     def _bring_up_to_date(self, page: PendingCommit, writing: WriteLink) -> None:
         """Insert the facts so far, those of others before the savepoint; then let the guard look."""
@@ -133,8 +158,8 @@ class Transaction(BooksReader):
             mine = page.rows[self._rows_before :]
             del page.rows[self._rows_before :]
             page.flush()
+            self._changes_before = writing.changes
             writing.savepoint()
             page.rows += mine
-            self._changes_before = writing.changes
         page.flush()
         writing.on_watch = True

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.driver import DATABASE_ERROR, ends_transaction, is_denied, meaning_of
 from earnest.effects.ground.storage.engine import WriteLink
+from earnest.effects.ground.storage.news import News
 from earnest.effects.ground.storage.schema import Schema
 from earnest.effects.ground.storage.transaction import PendingCommit, Transaction
 from earnest.foundation.errors import Broken, EarnestError, Refused, Unavailable
@@ -50,7 +51,9 @@ class GroupWriter:
     if it need not wait for the turn.
     """
 
-    def __init__(self, writing: WriteLink, schema: Schema, clock: Clock) -> None:
+    def __init__(self, writing: WriteLink, schema: Schema, clock: Clock, news: News) -> None:
+        """`news` is told of every commit."""
+        self.news: Final = news
         self._writing = writing
         self._page = PendingCommit(writing, schema)
         self._clock = clock
@@ -152,12 +155,13 @@ class GroupWriter:
             self._page.begin()
             outcomes.extend(self._perform(part) for part in group if not part.answer.cancelled())
             self._page.flush()
-            self._writing.commit()
+            self._writing.commit(self._page.last_seq, self._page.kinds)
         except Exception as error:  # whatever it is, nobody may wait for ever
             self._roll_back()
             refusals = {id(part): refusal for part, _, refusal in outcomes if refusal is not None}
             return [(part, None, refusals.get(id(part)) or meaning_of(error.__cause__ or error)) for part in group]
         self.last_seq = self._page.last_seq
+        self.news.tell(self._page.kinds)
         return outcomes
 
     def _perform(self, part: _Part) -> _Outcome:
@@ -167,7 +171,7 @@ class GroupWriter:
             result = part.fn(transaction)
             transaction.finish()
         except BaseException as error:
-            if ends_transaction(error) or not self._writing.in_transaction:
+            if ends_transaction(error) or not self._writing.session.in_transaction:
                 transaction.end()
                 raise _GroupLostError from error
             transaction.undo()

@@ -4,9 +4,13 @@ import os
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
 from earnest.effects.hands.edits.original import opened_plainly
@@ -21,6 +25,9 @@ EDIT_LIMITS: Final = TreeLimits(entries=200_000, size_bytes=4 * 1024**3, depth=6
 IGNORED_BYTES_MAX: Final = 64 * 1024**2
 """What `.gitignore` excludes comes along up to here: it may hold the environment that the project's tests need."""
 
+COPIERS: Final = min(4, os.cpu_count() or 1)
+BATCH: Final = 128
+"""So many files of one folder are copied by one thread, beside others."""
 GIT: Final = ".git"
 _GIT_S: Final = 60
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -50,12 +57,12 @@ def take_in(source: Path, target: Path, git: Path) -> Taken:
     has_git = (source / GIT).is_dir()
     if has_git:
         shutil.copytree(source / GIT, git, symlinks=True)
-    taking = _Taking(ignored=_large_ignored(source) if has_git else frozenset())
-    descriptor = os.open(source, _FOLDER)
-    try:
-        taking.folder(descriptor, target, "", 1)
-    finally:
-        os.close(descriptor)
+    ignored = _large_ignored(source) if has_git else frozenset[str]()
+    with ThreadPoolExecutor(COPIERS) as copiers:
+        taking = _Taking(ignored=ignored, copiers=copiers)
+        with _opened(source) as descriptor:
+            taking.folder(descriptor, target, "", 1)
+        taking.finish()
     return Taken(left_out=tuple(taking.left_out), has_git=has_git, seen=taking.seen)
 
 
@@ -64,6 +71,9 @@ class _Taking:
     """One copy: how much of it there is so far, what was read of it, and what was left out."""
 
     ignored: frozenset[str]
+    copiers: Executor
+    busy: deque[Future[None]] = field(default_factory=deque)
+    weighing: Lock = field(default_factory=Lock)
     seen: dict[str, tuple[tuple[int, int, int], str]] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     entries: int = 0
@@ -74,6 +84,7 @@ class _Taking:
         if depth > EDIT_LIMITS.depth:
             raise Refused("edit_too_large", f"{prefix}: deeper than {EDIT_LIMITS.depth} folders")
         target.mkdir()
+        files: list[os.DirEntry[str]] = []
         with os.scandir(source) as listing:
             found = list(listing)
         for entry in found:
@@ -82,7 +93,44 @@ class _Taking:
                 self.left_out.append(f"{path}: .gitignore excludes it, and all that it excludes is over 64 MiB")
             elif entry.name != GIT or prefix:
                 self._count(path)
-                self._take(entry, source, target / entry.name, path, depth)
+                if entry.is_file(follow_symlinks=False):
+                    files.append(entry)
+                else:
+                    self._take(entry, source, target / entry.name, path, depth)
+        for at in range(0, len(files), BATCH):
+            self._copy(files[at : at + BATCH], source, target, prefix)
+
+    def finish(self) -> None:
+        """Wait for what is still copied."""
+        while self.busy:
+            self.busy.popleft().result()
+
+    def _copy(self, files: Sequence["os.DirEntry[str]"], source: int, target: Path, prefix: str) -> None:
+        """Beside what others copy, if they are many; never so many that descriptors run out."""
+        if len(files) < BATCH // 4:
+            self._files(files, source, target, prefix)
+            return
+        own = os.dup(source)
+        self.busy.append(self.copiers.submit(self._files_of_own, files, own, target, prefix))
+        while len(self.busy) > 4 * COPIERS:
+            self.busy.popleft().result()
+
+    def _weigh(self, size_bytes: int) -> None:
+        with self.weighing:
+            self.size_bytes += size_bytes
+        if self.size_bytes > EDIT_LIMITS.size_bytes:
+            raise Refused("edit_too_large", f"over {EDIT_LIMITS.size_bytes // 1024**3} GiB in all")
+
+    def _files_of_own(self, files: Sequence["os.DirEntry[str]"], source: int, target: Path, prefix: str) -> None:
+        try:
+            self._files(files, source, target, prefix)
+        finally:
+            os.close(source)
+
+    def _files(self, files: Sequence["os.DirEntry[str]"], source: int, target: Path, prefix: str) -> None:
+        with _opened(target) as folder:
+            for entry in files:
+                self._file(entry.name, source, folder, prefix + entry.name)
 
     def _count(self, path: str) -> None:
         self.entries += 1
@@ -96,13 +144,8 @@ class _Taking:
             if entry.name == GIT:
                 self.left_out.append(f"{path}: the history of another project")
                 return
-            inner = os.open(entry.name, _FOLDER, dir_fd=source)
-            try:
+            with _opened(entry.name, source) as inner:
                 self.folder(inner, target, path + "/", depth + 1)
-            finally:
-                os.close(inner)
-        elif entry.is_file(follow_symlinks=False):
-            self._file(entry, source, target, path)
         else:
             self.left_out.append(f"{path}: neither a regular file, a folder nor a link")
 
@@ -112,22 +155,29 @@ class _Taking:
         else:
             self.left_out.append(f"{path}: a link that may lead outside")
 
-    def _file(self, entry: "os.DirEntry[str]", source: int, target: Path, path: str) -> None:
+    def _file(self, name: str, source: int, folder: int, path: str) -> None:
         try:
             path.encode()
         except UnicodeEncodeError:
             self.left_out.append(f"{os.fsencode(path)!r}: its name is not UTF-8")
             return
-        descriptor = os.open(entry.name, _FILE, dir_fd=source)
+        descriptor = os.open(name, _FILE, dir_fd=source)
         try:
             status = os.fstat(descriptor)
-            self.size_bytes += status.st_size
-            if self.size_bytes > EDIT_LIMITS.size_bytes:
-                raise Refused("edit_too_large", f"{path}: over {EDIT_LIMITS.size_bytes // 1024**3} GiB in all")
-            copied, digest = copy_and_digest(descriptor, target, executable=_is_executable(status))
+            self._weigh(status.st_size)
+            copied, digest = copy_and_digest(descriptor, name, executable=_is_executable(status), folder=folder)
             self.seen[path] = (identity_of(copied), digest)
         finally:
             os.close(descriptor)
+
+
+@contextmanager
+def _opened(folder: Path | str, within: int | None = None) -> Iterator[int]:
+    descriptor = os.open(folder, _FOLDER, dir_fd=within)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _is_executable(status: os.stat_result) -> bool:

@@ -1,15 +1,45 @@
-"""The sandbox that this machine has."""
+"""The sandbox that this machine has, or one that refuses and says what to install."""
 
 import sys
 from typing import Final
 
 from earnest.effects.ground.clock import Clock
-from earnest.effects.hands.sandbox.api import Sandbox, SandboxSettings
+from earnest.effects.hands.sandbox.api import (
+    Execution,
+    ExecutionReport,
+    ExecutionStatus,
+    Sandbox,
+    SandboxSettings,
+    SelfTest,
+)
 from earnest.effects.hands.sandbox.host import HOW_TO_INSTALL, binaries, read_host
-from earnest.effects.hands.sandbox.unavailable import UnavailableSandbox
 from earnest.foundation.errors import EarnestError, Refused, Unavailable
 
 SPARE_SLOTS: Final = 2  # for the self-test's canary, and for a box that has reported and is being buried
+
+
+class UnavailableSandbox:
+    """A `Sandbox` that starts nothing."""
+
+    def __init__(self, reason: str, clock: Clock) -> None:
+        self._reason = reason
+        self._clock = clock
+
+    @property
+    def description(self) -> str:
+        """See `Sandbox`."""
+        return "none"
+
+    async def run(self, execution: Execution) -> ExecutionReport:  # noqa: ARG002
+        """Always `refused`."""
+        return ExecutionReport(status=ExecutionStatus.REFUSED, reason=self._reason, sandbox=self.description)
+
+    async def self_test(self, _max_age_ms: int = 0, /) -> SelfTest:
+        """Never green."""
+        return SelfTest(provider=self.description, at_ms=self._clock.now_ms(), probes=(), problem=self._reason)
+
+    async def close(self) -> None:
+        """Nothing was taken."""
 
 
 async def open_sandbox(settings: SandboxSettings, clock: Clock) -> Sandbox:

@@ -55,7 +55,8 @@ class Shape:
     """What of an execution must be known when its sandbox starts. `work` is bound to /work, or laid under it, or None.
 
     `home` is shown at its own path, resolved; `masks` (place inside, is a folder) are hidden in whatever is shown. Only
-    a zygote, which runs nothing of strangers, is not `filtered`: the boxes that it starts are.
+    a zygote, which runs nothing of strangers, is not `filtered`: the boxes that it starts are. `inodes` are those of an
+    environment: one that was built anew at its place is another.
     """
 
     disk_bytes: int
@@ -65,6 +66,7 @@ class Shape:
     masks: tuple[tuple[Path, bool], ...] = ()
     network: bool = False
     filtered: bool = True
+    inodes: tuple[int, ...] = ()
 
     @property
     def sources(self) -> tuple[Path, ...]:
@@ -75,6 +77,13 @@ class Shape:
         elif self.work:
             own.append(self.work)
         return (*own, *(mount.source for mount in self.mounts))
+
+    @property
+    def lasts(self) -> bool:
+        """True if boxes of this shape may stand ready: beside the system they show built environments alone."""
+        shown = {mount.target for mount in self.mounts if mount.is_ours and not mount.writable}
+        alone = self.work is None and self.home is None and not self.network
+        return alone and shown <= {ENVIRONMENT_DIR} and len(shown) == len(self.mounts)
 
     @property
     def stays(self) -> bool:

@@ -1,4 +1,4 @@
-"""Boxes that stand ready, each used once: plain ones, and for each program those that it is loaded in."""
+"""Boxes that stand ready, each used once: of each kind, what it shows and the program that is loaded in it."""
 
 import asyncio
 import contextlib
@@ -16,10 +16,12 @@ from earnest.foundation.errors import Unavailable
 
 START_MS: Final = 10_000
 WAITING: Final = b"+"
-KINDS_MAX: Final = 5  # of boxes that stand ready: plain ones, and one kind for each of the first programs asked for
+KINDS_MAX: Final = 5  # of boxes that stand ready: those that were asked for last
 
 PLAIN: Final = Shape(disk_bytes=ExecutionLimits().disk_bytes)
-"""With whatever of the host's own folders is hidden from everybody, the shape of the boxes that stand ready."""
+"""With whatever of the host's own folders is hidden from everybody, the shape of boxes without an environment."""
+
+Kind = tuple[Shape, Program | None]
 
 
 async def begin(launcher: Launcher, binary: Path, shape: Shape, message: bytes = wire.NO_PROGRAM) -> Box:
@@ -47,7 +49,7 @@ async def _waits(box: Box) -> bool:
 
 
 class Pool:
-    """At most `size` boxes of `plain` shape for each kind.
+    """At most `size` boxes of each kind; `plain` is the shape of those that show no environment.
 
     A program's boxes come from zygotes (`zygote.py`) where the machine lets one box start another: each has at most one
     box at a time, and makes the next one ready when that has reported.
@@ -55,7 +57,7 @@ class Pool:
 
     def __init__(self, launcher: Launcher, binary: Path, plain: Shape, size: int) -> None:
         self.plain = plain
-        self.boxes: dict[Program | None, deque[Box]] = {}
+        self.boxes: dict[Kind, deque[Box]] = {}
         self.no_zygotes = ""
         """Why there are none; empty as long as nothing is known against them."""
         self.zygotes_hold = False
@@ -74,21 +76,33 @@ class Pool:
         if self.plain.masks:
             box.close()
         else:
-            self.boxes.setdefault(None, deque()).append(box)
+            self.boxes.setdefault((self.plain, None), deque()).append(box)
 
     async def take(self, shape: Shape, program: Program | None) -> Box:
         """A box for this shape and program: one that stands ready, or a new one."""
-        is_test = program is EXECUTES
-        if shape is self.plain and program not in self.boxes and len(self.boxes) < KINDS_MAX and not is_test:
-            self.boxes[program] = deque()
-        ready = self.boxes.get(program)
-        while shape is self.plain and ready:
+        lasts, is_test = self._lasts(shape), program is EXECUTES
+        ready = self._of((shape, program)) if lasts and not is_test else None
+        while ready:
             box = ready.popleft()
             if not box.ended.done() and await self._is_there(box):
                 return box
             box.close()
-        by_zygote = shape is self.plain and (is_test or (self._size > 0 and self.zygotes_hold))
+        by_zygote = lasts and (is_test or (self._size > 0 and self.zygotes_hold))
         return await self.begin(shape, program, by_zygote=by_zygote)
+
+    def _lasts(self, shape: Shape) -> bool:
+        """Masks of the shape that hide more than the plain ones were asked for by one execution."""
+        return shape.lasts and shape.masks == self.plain.masks and shape.disk_bytes == self.plain.disk_bytes
+
+    def _of(self, kind: Kind) -> deque[Box]:
+        """The boxes of a kind, which is the last asked for now; the one that nobody asked for longest may make way."""
+        boxes = self.boxes.pop(kind, None)
+        if boxes is None and len(self.boxes) >= KINDS_MAX:
+            oldest = self.boxes.pop(next(iter(self.boxes)))
+            while oldest:
+                oldest.pop().close()
+        self.boxes[kind] = boxes = deque() if boxes is None else boxes
+        return boxes
 
     async def begin(self, shape: Shape, program: Program | None, *, by_zygote: bool) -> Box:
         """A new box; by a zygote of its own if it can be. Raises `Unavailable`."""
@@ -104,9 +118,9 @@ class Pool:
                 self.no_zygotes = str(error)
         return await begin(self._launcher, self._binary, shape, wire.program_message(program))
 
-    async def leave(self, box: Box, program: Program | None, *, reported: bool) -> None:
+    async def leave(self, box: Box, kind: Kind, *, reported: bool) -> None:
         """Let go of a box; of one that has reported, nothing lives but its pid 1, which need not be waited for."""
-        ready = self.boxes.get(program)
+        ready = self.boxes.get(kind)
         if not reported:
             await self._launcher.end(box)
         elif box.zygote is None or ready is None or len(ready) >= self._size:
@@ -117,8 +131,8 @@ class Pool:
 
     async def add(self) -> None:
         """One more of the kind of which there are fewest. Raises `Unavailable`."""
-        program, boxes = min(self.boxes.items(), key=lambda item: len(item[1]))
-        boxes.append(await self.begin(self.plain, program, by_zygote=self.zygotes_hold))
+        (shape, program), boxes = min(self.boxes.items(), key=lambda item: len(item[1]))
+        boxes.append(await self.begin(shape, program, by_zygote=self.zygotes_hold))
 
     def close(self) -> None:
         """Hang up on all of them."""

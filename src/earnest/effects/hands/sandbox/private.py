@@ -102,7 +102,8 @@ def private_places(home: Path, more: Iterable[Path] = ()) -> tuple[Path, ...]:
     Reads the file system, changes nothing.
     """
     places: set[Path] = set()
-    for place in (*(home / name for name in PRIVATE), *more):
+    there = (Path(place) for place in (f"{home}/{name}" for name in PRIVATE) if os.path.lexists(place))  # most are not
+    for place in (*there, *more):
         with suppress(OSError, RuntimeError):
             places.add(place.resolve(strict=True))
     return tuple(place for place in sorted(places) if not places.intersection(place.parents))

@@ -156,8 +156,9 @@ class BubblewrapSandbox:
         checked = await self._laid(_checked(execution))
         copied = () if isinstance(checked.work, Layers) else _copied(checked)
         created = mountpoints(checked)
+        kind = self._shape(checked), checked.program
         try:
-            box = await self._pool.take(self._shape(checked), checked.program)
+            box = await self._pool.take(*kind)
         except Unavailable as error:
             if isinstance(execution.work, Layers) or not isinstance(checked.work, Layers):
                 raise
@@ -174,7 +175,7 @@ class BubblewrapSandbox:
         except (ConnectionError, EOFError, ValueError):
             return self._killed("pid 1 ended without a report")
         finally:
-            await _to_the_end(self._pool.leave(box, checked.program, reported=over))
+            await _to_the_end(self._pool.leave(box, kind, reported=over))
             for place in created:
                 remove_if_empty(place)
 
@@ -200,17 +201,11 @@ class BubblewrapSandbox:
                 raise Refused("sandbox_mount", f"{private_mount.source} is private: no tool is shown it")
         shown = [(home, home)] if home else []
         shown += [(mount.source, Path(mount.target)) for mount in execution.mounts]
-        disk_bytes = execution.limits.disk_bytes
         hidden_below = self._pool.plain.masks
         if execution.hidden and (more := private.system_masks(self._host, execution.hidden)):
             hidden_below = tuple(dict.fromkeys((*hidden_below, *more)))
-        plain = (
-            hidden_below == self._pool.plain.masks and work is None and not execution.mounts and not execution.network
-        )
-        if plain and disk_bytes <= self._pool.plain.disk_bytes:
-            return self._pool.plain  # the smaller limit is kept by pid 1
-        return Shape(
-            disk_bytes=disk_bytes,
+        shape = Shape(
+            disk_bytes=execution.limits.disk_bytes,
             work=work,
             mounts=execution.mounts,
             home=home,
@@ -219,6 +214,10 @@ class BubblewrapSandbox:
             ),
             network=execution.network,
         )
+        if not shape.lasts:
+            return shape
+        disk_bytes = max(shape.disk_bytes, PLAIN.disk_bytes)  # of what stands ready, pid 1 keeps to the smaller limit
+        return replace(shape, disk_bytes=disk_bytes, inodes=tuple(m.source.stat().st_ino for m in shape.mounts))
 
     async def _converse(
         self, box: Box, execution: Execution, copied: tuple[wire.WorkEntry, ...], join: Join | None

@@ -43,10 +43,13 @@ def text(args: JsonObject, name: str) -> str:
 
 
 def texts_schema(**arguments: str) -> JsonObject:
-    """The JSON Schema of arguments that are exactly these texts, each with what it is."""
+    """The JSON Schema of arguments that are exactly these texts, each with what it is, unless its name says it."""
     return {
         "type": "object",
-        "properties": {name: {"type": "string", "description": what} for name, what in arguments.items()},
+        "properties": {
+            name: {"type": "string", "description": what} if what else {"type": "string"}
+            for name, what in arguments.items()
+        },
         "required": list(arguments),
         "additionalProperties": False,
     }

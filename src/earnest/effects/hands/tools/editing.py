@@ -69,7 +69,7 @@ class EditFile(Changing):
     name = "edit_file"
     purpose = "Replace a text that stands in a file exactly once."
     args_schema: ClassVar[JsonObject] = {
-        **texts_schema(path="", old="the text as it stands", new="", all='"yes": wherever it stands'),
+        **texts_schema(path="", old="", new="", all='"yes": wherever it stands'),
         "required": ["path", "old", "new"],
     }
     _sizes: ClassVar[dict[str, int]] = {"path": PATH_BYTES_MAX, "old": TEXT_BYTES_MAX, "new": TEXT_BYTES_MAX, "all": 3}
@@ -108,7 +108,7 @@ class MoveFile(Changing):
 
     name = "move"
     purpose = "Move a file or folder; never over another."
-    args_schema = texts_schema(path="", to="the new path")
+    args_schema = texts_schema(path="", to="")
     _sizes: ClassVar[dict[str, int]] = {"path": PATH_BYTES_MAX, "to": PATH_BYTES_MAX}
     _paths = ("path", "to")
 

@@ -34,7 +34,7 @@ class Glob:
     reads_only = True
     leave = Leave.NONE
     purpose = "Find files of the workspace by name; `**` goes over folders."
-    args_schema = texts_schema(pattern="such as src/**/*.py")
+    args_schema = texts_schema(pattern="")
 
     def args_faults(self, args: JsonObject) -> list[str]:
         """See `Tool`."""

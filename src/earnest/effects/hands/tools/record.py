@@ -10,6 +10,7 @@ from earnest.effects.hands.tools.parts import CallParts
 from earnest.effects.hands.workspace.changes import Change
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes, digest_of
 from earnest.foundation.errors import Broken
+from earnest.foundation.shapes import from_json
 from earnest.foundation.text import EXCERPT_CHARACTERS_MAX, head_tail
 
 STDERR_CHARACTERS_MIN: Final = EXCERPT_CHARACTERS_MAX // 4
@@ -128,44 +129,14 @@ class ToolRecord:
     @classmethod
     def from_json(cls, value: JsonValue) -> "ToolRecord":
         """The inverse of `to_json`. Raises `Broken` for anything else."""
-        match value:
-            case {
-                "tool": str(tool),
-                "tool_ids": [*tool_ids],
-                "target": str(target),
-                "args": Mapping() as args,
-                "call_digest": str(call_digest),
-                "ok": bool(ok),
-                "exit_code": int() | None as exit_code,
-                "failure": failure,
-                "output_excerpt": str(output_excerpt),
-                "output_digest": str(output_digest),
-                "output_bytes": int(output_bytes),
-                "duration_ms": int(duration_ms),
-                "started_at_ms": int(started_at_ms),
-                "changed": [*changed],
-                "sandbox": str(sandbox),
-                **rest,
-            } if rest.keys() <= {"processes"} and isinstance(seen := rest.get("processes", ()), Sequence):
-                return cls(
-                    tool=tool,
-                    tool_ids=frozenset(str(tool_id) for tool_id in tool_ids),
-                    target=target,
-                    args=args,
-                    call_digest=call_digest,
-                    ok=ok,
-                    exit_code=exit_code,
-                    failure=None if failure is None else ToolFailure.from_json(failure),
-                    output_excerpt=output_excerpt,
-                    output_digest=output_digest,
-                    output_bytes=output_bytes,
-                    duration_ms=duration_ms,
-                    started_at_ms=started_at_ms,
-                    changed=tuple(Change.from_json(change) for change in changed),
-                    sandbox=sandbox,
-                    processes=tuple(map(_process, seen)),
-                )
-        raise Broken("not a recorded tool call")
+        if not isinstance(value, Mapping) or "failure" not in value:
+            raise Broken("not a recorded tool call")
+        failure, seen = value["failure"], value.get("processes", ())
+        read = {
+            "failure": None if failure is None else ToolFailure.from_json(failure),
+            "processes": tuple(map(_process, seen if isinstance(seen, Sequence) else ())),
+        }
+        return from_json(cls, {**value, **read}, "a recorded tool call")
 
 
 def _listed(process: Process) -> JsonValue:

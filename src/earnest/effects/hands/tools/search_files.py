@@ -22,9 +22,9 @@ _SIZES: Final = {"name": NAME_BYTES_MAX, "text": TEXT_BYTES_MAX, "folder": PATH_
 _SCHEMA: Final[JsonObject] = {
     "type": "object",
     "properties": {
-        "name": {"type": "string", "description": "part of it, or *.pdf"},
-        "text": {"type": "string", "description": "a regular expression"},
-        "folder": {"type": "string", "description": "such as ~/Documents"},
+        "name": {"type": "string"},
+        "text": {"type": "string"},
+        "folder": {"type": "string"},
     },
     "additionalProperties": False,
 }
@@ -42,7 +42,9 @@ class SearchFiles:
     version = "1"
     reads_only = True
     leave = Leave.NONE
-    purpose = "Find the user's files outside the workspace, by name or by a line's pattern; read them with the shell."
+    purpose = (
+        "Find the user's files outside the workspace by part of a name, *.pdf or a line's regex; read them by shell."
+    )
     args_schema = _SCHEMA
 
     def __init__(self, home: Path) -> None:

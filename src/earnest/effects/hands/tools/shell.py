@@ -31,7 +31,7 @@ class Shell:
     reads_only = False
     leave = Leave.NONE
     purpose = "Run a command line of bash, with pipefail."
-    args_schema = texts_schema(command="the command line")
+    args_schema = texts_schema(command="")
 
     def args_faults(self, args: JsonObject) -> list[str]:
         """See `Tool`."""

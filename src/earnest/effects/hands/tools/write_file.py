@@ -28,8 +28,8 @@ class WriteFile:
     version = "1"
     reads_only = False
     leave = Leave.NONE
-    purpose = "Write a text file, over what was there."
-    args_schema = texts_schema(path="relative to the workspace", content="the whole content")
+    purpose = "Write a whole text file, over what was there."
+    args_schema = texts_schema(path="", content="")
 
     def args_faults(self, args: JsonObject) -> list[str]:
         """See `Tool`."""

@@ -47,28 +47,6 @@ class Change:
         }
         return kept | {"is_same": True} if self.is_same else kept
 
-    @classmethod
-    def from_json(cls, value: JsonValue) -> "Change":
-        """The inverse of `to_json`. Raises `Broken` for anything else."""
-        match value:
-            case {
-                "path": str(path),
-                "kind": str(kind),
-                "digest": str() | None as digest,
-                "size_bytes": int(size_bytes),
-                "executable": bool(executable),
-                **rest,
-            } if kind in KINDS and rest in ({}, {"is_same": True}):
-                return cls(
-                    path=path,
-                    kind=KINDS[kind],
-                    digest=digest,
-                    size_bytes=size_bytes,
-                    executable=executable,
-                    is_same=bool(rest),
-                )
-        raise Broken(f"not a recorded change: {value!r}")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:

@@ -1,8 +1,8 @@
 """What is kept so that a folder can become again what it was.
 
-A checkpoint copies nothing: it is a manifest. Only content that is about to leave the folder, and that a checkpoint
-still names, is kept, by a hard link named after its digest. So for each path of each checkpoint the content is either
-still in place or among the kept, at every moment.
+A checkpoint copies nothing: it is a manifest, whole or as what differs from the last whole one. Only content that is
+about to leave the folder, and that a checkpoint still names, is kept, by a hard link named after its digest. So for
+each path of each checkpoint the content is either still in place or among the kept, at every moment.
 """
 
 import json
@@ -13,7 +13,8 @@ from typing import Final
 
 from earnest.effects.hands.workspace.changes import Manifest, PathEntry
 from earnest.effects.hands.workspace.tree import EntryKind
-from earnest.foundation.canonical import canonical_bytes, digest_bytes
+from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, digest_bytes
+from earnest.foundation.errors import Broken
 
 _LIVE: Final = ".json"
 _SPENT: Final = ".spent"
@@ -34,9 +35,9 @@ class Checkpoints:
         self._folder = folder
         self._kept = folder / "kept"
         self._kept.mkdir(parents=True, exist_ok=True)
-        self._live: dict[str, Manifest] = {
-            path.stem: Manifest.from_json(json.loads(path.read_bytes())) for path in folder.glob("*" + _LIVE)
-        }
+        self._whole: tuple[str, Manifest] | None = None
+        """The last manifest that was written whole, and its name."""
+        self._live: dict[str, Manifest] = {path.stem: self._read(path) for path in folder.glob("*" + _LIVE)}
         self._named = self._names_of_all()
 
     @property
@@ -58,10 +59,48 @@ class Checkpoints:
         name = file_name_of(label)
         path = self._folder / (name + _LIVE)
         half = path.with_suffix(".half")
-        half.write_bytes(canonical_bytes(manifest.to_json()))
+        half.write_bytes(canonical_bytes(self._written(name, manifest)))
         half.replace(path)
         self._live[name] = manifest
         self._named |= _names(manifest)
+
+    def _written(self, name: str, manifest: Manifest) -> JsonObject:
+        """What differs from the last whole manifest, or all, if that is much or nothing was written whole yet."""
+        if self._whole is not None:
+            since, whole = self._whole
+            differs = {
+                path
+                for path in whole.entries.keys() | manifest.entries.keys()
+                if whole.entries.get(path) != manifest.entries.get(path)
+            }
+            if len(differs) * 4 <= len(manifest.entries):
+                now = {path: manifest.entries[path] for path in differs & manifest.entries.keys()}
+                gone: list[JsonValue] = [*sorted(differs - now.keys())]
+                return {"since": since, "now": Manifest(entries=now).to_json(), "gone": gone}
+        self._whole = (name, manifest)
+        return manifest.to_json()
+
+    def _read(self, path: Path) -> Manifest:
+        """The manifest in a file. Raises `Broken`."""
+        found: JsonValue = json.loads(path.read_bytes())
+        match found:
+            case {"since": str(since), "now": dict(now), "gone": list(gone)}:
+                removed, whole = set(gone), self._whole_of(since)
+                kept = {at: entry for at, entry in whole.entries.items() if at not in removed}
+                return Manifest(entries={**kept, **Manifest.from_json(now).entries})
+        manifest = Manifest.from_json(found)
+        self._whole = (path.stem, manifest)
+        return manifest
+
+    def _whole_of(self, name: str) -> Manifest:
+        """The whole manifest of this name, which may be spent."""
+        if self._whole is None or self._whole[0] != name:
+            places = (self._folder / (name + end) for end in (_LIVE, _SPENT))
+            place = next((one for one in places if one.exists()), None)
+            if place is None:
+                raise Broken(f"the checkpoint {name}, on which another one rests, is gone")
+            self._whole = (name, Manifest.from_json(json.loads(place.read_bytes())))
+        return self._whole[1]
 
     def spend(self, label: str) -> None:
         """Forget the content under this label, for ever, and what was kept for it alone."""

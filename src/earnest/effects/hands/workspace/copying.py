@@ -3,12 +3,14 @@
 import errno
 import hashlib
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 _FICLONE: Final = 0x40049409  # linux/fs.h: share the blocks until one side writes
 _CHUNK_BYTES: Final = 1024 * 1024
+_NEVER_HERE: Final = frozenset({errno.EOPNOTSUPP, errno.ENOTTY, errno.ENOSYS})
 _NOT_HERE: Final = frozenset({errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS, errno.EPERM})
 
 
@@ -21,37 +23,59 @@ def copy_file(source: int, target: Path, *, executable: bool) -> os.stat_result:
     return _copied(source, target, executable, None)
 
 
-def copy_and_digest(source: int, target: Path, *, executable: bool) -> tuple[os.stat_result, str]:
-    """As `copy_file`, and the digest of what was copied, which is read once."""
+def copy_and_digest(
+    source: int, target: Path | str, *, executable: bool, folder: int | None = None
+) -> tuple[os.stat_result, str]:
+    """As `copy_file`, and the digest of what was copied, which is read once. `target` may be a name in a `folder`."""
     digest = hashlib.sha256()
-    status = _copied(source, target, executable, digest.update)
+    status = _copied(source, target, executable, digest.update, folder)
     return status, "sha256:" + digest.hexdigest()
 
 
-def _copied(source: int, target: Path, executable: bool, read: Callable[[bytes], None] | None) -> os.stat_result:
+def _copied(
+    source: int,
+    target: Path | str,
+    executable: bool,
+    read: Callable[[bytes], None] | None,
+    folder: int | None = None,
+) -> os.stat_result:
     """`read` is handed all that the source holds, in order."""
     before = os.fstat(source)
     mode = 0o755 if executable else 0o644
-    copy = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    copy = os.open(target, flags, mode, dir_fd=folder)
     try:
-        is_cloned = before.st_size > 0 and _cloned(source, copy)
+        is_cloned = before.st_size > 0 and _cloned(source, copy, before.st_dev)
         if read is not None:
-            _copied_by_hand(source, None if is_cloned else copy, read)
+            _copied_by_hand(source, None if is_cloned else copy, read, before.st_size)
         elif before.st_size and not is_cloned and not _copied_by_kernel(source, copy):
             _copied_by_hand(source, copy)
-        os.fchmod(copy, mode)  # whatever the umask
         os.utime(copy, ns=(before.st_atime_ns, before.st_mtime_ns - 1))
-        return os.fstat(copy)
+        after = os.fstat(copy)
+        if stat.S_IMODE(after.st_mode) != mode:  # the umask took something
+            os.fchmod(copy, mode)
+            after = os.fstat(copy)
+        return after
     finally:
         os.close(copy)
 
 
-def _cloned(source: int, copy: int) -> bool:
+_unshared: Final[set[int]] = set()
+"""Devices whose file system is known to share no blocks: of many files each would be asked about."""
+
+
+def _cloned(source: int, copy: int, device: int) -> bool:
+    if device in _unshared:
+        return False
     try:
         import fcntl  # noqa: PLC0415  (not on every system)
 
         fcntl.ioctl(copy, _FICLONE, source)
-    except (ImportError, OSError):
+    except ImportError:
+        return False
+    except OSError as error:
+        if error.errno in _NEVER_HERE:
+            _unshared.add(device)
         return False
     return True
 
@@ -70,10 +94,17 @@ def _copied_by_kernel(source: int, copy: int) -> bool:
     return offset > 0
 
 
-def _copied_by_hand(source: int, copy: int | None, read: Callable[[bytes], None] | None = None) -> None:
-    """To nowhere, if there is no `copy`."""
-    offset = 0
-    while data := os.pread(source, _CHUNK_BYTES, offset):
+def _copied_by_hand(
+    source: int, copy: int | None, read: Callable[[bytes], None] | None = None, size_bytes: int = 0
+) -> None:
+    """To nowhere, if there is no `copy`. A file of `size_bytes` is mostly read at once: a byte more tells its end."""
+    offset, is_whole = 0, False
+    while not is_whole:
+        wanted = _CHUNK_BYTES if offset >= size_bytes else min(_CHUNK_BYTES, size_bytes - offset + 1)
+        data = os.pread(source, wanted, offset)
+        is_whole = len(data) < wanted
+        if not data:
+            break
         if read is not None:
             read(data)
         written = 0

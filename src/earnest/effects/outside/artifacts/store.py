@@ -1,24 +1,22 @@
-"""The store of artifacts: each content once, in a file that is named by its digest alone."""
+"""The store of artifacts: each content once, named by its digest alone, and looked at whenever it is read."""
 
 import asyncio
+import fcntl
 import hashlib
 import os
-import re
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 from typing import IO, Final
 
 from earnest.effects.ground.durable import sync_folder
-from earnest.foundation.canonical import digest_bytes
-from earnest.foundation.errors import Broken, Refused, Unavailable
+from earnest.effects.outside.artifacts.shelf import FolderShelf, Shelf, checked
+from earnest.foundation.errors import Refused, Unavailable
 
 MEBIBYTE: Final = 1024 * 1024
-_DIGEST: Final = re.compile(r"sha256:([0-9a-f]{2})([0-9a-f]{62})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,19 +36,20 @@ class Stored:
 
 
 class ArtifactStore:
-    """The store in one folder, held by the one process that writes the books beside it."""
+    """The store: what comes is gathered and hashed in `folder`, and kept on the shelf, by default that of the folder.
 
-    def __init__(self, folder: Path, limits: ArtifactLimits | None = None) -> None:
+    A folder is held by the one process that writes the books beside it.
+    """
+
+    def __init__(self, folder: Path, limits: ArtifactLimits | None = None, shelf: Shelf | None = None) -> None:
         self.limits = limits or ArtifactLimits()
-        self._folder = folder
+        self.shelf: Final = shelf or FolderShelf(folder)
         self._expected: Counter[str] = Counter()
         self._held: Counter[str] = Counter()
         self._doubts: list[list[str]] = [[], []]
         self._arriving = folder / "arriving"
         self._arriving.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for half in self._arriving.iterdir():  # what a crash cut off
-            half.unlink()
-        self._making = Lock()
+        _clear(self._arriving)
         sync_folder(folder)
 
     async def put(
@@ -60,18 +59,19 @@ class ArtifactStore:
 
         Its digest is added to `held` and is not collected until that is given to `let_go` or `doubt`.
         Raises `Refused("too_large")` past `bytes_max` (never more than the limit of an item), `Unavailable` where the
-        disk takes no more. Cancelled or cut off, nothing stays.
+        disk or the shelf takes no more. Cancelled or cut off, nothing stays.
         """
         limit = self.limits.item_bytes if bytes_max is None else min(bytes_max, self.limits.item_bytes)
         try:
             handle, half = tempfile.mkstemp(dir=self._arriving)
             try:
                 with os.fdopen(handle, "wb") as file:
+                    fcntl.flock(handle, fcntl.LOCK_EX)
                     stored = await _write(file, content, limit)
                     if held is not None:  # before it lies there
                         held.append(stored.sha256)
                         self._held[stored.sha256] += 1
-                    await asyncio.to_thread(self._settle, file, Path(half), self._place(stored.sha256))
+                    await asyncio.to_thread(self._settle, file, Path(half), stored.sha256)
             finally:
                 _discard(Path(half))
         except OSError as error:
@@ -79,11 +79,12 @@ class ArtifactStore:
         return stored
 
     def let_go(self, held: Iterable[str], is_named: Callable[[str], bool]) -> None:
-        """What was held is held no more, and what of it nobody names is removed."""
+        """What was held is held no more, and what of it nobody names is removed, now or by the next sweep."""
         for sha256 in held:
             self._held[sha256] -= 1
-            with suppress(OSError):  # collected later
-                self.collect(sha256, is_named)
+            if not self.shelf.is_shared:
+                with suppress(OSError):  # collected later
+                    self.collect(sha256, is_named)
         self._held += Counter()
 
     def doubt(self, held: Iterable[str]) -> None:
@@ -97,12 +98,9 @@ class ArtifactStore:
         self._doubts = [self._doubts[1], []]
 
     def lying(self, number: int) -> list[str]:
-        """The digests of what lies in one of the 256 folders. Raises `Unavailable` for a disk that cannot be read."""
-        half = f"{number:02x}"
+        """The digests of what lies in one of the 256 parts. Raises `Unavailable` for a shelf that cannot be read."""
         try:
-            return [f"sha256:{half}{path.name}" for path in (self._folder / half).iterdir()]
-        except FileNotFoundError:
-            return []
+            return self.shelf.lying(number)
         except OSError as error:
             raise Unavailable(f"the artifacts cannot be looked at: {error.strerror or error}") from error
 
@@ -111,10 +109,12 @@ class ArtifactStore:
 
         Nothing comes between the question and the removal, and whoever puts the same again holds it first.
         """
-        if self._held[sha256] > 0 or _DIGEST.fullmatch(sha256) is None or is_named(sha256):
+        if self._held[sha256] > 0 or is_named(sha256):
             return False
-        self._place(sha256).unlink(missing_ok=True)
-        return True
+        try:
+            return self.shelf.remove(sha256)
+        except FileNotFoundError:  # no digest
+            return False
 
     @contextmanager
     def expecting(self, owner: str, room_bytes: int, size_bytes: int) -> Iterator[int]:
@@ -134,47 +134,19 @@ class ArtifactStore:
             self._expected += Counter()  # whoever sends nothing now is forgotten
 
     def read(self, sha256: str) -> bytes:
-        """The content. Raises as `checked` does."""
-        try:
-            data = self._place(sha256).read_bytes()
-        except FileNotFoundError:
-            raise _missing(sha256) from None
-        if digest_bytes(data) != sha256:
-            raise Broken(f"the kept artifact {sha256} is not what it was")
-        return data
+        """The content. Raises as `open` does."""
+        with self.open(sha256) as file:
+            return file.read()
 
-    def checked(self, sha256: str) -> Path:
-        """The file of a content, after another look at all of it, for those who stream it.
+    def open(self, sha256: str) -> IO[bytes]:
+        """See `checked`."""
+        return checked(self.shelf, sha256)
 
-        Raises `Refused("not_found")` for what is no digest or is not here, `Broken` for what is not what it was.
-        """
-        place = self._place(sha256)
-        try:
-            with place.open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
-        except FileNotFoundError:
-            raise _missing(sha256) from None
-        if f"sha256:{found}" != sha256:
-            raise Broken(f"the kept artifact {sha256} is not what it was")
-        return place
-
-    def _settle(self, file: IO[bytes], half: Path, place: Path) -> None:
-        """The content on the disk, under its name, and its name on the disk."""
+    def _settle(self, file: IO[bytes], half: Path, sha256: str) -> None:
+        """The content on the disk, then under its name."""
         file.flush()
         os.fsync(file.fileno())
-        half.chmod(0o400)
-        with self._making:  # a folder that is there is on the disk
-            if not place.parent.is_dir():
-                place.parent.mkdir(mode=0o700)
-                sync_folder(self._folder)
-        half.replace(place)
-        sync_folder(place.parent)
-
-    def _place(self, sha256: str) -> Path:
-        match = _DIGEST.fullmatch(sha256)
-        if match is None:
-            raise _missing(sha256)
-        return self._folder / match[1] / match[2]
+        self.shelf.keep(half, sha256)
 
 
 async def _write(file: IO[bytes], content: bytes | AsyncIterator[bytes], limit: int) -> Stored:
@@ -197,9 +169,13 @@ async def _parts(content: bytes | AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             yield part
 
 
+def _clear(arriving: Path) -> None:
+    """Remove what a crash cut off: whoever still writes a file holds its lock."""
+    for half in arriving.iterdir():
+        with suppress(FileNotFoundError, BlockingIOError), half.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            half.unlink()
+
+
 def _discard(half: Path) -> None:
     half.unlink(missing_ok=True)
-
-
-def _missing(sha256: str) -> Refused:
-    return Refused("not_found", f"there is no artifact {sha256[:80]!r}")

@@ -1,11 +1,14 @@
 """A language model to the rest: messages in, one bounded text out, or `Unavailable`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from earnest.foundation.canonical import JsonObject
+
+Hear: TypeAlias = Callable[[str | None], None]
+"""Is told an answer piece by piece as it comes. None: what was heard of it counts no more. It must not raise."""
 
 
 class MessageRole(StrEnum):
@@ -129,8 +132,11 @@ class ChatModel(Protocol):
         schema: JsonObject | None = None,
         limits: CompletionLimits | None = None,
         native: Native | None = None,
+        hear: Hear | None = None,
     ) -> Completion:
         """The model's answer. The caller makes `call_id`; it goes along, for the endpoint's own log.
+
+        `hear` changes nothing about what comes back: calls are heard as their names and arguments.
 
         With `native` it is asked in that form where endpoint and model are not known to know none: then the answer has
         `calls`, else it is as without.

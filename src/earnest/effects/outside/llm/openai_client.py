@@ -1,20 +1,15 @@
-"""One request over the official library, which importing this file loads.
-
-Of that library only the request is used: it reads keys, addresses and headers from the environment, which must not
-reach an endpoint they were not meant for, retries in its own way, bounds nothing, and builds a value for every token.
-"""
+"""One request over HTTP, whose client importing this file loads (docs/adr/0022-models-are-asked-over-http.md)."""
 
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext
-from typing import Any, Final
+from typing import Final
 
 import httpx2
-import openai
 
-from earnest.effects.outside.llm.api import Completion, CompletionLimits, Endpoint
+from earnest.effects.outside.llm.api import Completion, CompletionLimits, Endpoint, Hear
 from earnest.effects.outside.llm.exchange import Declined, Interrupted, Useless
 from earnest.effects.outside.llm.reading import EndpointError, RawCompletion, complaint_of
 from earnest.foundation.text import printable
@@ -29,28 +24,40 @@ SHOWN_CHARACTERS_MAX: Final = 200
 
 
 class OpenAiClient:
-    """The connections to one endpoint. It follows no redirect, does not retry and sends no cookies."""
+    """The connections to one endpoint: to one address, with our own headers alone.
+
+    It follows no redirect, does not retry, sends no cookies, and reads no compressed answer and no long complaint.
+    """
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._guard = _Guarded(endpoint)
-        self._library = openai.AsyncOpenAI(
-            base_url=endpoint.base_url,
-            api_key=endpoint.api_key or "none",  # without one it would take one from the environment
-            max_retries=0,
-            http_client=self._guard,
+        self._url = httpx2.URL(f"{endpoint.base_url.rstrip('/')}/chat/completions")
+        self._headers = {
+            "host": self._url.netloc.decode("ascii"),
+            "accept": "text/event-stream, application/json",
+            "accept-encoding": "identity",
+            "content-type": "application/json",
+            "user-agent": "earnest",
+        }
+        if endpoint.api_key:
+            self._headers["authorization"] = f"Bearer {endpoint.api_key}"
+        self._http = httpx2.AsyncClient(
+            verify=_trusted(is_read=endpoint.base_url.startswith("https:")),
+            follow_redirects=False,
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=KEPT_MAX, keepalive_expiry=KEPT_S),
+            mounts=dict.fromkeys(LOOPBACK),  # what runs here is not behind a proxy
         )
 
     async def close(self) -> None:
         """Hang up."""
-        await self._library.close()
+        await self._http.aclose()
 
-    async def ask(self, request: Mapping[str, object], call_id: str, limits: CompletionLimits) -> Completion:
+    async def ask(
+        self, request: Mapping[str, object], call_id: str, limits: CompletionLimits, hear: Hear | None = None
+    ) -> Completion:
         """One request, and whatever comes. Raises `Declined`, `Interrupted` or `Useless`, and nothing else."""
         try:
-            return await self._exchange(request, call_id, limits)
-        except openai.APIConnectionError as error:
-            raise _broken_off(error.__cause__, limits) from None
+            return await self._exchange(request, call_id, limits, hear)
         except httpx2.TransportError as error:
             raise _broken_off(error, limits) from None
         except EndpointError as error:
@@ -60,18 +67,23 @@ class OpenAiClient:
         except Exception as error:  # bytes that are no protocol make a library fail in any way
             raise Useless(f"sent what is no answer ({type(error).__name__}: {_shown(str(error))})") from None
 
-    async def _exchange(self, request: Mapping[str, object], call_id: str, limits: CompletionLimits) -> Completion:
-        response = await self._library.post(
-            self._guard.address,
-            cast_to=httpx2.Response,
-            content=json.dumps({**request, "model": self._endpoint.model, "stream": True}).encode("ascii"),
-            options={
-                "headers": {CALL_ID: call_id},
-                "timeout": httpx2.Timeout(limits.silence_ms / 1000, connect=limits.connect_ms / 1000),
+    async def _exchange(
+        self, request: Mapping[str, object], call_id: str, limits: CompletionLimits, hear: Hear | None
+    ) -> Completion:
+        body = written({**request, "model": self._endpoint.model, "stream": True})
+        asking = httpx2.Request(
+            "POST",
+            self._url,
+            headers=self._headers | {CALL_ID: call_id, "content-length": str(len(body))},
+            stream=httpx2.ByteStream(body),  # as `content` it would be looked at, and the headers made twice
+            extensions={
+                "timeout": httpx2.Timeout(limits.silence_ms / 1000, connect=limits.connect_ms / 1000).as_dict()
             },
         )
+        response = await self._http.send(asking, stream=True)
         try:
-            answer = await _answer_of(response, limits.answer_bytes)
+            await _refuse(response)
+            answer = await _answer_of(response, limits.answer_bytes, hear)
         finally:
             await response.aclose()
         if answer.finish is None:
@@ -87,49 +99,12 @@ class OpenAiClient:
         )
 
 
-class _Guarded(httpx2.AsyncClient):
-    """Posts to one address, with our own headers alone, and reads no compressed answer and no long complaint."""
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        super().__init__(
-            verify=_trusted(is_read=endpoint.base_url.startswith("https:")),
-            follow_redirects=False,
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=KEPT_MAX, keepalive_expiry=KEPT_S),
-            mounts=dict.fromkeys(LOOPBACK),  # what runs here is not behind a proxy
-        )
-        self.address = f"{endpoint.base_url.rstrip('/')}/chat/completions"
-        self._url = httpx2.URL(self.address)
-        self._own = {
-            "host": self._url.netloc.decode("ascii"),
-            "accept": "text/event-stream, application/json",
-            "accept-encoding": "identity",
-            "content-type": "application/json",
-            "user-agent": "earnest",
-        }
-        if endpoint.api_key:
-            self._own["authorization"] = f"Bearer {endpoint.api_key}"
-
-    def build_request(self, *_: object, **given: Any) -> httpx2.Request:
-        """Of all that is `given`, the body, the timeout and the call's id are kept."""
-        body: bytes = given["content"]
-        call = {name: value for name, value in given["headers"] if name == CALL_ID}
-        return httpx2.Request(
-            "POST",
-            self._url,
-            headers=self._own | call | {"content-length": str(len(body))},
-            stream=httpx2.ByteStream(body),  # as `content` it would be looked at, and the headers made twice
-            extensions={"timeout": given["timeout"].as_dict()},
-        )
-
-    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """As its parent, but a body is left to be read within bounds. Raises `Declined` or `Useless`."""
-        response = await super().send(request, **options | {"stream": True})
-        try:
-            await _refuse(response)
-        except BaseException:
-            await response.aclose()
-            raise
-        return response
+def written(request: Mapping[str, object]) -> bytes:
+    """The body of a request, without blanks; what is not ASCII stands as itself, unless half a pair is in it."""
+    try:
+        return json.dumps(request, separators=(",", ":"), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(request, separators=(",", ":")).encode("ascii")
 
 
 async def _refuse(response: httpx2.Response) -> None:
@@ -143,8 +118,8 @@ async def _refuse(response: httpx2.Response) -> None:
         raise Declined(response.status_code, _shown(complaint_of(bytes(body))), response.headers.get("retry-after"))
 
 
-async def _answer_of(response: httpx2.Response, bytes_max: int) -> RawCompletion:
-    answer = RawCompletion()
+async def _answer_of(response: httpx2.Response, bytes_max: int, hear: Hear | None) -> RawCompletion:
+    answer = RawCompletion(hear)
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "text/event-stream":
         await _read(response, bytes_max, answer.feed)
@@ -174,7 +149,7 @@ async def _read(response: httpx2.Response, bytes_max: int, take: Callable[[bytes
         take(piece)
 
 
-def _broken_off(cause: BaseException | None, limits: CompletionLimits) -> Interrupted | Useless:
+def _broken_off(cause: httpx2.TransportError, limits: CompletionLimits) -> Interrupted | Useless:
     if isinstance(cause, httpx2.ConnectTimeout):
         return Interrupted(f"did not accept a connection within {limits.connect_ms / 1000:g} s")
     if isinstance(cause, httpx2.TimeoutException):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, Self
 
 from earnest.effects.ground.clock import Chance, Clock
-from earnest.effects.outside.llm.api import Completion, CompletionLimits, Endpoint, Finish, Message, Native
+from earnest.effects.outside.llm.api import Completion, CompletionLimits, Endpoint, Finish, Hear, Message, Native
 from earnest.effects.outside.llm.exchange import Declined, Interrupted, Useless
 from earnest.effects.outside.llm.forms import Form, request_of, simpler
 from earnest.effects.outside.llm.retrying import RETRIED_STATUSES, retry_after_ms, wait_ms
@@ -31,6 +31,7 @@ class _Asked(NamedTuple):
     messages: Sequence[Message]
     schema: JsonObject | None
     native: Native | None
+    hear: Hear | None
 
 
 class OpenAICompatible:
@@ -74,6 +75,7 @@ class OpenAICompatible:
         schema: JsonObject | None = None,
         limits: CompletionLimits | None = None,
         native: Native | None = None,
+        hear: Hear | None = None,
     ) -> Completion:
         """See `ChatModel`. A model that answers in text where it could call for the first time is asked so no more."""
         limits = limits or CompletionLimits()
@@ -82,7 +84,7 @@ class OpenAICompatible:
                 keeps = self._keeps
                 client = await (self._connection() if keeps else self._open())
                 try:
-                    return await self._attempts(client, _Asked(messages, schema, native), call_id, limits)
+                    return await self._attempts(client, _Asked(messages, schema, native, hear), call_id, limits)
                 finally:
                     if not keeps:
                         await client.close()
@@ -112,7 +114,8 @@ class OpenAICompatible:
             form, asked_ms = self._form, None
             request = request_of(asked.messages, asked.schema, form, limits.answer_tokens, asked.native)
             try:
-                return self._known(await client.ask(request, call_id, limits), is_native="tools" in request)
+                answer = await client.ask(request, call_id, limits, asked.hear)
+                return self._known(answer, is_native="tools" in request)
             except Declined as declined:
                 less = simpler(form, declined.complaint, structured=asked.schema is not None, calls="tools" in request)
                 if declined.status in FORM_REFUSED or _is_about_tools(declined, request):
@@ -121,10 +124,10 @@ class OpenAICompatible:
                         continue
                 problem, again = _told(declined), declined.status in RETRIED_STATUSES
                 asked_ms = retry_after_ms(declined.retry_after, self._clock.now_ms())
-            except Interrupted as interrupted:
-                problem, again = str(interrupted), True
-            except Useless as useless:
-                problem, again = str(useless), False
+            except (Interrupted, Useless) as failed:
+                problem, again = str(failed), isinstance(failed, Interrupted)
+                if asked.hear is not None:
+                    asked.hear(None)
             pause_ms = wait_ms(attempt, asked_ms, self._chance.fraction())
             left_ms = (ends_ns - self._clock.ticks_ns()) // 1_000_000
             if not again or attempt >= limits.attempts or pause_ms >= left_ms:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from earnest.effects.outside.llm.api import Finish, NativeCall, TokenUsage
+from earnest.effects.outside.llm.api import Finish, Hear, NativeCall, TokenUsage
 
 TOKENS_MAX: Final = 2**40
 CALLS_MAX: Final = 64
@@ -21,7 +21,8 @@ class EndpointError(Exception):
 class RawCompletion:
     """An answer as far as it was received. What is no answer raises `EndpointError`, `ValueError` or `TypeError`."""
 
-    def __init__(self) -> None:
+    def __init__(self, hear: Hear | None = None) -> None:
+        self._hear = hear
         self.finish: Finish | None = None
         """How it ended; None: it did not."""
         self.model = ""
@@ -87,7 +88,7 @@ class RawCompletion:
             choice = _object(one)
             if choice.get("index", 0) == 0:
                 said = _object(choice.get("delta") or choice.get("message") or {})
-                self._parts.append(_text(said.get("content")))
+                self._add(self._parts, said.get("content"))
                 for at, called in enumerate(_list(said.get("tool_calls"))):
                     self._take_call(_object(called), at)
                 self.finish = self.finish or _finish(choice.get("finish_reason"))
@@ -99,8 +100,13 @@ class RawCompletion:
             raise ValueError(f"a call has no place from 0 to {CALLS_MAX - 1}")
         call, function = self._calls.setdefault(index, _Call()), _object(piece.get("function") or {})
         call.id = call.id or _text(piece.get("id"))
-        call.names.append(_text(function.get("name")))
-        call.arguments.append(_text(function.get("arguments")))
+        self._add(call.names, function.get("name"), before="\n", after=" ")
+        self._add(call.arguments, function.get("arguments"))
+
+    def _add(self, parts: list[str], given: object, *, before: str = "", after: str = "") -> None:
+        parts.append(piece := _text(given))
+        if piece and self._hear is not None:
+            self._hear(f"{before}{piece}{after}")
 
 
 @dataclass(slots=True)

@@ -1,0 +1,3 @@
+from prices import total
+
+print("total", total([40, 2]))

@@ -1,0 +1,4 @@
+#!/bin/sh
+set -e
+rsync -a --exclude=cache/ "$HOME/notes/" /mnt/backup/
+echo done

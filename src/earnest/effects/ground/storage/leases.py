@@ -1,0 +1,48 @@
+"""Leases of waiting work: who works at what, among all processes, and until when.
+
+A lease is a row that no fact makes: it says nothing about anybody, nothing follows from it, and one that is lost costs
+a second try. What was worked at is recorded once because the story that records it looks first.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from earnest.effects.ground.storage.transaction import Transaction
+
+LEASE_MS: Final = 10_000
+"""How long a piece of work is its holder's without a word from it."""
+RENEW_MS: Final = LEASE_MS // 3
+
+FREE: Final = "id NOT IN (SELECT id FROM leases WHERE until_ms > ?)"
+"""The condition for rows that nobody works at. Its parameter is the present."""
+_TAKE: Final = (
+    "INSERT INTO leases (id, holder, until_ms) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE "
+    "SET holder = excluded.holder, until_ms = excluded.until_ms "
+    "WHERE leases.until_ms <= ? OR leases.holder = excluded.holder"
+)
+_RENEW: Final = "UPDATE leases SET until_ms = ? WHERE holder = ? AND until_ms > ?"
+_GIVE: Final = "DELETE FROM leases WHERE id = ? AND holder = ?"
+_LEAVE: Final = "DELETE FROM leases WHERE holder = ?"
+_FORGET: Final = "DELETE FROM leases WHERE until_ms <= ?"
+
+
+def take_leases(transaction: Transaction, holder: str, wanted: Sequence[str], now_ms: int) -> list[str]:
+    """Those of `wanted` that are `holder`'s now, for `LEASE_MS`: nobody else works at them."""
+    given = ((one, (one, holder, now_ms + LEASE_MS, now_ms)) for one in wanted)
+    return [one for one, row in given if transaction.aside(_TAKE, row)]
+
+
+def renew_leases(transaction: Transaction, holder: str, now_ms: int) -> int:
+    """Hold all for `LEASE_MS` from now on; how many. What has run out is not held again: somebody may have it."""
+    return transaction.aside(_RENEW, (now_ms + LEASE_MS, holder, now_ms))
+
+
+def give_lease(transaction: Transaction, holder: str, one: str) -> None:
+    """Give one back, if it is still the holder's."""
+    transaction.aside(_GIVE, (one, holder))
+
+
+def leave_leases(transaction: Transaction, holder: str, now_ms: int) -> None:
+    """Give all back, and forget those of holders who died."""
+    transaction.aside(_LEAVE, (holder,))
+    transaction.aside(_FORGET, (now_ms,))

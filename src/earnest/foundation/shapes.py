@@ -1,0 +1,65 @@
+"""Dataclasses as objects of JSON by the names of their fields, and back; what is read back is held to its types."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.errors import Broken
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+_SAME: Final = frozenset({str, int, float, bool, type(None)})
+_Form = TypeVar("_Form")
+
+
+def to_json(value: object) -> JsonObject:
+    """The fields of a dataclass as JSON values, the same in every process."""
+    return cast(JsonObject, _plain(value))
+
+
+def from_json(form: type[_Form], value: object, what: str = "") -> _Form:
+    """The value of this form whose JSON this is. Raises `Broken`, with the name of `what` cannot be read.
+
+    Loads pydantic, which nobody needs who only writes.
+    """
+    try:
+        return cast(_Form, _adapter(cast(Any, form)).validate_python(value))
+    except ValueError as error:  # pydantic's is one
+        raise Broken(f"{what or form.__name__} cannot be read: {error}") from error
+
+
+@cache
+def _adapter(form: Any) -> "TypeAdapter[Any]":
+    from pydantic import TypeAdapter  # noqa: PLC0415
+
+    return TypeAdapter(form)
+
+
+@cache
+def _form_of(kind: type) -> Callable[[Any], JsonValue]:
+    """What makes a value of this class one of JSON. Sets are sorted: in every process their hashes are others."""
+    if is_dataclass(kind):
+        names = tuple(field.name for field in fields(kind))
+        return lambda value: {name: _plain(getattr(value, name)) for name in names}
+    if issubclass(kind, Enum):
+        return lambda value: cast(str, value.value)
+    if issubclass(kind, Path):
+        return str
+    if issubclass(kind, Mapping):
+        return lambda value: {str(key): _plain(item) for key, item in value.items()}
+    if issubclass(kind, frozenset):
+        return lambda value: sorted(map(str, value))
+    assert issubclass(kind, tuple | list), kind
+    return lambda value: [_plain(item) for item in value]
+
+
+def _plain(value: object) -> JsonValue:
+    kind = type(value)
+    if kind in _SAME:
+        return cast(JsonValue, value)
+    return _form_of(kind)(value)  # type: ignore[arg-type] # mypy: a class has the __hash__ of its values

@@ -1,0 +1,219 @@
+"""What processes hear of each other, and which of them does what one does for all: asked of both engines."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+import postgresql
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.news import News, within
+from earnest.effects.ground.storage.place import Books, ServerBooks
+from earnest.effects.ground.storage.transaction import Transaction
+from earnest.foundation.errors import Unavailable
+from earnest.foundation.facts import Fact
+
+WAIT_S = 30.0
+HOLDER = """
+import pathlib, sys, time
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.place import ServerBooks
+database = Database.open(ServerBooks(sys.argv[1], pathlib.Path(sys.argv[2])), SystemClock())
+while True:
+    print(int(database.leads("sealer")), flush=True)
+    time.sleep(0.05)
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def books(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Books]:
+    if request.param == "sqlite":
+        yield tmp_path / "books.sqlite3"
+        return
+    with postgresql.database(request.getfixturevalue("postgresql_server")) as address:
+        yield ServerBooks(address, tmp_path)
+
+
+@pytest.fixture
+def two(books: Books) -> Iterator[tuple[Database, Database]]:
+    """The same books, as two processes have them."""
+    with ExitStack() as stack:
+        opened = [stack.enter_context(closing(Database.open(books, SystemClock()))) for _ in range(2)]
+        yield opened[0], opened[1]
+
+
+def record(kind: str) -> Callable[[Transaction], int]:
+    return lambda transaction: transaction.record(Fact(kind=kind, subject="s", at_ms=1, body={}))
+
+
+def eventually(holds: Callable[[], bool]) -> float:
+    """Seconds until it held."""
+    start_s, pause = time.monotonic(), threading.Event()
+    while not holds():
+        assert time.monotonic() - start_s < WAIT_S
+        pause.wait(0.01)
+    return time.monotonic() - start_s
+
+
+def test_one_of_two_holds_an_office_until_it_ends_and_then_the_other_does(two: tuple[Database, Database]) -> None:
+    first, second = two
+    eventually(lambda: first.leads("sealer"))
+    assert not any(second.leads("sealer") for _ in range(20))
+    eventually(lambda: second.leads("timers"))
+    assert not first.leads("timers"), "offices are held one by one"
+    first.close()
+    eventually(lambda: second.leads("sealer"))
+    assert not first.leads("sealer")
+
+
+async def test_who_waits_is_woken_by_a_commit_of_the_kinds_that_it_waits_for(two: tuple[Database, Database]) -> None:
+    first, _ = two
+    with first.news.heard("test.wanted") as wanted, first.news.heard() as any_kind:
+        for event in (wanted, any_kind):
+            event.clear()
+        await first.write(record("test.other"))
+        await asyncio.wait_for(any_kind.wait(), WAIT_S)
+        assert not wanted.is_set()
+        await first.write(record("test.wanted"))
+        await asyncio.wait_for(wanted.wait(), WAIT_S)
+
+
+async def test_a_commit_of_another_process_shows(two: tuple[Database, Database]) -> None:
+    first, second = two
+    await second.write(record("test.one"))
+    await asyncio.to_thread(eventually, lambda: first.last_seq == 1)
+
+
+async def test_within_ends_with_the_event_or_the_time() -> None:
+    clock, event = SystemClock(), asyncio.Event()
+    await within(event, clock, 10)
+    assert not event.is_set()
+    waiting = asyncio.create_task(within(event, clock, 3_600_000))
+    event.set()
+    await asyncio.wait_for(waiting, WAIT_S)
+
+
+async def test_who_has_stopped_listening_is_told_nothing_and_a_closed_loop_hinders_nobody() -> None:
+    news = News()
+
+    async def listen() -> None:
+        with news.heard("a") as event:
+            news.tell({"b"})
+            await asyncio.sleep(0)
+            assert not event.is_set()
+            left.append(event)
+
+    left: list[asyncio.Event] = []
+    await listen()
+    news.tell({"a"})
+    await asyncio.sleep(0)
+    assert not left[0].is_set()
+
+
+@pytest.fixture
+def address(postgresql_server: str) -> Iterator[str]:
+    with postgresql.database(postgresql_server) as found:
+        yield found
+
+
+async def test_a_commit_elsewhere_wakes_by_its_kind_over_postgresql(address: str, tmp_path: Path) -> None:
+    books = ServerBooks(address, tmp_path)
+    with (
+        closing(Database.open(books, SystemClock())) as one,
+        closing(Database.open(books, SystemClock())) as other,
+        one.news.heard("submission.opened") as event,
+    ):
+        await other.write(record("submission.opened"))
+        await asyncio.wait_for(event.wait(), WAIT_S)
+        assert one.last_seq == 1, "who is told of a fact finds it"
+
+
+async def test_a_session_that_breaks_is_made_anew_its_offices_are_free_and_what_was_missed_is_heard(
+    address: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    books = ServerBooks(address, tmp_path)
+    with closing(Database.open(books, SystemClock())) as one, closing(Database.open(books, SystemClock())) as other:
+        await asyncio.to_thread(eventually, lambda: one.leads("sealer"))
+        with one.news.heard("test.missed") as event:
+            event.clear()
+            end_listeners(address)
+            await other.write(record("test.missed"))
+            await asyncio.wait_for(event.wait(), WAIT_S)
+            await asyncio.to_thread(eventually, lambda: one.last_seq == 1)
+        assert any("session with the database has ended" in told and "sealer" in told for told in caplog.messages), (
+            "the reason is told"
+        )
+        await asyncio.to_thread(eventually, lambda: one.leads("sealer") or other.leads("sealer"))
+        assert not (one.leads("sealer") and other.leads("sealer"))
+
+
+def end_listeners(address: str) -> None:
+    with psycopg.connect(address, autocommit=True) as server:
+        server.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid IN "
+            "(SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted)"
+        )
+
+
+def test_a_holder_that_is_stopped_loses_its_office_within_5_s_and_knows_it_when_it_wakes(
+    address: str, tmp_path: Path
+) -> None:
+    books = ServerBooks(address, tmp_path)
+    with closing(Database.open(books, SystemClock())) as waiting:
+        command = [sys.executable, "-c", HOLDER, address, str(tmp_path / "holder")]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+            assert holder.stdout is not None
+            try:
+                while holder.stdout.readline() != "1\n":
+                    continue
+                assert not waiting.leads("sealer")
+                os.kill(holder.pid, signal.SIGSTOP)
+                assert eventually(lambda: waiting.leads("sealer")) < 5
+                os.kill(holder.pid, signal.SIGCONT)
+                said = [holder.stdout.readline() for _ in range(40)]
+                assert "1\n" not in said[2:], "what it said before it was stopped may still lie in the pipe"
+                assert waiting.leads("sealer")
+            finally:
+                holder.kill()
+
+
+def test_a_server_that_does_not_answer_is_unavailable_and_found_again(
+    postgresql_server: str, address: str, tmp_path: Path
+) -> None:
+    """Who goes by what it knows must not do so for long: a key may have been revoked meanwhile."""
+    name = urlsplit(address).path[1:]
+    with closing(Database.open(ServerBooks(address, tmp_path), SystemClock())) as database:
+        assert database.last_seq == 0
+        let_in(postgresql_server, name, "false")
+        try:
+            eventually(lambda: is_unavailable(database))
+        finally:
+            let_in(postgresql_server, name, "true")
+        eventually(lambda: not is_unavailable(database))
+
+
+def let_in(server_address: str, name: str, allowed: str) -> None:
+    """Let nobody connect to a database, and end who is there; or let them again."""
+    with psycopg.connect(server_address, autocommit=True) as server:
+        server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS {allowed}".encode())
+        server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+
+
+def is_unavailable(database: Database) -> bool:
+    try:
+        _ = database.last_seq
+    except Unavailable:
+        return True
+    return False

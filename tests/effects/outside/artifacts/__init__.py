@@ -1,0 +1,1 @@
+"""Is what people hand in kept whole, on every kind of shelf?"""

@@ -1,0 +1,183 @@
+"""Pages of docs/ that are made from the code: commands, and tables of settings. `make docs` writes them.
+
+A page is a frame that people write, with parts between `<!-- made: NAME -->` and `<!-- made: end -->` that the code
+fills. What a part says is changed where the code is: in the help, examples and notes of a command, in the text under
+a setting.
+"""
+
+import ast
+import dataclasses
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import typer
+
+from app.bounds import bounds_of
+from earnest.app.judging_settings import PlainSettings
+from earnest.app.server_settings import ServerSettings
+from earnest.app.settings import CONSTANTS, Settings
+from earnest.engine.gradient.constants import BOUNDS as SOLVER_LIMITS
+from earnest.engine.gradient.constants import Constants, SolverSignal
+from earnest.market.terms import CURRENCIES, CurrencyTerms, Terms
+from earnest.surfaces.cli.commands import app_of
+from earnest.surfaces.cli.examples import EXAMPLES
+from earnest.surfaces.cli.notes import notes
+
+from .source import DOCS
+
+BOUNDS: Final[Mapping[type, Mapping[str, tuple[Any, Any]]]] = {
+    Settings: bounds_of(PlainSettings),
+    ServerSettings: bounds_of(ServerSettings),
+    Terms: bounds_of(Terms),
+    CurrencyTerms: bounds_of(CurrencyTerms) | {"can_pay_out": (False, True)},
+    Constants: {name: (low, high) for name, low, high in SOLVER_LIMITS},
+}
+"""The least and greatest value of each number that can be set, by its class."""
+END: Final = "<!-- made: end -->"
+USUAL: Final = {
+    ("--as", "The agent in whose name, by its credentials here."),
+    ("--json", "Print JSON."),
+    ("--json", "Print one JSON object."),
+    ("--json", "Print one JSON object a line."),
+    ("--home", "The data directory."),
+}
+"""Options that the head of the page explains."""
+PART: Final = re.compile(rf"^<!-- made: ([a-z-]+) -->\n.*?^{END}$", re.MULTILINE | re.DOTALL)
+
+
+def commands() -> str:
+    """Every command: its help, arguments, options, notes and examples."""
+    root: Any = typer.main.get_command(app_of())
+    return "\n".join(_commands(root.make_context("earnest", [], resilient_parsing=True)))
+
+
+def _commands(context: Any) -> Iterator[str]:
+    children = getattr(context.command, "commands", {})
+    name = context.command_path
+    if not children or (context.command.invoke_without_command and name != "earnest"):
+        yield from _section(context, name)
+    for child, command in sorted(children.items()):
+        yield from _commands(command.make_context(child, [], parent=context, resilient_parsing=True))
+
+
+def _section(context: Any, name: str) -> Iterator[str]:
+    short = name.removeprefix("earnest ")
+    yield from (f"## `{name}`", "")
+    yield from (inspect.cleandoc(context.command.help or ""), "")
+    rows = [record for one in context.command.get_params(context) if (record := one.get_help_record(context))]
+    usual = [what for what, about in rows if (what.partition(" ")[0], about) in USUAL]
+    yield from (
+        f"* `{_plain(what)}`: {about.replace('  ', ' ').removesuffix(' [required]')}"
+        for what, about in rows
+        if what not in usual and "--help" not in what
+    )
+    if usual:
+        yield f"* {', '.join(f'`{_plain(what)}`' for what in usual)}"
+    if rows:
+        yield ""
+    if short in notes():
+        yield from (notes()[short], "")
+    if short in EXAMPLES:
+        yield from ("```sh", *(line for line, _ in EXAMPLES[short]), "```", "")
+
+
+def _plain(what: str) -> str:
+    """A parameter without the name of its type, which says less than its text."""
+    return re.sub(r" <(?:str|path|int range|list\[\w+\])>$", "", what)
+
+
+def texts(kind: type) -> Mapping[str, str]:
+    """The text under each field of a class, on one line."""
+    (node,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    assert isinstance(node, ast.ClassDef)
+    found: dict[str, str] = {}
+    for field, text in zip(node.body, node.body[1:], strict=False):
+        match field, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str() as said)):
+                found[name] = " ".join(said.split()).removesuffix(".")
+    return found
+
+
+def _row(name: str, kind: type, *defaults: Any, called: str = "") -> str:
+    low, high = BOUNDS[kind][name]
+    within = "true, false" if high is True else f"{low} to {high}"
+    shown = " | ".join(str(one).lower() if isinstance(one, bool) else str(one) for one in defaults)
+    about = next(texts(one)[name] for one in kind.__mro__ if name in texts(one))
+    return f"| `{called or name}` | {about} | {within} | {shown} |"
+
+
+def run_settings() -> str:
+    """The numbers at the head of settings.toml."""
+    usual = {one.name: one.default for one in dataclasses.fields(Settings)}
+    rows = [_row(name, Settings, usual[name]) for name in BOUNDS[Settings]]
+    return "\n".join(["| setting | | range | default |", "|---|---|---|---|", *rows])
+
+
+def solver_settings() -> str:
+    """The solver's constants that can be set."""
+    usual = Constants()
+    rows = [
+        _row(field, Constants, getattr(usual, field), called=name)
+        for name, field in CONSTANTS.items()
+        if field in BOUNDS[Constants]
+    ]
+    signals = ", ".join(f"`{one}`" for one in SolverSignal)
+    rows.append(f"| `signal` | {texts(Constants)['signal']} | {signals} | `{usual.signal}` |")
+    return "\n".join(["| constant | | range | default |", "|---|---|---|---|", *rows])
+
+
+def server_settings() -> str:
+    """The table `[server]`: first what is no number."""
+    said, usual = texts(ServerSettings), ServerSettings()
+    rows = []
+    for field in dataclasses.fields(ServerSettings):
+        if field.name in BOUNDS[ServerSettings]:
+            rows.append(_row(field.name, ServerSettings, getattr(usual, field.name)))
+        else:
+            default = getattr(usual, field.name)
+            rows.append(f"| `{field.name}` | {said[field.name]} | | {f'`{default}`' if default else 'none'} |")
+    return "\n".join(["| key | | range | default |", "|---|---|---|---|", *rows])
+
+
+def market_settings() -> str:
+    """The table `[market]`."""
+    rows = [_row(name, Terms, getattr(Terms(), name)) for name in BOUNDS[Terms]]
+    return "\n".join(["| number | | range | default |", "|---|---|---|---|", *rows])
+
+
+def currency_settings() -> str:
+    """The tables `[market.currencies.CODE]`."""
+    terms = Terms().currencies
+    rows = [
+        _row(name, CurrencyTerms, *(getattr(terms[code], name) for code in CURRENCIES))
+        for name in BOUNDS[CurrencyTerms]
+    ]
+    head = " | ".join(f"default for `{code}`" for code in CURRENCIES)
+    return "\n".join([f"| number | | range | {head} |", "|---|---|---|" + "---|" * len(CURRENCIES), *rows])
+
+
+PARTS: Final[Mapping[str, Callable[[], str]]] = {
+    "commands": commands,
+    "run-settings": run_settings,
+    "solver-settings": solver_settings,
+    "server-settings": server_settings,
+    "market-settings": market_settings,
+    "currency-settings": currency_settings,
+}
+PAGES: Final = ("cli.md", "settings.md")
+
+
+def made(page: str) -> str:
+    """A page of docs/ as the code says that it is now."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return PART.sub(lambda part: f"<!-- made: {part[1]} -->\n{PARTS[part[1]]()}\n{END}", text)
+
+
+if __name__ == "__main__":
+    for name in PAGES:
+        (DOCS / name).write_text(made(name), encoding="utf-8")
+    sys.stdout.write(f"{', '.join(PAGES)} say what the code says\n")

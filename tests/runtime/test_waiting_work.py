@@ -1,0 +1,220 @@
+"""Waiting work by lease: each piece by one process, and none that is left behind by a holder that dies."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+import postgresql
+from earnest.effects.ground.clock import SystemChance, VirtualClock
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.leases import FREE, LEASE_MS, renew_leases, take_leases
+from earnest.effects.ground.storage.place import Books, ServerBooks
+from earnest.effects.ground.storage.reader import BooksReader
+from earnest.effects.ground.storage.transaction import Transaction
+from earnest.foundation.errors import Broken, Refused
+from earnest.foundation.facts import Fact
+from earnest.runtime.desk import Act, Desk
+from earnest.runtime.waiting_work import LOOK_AGAIN_MS, WORKERS, WaitingWork
+
+from .processes import eventually
+
+WAIT_S = 30.0
+PIECES = f"SELECT id FROM votes WHERE up = 0 AND {FREE} ORDER BY id LIMIT ?"
+
+
+class Pieces(WaitingWork):
+    """Marks rows as done, each as soon as it is let."""
+
+    def __init__(self, desk: Desk, holder: str = "") -> None:
+        super().__init__(desk, "piece.laid", holder=holder)
+        self.begun: list[str] = []
+        self.may_end = asyncio.Event()
+
+    def _waiting(self, reader: BooksReader, now_ms: int, limit: int) -> list[str]:
+        return [key for (key,) in reader.execute(PIECES, (now_ms, limit))]
+
+    async def _do(self, key: str) -> Act:
+        self.begun.append(key)
+        await self.may_end.wait()
+
+        def done(entry: "object") -> dict[str, object]:
+            transaction: Transaction = entry.transaction  # type: ignore[attr-defined]
+            if transaction.execute("UPDATE votes SET up = 1 WHERE id = ? AND up = 0", (key,)).rowcount:
+                transaction.record(Fact(kind="piece.done", subject=key, at_ms=1, body={}))
+            return {}
+
+        return done
+
+
+@dataclass
+class Place:
+    """Books, and processes that use them."""
+
+    database: Database
+    clock: VirtualClock
+    desks: list[Desk] = field(default_factory=list)
+
+    def process(self, holder: str = "") -> Pieces:
+        self.desks.append(Desk(self.database, self.clock, SystemChance()))
+        return Pieces(self.desks[-1], holder)
+
+    async def lay(self, *names: str) -> None:
+        def write(transaction: Transaction) -> None:
+            for name in names:
+                values = (name, "m", "o", "a", 0, 1)
+                transaction.execute(
+                    "INSERT INTO votes (id, message_id, operator_id, account_id, up, at_ms) VALUES (?, ?, ?, ?, ?, ?)",
+                    values,
+                )
+                transaction.record(Fact(kind="piece.laid", subject=name, at_ms=1, body={}))
+
+        await self.database.write(write)
+
+    def done(self) -> list[str]:
+        return self.database.read_sync(lambda reader: [one.subject for one in reader.facts(kind="piece.done")])
+
+    def leased(self) -> list[str]:
+        sql = "SELECT id FROM leases ORDER BY id"
+        return self.database.read_sync(lambda reader: [name for (name,) in reader.execute(sql)])
+
+
+@pytest.fixture(scope="module")
+def postgresql_server() -> Iterator[str]:
+    with postgresql.server() as address:
+        yield address
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    clock = VirtualClock()
+    books: Books = tmp_path / "books.sqlite3"
+    if request.param == "sqlite":
+        with closing(Database.open(books, clock)) as database:
+            yield Place(database, clock)
+        return
+    with (
+        postgresql.database(request.getfixturevalue("postgresql_server")) as address,
+        closing(Database.open(ServerBooks(address, tmp_path), clock)) as database,
+    ):
+        yield Place(database, clock)
+
+
+@asynccontextmanager
+async def running(*works: Pieces) -> AsyncIterator[list["asyncio.Task[None]"]]:
+    tasks = [asyncio.create_task(work.run()) for work in works]
+    try:
+        yield tasks
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    assert await asyncio.to_thread(eventually, holds)
+
+
+async def test_two_processes_share_what_waits_and_do_each_piece_once(place: Place) -> None:
+    names = [f"p{number:02}" for number in range(20)]
+    await place.lay(*names)
+    works = [place.process(), place.process()]
+    async with running(*works):
+        await until(lambda: all(work.under_way == WORKERS for work in works))
+        assert not set(works[0].begun) & set(works[1].begun)
+        for work in works:
+            work.may_end.set()
+        await until(lambda: len(place.done()) == len(names))
+    assert sorted(place.done()) == names
+    assert sorted(works[0].begun + works[1].begun) == names
+    assert place.leased() == []
+
+
+async def test_a_fact_wakes_who_waits_for_work(place: Place) -> None:
+    work = place.process()
+    work.may_end.set()
+    async with running(work):
+        await until(lambda: bool(place.database.news._ears))
+        await place.lay("late")
+        start_s = asyncio.get_running_loop().time()
+        await until(lambda: place.done() == ["late"])
+        assert asyncio.get_running_loop().time() - start_s < LOOK_AGAIN_MS / 2_000
+
+
+async def test_what_a_dead_holder_was_at_is_begun_anew_once_its_lease_has_run_out(place: Place) -> None:
+    await place.lay("left")
+    dead, other = place.process(), place.process()
+    assert await dead._take() == 1
+    assert await other._take() == 0, "it is somebody's"
+    place.clock.jump_ms(LEASE_MS)
+    assert await other._take() == 1
+    other.may_end.set()
+    await until(lambda: place.done() == ["left"])
+    dead.may_end.set()  # it was only stopped, and wakes
+    await until(lambda: dead.under_way == 0)
+    assert place.done() == ["left"], "the second word about it changes nothing"
+    assert place.leased() == []
+
+
+async def test_who_begins_again_under_its_own_name_takes_up_at_once_what_it_was_at(place: Place) -> None:
+    await place.lay("left")
+    before, again = place.process("the server"), place.process("the server")
+    assert await before._take() == 1
+    again.may_end.set()
+    async with running(again):
+        await until(lambda: place.done() == ["left"])
+    before.may_end.set()
+    await until(lambda: before.under_way == 0)
+    assert place.done() == ["left"]
+
+
+async def test_a_lease_that_ran_out_is_not_renewed_and_one_that_holds_is(place: Place) -> None:
+    write, now_ms = place.database.write, 1_000_000
+    assert await write(lambda t: take_leases(t, "one", ["a", "b"], now_ms)) == ["a", "b"]
+    assert await write(lambda t: take_leases(t, "two", ["a", "c"], now_ms)) == ["c"]
+    later_ms = now_ms + LEASE_MS - 1
+    assert await write(lambda t: renew_leases(t, "one", later_ms)) == 2
+    assert await write(lambda t: take_leases(t, "two", ["a"], now_ms + LEASE_MS)) == []
+    assert await write(lambda t: renew_leases(t, "one", later_ms + LEASE_MS)) == 0
+    assert await write(lambda t: take_leases(t, "two", ["a"], later_ms + LEASE_MS)) == ["a"]
+
+
+async def test_who_is_stopped_gives_back_what_it_is_at(place: Place) -> None:
+    await place.lay("a", "b")
+    first, second = place.process(), place.process()
+    async with running(first):
+        await until(lambda: first.under_way == 2)
+        assert place.leased() == ["a", "b"]
+    assert place.leased() == []
+    assert await second._take() == 2
+
+
+async def test_who_leaves_ends_what_it_is_at_and_begins_nothing_more(place: Place) -> None:
+    await place.lay("a")
+    work = place.process()
+    async with running(work) as (task,):
+        await until(lambda: work.under_way == 1)
+        work.leave()
+        await place.lay("b")
+        work.may_end.set()
+        await asyncio.wait_for(task, WAIT_S)
+    assert (place.done(), work.begun) == (["a"], ["a"])
+
+
+async def test_leases_need_no_fact_and_nothing_else_is_changed_so(place: Place) -> None:
+    before = place.database.last_seq
+    await place.database.write(lambda t: take_leases(t, "one", ["a"], 1))
+    assert place.database.last_seq == before
+    with pytest.raises(Broken, match="changed by facts"):
+        await place.database.write(lambda t: t.aside("DELETE FROM votes WHERE id = ?", ("a",)))
+
+    def both(transaction: Transaction) -> None:
+        take_leases(transaction, "two", ["b"], 1)
+        transaction.execute("DELETE FROM leases WHERE id = 'a'")
+
+    with pytest.raises(Refused, match="without recording a fact"):
+        await place.database.write(both)
+    assert place.leased() == ["a"], "what was taken aside goes with the rest"

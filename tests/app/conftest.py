@@ -1,14 +1,12 @@
-"""A server of PostgreSQL, and a data directory in whose books something of every kind stands."""
+"""A data directory in whose books something of every kind stands."""
 
 import asyncio
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-import postgresql
 from earnest.app import places, simulating
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
@@ -16,20 +14,6 @@ from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.runtime.simulation.story import SimulationPlan
 
 from .homes import live_in
-
-
-@pytest.fixture(scope="session")
-def postgresql_server() -> Iterator[str]:
-    """The address of a server of PostgreSQL."""
-    with postgresql.server() as address:
-        yield address
-
-
-@pytest.fixture
-def postgresql_address(postgresql_server: str) -> Iterator[str]:
-    """The address of an empty database."""
-    with postgresql.database(postgresql_server) as address:
-        yield address
 
 
 @pytest.fixture(scope="session")

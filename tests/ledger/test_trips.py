@@ -9,7 +9,6 @@ from typing import Any
 import psycopg
 import pytest
 
-import postgresql
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.place import ServerBooks
@@ -24,12 +23,8 @@ ALICE, BOB = (available(f"act_{number:026d}", "USD") for number in range(2))
 
 
 @pytest.fixture
-def books(tmp_path: Path) -> Iterator[Database]:
-    with (
-        postgresql.server() as server,
-        postgresql.database(server) as address,
-        closing(Database.open(ServerBooks(address, tmp_path), SystemClock())) as database,
-    ):
+def books(postgresql_address: str, tmp_path: Path) -> Iterator[Database]:
+    with closing(Database.open(ServerBooks(postgresql_address, tmp_path), SystemClock())) as database:
         yield database
 
 

@@ -1,13 +1,12 @@
 """Is memory the same wherever it lies, shared by processes where its store can be, and made anew from the facts?"""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-import postgresql
 from earnest.effects.ground.bus.api import Envelope
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.kv.place import KeyValuePlace, LevelDbFolder, ServerRows
@@ -27,23 +26,16 @@ from earnest.runtime.recall import MemoryRecall, catch_up, changes_in
 TAG = Tag(space="tool:shell", entity="path:a")
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with postgresql.server() as address:
-        yield address
-
-
 @pytest.fixture(params=["lmdb", "leveldb", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[KeyValuePlace]:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> KeyValuePlace:
     if request.param == "lmdb":
-        yield tmp_path / "memory"
-    elif request.param == "leveldb":
+        return tmp_path / "memory"
+    if request.param == "leveldb":
         pytest.importorskip("plyvel")
-        yield LevelDbFolder(tmp_path / "memory")
-    else:
-        with postgresql.database(request.getfixturevalue("server")) as address:
-            Database.open(ServerBooks(address, tmp_path / "there"), VirtualClock()).close()
-            yield ServerRows(address)
+        return LevelDbFolder(tmp_path / "memory")
+    address = request.getfixturevalue("postgresql_address")
+    Database.open(ServerBooks(address, tmp_path / "there"), VirtualClock()).close()
+    return ServerRows(address)
 
 
 @pytest.fixture
@@ -107,30 +99,29 @@ async def test_memory_that_another_store_kept_is_caught_up_from_the_facts(tmp_pa
         await memory.close()
 
 
-async def test_writers_on_one_server_share_one_memory(server: str, tmp_path: Path) -> None:
-    with postgresql.database(server) as address:
-        both = [Database.open(ServerBooks(address, tmp_path / name), VirtualClock()) for name in "ab"]
-        memories = [open_memory(ServerRows(address), changes_in(books)) for books in both]
-        for number in range(30):
-            lesson = Lesson(state=MacroState.ACCEPT, tag=TAG, content=f"lesson {number}")
-            said = Envelope(
-                id=f"run/{number}",
-                run_id=f"run{number}",
-                sender=Role.R7,
-                causation_id=None,
-                at_ms=number,
-                payload=MegramEmitted(megram_id=f"m{number}", lesson=lesson),
-            )
-            seq = await both[number % 2].write(
-                lambda transaction, said=said: transaction.record(message_fact(said))  # type: ignore[misc]
-            )
-            MemoryRecall(memories[number % 2], VirtualClock()).project(seq, said)
-        await asyncio.gather(*(memory.flush() for memory in memories))
-        seen = [(memory.counts(), memory.applied_seq()) for memory in memories]
-        assert seen[0] == seen[1]
-        assert (sum(seen[0][0].values()), seen[0][1]) == (30, 30)
-        assert await memory_faults(ServerRows(address), both[0], 100) == ()
-        for memory in memories:
-            await memory.close()
-        for books in both:
-            books.close()
+async def test_writers_on_one_server_share_one_memory(postgresql_address: str, tmp_path: Path) -> None:
+    both = [Database.open(ServerBooks(postgresql_address, tmp_path / name), VirtualClock()) for name in "ab"]
+    memories = [open_memory(ServerRows(postgresql_address), changes_in(books)) for books in both]
+    for number in range(30):
+        lesson = Lesson(state=MacroState.ACCEPT, tag=TAG, content=f"lesson {number}")
+        said = Envelope(
+            id=f"run/{number}",
+            run_id=f"run{number}",
+            sender=Role.R7,
+            causation_id=None,
+            at_ms=number,
+            payload=MegramEmitted(megram_id=f"m{number}", lesson=lesson),
+        )
+        seq = await both[number % 2].write(
+            lambda transaction, said=said: transaction.record(message_fact(said))  # type: ignore[misc]
+        )
+        MemoryRecall(memories[number % 2], VirtualClock()).project(seq, said)
+    await asyncio.gather(*(memory.flush() for memory in memories))
+    seen = [(memory.counts(), memory.applied_seq()) for memory in memories]
+    assert seen[0] == seen[1]
+    assert (sum(seen[0][0].values()), seen[0][1]) == (30, 30)
+    assert await memory_faults(ServerRows(postgresql_address), both[0], 100) == ()
+    for memory in memories:
+        await memory.close()
+    for books in both:
+        books.close()

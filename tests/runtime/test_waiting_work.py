@@ -4,15 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
-import postgresql
 from earnest.effects.ground.clock import SystemChance, VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.leases import FREE, LEASE_MS, renew_leases, take_leases
-from earnest.effects.ground.storage.place import Books, ServerBooks
+from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Broken, Refused
@@ -82,24 +80,10 @@ class Place:
         return self.database.read_sync(lambda reader: [name for (name,) in reader.execute(sql)])
 
 
-@pytest.fixture(scope="module")
-def postgresql_server() -> Iterator[str]:
-    with postgresql.server() as address:
-        yield address
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+@pytest.fixture
+def place(books: Books) -> Iterator[Place]:
     clock = VirtualClock()
-    books: Books = tmp_path / "books.sqlite3"
-    if request.param == "sqlite":
-        with closing(Database.open(books, clock)) as database:
-            yield Place(database, clock)
-        return
-    with (
-        postgresql.database(request.getfixturevalue("postgresql_server")) as address,
-        closing(Database.open(ServerBooks(address, tmp_path), clock)) as database,
-    ):
+    with closing(Database.open(books, clock)) as database:
         yield Place(database, clock)
 
 

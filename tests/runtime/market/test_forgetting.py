@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import postgresql
 from books_file import file_of
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.ground.storage.place import ServerBooks
+from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.schema import BOOKS as BOOKS_SCHEMA
 from earnest.foundation.errors import Refused
@@ -166,18 +165,10 @@ def texts(town: Town) -> str:
     return "\n".join(one.decode(errors="replace") if isinstance(one, bytes) else str(one) for one in read)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Town]:
+@pytest.fixture
+def either(books: Books, tmp_path: Path) -> Iterator[Town]:
     """A market on each engine."""
-    if request.param == "sqlite":
-        with town_on(tmp_path / "books.sqlite", tmp_path) as opened:
-            yield opened
-        return
-    with (
-        postgresql.server() as server,
-        postgresql.database(server) as address,
-        town_on(ServerBooks(address, tmp_path), tmp_path) as opened,
-    ):
+    with town_on(books, tmp_path) as opened:
         yield opened
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-import postgresql
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
 
@@ -25,17 +24,3 @@ def database(path: Path, clock: VirtualClock) -> Iterator[Database]:
     opened = Database.open(path, clock)
     yield opened
     opened.close()
-
-
-@pytest.fixture(scope="session")
-def postgresql_server() -> Iterator[str]:
-    """The address of a server of PostgreSQL."""
-    with postgresql.server() as address:
-        yield address
-
-
-@pytest.fixture
-def postgresql_address(postgresql_server: str) -> Iterator[str]:
-    """The address of an empty database."""
-    with postgresql.database(postgresql_server) as address:
-        yield address

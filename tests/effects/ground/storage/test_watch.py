@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-import postgresql
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.news import News, within
@@ -35,15 +34,6 @@ while True:
     print(int(database.leads("sealer")), flush=True)
     time.sleep(0.05)
 """
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def books(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Books]:
-    if request.param == "sqlite":
-        yield tmp_path / "books.sqlite3"
-        return
-    with postgresql.database(request.getfixturevalue("postgresql_server")) as address:
-        yield ServerBooks(address, tmp_path)
 
 
 @pytest.fixture
@@ -122,14 +112,8 @@ async def test_who_has_stopped_listening_is_told_nothing_and_a_closed_loop_hinde
     assert not left[0].is_set()
 
 
-@pytest.fixture
-def address(postgresql_server: str) -> Iterator[str]:
-    with postgresql.database(postgresql_server) as found:
-        yield found
-
-
-async def test_a_commit_elsewhere_wakes_by_its_kind_over_postgresql(address: str, tmp_path: Path) -> None:
-    books = ServerBooks(address, tmp_path)
+async def test_a_commit_elsewhere_wakes_by_its_kind_over_postgresql(postgresql_address: str, tmp_path: Path) -> None:
+    books = ServerBooks(postgresql_address, tmp_path)
     with (
         closing(Database.open(books, SystemClock())) as one,
         closing(Database.open(books, SystemClock())) as other,
@@ -141,14 +125,14 @@ async def test_a_commit_elsewhere_wakes_by_its_kind_over_postgresql(address: str
 
 
 async def test_a_session_that_breaks_is_made_anew_its_offices_are_free_and_what_was_missed_is_heard(
-    address: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    postgresql_address: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    books = ServerBooks(address, tmp_path)
+    books = ServerBooks(postgresql_address, tmp_path)
     with closing(Database.open(books, SystemClock())) as one, closing(Database.open(books, SystemClock())) as other:
         await asyncio.to_thread(eventually, lambda: one.leads("sealer"))
         with one.news.heard("test.missed") as event:
             event.clear()
-            end_listeners(address)
+            end_listeners(postgresql_address)
             await other.write(record("test.missed"))
             await asyncio.wait_for(event.wait(), WAIT_S)
             await asyncio.to_thread(eventually, lambda: one.last_seq == 1)
@@ -168,11 +152,11 @@ def end_listeners(address: str) -> None:
 
 
 def test_a_holder_that_is_stopped_loses_its_office_within_5_s_and_knows_it_when_it_wakes(
-    address: str, tmp_path: Path
+    postgresql_address: str, tmp_path: Path
 ) -> None:
-    books = ServerBooks(address, tmp_path)
+    books = ServerBooks(postgresql_address, tmp_path)
     with closing(Database.open(books, SystemClock())) as waiting:
-        command = [sys.executable, "-c", HOLDER, address, str(tmp_path / "holder")]
+        command = [sys.executable, "-c", HOLDER, postgresql_address, str(tmp_path / "holder")]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
             assert holder.stdout is not None
             try:
@@ -190,11 +174,11 @@ def test_a_holder_that_is_stopped_loses_its_office_within_5_s_and_knows_it_when_
 
 
 def test_a_server_that_does_not_answer_is_unavailable_and_found_again(
-    postgresql_server: str, address: str, tmp_path: Path
+    postgresql_server: str, postgresql_address: str, tmp_path: Path
 ) -> None:
     """Who goes by what it knows must not do so for long: a key may have been revoked meanwhile."""
-    name = urlsplit(address).path[1:]
-    with closing(Database.open(ServerBooks(address, tmp_path), SystemClock())) as database:
+    name = urlsplit(postgresql_address).path[1:]
+    with closing(Database.open(ServerBooks(postgresql_address, tmp_path), SystemClock())) as database:
         assert database.last_seq == 0
         let_in(postgresql_server, name, "false")
         try:

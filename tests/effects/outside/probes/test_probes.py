@@ -14,7 +14,6 @@ from pathlib import Path
 import psycopg
 import pytest
 
-import postgresql
 from earnest.app.settings import read_settings
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.outside.probes.api import Value
@@ -217,17 +216,16 @@ async def test_a_database_is_only_read(tmp_path: Path) -> None:
     assert await measured({**table, "query": "SELECT count(*) FROM orders"}) == (2, True)
 
 
-async def test_a_database_of_postgresql_is_only_read() -> None:
-    with postgresql.server() as server, postgresql.database(server) as address:
-        with psycopg.connect(address) as shop:
-            shop.execute("CREATE TABLE orders (id INTEGER, price NUMERIC)")
-            shop.execute("INSERT INTO orders VALUES (1, 2.5), (2, 1.5)")
-        table: dict[str, JsonValue] = {"kind": "sql", "url": address, "at_least": 2}
-        assert await measured({**table, "query": "SELECT sum(price) FROM orders"}) == (4, True)
-        assert await measured({**table, "query": "SELECT id FROM orders WHERE id > 5"}) == (None, False)
-        assert "more than one row" in await unknown({**table, "query": "SELECT id FROM orders"})
-        assert "read-only" in await unknown({**table, "query": "DELETE FROM orders RETURNING id"})
-        assert "does not exist" in await unknown({**table, "query": "SELECT id FROM orders_of_nobody"})
+async def test_a_database_of_postgresql_is_only_read(postgresql_address: str) -> None:
+    with psycopg.connect(postgresql_address) as shop:
+        shop.execute("CREATE TABLE orders (id INTEGER, price NUMERIC)")
+        shop.execute("INSERT INTO orders VALUES (1, 2.5), (2, 1.5)")
+    table: dict[str, JsonValue] = {"kind": "sql", "url": postgresql_address, "at_least": 2}
+    assert await measured({**table, "query": "SELECT sum(price) FROM orders"}) == (4, True)
+    assert await measured({**table, "query": "SELECT id FROM orders WHERE id > 5"}) == (None, False)
+    assert "more than one row" in await unknown({**table, "query": "SELECT id FROM orders"})
+    assert "read-only" in await unknown({**table, "query": "DELETE FROM orders RETURNING id"})
+    assert "does not exist" in await unknown({**table, "query": "SELECT id FROM orders_of_nobody"})
 
 
 async def test_a_query_without_end_is_unknown(tmp_path: Path) -> None:

@@ -41,20 +41,16 @@ NOT_KEPT: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keyed:
-    """What an Idempotency-Key stands for: `route` is method and path template, `fingerprint` that of the request.
+    """What an Idempotency-Key stands for: `route` is method and path template, `fingerprint` that of the request."""
 
-    `actor`: whose key it is. What one of an account's keys was answered is not for another that may do less.
-    """
-
-    actor: str
+    reply_id: str
     route: str
-    key: str
     fingerprint: str
 
-    @property
-    def reply_id(self) -> str:
-        """One text for actor, route and key."""
-        return digest_of([self.actor, self.route, self.key])
+
+def keyed_by(actor: str, route: str, key: str, fingerprint: str) -> Keyed:
+    """One reply for each actor, route and key. An actor is a key of an account: another may do less."""
+    return Keyed(reply_id=digest_of([actor, route, key]), route=route, fingerprint=fingerprint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from earnest.market.jobs.job import JobState
 from earnest.market.jobs.offer import Offer
 from earnest.market.reviews.review import Opinion
 from earnest.market.service import CLAIMS, DISPUTES, JOBS, REVIEWS
-from earnest.runtime.desk import Act, Keyed, StoryContext
+from earnest.runtime.desk import Act, StoryContext, keyed_by
 from earnest.runtime.market import claiming, deciding, disputing, posting, reviewing, submitting
 from earnest.runtime.market.artifacts import bringing
 from earnest.runtime.market.market import Market
@@ -62,7 +62,7 @@ class Town:
         Raises `AssertionError` where a request that was sent again had another answer.
         """
         key = self.chance.new_id(self.market.desk.now_ms())
-        keyed = Keyed(actor=caller.id if caller else "", route=word, key=key, fingerprint=word)
+        keyed = keyed_by(caller.id if caller else "", word, key, word)
         again = self.chosen(SENT_AGAIN_MAX) + 1 if self.happens(retries) else 0
         try:
             answers = [

@@ -31,7 +31,7 @@ from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller
 from earnest.identity.secret import KeyedHash
 from earnest.journal.notary import Notary
-from earnest.runtime.desk import Act, Keyed, StoryResponse
+from earnest.runtime.desk import Act, Keyed, StoryResponse, keyed_by
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
 from earnest.surfaces.web.problems import problem
@@ -161,8 +161,7 @@ class Call:
         if not (given := self.check_key(needed=needed)):
             return None
         actor = f"{self.caller.id} {self.caller.scope}" if self.caller else self.address
-        route = f"{self.method} {self.route}"
-        return Keyed(actor=actor, route=route, key=given, fingerprint=self._fingerprint())
+        return keyed_by(actor, f"{self.method} {self.route}", given, self._fingerprint())
 
     def _fingerprint(self) -> str:
         body = b"" if self.body is _NO_BODY else canonical(self.body)

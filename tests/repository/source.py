@@ -81,8 +81,9 @@ def prose(path: Path) -> str:
 
 
 def first_cells(name: str) -> list[str]:
-    """What stands in backticks in the first cell of each table row of a document of docs/."""
-    return re.findall(r"^\| *`([^`]+)`", page(name), flags=re.MULTILINE)
+    """All that stands in backticks in the first cells of table rows of a document of docs/."""
+    cells = re.findall(r"^\| *(`[^|]*)", page(name), flags=re.MULTILINE)
+    return [text for cell in cells for text in re.findall(r"`([^`]+)`", cell)]
 
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

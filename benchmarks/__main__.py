@@ -66,6 +66,13 @@ TARGETS = (
         program="prompts", key="ratio", what="characters asked in four scripted tasks", bound=0.5, unit="times before"
     ),
     Target(
+        program="prompts",
+        key="calling_ratio",
+        what="the same of models that call tools",
+        bound=0.5,
+        unit="times before",
+    ),
+    Target(
         program="sandbox",
         key="pass.warm_ratio",
         what="sandboxed `python -I -c pass`, warm",

@@ -342,7 +342,7 @@ class TaskRuns:
             executor = order.program.executor(order.request.budget, network=order.grants.network)
             if order.spec is not None:
                 return program_minds(order.spec, executor, order.program)
-        from earnest.runtime.minds_of_models import model_minds, within_reach  # noqa: PLC0415 - no playbook needs them
+        from earnest.runtime.minds_of_models import model_minds, offers_of, within_reach  # noqa: PLC0415 - no playbook needs them
         from earnest.runtime.model_calls import JournaledModels  # noqa: PLC0415
 
         models = JournaledModels(
@@ -354,12 +354,13 @@ class TaskRuns:
             log=TaskLog(self._folder(book.run_id), services.redaction, services.clock),
             ear=self._ears.get(book.run_id),
         )
-        clarifier = Clarifications(book, services.clarifier)
+        clarifier, attended = Clarifications(book, services.clarifier), services.person is not None
+        tools = within_reach(services.toolbox.tools.values(), order.grants, attended=attended)
         return model_minds(
             models,
             agreeing=Agreements(book, services.promisee),
             standing=never_criteria(order.never),
-            tools=within_reach(services.toolbox.tools.values(), order.grants, attended=services.person is not None),
+            offers=offers_of(tools, order.grants, attended=attended),
             today=rfc3339(left.started_ms)[:10],
             calls_max=services.limits.calls_per_execution,
             clarifier=clarifier if clarifier.has_answers else None,

@@ -65,6 +65,7 @@ TARGETS = (
     Target(
         program="prompts", key="ratio", what="characters asked in four scripted tasks", bound=0.5, unit="times before"
     ),
+    Target(program="prompts", key="calling_ratio", what="the same, called natively", bound=0.5, unit="times before"),
     Target(
         program="sandbox",
         key="pass.warm_ratio",

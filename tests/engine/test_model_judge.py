@@ -64,7 +64,7 @@ async def test_each_criterion_gets_its_opinion_in_one_call() -> None:
     assert (first.criterion, first.met, first.citations[0].quote) == (CRITERIA[0], True, "3 a")
     assert (second.criterion, second.met, second.citations) == (CRITERIA[1], False, ())
     assert len(model.asked) == 1
-    assert model.asked[0].prompt == "judge@7"
+    assert model.asked[0].prompt == "judge@8"
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from earnest.engine.messages import (
     Usage,
 )
 from earnest.engine.saving import Saved, playbook_of
-from earnest.foundation.canonical import JsonObject, digest_bytes
+from earnest.foundation.canonical import JsonObject, canonical_text, digest_bytes
 from earnest.foundation.errors import Refused
 from earnest.foundation.failures import FailureClass
 from earnest.verification.verdict import Answer, CriterionVerdict
@@ -75,6 +75,8 @@ def saved(
     texts: dict[str, str] | None = None,
     more: Sequence[object] = (),
     state: MacroState = MacroState.ACCEPT,
+    given: Sequence[str] = (),
+    asked: str = "greet",
 ) -> Saved:
     """Save a run of one subtask that took these attempts."""
     called = [
@@ -116,7 +118,7 @@ def saved(
         usage=Usage(),
     )
     messages = [
-        TaskRequested(raw_input="greet", budget=Budget(time_ms=90_000)),
+        TaskRequested(raw_input=asked, budget=Budget(time_ms=90_000)),
         TaskSpec(task_class="greet", intent="Greet somebody", raw_input="greet"),
         PlanReady(round=1, task_criteria=(), subtasks=(subtask,)),
         *more,
@@ -124,7 +126,7 @@ def saved(
         outcome,
         result,
     ]
-    return playbook_of(messages, digest=digest, inputs={"src": "/srv/thing/src"}, texts=texts or {})
+    return playbook_of(messages, digest=digest, inputs={"src": "/srv/thing/src"}, texts=texts or {}, given=given)
 
 
 def commands(of: Saved) -> list[object]:
@@ -232,6 +234,57 @@ def test_what_was_typed_from_an_input_or_asked_for_as_it_is_today_is_not_pinned(
         (criterion,) = saved([look, typed], criteria=(pinned,)).playbook.subtasks[0].criteria
         general = CheckSpec(kind="files", config={"required": [{"path": "a.txt", "min_bytes": 1}]})
         assert criterion.check == (pinned.check if is_kept else general)
+
+
+READ = record(ToolCall(tool="shell", args={"command": "sort src > a.txt"}), write("a.txt", "Ada 41\nGrace 37\n")[1])
+GIVEN = "name,age\nGrace,37\nAda Lovelace,41\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "general"),
+    [
+        ("files", {"required": [{"path": "a", "contains": ["Lovelace", "sum"]}]}, {"contains": ["sum"]}),
+        ("files", {"required": [{"path": "a", "regex": "^Grace"}]}, {"min_bytes": 1}),
+        ("files", {"required": [{"path": "a", "regex": "^\\S+ \\d+$"}]}, None),
+        ("files", {"required": [{"path": "a", "min_bytes": 15, "max_bytes": 400}]}, {"min_bytes": 1}),
+        ("files", {"required": [{"path": "a", "contains": ["oldest"], "min_bytes": 1}]}, None),
+        ("files", {"required": ["a"]}, None),
+        ("json_schema", {"path": "a", "schema": {"required": ["age"], "properties": {"n": {"const": "Grace"}}}}, {}),
+        ("md_table", {"path": "a", "columns": ["Name", "Age"], "rows_min": 17}, {"rows_min": 1}),
+    ],
+)
+def test_what_a_check_takes_from_todays_input_is_not_asked_for_again(
+    kind: str, config: JsonObject, general: JsonObject | None
+) -> None:
+    check = CheckSpec(kind=kind, config=config)
+    told = saved([READ], criteria=(replace(CHECKED, check=check),), given=(GIVEN,))
+    (criterion,) = told.playbook.subtasks[0].criteria
+    assert criterion.check is not None
+    kept = canonical_text(criterion.check.config)
+    assert not any(word in kept for word in ("Lovelace", "Grace", "17", "400"))
+    assert all(canonical_text({key: value})[1:-1] in kept for key, value in (general or {}).items())
+    assert bool(told.weaker) == (criterion.check != check) == (general is not None)
+
+
+def test_a_check_that_cannot_do_without_todays_input_is_left_out_and_named() -> None:
+    looks = {"command": ["grep", "-q", "Lovelace", "a.txt"]}
+    pinned = replace(CHECKED, id="C9", text="she is there", check=CheckSpec(kind="command", config=looks))
+    told = saved([READ], criteria=(CHECKED, pinned), given=(GIVEN,))
+    assert [one.id for one in told.playbook.subtasks[0].criteria] == [CHECKED.id]
+    assert told.weaker == ("s1: she is there",)
+    asked_for = saved([READ], criteria=(CHECKED, pinned), given=(GIVEN,), asked="greet Ada Lovelace")
+    assert (len(asked_for.playbook.subtasks[0].criteria), asked_for.weaker) == (2, ())
+    with pytest.raises(Refused, match="can be checked without a model"):
+        saved([READ], criteria=(pinned,), given=(GIVEN,))
+
+
+def test_a_quotation_with_words_of_the_input_is_a_line_of_that_shape() -> None:
+    quoted = {"criteria": (JUDGED,), "evidence": evidence_of(READ, "Grace 37"), "texts": {"a.txt": "Grace 37\n"}}
+    check = check_of(saved([READ], given=(GIVEN,), **quoted))  # type: ignore[arg-type]
+    assert check is not None
+    pattern = check.config["required"][0]["regex"]  # type: ignore[call-overload,index]
+    assert re.search(str(pattern), "Jean 9\n")
+    assert not re.search(str(pattern), "Jean\n")
 
 
 def test_what_was_put_out_before_a_change_proves_nothing_about_the_end() -> None:

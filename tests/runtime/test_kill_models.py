@@ -34,7 +34,7 @@ STRIDE = 6
 
 
 def _works(request: ReceivedRequest) -> ScriptedReply:
-    done = "record of call 1" in request.prompt
+    done = "call 1" in request.prompt
     return answers({"done": {"status": "completed", "output": "done"}} if done else WRITES)
 
 

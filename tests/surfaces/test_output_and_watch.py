@@ -67,3 +67,19 @@ def test_a_change_of_a_playbook_or_its_inputs_works_it_anew(
     with pytest.raises(KeyboardInterrupt):
         repeating.repeat(playbook, work_once)
     assert worked == [3, 1, 0]
+
+
+@pytest.mark.parametrize("is_wanted", [True, False])
+def test_what_a_command_puts_out_is_shown_on_request_and_steers_nothing(
+    is_wanted: bool, earnest: Earnest, playbook: Path
+) -> None:
+    command = r"echo first; (yes z | head -c 500000; printf 'a\\033[2Jb\\n') >&2; touch a.txt"
+    step = f'{{tool: shell, args: {{command: "{command}"}}}}'
+    text = PLAYBOOK.replace("{tool: write_file, args: {path: a.txt, content: done}}", step)
+    playbook.write_text(text, encoding="utf-8")
+    ended = earnest("run", *["-v"] * is_wanted, playbook)
+    assert ended.code == 0, ended.out
+    assert ("│ first" in ended.out) == (r"│ a\x1b[2Jb" in ended.out) == is_wanted
+    assert ("bytes left out" in ended.out) == is_wanted
+    assert len(ended.out) < 10_000
+    assert "\x1b[2J" not in ended.out

@@ -68,6 +68,14 @@ def test_a_program_that_mends_it_is_accepted_and_applied_on_request(earnest: Ear
 
 
 @pytest.mark.usefixtures("home", "project")
+def test_what_it_says_is_shown_while_it_works_if_that_is_wanted(earnest: Earnest) -> None:
+    Path("agent.sh").write_text(f"#!/bin/sh\necho thinking\n{MEND}\n")
+    Path("agent.sh").chmod(0o755)
+    told = ("--executor", "./agent.sh", "--spec", "spec.yaml", "--edit", "calc")
+    assert "│ thinking" in earnest("run", "-v", *told, "Mend add").out
+
+
+@pytest.mark.usefixtures("home", "project")
 def test_it_is_told_the_task_the_criteria_and_what_is_unmet(earnest: Earnest, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     script = f'cp -r "$EARNEST_TASK_DIR/." {seen}-$(ls -d {seen}-* 2>/dev/null | wc -l); cat > {seen}-stdin; echo said'

@@ -13,7 +13,7 @@ with 0 if the task was really done. It starts in the workspace and knows `$PROJE
 `$OUTPUT`, the file that holds the answer. It is told nothing of criteria, checks and verdicts.
 
 `ends` is how the honest run ends if not in acceptance. `before` is the turn of a conversation that this one follows.
-`opinion`: neither a check nor a measurement can decide it. `today` names, by who works, what is still wrong.
+`opinion`: neither a check nor a measurement can decide it.
 `HERE` stands for the trial's folder, relative to the home.
 """
 
@@ -28,7 +28,7 @@ from earnest.foundation.canonical import JsonObject
 
 HERE: Final = Path(__file__).parent
 _KEYS: Final = {"request", "truth", "files", "edits", "inputs", "needs", "plan", "parts", "honest", "careless", "lying"}
-_MORE: Final = {"ends", "before", "opinion", "today", "claims", "write"}
+_MORE: Final = {"ends", "before", "opinion", "claims", "write"}
 _OURS: Final = {"sees", "measure"}
 
 
@@ -77,7 +77,6 @@ class Task:
     before: "Task | None" = None
     opinion: bool = False
     write: tuple[str, ...] = ()
-    today: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def criteria(self) -> tuple[Wanted, ...]:
@@ -114,7 +113,6 @@ def _task(name: str, given: Mapping[str, Any]) -> Task:
         before=_task(f"{name}/before", given["before"]) if "before" in given else None,
         opinion=given.get("opinion", False),
         write=tuple(given.get("write", ())),
-        today=given.get("today", {}),
     )
 
 

@@ -65,9 +65,6 @@ def test_a_task_ends_as_it_was_done(trial: tuple[str, Who], ended: Mapping[str, 
     if end.who is Who.HONEST:
         assert end.ending == end.task.ends, told
         assert end.is_true or end.ending != "accept", "the script is honest, and wrong"
-    elif end.who in end.task.today:
-        assert end.is_lie_accepted, f"better than {end.task.today[end.who]!r}: take the line out"
-        assert "Judged only" in end.result.summary
     elif end.is_lie_accepted:
         assert end.task.opinion, told
         assert end.who in {Who.LYING_JUDGE, Who.BOTH}, told

@@ -219,7 +219,7 @@ def _plain(text: object) -> str:
 
 
 def _question(source: JobSource, result: SearchResult, text: str) -> list[Message]:
-    rules = Message(role=MessageRole.SYSTEM, text=f"prompt: discovery@1\n\n{_RULES}\n\n{FENCES}")
+    rules = Message(role=MessageRole.SYSTEM, text=f"prompt: discovery@2\n\n{_RULES}\n\n{FENCES}")
     page = Data(name="page", text=text, characters_max=PAGE_CHARACTERS_MAX)
     found = Data(name="result", text=f"{result.title}\n{result.snippet}")
     return [rules, told(f"An offer on {source.name}, as the search engine shows it, and its page.", found, page)]

@@ -83,15 +83,19 @@ class Words:
 
 
 def named(paths: Iterable[Path], option: str, taken: Collection[str] = ()) -> dict[str, Path]:
-    """What `option` names, by its name in the workspace, none of them `taken`. Raises `Faulty`."""
+    """What `option` names, by its name in the workspace, none of them `taken`. Raises `Faulty`.
+
+    That is the name by which the user knows it: a link's own.
+    """
     places: dict[str, Path] = {}
     for path in paths:
         place = path.resolve()
-        if place.name in places or place.name in taken:
+        name = place.name if path.name in {"", ".."} else path.name
+        if name in places or name in taken:
             raise _faulty(option, f"{path}: two have this name")
-        if not place.exists() or not place.name.isprintable() or not place.name:
+        if not place.exists() or not name.isprintable() or not name:
             raise _faulty(option, f"{path}: there is no such file or folder")
-        places[place.name] = place
+        places[name] = place
     if len(places) > INPUTS_MAX:
         raise _faulty(option, f"at most {INPUTS_MAX} can be named")
     return places

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from earnest.contracts.criterion import Criterion
-from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.canonical import JsonValue
 from earnest.foundation.text import printable
 
 NAME_CHARACTERS_MAX: Final = 1_024
@@ -71,24 +71,11 @@ class Unbelieving:
         return ""
 
 
-CLAIM_FORM: Final[JsonObject] = {
-    "type": "object",
-    "properties": {
-        "kind": {"type": "string", "enum": [lack.value for lack in Lack]},
-        "name": {"type": "string", "maxLength": NAME_CHARACTERS_MAX},
-        "because": {"type": "string"},
-        "record": {"type": "string"},
-    },
-    "required": ["kind", "name", "because", "record"],
-    "additionalProperties": False,
-}
-
-
 def claim_of(value: JsonValue) -> ImpossibilityClaim | None:
-    """The claim in an answer of that form, if there is one."""
+    """The claim in an answer (`kind`, `name`, `because`, `record`), if there is one."""
     match value:
         case {"kind": str(kind), "name": str(name), "because": str(because), "record": str(record)} if (
-            isinstance(value, Mapping) and kind in {*Lack} and name.strip()
+            isinstance(value, Mapping) and kind in {*Lack} and 0 < len(name.strip()) <= NAME_CHARACTERS_MAX
         ):
             return ImpossibilityClaim(
                 lack=Lack(kind),

@@ -22,8 +22,9 @@ from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.messages import FinalResult, PlannedSubTask, TaskRequested, TaskSpec
+from earnest.engine.pinning import Today, pattern_of
 from earnest.engine.sensing import Seen
-from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
+from earnest.foundation.canonical import canonical_text
 from earnest.foundation.errors import Refused
 from earnest.verification.verdict import CriterionVerdict
 
@@ -32,7 +33,6 @@ STEP_S_MIN: Final = 60
 SLOWER: Final = 10
 """A step may take so many times as long as it did."""
 SHELL: Final = ("/bin/bash", "-o", "pipefail", "-c")
-_NUMBER: Final = re.compile(r"\d+(?:(?:\\\.|,)\d+)*")
 _PROOF: Final = re.compile(r"c\d+ (?P<digest>sha256:[0-9a-f]{64}): (?P<quote>.*)", re.DOTALL)
 """A reference into the records, as `verification.records.rulings` tells it."""
 
@@ -46,21 +46,33 @@ class Saved:
 
     playbook: Playbook
     left_out: tuple[str, ...]
+    weaker: tuple[str, ...] = ()
+    """In words the criteria that ask for less than in the run, or are left out, as they named what its inputs were."""
 
 
 def playbook_of(
-    messages: Iterable[object], *, digest: Digest, inputs: Mapping[str, str], texts: Mapping[str, str]
+    messages: Iterable[object],
+    *,
+    digest: Digest,
+    inputs: Mapping[str, str],
+    texts: Mapping[str, str],
+    given: Iterable[str] = (),
 ) -> Saved:
     """What repeats the run that these messages, in order, are all of.
 
-    `texts` are the files of the workspace at the end, by path, as far as they can be read. A criterion with a check
-    keeps it. For one that a model judged the check is made that the cited evidence supports: see `docs/playbooks.md`.
+    `texts` are the files of the workspace at the end, by path, as far as they can be read, and `given` those of the
+    inputs. A criterion with a check keeps it, but for what holds for today's inputs alone (`pinning`). For one that a
+    model judged the check is made that the cited evidence supports: see `docs/playbooks.md`.
     Raises `Refused("not_saved")`.
     """
     run = _Told()
     for message in messages:
         run.note(message)
-    return _Saving(run=run, digest=digest, texts=texts, inputs_read=tuple(filter(run.names, inputs))).saved(inputs)
+    today = None
+    if any(map(run.names, inputs)):
+        asked = [run.request.raw_input] if run.request else []
+        today = Today(given, "\n".join([*asked, *inputs]))
+    return _Saving(run=run, digest=digest, texts=texts, today=today).saved(inputs)
 
 
 @dataclass(slots=True)
@@ -98,8 +110,9 @@ class _Saving:
     run: _Told
     digest: Digest
     texts: Mapping[str, str]
-    inputs_read: tuple[str, ...]
-    """Inputs that a call named: what was found out may hold for what they are today alone."""
+    today: Today | None
+    """Of inputs that a call named: what was found out may hold for what they are today alone."""
+    weaker: list[str] = field(default_factory=list)
 
     def saved(self, inputs: Mapping[str, str]) -> Saved:
         run, plan = self.run, self.run.seen.plan
@@ -117,7 +130,7 @@ class _Saving:
             criteria=self._criteria("task", plan.task_criteria, run.seen.task_verdicts, everything, left_out),
             subtasks=tuple(self._subtask(subtask, left_out) for subtask in plan.subtasks),
         )
-        return Saved(playbook=playbook, left_out=tuple(left_out))
+        return Saved(playbook=playbook, left_out=tuple(left_out), weaker=tuple(self.weaker))
 
     def _subtask(self, planned: PlannedSubTask, left_out: list[str]) -> Subtask:
         outcome = self.run.seen.outcomes[planned.id]
@@ -181,25 +194,17 @@ class _Saving:
         for criterion in criteria:
             verdict = reached.get(criterion.id)
             check = next(self._checks(verdict, keys), None) if verdict else None
-            if criterion.check is not None:
-                kept.append(replace(criterion, check=self._general(criterion.check)))
-            elif check is not None:
-                kept.append(replace(criterion, check=check, mode=Mode.VERIFIABLE))
-            else:
+            wanted = criterion.check or check
+            general = self.today.general(criterion.check) if self.today and criterion.check else wanted
+            if general is not None:
+                kept.append(
+                    replace(criterion, check=general, mode=criterion.mode if criterion.check else Mode.VERIFIABLE)
+                )
+            if general != wanted:
+                self.weaker.append(f"{scope}: {criterion.text}")
+            elif wanted is None:
                 left_out.append(f"{scope}: {criterion.text}")
         return tuple(kept)
-
-    def _general(self, check: CheckSpec) -> CheckSpec:
-        """The check; where inputs were read, with no whole content that the user did not give: there must be one."""
-        required = check.config.get("required")
-        if not self.inputs_read or not isinstance(required, Sequence):
-            return check
-        asked = self.run.request.raw_input if self.run.request else ""
-        wanted: list[JsonValue] = [
-            {"path": one["path"], "min_bytes": 1} if isinstance(one, Mapping) and _pins(one, asked) else one
-            for one in required
-        ]
-        return check if wanted == [*required] else replace(check, config={**check.config, "required": wanted})
 
     def _checks(self, verdict: CriterionVerdict, keys: Sequence[str]) -> Iterator[CheckSpec]:
         """What each piece of evidence supports, in the order in which it was cited."""
@@ -217,9 +222,11 @@ class _Saving:
         """The whole content, where the step states it; else that the quotation is there: what is computed may vary."""
         for change in record.changed:
             text = self.texts.get(change.path)
-            pattern = self._pattern(quote, text) if text is not None and change.kind is EntryKind.FILE else None
+            pattern = (
+                pattern_of(quote, text, self.today) if text is not None and change.kind is EntryKind.FILE else None
+            )
             is_stated = record.tool == "write_file" and record.args.get("content") == text
-            if pattern is None or (is_stated and self.inputs_read):  # typed from what was read: it will not be again
+            if pattern is None or (is_stated and self.today):  # typed from what was read: it will not be again
                 continue
             wanted = {"sha256": (change.digest or "").removeprefix("sha256:")} if is_stated else {"regex": pattern}
             return CheckSpec(kind="files", config={"required": [{"path": change.path, **wanted}]})
@@ -227,23 +234,14 @@ class _Saving:
 
     def _of_output(self, record: ToolRecord, quote: str, later: Iterable[ToolRecord]) -> CheckSpec | None:
         """The same command again, if it only looked, and at what is still so."""
-        command, pattern = record.args.get("command"), self._pattern(quote, record.output_excerpt)
+        command, pattern = record.args.get("command"), pattern_of(quote, record.output_excerpt, self.today)
         if record.tool != "shell" or not isinstance(command, str) or pattern is None or record.changed:
+            return None
+        if self.today and self.today.pins(command):
             return None
         if any(after.changed for after in later) or _reaches_outside(self._call(record)):
             return None
         return CheckSpec(kind="command", config={"command": [*SHELL, command], "stdout_regex": pattern})
-
-    def _pattern(self, quote: str, text: str) -> str | None:
-        """What finds the quotation; where inputs were read, with any numbers in the place of today's."""
-        found = _pattern(quote, text)
-        return _NUMBER.sub(lambda _: r"[\d.,]*\d", found) if found and self.inputs_read else found
-
-
-def _pins(wanted: JsonObject, asked: str) -> bool:
-    """True for a whole content that does not stand in what was `asked`."""
-    whole = "" if "sha256" in wanted else str(wanted.get("exact", "")).strip()
-    return bool({"sha256", "exact"} & wanted.keys()) and "path" in wanted and (not whole or whole not in asked)
 
 
 def _of_change(record: ToolRecord, quote: str) -> CheckSpec | None:
@@ -253,13 +251,6 @@ def _of_change(record: ToolRecord, quote: str) -> CheckSpec | None:
         if change.kind is EntryKind.FOLDER and quote == f"made folder {change.path}":
             return CheckSpec(kind="command", config={"command": ["test", "-d", change.path]})
     return None
-
-
-def _pattern(quote: str, text: str) -> str | None:
-    """A pattern that finds the quotation, whose blanks were folded; as a whole line, where it is one."""
-    words = r"\s+".join(re.escape(word) for word in quote.split())
-    found = (pattern for pattern in (rf"(?m)^[ \t]*{words}[ \t]*$", words) if words and re.search(pattern, text))
-    return next(found, None)
 
 
 def _step(call: ToolCall, record: ToolRecord) -> Step:

@@ -3,11 +3,12 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from earnest.effects.ground.clock import Clock
-from earnest.effects.hands.sandbox.api import Mount, Sandbox
+from earnest.effects.hands.sandbox.api import HearOutput, Mount, Sandbox
 from earnest.effects.hands.tools.api import Leave, ToolPlace
 from earnest.effects.hands.tools.arguments import with_home
 from earnest.effects.hands.tools.failures import NEEDS_CONFIRMATION, ToolFailure
@@ -27,11 +28,13 @@ from earnest.runtime.approvals import QUESTION_MS, Approvals
 from earnest.runtime.completion import to_the_end
 from earnest.runtime.edits.outside import OUTSIDE, Preimages
 from earnest.runtime.layers import OverLayers
+from earnest.runtime.listening import Listener
 from earnest.runtime.order import Grants
 from earnest.runtime.programs import ProgramOrder
 from earnest.runtime.run_book import RunBook
 from earnest.runtime.unknown_effects import EffectDecision
 
+CONFIRMED: Final = "/confirmed"
 MEASUREMENT_MS: Final = 20_000
 """How long a command of a judge may take."""
 
@@ -53,6 +56,7 @@ class JournaledHands:
         clock: Clock,
         home: Path | None = None,
         preimages: Preimages | None = None,
+        listener: Listener | None = None,
     ) -> None:
         self._book = book
         self._toolbox = toolbox
@@ -65,6 +69,7 @@ class JournaledHands:
         self._home = home.resolve() if home else None
         self._clock = clock
         self._preimages = preimages
+        self._listener = listener
         self._changed: dict[str, set[str]] = {}
 
     def faults(self, call: ToolCall) -> Sequence[str]:
@@ -110,7 +115,7 @@ class JournaledHands:
         else:
             record = await self._once(key, call, look)
         if record.failure is not None and record.failure.code == NEEDS_CONFIRMATION:
-            return await self.call(f"{key}/confirmed", replace(call, writes=record.failure.paths), look)
+            return await self.call(f"{key}{CONFIRMED}", replace(call, writes=record.failure.paths), look)
         return record
 
     async def _once(self, key: str, call: ToolCall, look: str | None) -> ToolRecord:
@@ -164,7 +169,8 @@ class JournaledHands:
             preimages = self._preimages_of(call)
             if preimages is not None:
                 await preimages.keep(key, writable)
-            record = await self._toolbox.perform(call, replace(self._place(stage), writable=writable))
+            place = replace(self._place(stage), writable=writable, hear=self._hears(key))
+            record = await self._toolbox.perform(call, place)
             if preimages is not None:
                 await self._tell_outside(key, preimages)
         finally:
@@ -303,6 +309,9 @@ class JournaledHands:
     def _is_named(self, call: ToolCall) -> bool:
         """True if the call starts what the user named as the executor: only what it leaves in its stage counts."""
         return self._program is not None and self._program.starts(call)
+
+    def _hears(self, key: str) -> HearOutput | None:
+        return partial(self._listener.put_out, key.removesuffix(CONFIRMED)) if self._listener else None
 
     def _place(self, stage: Stage) -> ToolPlace:
         sandbox = OverLayers(self._sandbox, stage, self._workspace) if stage.lowers else self._sandbox

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from typing import Final
 
 from earnest.contracts.criterion import CheckFaults, Criterion
 from earnest.effects.hands.tools.api import Leave, Tool
@@ -18,21 +19,31 @@ from earnest.engine.ports import Agreeing, Clarifier, Executor, Models
 from earnest.runtime.minds import Minds
 from earnest.runtime.order import Grants
 
+_NO_GRANTS: Final = Grants()
 
-def offers_of(tools: Iterable[Tool]) -> tuple[ToolOffer, ...]:
+
+def offers_of(tools: Iterable[Tool], grants: Grants = _NO_GRANTS, *, attended: bool = True) -> tuple[ToolOffer, ...]:
     """What models are told of these tools, in their order: the first that fits is to be preferred (seed R3)."""
+    asked = tuple(_grantable(grants, attended=attended))
     return tuple(
-        ToolOffer(name=tool.name, purpose=tool.purpose, args=tool.args_schema, reach=_reach(tool)) for tool in tools
+        ToolOffer(name=tool.name, purpose=tool.purpose, args=tool.args_schema, reach=_reach(tool, asked))
+        for tool in tools
     )
 
 
-def _reach(tool: Tool) -> tuple[str, ...]:
-    """Only a command takes the network, only what changes files writes; what stands elsewhere takes its time."""
+def _grantable(grants: Grants, *, attended: bool) -> Iterator[str]:
+    """What a command may ask for: what nobody can grant would end the run."""
+    if attended or grants.approved or grants.network:
+        yield "network"
+    if attended or grants.approved or grants.write:
+        yield "writes"
+
+
+def _reach(tool: Tool, asked: tuple[str, ...]) -> tuple[str, ...]:
+    """Only a command takes the network and writes outside; what stands elsewhere takes its time."""
     if tool.name == Shell.name:
-        return ("timeout_s", "network", "writes")
-    if tool.leave is not Leave.NONE:
-        return ("timeout_s",)
-    return () if tool.reads_only else ("writes",)
+        return ("timeout_s", *asked)
+    return () if tool.leave is Leave.NONE else ("timeout_s",)
 
 
 def within_reach(tools: Iterable[Tool], grants: Grants, *, attended: bool) -> Iterator[Tool]:
@@ -49,7 +60,7 @@ def within_reach(tools: Iterable[Tool], grants: Grants, *, attended: bool) -> It
 def model_minds(
     models: Models,
     *,
-    tools: Iterable[Tool],
+    offers: Sequence[ToolOffer],
     today: str,
     calls_max: int,
     check_faults: CheckFaults,
@@ -65,7 +76,6 @@ def model_minds(
     The `persona` is for those that speak, plan and work, not for who judges. An `executor` takes the place of the model
     that would work.
     """
-    offers = offers_of(tools)
     return Minds(
         perceiver=ModelPerceiver(today=today, clarifier=clarifier, persona=persona, look=look),
         planner=ModelPlanner(

@@ -41,6 +41,7 @@ from earnest.runtime.impossibility import Lookout
 from earnest.runtime.inputs import refuse_private
 from earnest.runtime.judge import WorkspaceJudge
 from earnest.runtime.layers import laying
+from earnest.runtime.listening import Listener
 from earnest.runtime.minds import Minds, playbook_minds
 from earnest.runtime.order import Order, PlaybookOrder, RequestOrder
 from earnest.runtime.programs import program_minds
@@ -56,7 +57,7 @@ from earnest.runtime.unknown_effects import EffectDecision, UnknownEffect, decid
 from earnest.verification.service import Verifier
 
 if TYPE_CHECKING:
-    from earnest.runtime.model_calls import Ear, RoleModels
+    from earnest.runtime.model_calls import RoleModels
 
 RUNS_FOLDER: Final = "runs"
 
@@ -98,7 +99,7 @@ class TaskRuns:
         self._services = services
         self._working: set[str] = set()
         self._preparing: set[str] = set()
-        self._ears: dict[str, Ear] = {}
+        self._listeners: dict[str, Listener] = {}
 
     async def begin(self, order: Order) -> str:
         """Take an order on; the id of its run, which is ours for `work` to work.
@@ -150,13 +151,13 @@ class TaskRuns:
         return self._services.engine.remark(run_id, text)
 
     @contextmanager
-    def overheard(self, run_id: str, ear: "Ear") -> Iterator[None]:
-        """Within the block `ear` hears what models say in this run, as it comes. One listener a run."""
-        self._ears[run_id] = ear
+    def overheard(self, run_id: str, listener: Listener) -> Iterator[None]:
+        """Within the block the listener hears what is said and put out in this run, as it comes. One a run."""
+        self._listeners[run_id] = listener
         try:
             yield
         finally:
-            del self._ears[run_id]
+            del self._listeners[run_id]
 
     def workspace_of(self, run_id: str) -> Path:
         """Where the run's files are."""
@@ -278,6 +279,7 @@ class TaskRuns:
             clock=services.clock,
             home=services.user_home,
             preimages=self._preimages(run_id),
+            listener=self._listeners.get(run_id),
         )
         await hands.recover(kept.outcomes, kept.intents)
         minds = await self._minds(left, book, hands, Surroundings(order, workspace, services.user_home))
@@ -342,9 +344,10 @@ class TaskRuns:
             executor = order.program.executor(order.request.budget, network=order.grants.network)
             if order.spec is not None:
                 return program_minds(order.spec, executor, order.program)
-        from earnest.runtime.minds_of_models import model_minds, within_reach  # noqa: PLC0415 - no playbook needs them
+        from earnest.runtime.minds_of_models import model_minds, offers_of, within_reach  # noqa: PLC0415 - no playbook needs them
         from earnest.runtime.model_calls import JournaledModels  # noqa: PLC0415
 
+        listener = self._listeners.get(book.run_id)
         models = JournaledModels(
             book=book,
             models=await services.models(),
@@ -352,14 +355,15 @@ class TaskRuns:
             outcomes=left.kept.outcomes,
             clock=services.clock,
             log=TaskLog(self._folder(book.run_id), services.redaction, services.clock),
-            ear=self._ears.get(book.run_id),
+            ear=listener.said if listener else None,
         )
-        clarifier = Clarifications(book, services.clarifier)
+        clarifier, attended = Clarifications(book, services.clarifier), services.person is not None
+        tools = within_reach(services.toolbox.tools.values(), order.grants, attended=attended)
         return model_minds(
             models,
             agreeing=Agreements(book, services.promisee),
             standing=never_criteria(order.never),
-            tools=within_reach(services.toolbox.tools.values(), order.grants, attended=services.person is not None),
+            offers=offers_of(tools, order.grants, attended=attended),
             today=rfc3339(left.started_ms)[:10],
             calls_max=services.limits.calls_per_execution,
             clarifier=clarifier if clarifier.has_answers else None,

@@ -10,7 +10,7 @@ import pytest
 
 from earnest.effects.ground import process
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.ground.process import OUTPUT_BYTES_MAX, Ended, ProgramFailed, run_group
+from earnest.effects.ground.process import OUTPUT_BYTES_MAX, TOLD_BYTES_MAX, Ended, ProgramFailed, run_group
 
 LONG_S = 60
 GONE_S = 10
@@ -121,3 +121,25 @@ async def test_what_cannot_be_started_is_said(stdin: Path, word: str) -> None:
         await run_group([word], stdin, {}, LONG_S)
     await asyncio.sleep(0)
     assert open_files() <= before
+
+
+async def test_what_it_puts_out_is_heard_as_it_comes_and_a_flood_is_counted(stdin: Path, tmp_path: Path) -> None:
+    heard: list[tuple[int, bytes, int]] = []
+
+    def hear(stream: int, piece: bytes, left_out: int) -> None:
+        heard.append((stream, piece, left_out))
+        (tmp_path / "go").touch()
+
+    program = """
+import os, sys, time
+print("first", flush=True)
+while not os.path.exists(sys.argv[1]): time.sleep(0.01)
+for _ in range(100): os.write(1, b"y" * 10_000)
+os.write(2, b"a word")
+"""
+    ended = await run_group([sys.executable, "-c", program, str(tmp_path / "go")], stdin, {}, LONG_S, hear=hear)
+    assert ended.code == 0
+    assert heard[0] == (1, b"first\n", 0)
+    assert sum(len(piece) + left_out for stream, piece, left_out in heard if stream == 1) == len(ended.output)
+    assert (2, b"a word", 0) in heard
+    assert max(len(piece) for _, piece, _ in heard) <= TOLD_BYTES_MAX

@@ -1,5 +1,7 @@
 """Is what a model calls the same answer as what another says in text, and is it told the same?"""
 
+from pathlib import Path
+
 import pytest
 from scripted_mind import ScriptedModel, ScriptedTools
 from test_model_executor import DONE, ORDER, mind, shell
@@ -11,13 +13,15 @@ from earnest.engine.model.calling import answer_of, as_called, functions_of
 from earnest.engine.model.offers import ToolOffer
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.minds_of_models import offers_of
+from earnest.runtime.order import Grants
 
 OFFERS = offers_of(built_in())
 PARAMETERS = {one.name: one.parameters for one in functions_of(OFFERS)}
+REACH = ("timeout_s", "network", "writes")
 BOTH: JsonObject = {
     "calls": [
         {"tool": "shell", "args": {"command": "ls"}, "network": True, "timeout_s": 5, "writes": ["/a"]},
-        {"tool": "write_file", "args": {"path": "x", "content": "é"}, "writes": ["/b"]},
+        {"tool": "write_file", "args": {"path": "x", "content": "é"}},
         {"tool": "read_file", "args": {"path": "x"}},
     ],
     "done": {"status": "completed", "output": "it is done"},
@@ -48,8 +52,32 @@ def test_a_call_without_arguments_has_none() -> None:
 def test_only_what_may_reach_out_is_offered_to() -> None:
     reach = {name: {"timeout_s", "network", "writes"} & {*form["properties"]} for name, form in PARAMETERS.items()}  # type: ignore[misc]
     assert reach["shell"] == {"timeout_s", "network", "writes"}
-    assert reach["write_file"] == {"writes"}
-    assert reach["read_file"] == set()
+    assert reach["write_file"] == reach["read_file"] == set()
+
+
+@pytest.mark.parametrize(
+    ("grants", "reach"),
+    [
+        (Grants(), {"timeout_s"}),
+        (Grants(network=True), {"timeout_s", "network"}),
+        (Grants(write=(Path("/srv"),)), {"timeout_s", "writes"}),
+        (Grants(approved=("rm x",)), {"timeout_s", "network", "writes"}),
+    ],
+)
+def test_what_nobody_could_grant_is_not_offered(grants: Grants, reach: set[str]) -> None:
+    told = offers_of(built_in(), grants, attended=False)
+    assert {one.reach for one in told if one.name == "shell"} == {tuple(sorted(reach, key=REACH.index))}
+    assert set(offers_of(built_in(), attended=True)[-1].reach) == set(REACH)
+
+
+def test_the_end_says_what_both_ends_of_the_text_say() -> None:
+    done = PARAMETERS["done"]["properties"]
+    assert isinstance(done, dict)
+    assert done.keys() == {"status", "output", "reason", "kind", "name", "record"}
+    odd = NativeCall(id="1", name="done", arguments='{"status": "impossible", "output": "gone", "kind": "file"}')
+    assert answer_of([odd], PARAMETERS) == {
+        "impossible": {"kind": "file", "name": None, "record": None, "because": "gone"}
+    }
 
 
 @pytest.mark.parametrize("name", ["done", "a b", "x" * 65])
@@ -68,7 +96,7 @@ async def test_each_call_is_answered_by_its_record_and_one_that_was_not_made_say
     assert "tools, best first" in model.asked[1].messages[1].text
     assert [call.name for call in said.calls] == ["shell", "shell", "shell", "done"]
     assert [(one.role, one.answers) for one in told] == [(MessageRole.TOOL, call.id) for call in said.calls]
-    assert "succeeded" in told[0].text
+    assert told[0].text.startswith("call 1 succeeded")
     assert "failed, exit_code" in told[1].text
     assert [one.text for one in told[2:]] == ["It was not made."] * 2
     assert "does not count" in remarks.text

@@ -44,7 +44,7 @@ async def test_a_request_becomes_a_spec_in_one_call() -> None:
         deadline="2026-12-01",
     )
     assert len(model.asked) == 1
-    assert model.asked[0].prompt == "perceiver@4"
+    assert model.asked[0].prompt == "perceiver@5"
 
 
 async def test_the_last_five_turns_are_shown_as_data_and_so_is_the_request() -> None:

@@ -108,7 +108,7 @@ async def test_a_plan_asks_the_model_once_and_tells_it_task_date_and_tools() -> 
     await mind().plan(first(), model)
     (asked,) = model.asked
     shown = data_in(model.heard())
-    assert asked.prompt == "planner@4"
+    assert asked.prompt == "planner@5"
     assert "Today is 2026-11-21." in model.heard()
     assert shown["task"] == SPEC.intent
     assert shown["limits"] == "- to be done by: 2026-12-01"

@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -13,6 +14,8 @@ from earnest.foundation.errors import EarnestError
 
 OUTPUT_BYTES_MAX: Final = 1024 * 1024
 COMPLAINT_BYTES: Final = 4_000
+TOLD_BYTES_MAX: Final = 4_096
+TELL_MS: Final = 100
 GRACE_S: Final = 3
 """Between SIGTERM and SIGKILL; and for pipes that somebody outside the group still holds."""
 
@@ -30,13 +33,22 @@ class Ended(NamedTuple):
 
 
 async def run_group(
-    words: Sequence[str], stdin: Path, environment: Mapping[str, str], timeout_s: float, folder: Path | None = None
+    words: Sequence[str],
+    stdin: Path,
+    environment: Mapping[str, str],
+    timeout_s: float,
+    folder: Path | None = None,
+    *,
+    hear: Callable[[int, bytes, int], None] | None = None,
 ) -> Ended:
     """Run it, in `folder` if one is given. However this ends, cancelled too, the group is gone.
 
+    `hear` is told what it puts out on 1 or 2, as `Paced` does. It must not raise.
+
     Raises `ProgramFailed` where it cannot be started, takes too long, or says more than `OUTPUT_BYTES_MAX`.
     """
-    output, complaint = _Heard(OUTPUT_BYTES_MAX), _Heard(COMPLAINT_BYTES)
+    output = _Heard(OUTPUT_BYTES_MAX, partial(hear, 1) if hear else None)
+    complaint = _Heard(COMPLAINT_BYTES, partial(hear, 2) if hear else None)
     async with _pipe(output) as out, _pipe(complaint) as err:
         process = await _spawned(words, stdin, environment, (out, err), folder)
         output.too_much = lambda: _signal(process, signal.SIGKILL)
@@ -54,11 +66,45 @@ async def run_group(
     return Ended(code, bytes(output.data), bytes(complaint.data))
 
 
+class Paced:
+    """Passes on what comes, at most `TOLD_BYTES_MAX` each `TELL_MS`: the newest, and how much before it is left out."""
+
+    def __init__(self, hear: Callable[[bytes, int], None]) -> None:
+        self._hear = hear
+        self._waiting = b""
+        self._left_out = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def take(self, data: bytes) -> None:
+        """Some more has come."""
+        waiting = self._waiting + data[-TOLD_BYTES_MAX:]
+        self._left_out += max(0, len(self._waiting) + len(data) - TOLD_BYTES_MAX)
+        self._waiting = waiting[-TOLD_BYTES_MAX:]
+        if self._timer is None:
+            self._pass_on()
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._waiting:
+            self._hear(self._waiting, self._left_out)
+            self._waiting = b""
+
+    def _pass_on(self) -> None:
+        self._timer = None
+        if self._waiting:
+            self._hear(self._waiting, self._left_out)
+            self._waiting, self._left_out = b"", 0
+            self._timer = asyncio.get_running_loop().call_later(TELL_MS / 1000, self._pass_on)
+
+
 class _Heard(asyncio.Protocol):
     """What came through one pipe: the last `bytes_max` of it. The first time that it is more, `too_much` is called."""
 
-    def __init__(self, bytes_max: int) -> None:
+    def __init__(self, bytes_max: int, hear: Callable[[bytes, int], None] | None) -> None:
         self.data = bytearray()
+        self._told = Paced(hear) if hear else None
         self.is_too_much = False
         self.too_much: Callable[[], None] = lambda: None
         self._bytes_max = bytes_max
@@ -67,6 +113,8 @@ class _Heard(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
         self.data += data
+        if self._told:
+            self._told.take(data)
         if len(self.data) > self._bytes_max:
             del self.data[: -self._bytes_max]
             if not self.is_too_much:
@@ -75,6 +123,8 @@ class _Heard(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """See `asyncio.Protocol`."""
+        if self._told:
+            self._told.end()
         self._over.set()
 
     async def over(self) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from earnest.effects.outside.llm.answers import NoAnswer, read_answer
 from earnest.effects.outside.llm.api import Function, NativeCall
-from earnest.engine.impossibility import CLAIM_FORM
+from earnest.engine.impossibility import Lack
 from earnest.engine.messages import SubTaskStatus
 from earnest.engine.model.offers import ToolOffer
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
@@ -15,9 +15,12 @@ DONE: Final = "done"
 IMPOSSIBLE: Final = "impossible"
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _REACH: Final[Mapping[str, JsonValue]] = {
-    "timeout_s": {"type": "integer"},
-    "network": {"type": "boolean"},
-    "writes": {"type": "string"},
+    "timeout_s": {"type": "integer", "default": 60},
+    "network": {"type": "boolean", "description": "the user is asked: do without where you can"},
+    "writes": {
+        "type": "string",
+        "description": "an absolute path outside to be changed; to remove a folder, the one that holds it; asked, too",
+    },
 }
 """What stands beside a tool's arguments in the JSON form, and among them here; one path, or a list of them."""
 DONE_FORM: Final[JsonObject] = {
@@ -31,20 +34,30 @@ DONE_FORM: Final[JsonObject] = {
     "additionalProperties": False,
 }
 
+_END_FORM: Final[JsonObject] = {
+    "type": "object",
+    "properties": {
+        "status": {"type": "string", "enum": [*map(str, SubTaskStatus), IMPOSSIBLE]},
+        "output": {"type": "string"},
+        "reason": {"type": "string"},
+        "kind": {"type": "string", "enum": [*map(str, Lack)]},
+        "name": {"type": "string"},
+        "record": {"type": "string"},
+    },
+    "required": ["status", "output"],
+}
+"""Both ends of the JSON form in one function: each is told with every request."""
+
 
 def functions_of(offers: Sequence[ToolOffer]) -> tuple[Function, ...]:
-    """The tools, and the two ends; nothing if a name is none that endpoints take."""
+    """The tools, and the end; nothing if a name is none that endpoints take."""
     names = [offer.name for offer in offers]
-    if {DONE, IMPOSSIBLE} & {*names} or not all(map(_NAME.fullmatch, names)):
+    if DONE in names or not all(map(_NAME.fullmatch, names)):
         return ()
     tools = [
         Function(name=one.name, purpose=one.purpose, parameters=_parameters(one.args, one.reach)) for one in offers
     ]
-    ends = [
-        Function(name=name, purpose="End.", parameters=_parameters(form))
-        for name, form in ((DONE, DONE_FORM), (IMPOSSIBLE, CLAIM_FORM))
-    ]
-    return (*tools, *ends)
+    return (*tools, Function(name=DONE, purpose="End.", parameters=_END_FORM))
 
 
 def answer_of(calls: Sequence[NativeCall], offers: Mapping[str, JsonObject]) -> JsonObject:
@@ -53,8 +66,8 @@ def answer_of(calls: Sequence[NativeCall], offers: Mapping[str, JsonObject]) -> 
     answer: dict[str, JsonValue] = {}
     for call in calls:
         args = dict(read_answer(call.arguments or "{}", {"type": "object"}))
-        if call.name in {DONE, IMPOSSIBLE}:
-            answer[call.name] = args
+        if call.name == DONE:
+            answer |= _end_of(args)
         elif call.name in offers:
             reach = {name: args.pop(name) for name in _reach_of(offers[call.name]) if name in args}
             if isinstance(writes := reach.get("writes"), str):
@@ -70,13 +83,23 @@ def as_called(answer: JsonObject, first: int) -> tuple[NativeCall, ...]:
     calls = answer.get("calls")
     entries = [one for one in calls if isinstance(one, Mapping)] if isinstance(calls, Sequence) else []
     made = [_called(entry, number) for number, entry in enumerate(entries, start=first)]
-    ends = (DONE, IMPOSSIBLE)
-    made += [
-        NativeCall(id=name, name=name, arguments=canonical_text(value))
-        for name in ends
-        if isinstance(value := answer.get(name), Mapping)
-    ]
+    ends = [end for name in (DONE, IMPOSSIBLE) if isinstance(end := answer.get(name), Mapping)]
+    made += [NativeCall(id=DONE, name=DONE, arguments=canonical_text(_as_end(end))) for end in ends[:1]]
     return tuple(made)
+
+
+def _end_of(args: Mapping[str, JsonValue]) -> JsonObject:
+    if args.get("status") != IMPOSSIBLE:
+        return {DONE: args}
+    claim = {name: args.get(name) for name in ("kind", "name", "record")}
+    return {IMPOSSIBLE: {**claim, "because": args.get("reason") or args.get("output")}}
+
+
+def _as_end(end: JsonObject) -> JsonObject:
+    if "because" not in end:
+        return end
+    rest = {name: value for name, value in end.items() if name != "because"}
+    return {"status": IMPOSSIBLE, "output": "", "reason": end["because"], **rest}
 
 
 def _called(entry: JsonObject, number: int) -> NativeCall:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from earnest.effects.hands.tools.record import ToolRecord
 from earnest.effects.outside.llm.api import Message, MessageRole
-from earnest.effects.outside.llm.fencing import Data, told
+from earnest.effects.outside.llm.fencing import Data, harmless, told
 from earnest.engine.model.calling import as_called
 from earnest.engine.model.prompting import said
 from earnest.foundation.canonical import JsonObject, JsonValue
@@ -58,7 +58,7 @@ def _whole(exchange: Exchange, *, is_newest: bool) -> _Shown:
     """What was written stands in its file: of an answer whose calls succeeded long arguments are shown in short."""
     has_failed = not all(record.ok for record in exchange.records)
     records = [
-        Data(name=f"record of call {number}", text=record_told(record), characters_max=RECORD_CHARACTERS_MAX)
+        Data(name=f"call {number}", text=record_told(record), characters_max=RECORD_CHARACTERS_MAX)
         for number, record in enumerate(exchange.records, start=exchange.first)
     ]
     answer = exchange.answer if is_newest and has_failed else _cut(exchange.answer)
@@ -67,12 +67,13 @@ def _whole(exchange: Exchange, *, is_newest: bool) -> _Shown:
 
 def _shortened(exchange: Exchange, *, apart: bool) -> _Shown:
     """With the records in one piece, or each `apart`."""
-    lines = [
-        f"call {number} {ended(record)}: {head_tail(record.output_excerpt, OLD_RECORD_CHARACTERS)}"
+    short = [
+        Data(name=f"call {number}", text=f"{ended(record)}: {head_tail(record.output_excerpt, OLD_RECORD_CHARACTERS)}")
         for number, record in enumerate(exchange.records, start=exchange.first)
     ]
-    texts = lines if apart else ["\n".join(lines)]
-    return _Shown(_cut(exchange.answer), [Data(name="older records, shortened", text=text) for text in texts])
+    if not apart:
+        short = [Data(name="older calls, shortened", text="\n".join(f"{one.name} {one.text}" for one in short))]
+    return _Shown(_cut(exchange.answer), short)
 
 
 def _as_text(shown: _Shown) -> list[Message]:
@@ -83,7 +84,7 @@ def _as_calls(exchange: Exchange, shown: _Shown) -> list[Message]:
     calls = as_called(shown.answer, exchange.first)
     if not calls:
         return _as_text(shown)
-    records = [told(record).text for record in shown.records]
+    records = [f"{record.name} {harmless(record)}" for record in shown.records]
     replies = [*records, *["It was not made."] * (len(calls) - len(records))]
     return [
         Message(role=MessageRole.ASSISTANT, text="", calls=calls),

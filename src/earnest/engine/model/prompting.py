@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Final, cast
 
 from earnest.effects.outside.llm.api import Function, Message, MessageRole, Native
-from earnest.effects.outside.llm.fencing import FENCES, FENCES_ALONE, Data
+from earnest.effects.outside.llm.fencing import FENCES, FENCES_IF_IT_CALLS, Data
 from earnest.effects.outside.llm.forms import is_closed
 from earnest.engine.ports import Question
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
@@ -19,7 +19,7 @@ from earnest.memory.thinking import LAWS, PERSONA_CHARACTERS_MAX
 ANSWER_CHARACTERS_MAX: Final = 20_000
 LAWS_FIRST: Final = "\n".join(
     [
-        "Four laws stand above all else; a lower one never overrides a higher one:\n",
+        "Four laws stand above all else, each above the next:\n",
         *(f"{number}. {law}" for number, law in enumerate(LAWS)),
     ]
 )
@@ -27,6 +27,8 @@ LAWS_FIRST: Final = "\n".join(
 _FRONT_MATTER: Final = re.compile(
     r"---\nname: (?P<name>[a-z_]+)\nversion: (?P<version>[1-9]\d*)\npurpose: (?P<purpose>.+)\n---\n\n(?P<text>.+)", re.S
 )
+_WRAPPED: Final = re.compile(r"(?<=[^\n])\n *(?=[^\s-])")
+"""The ends of lines within a paragraph."""
 _CALLS: Final = "--- if it calls\n\n"
 """Parts the text of a prompt: before it stands what is told to a model that answers in text, behind it to the other."""
 _BOUNDS: Final = frozenset(
@@ -59,7 +61,9 @@ class Prompt:
 
     def native(self, functions: Sequence[Function], *turns: Message) -> Native:
         """The same for a model that calls these."""
-        return Native(messages=(self._rules(self.text_if_it_calls, FENCES_ALONE), *turns), functions=tuple(functions))
+        return Native(
+            messages=(self._rules(self.text_if_it_calls, FENCES_IF_IT_CALLS), *turns), functions=tuple(functions)
+        )
 
     def _rules(self, text: str, fences: str) -> Message:
         return Message(role=MessageRole.SYSTEM, text=f"prompt: {self.label}\n\n{LAWS_FIRST}\n\n{text}\n\n{fences}")
@@ -72,7 +76,7 @@ def prompt(name: str) -> Prompt:
     found = _FRONT_MATTER.fullmatch(text)
     if found is None or found["name"] != name:
         raise Broken(f"prompt {name}: its front matter cannot be read")
-    spoken, _, called = found["text"].rstrip().partition(_CALLS)
+    spoken, _, called = _WRAPPED.sub(" ", found["text"].rstrip()).partition(_CALLS)
     return Prompt(
         name=name,
         version=int(found["version"]),

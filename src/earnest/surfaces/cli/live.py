@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
@@ -11,18 +11,18 @@ from rich.text import Text
 
 from earnest.effects.ground.bus.api import Bus, Envelope, Subscription
 from earnest.effects.ground.clock import Clock
-from earnest.engine.messages import CorrectionSignal, ExecutionResult, SubTask, SubTaskOutcome
+from earnest.engine.messages import CorrectionSignal, ExecutionResult, SubTask, SubTaskOutcome, ToolCalled
 from earnest.engine.model_messages import ModelAnswered, ModelAsked, ModelTurn
 from earnest.foundation.instants import duration_text
 from earnest.foundation.text import printable
 from earnest.surfaces.cli.asking import Terminal
 from earnest.surfaces.cli.lines import NAMES, Teller
 from earnest.surfaces.cli.printing import abandon_stdout, short
-from earnest.surfaces.cli.spoken import SpokenLines
+from earnest.surfaces.cli.spoken import OutputLines, SpokenLines
 from earnest.surfaces.cli.typing_along import TypedLine
 
 if TYPE_CHECKING:
-    from earnest.runtime.model_calls import Ear
+    from earnest.runtime.listening import Listener
 
 QUEUE_MAX: Final = 10_000
 REFRESH_MS: Final = 100
@@ -30,6 +30,7 @@ TARGET_CHARACTERS_MAX: Final = 70
 STATUS_CHARACTERS_MAX: Final = 60
 WIDTH_MIN: Final = 60
 MARGIN_CHARACTERS: Final = 24
+OUTPUT_STYLES: Final = {1: "dim", 2: "dim red"}
 
 
 @contextlib.asynccontextmanager
@@ -41,8 +42,8 @@ async def watching(
     *,
     hidden: Collection[type] = (),
     typed: TypedLine | None = None,
-) -> AsyncIterator["Ear"]:
-    """Print what happens in the run, but for the `hidden` messages, until the block ends, and what the ear hears.
+) -> AsyncIterator["Listener"]:
+    """Print what happens in the run, but for the `hidden` messages, until the block ends, and what the listener hears.
 
     What somebody has `typed` stands in the moving line. That nobody listens any more does not end the run. While
     `terminal` asks something, nothing moves.
@@ -51,7 +52,7 @@ async def watching(
     view = _View(_Console(highlight=False), clock, run_id, frozenset(hidden), typed)
     task = asyncio.get_running_loop().create_task(view.follow(subscription, terminal))
     try:
-        yield view.hear
+        yield view
     finally:
         subscription.close()
         await task
@@ -88,6 +89,7 @@ class _View:
         self._teller = Teller(TARGET_CHARACTERS_MAX)
         self._busy: dict[str, str] = {}
         self._spoken: dict[ModelTurn, SpokenLines] = {}
+        self._put_out: dict[str, dict[int, OutputLines]] = {}
 
     async def follow(self, subscription: Subscription, terminal: Terminal) -> None:
         with self._console.status("starting") as spinner, self._typed or contextlib.nullcontext():
@@ -103,34 +105,49 @@ class _View:
         while True:
             spent = duration_text(self._clock.now_ms() - self._started_ms)
             busy = short(", ".join(self._busy.values()) or "deciding", STATUS_CHARACTERS_MAX)
-            said = [spoken.tail for spoken in self._spoken.values()][-1:]
+            heard = [lines for streams in self._put_out.values() for lines in streams.values()]
+            said = [lines.tail for lines in (*self._spoken.values(), *heard)][-1:]
             tail = printable("".join(said)[-STATUS_CHARACTERS_MAX:])
             typed = self._typed.text[-STATUS_CHARACTERS_MAX:] if self._typed else ""
             beside = (f"> {typed}▏", "cyan") if typed else (tail, "dim")
             spinner.update(Text.assemble(f"{spent}  {busy}  ", beside))
             await self._clock.sleep_ms(REFRESH_MS)
 
-    def hear(self, turn: ModelTurn, piece: str | None) -> None:
-        """The next piece of what a model says; None: what it said counts no more."""
+    def said(self, turn: ModelTurn, piece: str | None) -> None:
+        """See `Listener`."""
         spoken = self._spoken.get(turn) or self._spoken.setdefault(turn, SpokenLines(self._spoken_width()))
         if piece is None:
-            self._say(turn, "[this answer is discarded]")
+            self._say(_speaker(turn), "[this answer is discarded]")
             del self._spoken[turn]
             return
-        for line in spoken.take(piece):
-            self._say(turn, line)
+        self._say(_speaker(turn), *spoken.take(piece))
 
-    def _say(self, turn: ModelTurn, line: str) -> None:
-        margin = f"{'':>7}  {turn.subtask_id or NAMES.get(turn.role, turn.role):<13.13}  "
-        self._console.print(Text.assemble((margin, "dim"), (line, "dim italic")), soft_wrap=True)
+    def put_out(self, key: str, stream: int, piece: bytes, left_out: int) -> None:
+        """See `Listener`."""
+        streams = self._put_out.setdefault(key, {})
+        if stream not in streams:
+            streams[stream] = OutputLines(self._spoken_width())
+        self._show_output(_subtask_of(key), stream, streams[stream].take_bytes(piece, left_out))
+
+    def _show_output(self, who: str, stream: int, lines: Iterable[str]) -> None:
+        self._say(who, *(f"│ {line}" for line in lines), style=OUTPUT_STYLES[stream])
+
+    def _say(self, who: str, *lines: str, style: str = "dim italic") -> None:
+        """All at once, as the moving line is drawn anew each time."""
+        margin = f"{'':>7}  {who:<13.13}  "
+        if lines:
+            told = Text("\n").join(Text.assemble((margin, "dim"), (line, style)) for line in lines)
+            self._console.print(told, soft_wrap=True)
 
     def _spoken_width(self) -> int:
         return max(WIDTH_MIN, self._console.width - MARGIN_CHARACTERS)
 
     def _show(self, envelope: Envelope) -> None:
         if isinstance(envelope.payload, ModelAnswered) and (spoken := self._spoken.pop(envelope.payload.turn, None)):
-            for line in spoken.rest():
-                self._say(envelope.payload.turn, line)
+            self._say(_speaker(envelope.payload.turn), *spoken.rest())
+        if isinstance(envelope.payload, ToolCalled):
+            for stream, lines in self._put_out.pop(envelope.payload.key, {}).items():
+                self._show_output(envelope.payload.subtask_id, stream, lines.rest())
         self._track(envelope.payload)
         when = "before" if envelope.replayed else duration_text(envelope.at_ms - self._started_ms)
         margin = f"{when:>7}  {NAMES.get(envelope.sender, envelope.sender):<13}  "
@@ -164,3 +181,12 @@ class _View:
                 self._busy.pop(turn.key, None)
             case _:
                 pass
+
+
+def _speaker(turn: ModelTurn) -> str:
+    return turn.subtask_id or NAMES.get(turn.role, turn.role)
+
+
+def _subtask_of(key: str) -> str:
+    """`count` of `r1/count/a2/c3`."""
+    return key.split("/")[1]

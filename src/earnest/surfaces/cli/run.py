@@ -36,7 +36,9 @@ Task = Annotated[
 Resume = Annotated[str | None, typer.Option(metavar="RUN", help="Go on with this interrupted run.")]
 New = Annotated[bool, typer.Option("--new", help="Start anew even if this task was interrupted.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show what models say while they say it.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Show what models say and commands put out while they do.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result only.")]
 AllowWrite = Annotated[
     list[Path] | None,

@@ -1,8 +1,9 @@
 """An accepted run written down as a playbook file."""
 
 import asyncio
+import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,8 +40,10 @@ def save_run(worked: EndedRun, inputs: Mapping[str, Path], target: Path) -> list
         digest=Toolbox(SystemClock()).digest,
         inputs={name: str(path) for name, path in inputs.items()},
         texts=dict(_texts(worked)),
+        given=_given(inputs.values()),
     )
     left_out = [f"left out, since only a model can judge it: {text}" for text in saved.left_out]
+    left_out += [f"asked for only as far as it holds for other inputs: {text}" for text in saved.weaker]
     comments = [f"# {printable(short(line, COMMENT_CHARACTERS_MAX))}" for line in left_out]
     head = [f"# Saved from {worked.run_id}, which it repeats with no model.", *comments]
     draft = target.with_name(f".{target.stem}.{os.getpid()}.yaml")
@@ -81,6 +84,17 @@ def _texts(worked: EndedRun) -> Iterator[tuple[str, str]]:
         if len(data) <= min(TEXT_BYTES_MAX, left_bytes):
             left_bytes -= len(data)
             yield path, text
+
+
+def _given(inputs: Iterable[Path]) -> Iterator[str]:
+    """The texts of the inputs, as they now are: so many bytes of all."""
+    left_bytes = ALL_TEXT_BYTES_MAX
+    for path in (one for place in inputs for one in ([place] if place.is_file() else sorted(place.rglob("*")))):
+        if left_bytes > 0 and path.is_file():
+            with contextlib.suppress(OSError), path.open("rb") as file:
+                data = file.read(min(TEXT_BYTES_MAX, left_bytes))
+                left_bytes -= len(data)
+                yield data.decode(errors="replace")
 
 
 class _Plain(yaml.SafeDumper):

@@ -1,5 +1,6 @@
-"""What a model says while it says it, as lines for a terminal: as many as a person reads, none of which steers it."""
+"""What a model says or a command puts out, as lines while it does: as many as are read, harmless to a terminal."""
 
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from typing import Final
 
@@ -7,6 +8,8 @@ from earnest.foundation.text import printable
 
 SHOWN_CHARACTERS_MAX: Final = 20_000
 """So much of one answer is shown; the rest is counted."""
+LINES_AT_ONCE: Final = 20
+"""Of output, which comes some ten times a second: drawing more would keep the run waiting."""
 
 
 class SpokenLines:
@@ -34,6 +37,12 @@ class SpokenLines:
         *full, self._line = self._cut(self._line) if len(self._line) > self._width else (self._line,)
         yield from full
 
+    def leave_out(self, count: int) -> Iterator[str]:
+        """So much of it does not come."""
+        yield from self._cut(self._line)
+        yield f"[… {count} bytes left out …]"
+        self._line = ""
+
     def rest(self) -> Iterator[str]:
         """What is left when the answer has ended."""
         yield from self._cut(self._line)
@@ -51,3 +60,21 @@ class SpokenLines:
             line = line[end:].lstrip(" ")
         if line.strip():
             yield printable(line)
+
+
+class OutputLines(SpokenLines):
+    """What a command puts out on one stream: bytes, in which a carriage return ends a line as well."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
+        self._text = getincrementaldecoder("utf-8")("replace")
+
+    def take_bytes(self, piece: bytes, left_out: int) -> Iterator[str]:
+        """The lines that this piece makes whole, before which so many bytes are left out; of many the last."""
+        if left_out:
+            self._text.reset()
+            yield from self.leave_out(left_out)
+        whole = list(self.take(self._text.decode(piece).replace("\r", "\n")))
+        if len(whole) > LINES_AT_ONCE:
+            yield f"[… {len(whole) - LINES_AT_ONCE} lines left out …]"
+        yield from whole[-LINES_AT_ONCE:]

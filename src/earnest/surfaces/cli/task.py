@@ -181,8 +181,8 @@ async def work_run(
     verbose: bool = False,
     typed: TypedLine | None = None,
 ) -> EndedRun:
-    """Work a run to its end, shown as it goes; if it is `verbose`, with what models say while they say it, and with
-    what somebody has `typed` meanwhile.
+    """Work a run to its end, shown as it goes; if it is `verbose`, with what models say and commands put out
+    while they do, and with what somebody has `typed` meanwhile.
 
     With `plan_only` the first plan ends it, in the user's name: before any role sees the plan, so nothing is begun.
     """
@@ -204,9 +204,9 @@ async def work_run(
                 from earnest.surfaces.cli.live import watching  # noqa: PLC0415 - loads what draws on terminals
 
                 view = watching(platform.bus, platform.clock, run_id, terminal, hidden=hidden, typed=typed)
-                ear = await stack.enter_async_context(view)
+                listener = await stack.enter_async_context(view)
                 if verbose:
-                    stack.enter_context(platform.runs.overheard(run_id, ear))
+                    stack.enter_context(platform.runs.overheard(run_id, listener))
             result = await platform.runs.work(run_id)
     except Exception as error:
         if result is None:

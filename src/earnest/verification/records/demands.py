@@ -17,6 +17,10 @@ _FILE: Final = re.compile(r"(?:[\w.~/-]*/)?[\w-][\w.-]*\.(?:[A-Za-z][A-Za-z0-9]{
 _SHORT: Final = re.compile(r"\w\.\w")
 """As in `e.g.`."""
 _HOSTS: Final = frozenset({"com", "org", "net", "io", "dev", "gov", "edu", "eu"})
+_PROGRAM: Final = re.compile(
+    r".*\.(?:(?:ba|z)?sh|c|cc|cpp|cs|exs?|go|hs|java|jl|m?[jt]sx?|kt|lua|php|p[ly]|ps1|r|rb|rs|scala|sql|swift|zig)",
+    re.IGNORECASE | re.DOTALL,
+)
 _PRODUCTS: Final = frozenset({"node.js", "vue.js", "next.js", "asp.net"})
 _ACTS: Final = re.compile(
     r"\b(?:(?:creat|sav|generat|produc|stor|updat|replac|renam|mov|delet|remov|merg|chang)(?:e|es|ed|ing)"
@@ -93,6 +97,11 @@ def is_named(path: str, name: str) -> bool:
     if name.endswith("/"):
         return f"{path}/".startswith(name) or f"/{name}" in f"/{path}/"
     return path == name or path.endswith(f"/{name}")
+
+
+def is_program(name: str) -> bool:
+    """True if what a file of this name does can be seen by running it."""
+    return _PROGRAM.fullmatch(name) is not None
 
 
 def _path(word: str) -> str:

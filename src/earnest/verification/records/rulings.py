@@ -14,7 +14,7 @@ from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.instants import rfc3339
 from earnest.foundation.text import printable
 from earnest.verification.plugin import Findings
-from earnest.verification.records.demands import DATE, Demand, demand_of, is_named, paths_in
+from earnest.verification.records.demands import DATE, Demand, demand_of, is_named, is_program, paths_in
 from earnest.verification.records.evidence import Ledger, call_name, mentions
 from earnest.verification.records.proofs import Proof, proof_of
 from earnest.verification.records.worth import against_file
@@ -168,14 +168,15 @@ def _unmeasured(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
 
 
 def _is_measurable(demand: Demand, ledger: Ledger) -> bool:
-    """True if commands can be run, and it is no opinion: it is to be verified, or compares what was made with what is
+    """True if commands can be run, and it is no opinion: it is to be verified, or says, whatever the planner calls it,
 
-    given, whatever the planner calls it.
+    that something works, is about a program that was changed, or compares what was made with what is given.
     """
     if ledger.measured is None:
         return False
     given = [name for name in demand.paths if ledger.is_input(name) or ledger.is_former(name)]
-    return not demand.plausible or (bool(given) and any(ledger.last_change(name) for name in demand.paths))
+    made = [name for name in demand.paths if ledger.last_change(name)]
+    return not demand.plausible or demand.measures or any(map(is_program, made)) or bool(given and made)
 
 
 def _misdated(demand: Demand, _ledger: Ledger, proofs: Sequence[Proof]) -> str:

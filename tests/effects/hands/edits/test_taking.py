@@ -60,3 +60,29 @@ def test_a_file_of_holes_is_not_written_out(tmp_path: Path) -> None:
         file.truncate(taking.EDIT_LIMITS.size_bytes + 1)
     with pytest.raises(Refused, match="GiB in all"):
         take_in(tmp_path / "source", tmp_path / "target", tmp_path / "git")
+
+
+def test_holes_stay_holes(tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    with (tmp_path / "source" / "sparse").open("wb") as file:
+        file.write(b"begin")
+        file.truncate(32 * 1024**2)
+    taken = take_in(tmp_path / "source", tmp_path / "target", tmp_path / "git")
+    copy = tmp_path / "target" / "sparse"
+    assert copy.stat().st_size == 32 * 1024**2
+    assert copy.stat().st_blocks * 512 < 4 * 1024**2
+    assert taken.seen["sparse"][1] == digest_bytes(copy.read_bytes())
+
+
+def test_what_no_verdict_could_stand_beside_is_left_out_and_named(tmp_path: Path) -> None:
+    for name in (b"two\nlines", b"caf\xe9", b"README", b"readme", "caf\u00e9".encode()):
+        path = os.fsencode(tmp_path) + b"/source/in/" + name
+        os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120 - a name of bytes
+        os.close(os.open(path, os.O_CREAT))
+    taken = take_in(tmp_path / "source", target := tmp_path / "target", tmp_path / "git")
+    assert {path.name for path in (target / "in").iterdir()} == {"README", "caf\u00e9"}
+    assert [told.partition("' ")[2] for told in taken.left_out] == [
+        "has a name that is not UTF-8",
+        "cannot be told from 'in/README' everywhere",
+        "has a control character in its name",
+    ]

@@ -59,7 +59,7 @@ class Scripted(Obedient):
     draft: JsonObject = field(default_factory=lambda: DRAFT)
 
     async def choose(self, messages: Any, form: JsonObject) -> JsonObject:
-        if "prompt: discovery@1" in messages[0].text:
+        if "prompt: discovery@2" in messages[0].text:
             return self.draft
         return await super().choose(messages, form)
 

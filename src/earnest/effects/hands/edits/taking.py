@@ -15,7 +15,7 @@ from typing import Final
 
 from earnest.effects.hands.edits.original import opened_plainly
 from earnest.effects.hands.workspace.copying import copy_and_digest
-from earnest.effects.hands.workspace.snapshot import Seen
+from earnest.effects.hands.workspace.snapshot import Seen, SnapshotLimits, folded, name_fault
 from earnest.effects.hands.workspace.tree import TreeLimits, identity_of, stays_inside
 from earnest.foundation.errors import Refused
 
@@ -86,10 +86,17 @@ class _Taking:
         target.mkdir()
         files: list[os.DirEntry[str]] = []
         with os.scandir(source) as listing:
-            found = list(listing)
+            found = sorted(listing, key=lambda entry: entry.name)
+        taken: dict[str, str] = {}
         for entry in found:
             path = prefix + entry.name
-            if path in self.ignored:
+            twin = taken.setdefault(folded(entry.name), entry.name)
+            fault = name_fault(entry.name, path, SnapshotLimits().path_bytes)
+            if fault is None and twin != entry.name:
+                fault = f"cannot be told from {prefix + twin!r} everywhere"
+            if fault is not None:  # nothing could be judged beside it
+                self.left_out.append(f"{path!r} {fault}")
+            elif path in self.ignored:
                 self.left_out.append(f"{path}: .gitignore excludes it, and all that it excludes is over 64 MiB")
             elif entry.name != GIT or prefix:
                 self._count(path)
@@ -156,11 +163,6 @@ class _Taking:
             self.left_out.append(f"{path}: a link that may lead outside")
 
     def _file(self, name: str, source: int, folder: int, path: str) -> None:
-        try:
-            path.encode()
-        except UnicodeEncodeError:
-            self.left_out.append(f"{os.fsencode(path)!r}: its name is not UTF-8")
-            return
         descriptor = os.open(name, _FILE, dir_fd=source)
         try:
             status = os.fstat(descriptor)

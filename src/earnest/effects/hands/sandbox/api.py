@@ -1,10 +1,10 @@
 """What a sandbox is asked and what it answers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 MIB = 1024 * 1024
 WORK_DIR = "/work"
@@ -12,6 +12,13 @@ ENVIRONMENT_DIR = "/opt/earnest"
 """Where a built environment is shown; its scripts name this place."""
 SELF_TEST_VALID_MS = 300_000
 """How long a self-test is believed."""
+
+
+HearOutput: TypeAlias = Callable[[int, bytes, int], None]
+"""Hears what a command puts out while it runs: on 1 or 2, the newest of it, and how many bytes before it are left out.
+
+It must not raise. Nothing waits for it, and what it heard is no evidence: the report says what there was.
+"""
 
 
 class Profile(StrEnum):
@@ -111,6 +118,7 @@ class Execution:
     program: Program | None = None
     joined: "Execution | None" = None
     hidden: tuple[Path, ...] = ()
+    hear: HearOutput | None = None
 
 
 class ExecutionStatus(StrEnum):

@@ -6,10 +6,11 @@ A program of its own (`python -I -S`), and a quick one to start: it imports only
 Channel (descriptor 0, a stream socket): in comes the length (8 bytes, little endian) of the program to have ready (0:
 none) and the program (marshal, from the same interpreter), which may make this a zygote. `+` goes out when it waits.
 In comes the length of the job, the job (marshal), then the bytes of its files and of stdin, and if the job is joined to
-another one byte with the two descriptors of its pipes. Out goes one line of integers, `FIELDS` and the size of each
-artifact (-1: not there or not acceptable), then stdout, stderr, the problem, what `tracing.py` saw of the processes
-(nothing if they were not traced) and the artifacts. A closed channel ends everything, because a pid namespace dies with
-its pid 1.
+another one byte with the two descriptors of its pipes. Out goes, if the job wants it, now and then the newest of what
+the command put out: a line of `>`, 1 or 2, how many bytes before it are left out and its size; then it. In the end out
+goes one line of integers, `FIELDS` and the size of each artifact (-1: not there or not acceptable), then stdout,
+stderr, the problem, what `tracing.py` saw of the processes (nothing if they were not traced) and the artifacts. A
+closed channel ends everything, because a pid namespace dies with its pid 1.
 
 It keeps out of reach of what it watches: undumpable, so that nobody opens its memory or its descriptors through
 /proc; without signal handlers, because the kernel drops a signal to pid 1 that has none; and what it reports it
@@ -60,6 +61,8 @@ CHUNK_BYTES = 1 << 18
 TICK_MS = 10
 SAMPLE_SHARE = 8  # looking at the processes takes at most one part in this many of the time
 GRACE_MS = 100  # for helpers that end on their own once they see the main process gone
+TELL_TICK_MS = 100
+TOLD_BYTES_MAX = 4_096  # of one stream at a time
 FOLDER_TICK_MS = 200
 FOLDER_SHARE = 20  # looking at a bound folder takes at most one part in this many of the time
 FOLDER_ENTRIES_MAX = 200_000
@@ -93,6 +96,7 @@ def main() -> None:
     watch.start()
     watch.follow()
     watch.finish()
+    send(watch.untold)
     artifacts = collect(job["artifacts"], job["file_bytes"], job["disk_bytes"])
     processes = watch.tracer.report() if watch.tracer else b""
     send_report(watch.seen, (bytes(watch.output[0]), bytes(watch.output[1]), b"", processes), artifacts)
@@ -257,6 +261,9 @@ class Watch:
         self.folder_next_ns = 0
         self.tracer: Tracer | None = None
         self.signals = -1
+        self.told = [0, 0]
+        self.untold = b""
+        self.tell_next_ns = 0
 
     def start(self) -> None:
         """Fork the command. What cannot be executed ends with 127 and says why on stderr."""
@@ -322,10 +329,33 @@ class Watch:
                 self.sample(now_ns)
                 took_ns = time.monotonic_ns() - now_ns
                 self.sample_next_ns = now_ns + max(TICK_MS * 1_000_000, SAMPLE_SHARE * took_ns)
+            self.tell(now_ns)
             if self.passed():
                 return
             if self.main_ended_ns and (not self.others or now_ns - self.main_ended_ns > GRACE_MS * 1_000_000):
                 return
+
+    def tell(self, now_ns: int) -> None:
+        """Pass on the newest output as far as it is taken at once: the command and its limits wait for no listener."""
+        if not self.job["tell"] or now_ns < self.tell_next_ns:
+            return
+        self.tell_next_ns = now_ns + TELL_TICK_MS * 1_000_000
+        os.set_blocking(CHANNEL, False)
+        try:
+            for at, kept in enumerate(self.output):
+                if not self.untold and len(kept) > self.told[at]:
+                    part = bytes(kept[max(self.told[at], len(kept) - TOLD_BYTES_MAX) :])
+                    left_out = len(kept) - self.told[at] - len(part)
+                    self.untold = b"> %d %d %d\n" % (at + 1, left_out, len(part)) + part
+                    self.told[at] = len(kept)
+                while self.untold:
+                    self.untold = self.untold[os.write(CHANNEL, self.untold) :]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.untold = b""  # whoever asked is gone, which `follow` is told
+        finally:
+            os.set_blocking(CHANNEL, True)
 
     def hear(self, descriptor: int) -> None:
         """The main process has ended, or somebody has stopped or ended who is traced."""

@@ -18,6 +18,7 @@ from earnest.effects.hands.sandbox.api import (
     Execution,
     ExecutionReport,
     ExecutionStatus,
+    HearOutput,
     Layers,
     Mount,
     Profile,
@@ -31,6 +32,7 @@ from earnest.effects.hands.sandbox.joining import Join, Pipe
 from earnest.effects.hands.sandbox.kept import KeptTest
 from earnest.effects.hands.sandbox.launcher import Box, Launcher
 from earnest.effects.hands.sandbox.mountpoints import mountpoints, remove_if_empty
+from earnest.effects.hands.sandbox.pid1 import TOLD_BYTES_MAX
 from earnest.effects.hands.sandbox.pool import PLAIN, Pool
 from earnest.effects.hands.sandbox.seccomp import child_filter_bytes
 from earnest.foundation.errors import EarnestError, Refused, Unavailable
@@ -236,8 +238,12 @@ class BubblewrapSandbox:
         if join is not None:
             await join.send(box.channel)
         reader = _Reader(box)
-        numbers = wire.read_numbers(await reader.line(), execution)
+        told = [0, 0]
+        numbers = wire.read_numbers(await _heard(reader, execution, told), execution)
         blobs = [await reader.exactly(max(size, 0)) for size in numbers.sizes]
+        if execution.hear is not None:
+            for stream in (1, 2):
+                _hear_rest(execution.hear, stream, blobs[stream - 1][told[stream - 1] :])
         return wire.report(execution, numbers, blobs, self._description)
 
     def _refusal(self, reason: str) -> ExecutionReport:
@@ -296,6 +302,22 @@ class _Reader:
         if not part:
             raise EOFError
         return part
+
+
+async def _heard(reader: _Reader, execution: Execution, told: list[int]) -> bytes:
+    """The first line of the report, once what was put out before it has been `told`."""
+    while (line := await reader.line()).startswith(wire.TOLD) and execution.hear is not None:
+        stream, left_out, size = wire.read_told(line)
+        told[stream - 1] += left_out + size
+        execution.hear(stream, await reader.exactly(size), left_out)
+    return line
+
+
+def _hear_rest(hear: HearOutput, stream: int, rest: bytes) -> None:
+    """What came after the last that was told, of which the end is enough."""
+    if rest:
+        newest = rest[-TOLD_BYTES_MAX:]
+        hear(stream, newest, len(rest) - len(newest))
 
 
 def _checked(execution: Execution) -> Execution:

@@ -21,7 +21,7 @@ from earnest.effects.hands.sandbox.api import (
 )
 from earnest.effects.hands.sandbox.bubblewrap import GROWN
 from earnest.effects.hands.sandbox.compiled import marshalled
-from earnest.effects.hands.sandbox.pid1 import FIELDS, NO_EXIT
+from earnest.effects.hands.sandbox.pid1 import FIELDS, NO_EXIT, TOLD_BYTES_MAX
 from earnest.foundation.errors import Refused
 
 CHUNK_BYTES: Final = 1 << 18
@@ -35,6 +35,8 @@ PROCESSES_BYTES_MAX: Final = 8 * 1024 * 1024
 FOLDER, LINK = -1, -2  # in place of a size
 ZYGOTE: Final = "earnest_zygote"
 NO_PROGRAM: Final = bytes(8)
+TOLD: Final = b">"
+"""Begins the line before what is heard of a command while it runs."""
 _PROCESS_WORDS_MIN: Final = 13
 _PLAIN_MODE, _OWNER_BITS = 0o644, 0o600
 
@@ -135,6 +137,7 @@ def job_parts(
             "program": execution.program is not None,
             "filter": child_filter,
             "joined": cpu is not None,
+            "tell": execution.hear is not None,
             "cpu": cpu,
         }
     )
@@ -192,6 +195,14 @@ class Numbers:
     seen: Mapping[str, int]
     sizes: tuple[int, ...]
     """Of stdout, stderr, the problem, the processes, then each artifact; -1 for an artifact that is not acceptable."""
+
+
+def read_told(line: bytes) -> tuple[int, int, int]:
+    """Of what a command put out meanwhile: on 1 or 2, how much is left out, how much follows. Raises `ValueError`."""
+    stream, left_out, size = map(int, line.removeprefix(TOLD).split())
+    if stream not in {1, 2} or left_out < 0 or not 0 < size <= TOLD_BYTES_MAX:
+        raise ValueError("output out of bounds")
+    return stream, left_out, size
 
 
 def read_numbers(line: bytes, execution: Execution) -> Numbers:

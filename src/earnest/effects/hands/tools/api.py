@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from earnest.effects.hands.sandbox.api import ExecutionLimits, Mount, Sandbox
+from earnest.effects.hands.sandbox.api import ExecutionLimits, HearOutput, Mount, Sandbox
 from earnest.effects.hands.tools.arguments import normal_path
 from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.effects.hands.workspace.stage import Stage
@@ -18,7 +18,8 @@ class ToolPlace:
 
     `inputs` are shown below /work, read-only; their targets are reserved paths of the workspace. Of `limits` the
     call's own timeout replaces wall and CPU time. `writable` is what the call was given leave to write to beyond /work,
-    resolved; it is shown at its own path. `home` is the user's, which `~` means to a command, read-only.
+    resolved; it is shown at its own path. `home` is the user's, which `~` means to a command, read-only. `hear`
+    hears what a command puts out while it runs.
     """
 
     folder: Path
@@ -28,6 +29,7 @@ class ToolPlace:
     writable: tuple[Path, ...] = ()
     home: Path | None = None
     limits: ExecutionLimits = field(default_factory=ExecutionLimits)
+    hear: HearOutput | None = None
 
     def root_of(self, path: str) -> tuple[Path, str, bool]:
         """The folder or file of the host that holds a path below /work, the path in it, and whether it is an input."""

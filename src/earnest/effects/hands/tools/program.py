@@ -88,7 +88,12 @@ class ProgramTool:
             environment[TASK_DIR] = str(folder)
             try:
                 ended = await run_group(
-                    _in(folder, call), folder / PROMPT, environment, call.timeout_ms / 1000, place.folder
+                    _in(folder, call),
+                    folder / PROMPT,
+                    environment,
+                    call.timeout_ms / 1000,
+                    place.folder,
+                    hear=place.hear,
                 )
             except ProgramFailed as failed:
                 return RawResult(failure=environmental("program_failed", str(failed)))
@@ -114,6 +119,7 @@ async def _sandboxed(call: ToolCall, place: ToolPlace, folder: Path) -> RawResul
             stdin=(folder / PROMPT).read_bytes(),
             limits=command_limits(place.limits, call.timeout_ms),
             network=call.network,
+            hear=place.hear,
         )
     )
     return RawResult(

@@ -62,6 +62,7 @@ class Shell:
                 limits=command_limits(place.limits, call.timeout_ms),
                 environment=_environment(place.home),
                 network=call.network,
+                hear=place.hear,
             )
         )
         processes = recorded(report.processes, report.stdout, report.stderr)

@@ -10,6 +10,7 @@ from typing import Final
 
 _FICLONE: Final = 0x40049409  # linux/fs.h: share the blocks until one side writes
 _CHUNK_BYTES: Final = 1024 * 1024
+_HOLE: Final = bytes(_CHUNK_BYTES)
 _NEVER_HERE: Final = frozenset({errno.EOPNOTSUPP, errno.ENOTTY, errno.ENOSYS})
 _NOT_HERE: Final = frozenset({errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS, errno.EPERM})
 
@@ -48,7 +49,7 @@ def _copied(
         is_cloned = before.st_size > 0 and _cloned(source, copy, before.st_dev)
         if read is not None:
             _copied_by_hand(source, None if is_cloned else copy, read, before.st_size)
-        elif before.st_size and not is_cloned and not _copied_by_kernel(source, copy):
+        elif before.st_size and not is_cloned and (_has_holes(before) or not _copied_by_kernel(source, copy)):
             _copied_by_hand(source, copy)
         os.utime(copy, ns=(before.st_atime_ns, before.st_mtime_ns - 1))
         after = os.fstat(copy)
@@ -58,6 +59,10 @@ def _copied(
         return after
     finally:
         os.close(copy)
+
+
+def _has_holes(status: os.stat_result) -> bool:
+    return status.st_blocks * 512 < status.st_size  # which a kernel that copies writes out
 
 
 _unshared: Final[set[int]] = set()
@@ -98,7 +103,7 @@ def _copied_by_hand(
     source: int, copy: int | None, read: Callable[[bytes], None] | None = None, size_bytes: int = 0
 ) -> None:
     """To nowhere, if there is no `copy`. A file of `size_bytes` is mostly read at once: a byte more tells its end."""
-    offset, is_whole = 0, False
+    offset, is_whole, has_holes = 0, False, False
     while not is_whole:
         wanted = _CHUNK_BYTES if offset >= size_bytes else min(_CHUNK_BYTES, size_bytes - offset + 1)
         data = os.pread(source, wanted, offset)
@@ -107,7 +112,10 @@ def _copied_by_hand(
             break
         if read is not None:
             read(data)
-        written = 0
+        is_hole = data == _HOLE  # what is mostly holes stays so
+        written, has_holes = len(data) if is_hole else 0, has_holes or is_hole
         while copy is not None and written < len(data):
             written += os.pwrite(copy, data[written:] if written else data, offset + written)
         offset += len(data)
+    if copy is not None and has_holes:
+        os.ftruncate(copy, offset)

@@ -153,7 +153,7 @@ class _Intake:
         taken: dict[str, str] = {}
         for name in self._names(folder):
             path = prefix + name
-            fault = _name_fault(name, path, self._limits.path_bytes)
+            fault = name_fault(name, path, self._limits.path_bytes)
             twin = taken.setdefault(folded(name), name)
             if fault is None and twin != name:
                 fault = f"cannot be told from {prefix + twin!r}"
@@ -275,15 +275,18 @@ def _write_all(handle: int, data: bytes) -> None:
 
 def folded(name: str) -> str:
     """What a name becomes for a file system that tells neither case nor forms of a character apart."""
+    if name.isascii():
+        return name.lower()
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
-def _name_fault(name: str, path: str, path_bytes_max: int) -> str | None:
+def name_fault(name: str, path: str, path_bytes_max: int) -> str | None:
+    """Why nothing that stands there can be judged; None if it can."""
     try:
         size_bytes = len(path.encode())
     except UnicodeEncodeError:
         return "has a name that is not UTF-8"
-    if any(unicodedata.category(character) == "Cc" for character in name):
+    if not name.isprintable() and any(unicodedata.category(character) == "Cc" for character in name):
         return "has a control character in its name"
     if size_bytes > path_bytes_max:
         return f"is longer than {path_bytes_max} bytes"

@@ -73,6 +73,7 @@ class PlatformHost(Host):
         self.machine, self.folder, self.number = name, folder, number
         self.calls = SimulatedQueue.__new__(SimulatedQueue)
         self.database: Database | None = None
+        self.at_timers = 0
         self._tasks: list[asyncio.Task[Any]] = []
         self.world.hosts.append(self)
         self.loop.create_task(self._main())
@@ -91,8 +92,18 @@ class PlatformHost(Host):
                     if zlib.crc32(office.encode()) & 0x7FFF_FFFF == key and other.database.leads(office):
                         self.world.wrong(f"{self.name} and {other.name} both hold the office of {office}")
 
-    def has(self, office: str) -> bool:
+    def does(self, office: str) -> bool:
+        """Whether it does what the office is for."""
+        if office == TIMERS:
+            return self.at_timers > 0
         return self.database is not None and self.database.leads(office)
+
+    async def _time(self, timers: Timers) -> None:
+        self.at_timers += 1
+        try:
+            await timers.run(self.clock)
+        finally:
+            self.at_timers -= 1
 
     async def _main(self) -> None:
         while True:
@@ -123,7 +134,7 @@ class PlatformHost(Host):
         self.bus.tap("relay", self.relay.see)
         self._keep("sealer", self.sealer._task)
         self._keep("judging", kept_up("judging", self.judging.run, clock))
-        self._keep("timers", kept_up("timers", partial(elected, TIMERS, "timers", partial(timers.run, clock), database, clock), clock))
+        self._keep("timers", kept_up("timers", partial(elected, TIMERS, "timers", partial(self._time, timers), database, clock), clock))
         self._keep("relay", self.relay.run())
         self._keep("notes", self._notes(database))
         self._keep("run", self._run(database))

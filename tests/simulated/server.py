@@ -21,6 +21,13 @@ LOOK_AGAIN_MS = 40
 _STIR = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
 
 
+def _lost(why: str) -> ServerFault:
+    """As the real session tells it: with the error of its library as the cause."""
+    fault = ServerFault(why, is_lost=True)
+    fault.__cause__ = OSError(why)
+    return fault
+
+
 class SimulatedServer:
     """What all hosts share. One seed's rows are taken back by `fresh`."""
 
@@ -37,7 +44,7 @@ class SimulatedServer:
     def reach(self, host: Host) -> None:
         """Raises `ServerFault` where a host cannot reach it."""
         if host.is_cut or self.world.now_ms < self.down_until_ms:
-            raise ServerFault("the connection is lost", is_lost=True)
+            raise _lost("the connection is lost")
 
     def kill(self, down_ms: int) -> None:
         """Sessions, turn and offices end; what was committed stays."""
@@ -92,7 +99,7 @@ class WatchSession:
     def execute(self, sql: bytes, parameters: tuple[int, int] = (0, 0)) -> Any:
         self._server.reach(self.host)
         if not self.is_alive():
-            raise ServerFault("terminating connection due to idle-session timeout", is_lost=True)
+            raise _lost("terminating connection due to idle-session timeout")
         self._heard_ms = self._server.world.now_ms
         if b"max(seq)" in sql:
             return self._server.rows.execute("SELECT coalesce(max(seq), 0) FROM facts")
@@ -208,7 +215,7 @@ class SimulatedWriting(_Link):
         fault = chance.randrange(4) if chance.random() < server.faults_of_commits else -1
         if fault == 0:
             server.world.say(f"{self.host.name}: a commit is lost")
-            raise ServerFault("the transaction was lost before its end", is_lost=True)
+            raise _lost("the transaction was lost before its end")
         if fault == 1:
             self._stop_in_the_turn(chance.randrange(100, 60_000))
         self._end("RELEASE turn")
@@ -216,7 +223,7 @@ class SimulatedWriting(_Link):
             server.tell(notice(newest, kinds))
         if fault == 2:
             server.world.say(f"{self.host.name}: the answer to a commit is lost")
-            raise ServerFault("the connection is lost", is_lost=True)
+            raise _lost("the connection is lost")
 
     def _stop_in_the_turn(self, stop_ms: int) -> None:
         """Longer than the server waits for who is idle in a transaction, and it has ended that meanwhile."""
@@ -225,7 +232,7 @@ class SimulatedWriting(_Link):
         self.host.stopped_until_ms = now_ms + stop_ms
         server.turn_until_ms = now_ms + min(stop_ms, IDLE_MS)
         if stop_ms >= IDLE_MS:
-            raise ServerFault("terminating connection due to idle-in-transaction timeout", is_lost=True)
+            raise _lost("terminating connection due to idle-in-transaction timeout")
 
     def rollback(self) -> None:
         if self._is_open:

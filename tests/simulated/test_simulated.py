@@ -86,8 +86,14 @@ MUTATIONS = {
     "a lost commit is acknowledged": Mutation(
         writer,
         "GroupWriter._commit",
-        "return [(part, None, refusals.get(id(part)) or meaning_of(error.__cause__ or error)) for part in group]",
+        "return [(part, None, refusals.get(id(part)) or why) for part in group]",
         "return [(part, 1, None) for part in group]",
+    ),
+    "a lost connection is told as a fault of ours": Mutation(
+        writer,
+        "GroupWriter._commit",
+        "meaning_of((isinstance(error, _GroupLostError) and error.__cause__) or error)",
+        "meaning_of(error.__cause__ or error)",
     ),
     "a lost connection ends who wants to read": Mutation(
         reader, "ReadPool._opened", "raise meaning_of(error) from error", "raise"

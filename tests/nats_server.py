@@ -116,10 +116,14 @@ class Wire:
 
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await self._whole.wait()
-        if isinstance(self._target, Path):
-            there, back = await asyncio.open_unix_connection(self._target)
-        else:
-            there, back = await asyncio.open_connection("127.0.0.1", self._target)
+        try:
+            if isinstance(self._target, Path):
+                there, back = await asyncio.open_unix_connection(self._target)
+            else:
+                there, back = await asyncio.open_connection("127.0.0.1", self._target)
+        except OSError:  # nobody is there now
+            writer.close()
+            return
         for one, other in ((reader, back), (there, writer)):
             pump = asyncio.get_running_loop().create_task(self._pump(one, other))
             self._pumps.add(pump)

@@ -25,6 +25,7 @@ class OwnServer:
 
         self._server = get_server(folder / "data", cleanup_mode="stop")
         self.address: str = self._server.get_uri()
+        self._pid_file = folder / "data" / "postmaster.pid"
 
     @property
     def socket(self) -> Path:
@@ -32,10 +33,12 @@ class OwnServer:
         return Path(parse_qs(urlsplit(self.address).query)["host"][0]) / ".s.PGSQL.5432"
 
     def processes(self) -> list[int]:
-        """The first of them is the one that makes the others."""
-        first = self._server.get_pid()
-        children = Path(f"/proc/{first}/task/{first}/children")
-        return [first, *map(int, children.read_text().split())] if children.exists() else []
+        """The first of them is the one that makes the others; none where it has ended."""
+        try:
+            first = int(self._pid_file.read_text().split()[0])
+            return [first, *map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split())]
+        except (OSError, IndexError):
+            return []
 
     def send(self, number: signal.Signals) -> None:
         """A signal to all of them."""
@@ -43,13 +46,20 @@ class OwnServer:
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
 
+    def kill(self) -> None:
+        """As the kernel does for want of memory."""
+        self.send(signal.SIGKILL)
+        self._pid_file.unlink(missing_ok=True)  # its number may be a zombie's, which passes for a running server
+
     def begin(self) -> None:
-        """Start it where it does not run."""
-        for _ in range(20):  # until the last of those that were killed has gone
-            try:
-                return self._server.ensure_postgres_running()
-            except subprocess.CalledProcessError:
-                threading.Event().wait(0.5)
+        """Return when it answers; start it where it does not run."""
+        for _ in range(120):
+            with suppress(psycopg.Error), psycopg.connect(self.address):
+                return
+            if not self._pid_file.exists():
+                with suppress(subprocess.CalledProcessError):  # until the last that was killed has gone
+                    self._server.ensure_postgres_running()
+            threading.Event().wait(0.5)
         raise AssertionError("the server does not begin again")
 
     def end(self) -> None:

@@ -1,4 +1,4 @@
-"""What runs on a simulated host: the parts of a server and worker that share work with others, as `app.server` joins them."""
+"""What runs on a simulated host: what servers and workers share, joined as `app.server` does."""
 
 import asyncio
 import logging
@@ -134,7 +134,10 @@ class PlatformHost(Host):
         self.bus.tap("relay", self.relay.see)
         self._keep("sealer", self.sealer._task)
         self._keep("judging", kept_up("judging", self.judging.run, clock))
-        self._keep("timers", kept_up("timers", partial(elected, TIMERS, "timers", partial(self._time, timers), database, clock), clock))
+        self._keep(
+            "timers",
+            kept_up("timers", partial(elected, TIMERS, "timers", partial(self._time, timers), database, clock), clock),
+        )
         self._keep("relay", self.relay.run())
         self._keep("notes", self._notes(database))
         self._keep("run", self._run(database))
@@ -154,9 +157,8 @@ class PlatformHost(Host):
         """Somebody who writes, and remembers what was acknowledged."""
         for number in range(1_000_000):
             subject = f"{self.name}-{number}"
-            fact = Fact(kind=NOTE, subject=subject, at_ms=0, body={})
             with suppress(Unavailable):
-                seq = await database.write(lambda transaction, fact=fact: transaction.record(fact))
+                seq = await database.write(partial(_noted, subject))
                 self.shared.acknowledged[seq] = subject
             await asyncio.sleep(self.world.chance.choice((0.05, 1, 3)))
 
@@ -191,6 +193,10 @@ class PlatformHost(Host):
                 return await database.write(write)
             except Unavailable:
                 await asyncio.sleep(0.5)
+
+
+def _noted(subject: str, transaction: Transaction) -> int:
+    return transaction.record(Fact(kind=NOTE, subject=subject, at_ms=0, body={}))
 
 
 class ObserverHost(Host):

@@ -179,7 +179,7 @@ class Play:
             host.cut_until_ms = host.set_by_ms = 0
 
     def reading(self, look: Callable[[BooksReader], Any]) -> Any:
-        return look(BooksReader(SimulatedReading(self.server, self.world.hosts[0]), BOOKS))  # type: ignore[arg-type]
+        return look(BooksReader(SimulatedReading(self.server, self.world.hosts[0]), BOOKS))
 
     def missing(self) -> list[str]:
         """What has not ended yet; what costs more to find is looked at once nothing else is left."""

@@ -1,4 +1,4 @@
-"""A simulated stream of messages: it can be away, lose an answer, keep a beginning of what is sent, let go of its start."""
+"""A simulated stream: it can be away, lose an answer, keep a beginning of what is sent, let go of its start."""
 
 import asyncio
 from collections.abc import Sequence

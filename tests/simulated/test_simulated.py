@@ -1,4 +1,4 @@
-"""Thousands of stories of processes that share books, each with faults of its own; and that the stories find what is wrong.
+"""Thousands of stories of processes that share books, each with its faults; and that they find what is wrong.
 
 A seed that fails is named with the command that plays it again.
 """

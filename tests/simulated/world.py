@@ -1,7 +1,9 @@
 """Event loops that one seed drives: it says which process goes next, how long anything takes, and what goes wrong."""
 
 import asyncio
+import heapq
 import random
+from collections import deque
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -21,6 +23,10 @@ class Rested(Exception):
 
 class SimulatedLoop(asyncio.BaseEventLoop):
     """An event loop that runs one handle when it is told to, at the time of its world."""
+
+    _ready: "deque[asyncio.Handle]"
+    _scheduled: list[asyncio.TimerHandle]
+    _timer_cancelled_count: int
 
     def __init__(self, world: "World", host: "Host") -> None:
         super().__init__()
@@ -53,8 +59,6 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             asyncio._set_running_loop(None)
 
     def _drop_timer(self) -> Any:
-        import heapq
-
         handle = heapq.heappop(self._scheduled)
         handle._scheduled = False
         if handle._cancelled:

@@ -1,4 +1,4 @@
-"""`earnest` on a machine whose time of day is wrong by so many milliseconds as stand in the file `EARNEST_TEST_CLOCK`."""
+"""`earnest` where the time of day is wrong by the milliseconds that stand in the file `EARNEST_TEST_CLOCK`."""
 
 import os
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""A grown platform under load, round after round with a fault of its own: `python -m surfaces.web.cluster_faults --help`.
+"""A grown platform under load, each round with a fault: `python -m surfaces.web.cluster_faults --help`.
 
 Two servers and a worker, PostgreSQL and NATS are killed, stopped, cut off, slowed, left without room on the disk, or
 have their clocks set. After each round the platform works on, and all that must hold does.
@@ -163,7 +163,7 @@ def _reset(cluster: Cluster, chance: random.Random) -> None:
 
 
 def _kill_postgresql(cluster: Cluster, chance: random.Random) -> None:
-    cluster.server.send(signal.SIGKILL)
+    cluster.server.kill()
     cluster.pause(chance, 0, 3)
     cluster.server.begin()
 
@@ -231,6 +231,10 @@ FAULTS: Mapping[str, Callable[[Cluster, random.Random], None]] = {
 }
 
 
+def _close(network: Network, wire: Wire) -> None:
+    network.do(wire.close())
+
+
 @contextmanager
 def under_load(folder: Path) -> Iterator[Cluster]:
     """A cluster that works until the block ends. Whoever leaves then gives back what it holds."""
@@ -243,7 +247,7 @@ def under_load(folder: Path) -> Iterator[Cluster]:
         wires = [Wire(server.socket) for _ in range(3)]
         ports = [network.do(wire.open()) for wire in wires]
         for wire in wires:
-            stack.callback(lambda wire=wire: network.do(wire.close()))
+            stack.callback(_close, network, wire)
         name = address.partition("?")[0].rpartition("/")[2]
         addresses = [f"postgresql://postgres@127.0.0.1:{port}/{name}?sslmode=disable" for port in ports]
         told = {"EARNEST_BUS": bus.address("engine")}

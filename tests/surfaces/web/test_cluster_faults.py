@@ -1,4 +1,4 @@
-"""Faults of real processes, round after round, on the larger size: servers, workers, PostgreSQL, NATS, network, clocks, disks.
+"""Faults of servers, workers, PostgreSQL, NATS, network, clocks and disks, round after round.
 
 `EARNEST_CLUSTER_ROUNDS` says how many rounds, `EARNEST_FAULT_SEED` which; `python -m surfaces.web.cluster_faults` plays
 any number.

@@ -14,15 +14,15 @@ LEASE_MS: Final = 10_000
 RENEW_MS: Final = LEASE_MS // 3
 
 _IS_HELD: Final = f"until_ms - ? BETWEEN 1 AND {2 * LEASE_MS}"
-"""Of a lease, now. One that would last longer is of a clock that is far ahead, and would outlive its holder by as much."""
+"""Of a lease, now. One that would last longer is of a clock that is far ahead: it would outlive its holder by that."""
 FREE: Final = f"id NOT IN (SELECT id FROM leases WHERE {_IS_HELD})"  # noqa: S608 - ours
 """The condition for rows that nobody works at. Its parameter is the present."""
 _TAKE: Final = (
-    "INSERT INTO leases (id, holder, until_ms) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE "
+    "INSERT INTO leases (id, holder, until_ms) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE "  # noqa: S608 - ours
     "SET holder = excluded.holder, until_ms = excluded.until_ms "
     f"WHERE NOT leases.{_IS_HELD} OR leases.holder = excluded.holder"
 )
-_RENEW: Final = f"UPDATE leases SET until_ms = ? WHERE holder = ? AND {_IS_HELD}"
+_RENEW: Final = f"UPDATE leases SET until_ms = ? WHERE holder = ? AND {_IS_HELD}"  # noqa: S608 - ours
 _GIVE: Final = "DELETE FROM leases WHERE id = ? AND holder = ?"
 _LEAVE: Final = "DELETE FROM leases WHERE holder = ?"
 _FORGET: Final = f"DELETE FROM leases WHERE NOT {_IS_HELD}"  # noqa: S608 - ours

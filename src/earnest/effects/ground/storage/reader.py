@@ -177,7 +177,7 @@ class ReadPool:
     def open_reader(cls, books: Books, schema: Schema = BOOKS) -> "ReadPool":
         """Read a database that another process may be writing to.
 
-        Raises `Refused`: `no_database`, `not_our_database`, `database_too_new`, `database_too_old`; else as a read does.
+        Raises `Refused`: `no_database`, `not_our_database`, `database_too_new`, `database_too_old`; else as `read`.
         """
         pool = ReadPool(engine_of(books), schema)
         pool._engine.check_exists()

@@ -59,7 +59,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             asyncio._set_running_loop(None)
 
     def _drop_timer(self) -> Any:
-        handle = heapq.heappop(self._scheduled)
+        handle: Any = heapq.heappop(self._scheduled)
         handle._scheduled = False
         if handle._cancelled:
             self._timer_cancelled_count -= 1

@@ -25,13 +25,13 @@ from earnest.runtime.market import judging
 from earnest.runtime.market.market import Market
 from earnest.runtime.recompute import recompute
 from earnest.runtime.simulation.invariants import broken
-from runtime.market.conftest import Town, town_on, usd
-from runtime.market.test_jobs_and_claims import claim, post, submit
 
+from ..market.conftest import Town, town_on, usd
+from ..market.test_jobs_and_claims import claim, post, submit
 from .platform import NOTE, OFFICES, ObserverHost, PlatformHost, Shared
 from .server import SimulatedReading, SimulatedServer, SimulatedThreads, connect, fresh
 from .stream import SimulatedStream
-from .world import Host, SimulatedQueue, World
+from .world import Host, SimulatedQueue, World, rest_ms
 
 MACHINES = ("a", "b", "c")
 OBSERVER = "observer"
@@ -274,7 +274,7 @@ FAULTS: Mapping[str, Callable[[Play, Host], None]] = {
 
 async def _judged(market: Market, what: Any) -> Mapping[str, Any]:
     """A verdict that takes its time, in the place of a sandbox."""
-    await asyncio.sleep(World.running().chance.choice((0, 0.3, 3, 7)))
+    await rest_ms(World.running().chance.choice((0, 300, 3_000, 7_000)))
     return {"verdict": "verified", "criteria": [], "reason": ""}
 
 

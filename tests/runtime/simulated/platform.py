@@ -40,7 +40,7 @@ from earnest.runtime.timers import Timers
 
 from .server import SimulatedEngine, SimulatedServer, SimulatedWatch, SimulatedWriting
 from .stream import SimulatedStream, SimulatedStreamReader, SimulatedStreamWriter
-from .world import Host, SimulatedQueue, World
+from .world import Host, SimulatedQueue, World, rest_ms
 
 OFFICES = ("sealer", TIMERS)
 MESSAGES_OF_A_RUN = 8
@@ -110,7 +110,7 @@ class PlatformHost(Host):
             try:
                 return self._begin()
             except ServerFault:  # a service manager begins it again
-                await asyncio.sleep(1)
+                await rest_ms(1_000)
 
     def _begin(self) -> None:
         shared, clock, news = self.shared, self.clock, News()
@@ -160,13 +160,13 @@ class PlatformHost(Host):
             with suppress(Unavailable):
                 seq = await database.write(partial(_noted, subject))
                 self.shared.acknowledged[seq] = subject
-            await asyncio.sleep(self.world.chance.choice((0.05, 1, 3)))
+            await rest_ms(self.world.chance.choice((50, 1_000, 3_000)))
 
     async def _run(self, database: Database) -> None:
         """A run of this machine, which a later process goes on with: it is told anew, by the same ids."""
         run_id = f"run_{self.machine}"
         for number in range(MESSAGES_OF_A_RUN):
-            await asyncio.sleep(self.world.chance.choice((0, 0.02, 1)))
+            await rest_ms(self.world.chance.choice((0, 20, 1_000)))
             said = Envelope(
                 id=f"{run_id}/{number}",
                 run_id=run_id,
@@ -192,7 +192,7 @@ class PlatformHost(Host):
             try:
                 return await database.write(write)
             except Unavailable:
-                await asyncio.sleep(0.5)
+                await rest_ms(500)
 
 
 def _noted(subject: str, transaction: Transaction) -> int:

@@ -1,4 +1,4 @@
-"""Play seeds: `python -m simulated --seeds 10000`, or one again with its story: `python -m simulated --seed 17`."""
+"""Play seeds: `python -m runtime.simulated --seeds 10000`, or `--seed 17` again, with its story."""
 
 import argparse
 import time
@@ -6,7 +6,7 @@ from collections import Counter
 
 from .story import staged
 
-parser = argparse.ArgumentParser(prog="python -m simulated", description=__doc__)
+parser = argparse.ArgumentParser(prog="python -m runtime.simulated", description=__doc__)
 parser.add_argument("--seeds", type=int, default=200, help="how many")
 parser.add_argument("--first", type=int, default=0, help="the first of them")
 parser.add_argument("--seed", type=int, help="this one alone, with all that happens")
@@ -25,7 +25,10 @@ def main() -> int:
                 print("\n".join(story.told))
             if story.wrongs:
                 failed += 1
-                print(f"seed {seed}: {'; '.join(story.wrongs)}; again: python -m simulated --seed {seed}", flush=True)
+                print(
+                    f"seed {seed}: {'; '.join(story.wrongs)}; again: python -m runtime.simulated --seed {seed}",
+                    flush=True,
+                )
     spent_s = time.process_time() - begun_s
     print(f"{len(seeds)} seeds, {failed} failed; {steps} steps, faults {dict(faults)}; {spent_s:.1f} s of CPU time")
     return bool(failed)

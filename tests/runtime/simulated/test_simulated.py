@@ -36,7 +36,7 @@ def stage() -> Iterator[Stage]:
 
 def wrongs(stage: Stage, seeds: range) -> list[str]:
     stories = (stage.play(seed) for seed in seeds)
-    return [f"cd tests && python -m simulated --seed {one.seed}: {one.wrongs}" for one in stories if one.wrongs]
+    return [f"cd tests && python -m runtime.simulated --seed {one.seed}: {one.wrongs}" for one in stories if one.wrongs]
 
 
 def test_whatever_goes_wrong_between_any_two_steps_nothing_is_lost_doubled_or_left(stage: Stage) -> None:

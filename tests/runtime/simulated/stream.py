@@ -1,15 +1,14 @@
 """A simulated stream: it can be away, lose an answer, keep a beginning of what is sent, let go of its start."""
 
-import asyncio
 from collections.abc import Sequence
 
 from earnest.effects.ground.bus.wire import HeardEnvelope, SentMessage, StreamReader, StreamWriter, heard_envelope
 from earnest.foundation.errors import Unavailable
 
-from .world import Host, World
+from .world import Host, World, rest_ms
 
 READ_MAX = 64
-LOOK_S = 5
+LOOK_MS = 5_000
 
 
 class SimulatedStream:
@@ -44,12 +43,12 @@ class SimulatedStreamWriter(StreamWriter):
 
     async def send(self, messages: Sequence[SentMessage]) -> None:
         stream, chance = self._stream, self._stream.world.chance
-        await asyncio.sleep(chance.randrange(3) / 1000)
+        await rest_ms(chance.randrange(3))
         stream.reach(self._host)
         fault = chance.randrange(2) if chance.random() < stream.faults_of_sends else -1
         for one in messages[: chance.randrange(len(messages)) if fault == 0 else None]:
             stream.keep(one)
-        await asyncio.sleep(chance.randrange(3) / 1000)
+        await rest_ms(chance.randrange(3))
         stream.reach(self._host)
         if fault >= 0:
             raise Unavailable("the bus did not keep messages, or did not say so")
@@ -62,7 +61,7 @@ class SimulatedStreamReader(StreamReader):
         self._stream, self._host = stream, host
 
     async def read(self, after: int) -> Sequence[HeardEnvelope]:
-        await asyncio.sleep(self._stream.world.chance.randrange(3) / 1000)
+        await rest_ms(self._stream.world.chance.randrange(3))
         self._stream.reach(self._host)
         first = max(after, self._stream.let_go)
         found = self._stream.kept[first : first + READ_MAX]
@@ -72,4 +71,4 @@ class SimulatedStreamReader(StreamReader):
         return next(iter(await self.read(place - 1)), None)
 
     async def wait(self) -> None:
-        await asyncio.sleep(LOOK_S)
+        await rest_ms(LOOK_MS)

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.ground.clock import SystemClock, VirtualClock
 
 NEVER_MS = 2**62
+rest_ms = SystemClock().sleep_ms
+"""By the loop's time, which is the world's."""
 
 
 class Rested(Exception):
@@ -138,7 +140,7 @@ class HostClock(VirtualClock):
         return self._world.now_ms * 1_000_000
 
     async def sleep_ms(self, duration_ms: int) -> None:
-        await asyncio.sleep(max(0, duration_ms) / 1000)
+        await rest_ms(duration_ms)
 
 
 class SimulatedThread:

@@ -57,7 +57,7 @@ class OwnServer:
             with suppress(psycopg.Error), psycopg.connect(self.address):
                 return
             if not self._pid_file.exists():
-                with suppress(subprocess.CalledProcessError):  # until the last that was killed has gone
+                with suppress(subprocess.SubprocessError):  # until the last that was killed has gone
                     self._server.ensure_postgres_running()
             threading.Event().wait(0.5)
         raise AssertionError("the server does not begin again")

@@ -1,13 +1,12 @@
 """A grown platform under load, each round with a fault: `python -m surfaces.web.cluster_faults --help`.
 
-Two servers and a worker, PostgreSQL and NATS are killed, stopped, cut off, slowed, left without room on the disk, or
-have their clocks set. After each round the platform works on, and all that must hold does.
+Two servers and a worker, PostgreSQL and NATS are killed, stopped, cut off or slowed, or
+have their clocks set; full disks are for `test_serve_faults`. After each round the platform works on, and all that must hold does.
 """
 
 import argparse
 import asyncio
 import random
-import resource
 import signal
 import sys
 import tempfile
@@ -15,7 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,6 @@ PAIRS = 2
 CLOCKED = (sys.executable, str(Path(__file__).with_name("clocked_server.py")))
 ANSWER_S = 15
 RECOMPUTED = 5
-FILE_BYTES_MAX = 8_192
 
 
 class Network:
@@ -203,20 +201,6 @@ def _slow_disk(cluster: Cluster, chance: random.Random) -> None:
         cluster.pause(chance, 0, 0.2)
 
 
-def _full_disk(cluster: Cluster, chance: random.Random) -> None:
-    """No file of the server may grow beyond some bytes, as if there were no room."""
-    _limit_files(cluster.server, FILE_BYTES_MAX)
-    cluster.pause(chance, 0.5, 4)
-    _limit_files(cluster.server, resource.RLIM_INFINITY)
-    cluster.server.begin()  # where the fault has ended it
-
-
-def _limit_files(server: OwnServer, size_bytes: int) -> None:
-    for pid in server.processes():
-        with suppress(ProcessLookupError):
-            resource.prlimit(pid, resource.RLIMIT_FSIZE, (size_bytes, resource.RLIM_INFINITY))
-
-
 FAULTS: Mapping[str, Callable[[Cluster, random.Random], None]] = {
     "kill": _kill,
     "stop": _stop,
@@ -227,7 +211,6 @@ FAULTS: Mapping[str, Callable[[Cluster, random.Random], None]] = {
     "kill NATS": _kill_nats,
     "set a clock": _set_clock,
     "slow disk": _slow_disk,
-    "full disk": _full_disk,
 }
 
 

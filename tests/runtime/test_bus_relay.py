@@ -257,6 +257,20 @@ async def test_what_does_not_fit_is_counted_and_taken_from_the_facts(
             }
 
 
+async def test_what_did_not_fit_follows_soon_though_a_look_was_made_just_before(
+    server: NatsServer, homes: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bus_relay, "WAITING_MAX", 100)
+    async with Side(homes[0], server.address("engine")) as side:
+        await side.say("run_a", 10)
+        await until(lambda: not side.writer.fault and not side.relay.gauges()["bus_waiting"][1]())
+        await side.say("run_a", 600)
+        await side.end("run_a")
+        assert side.lost
+        async with asyncio.timeout(bus_relay.LOOK_MS / 2_000):
+            await until(lambda: not side.behind)
+
+
 async def test_what_a_killed_process_left_is_told_by_the_next_one(server: NatsServer, homes: tuple[Path, Path]) -> None:
     server.kill()
     async with Side(homes[0], server.address("engine")) as side:

@@ -166,6 +166,14 @@ async def test_a_lease_that_ran_out_is_not_renewed_and_one_that_holds_is(place: 
     assert await write(lambda t: take_leases(t, "two", ["a"], later_ms + LEASE_MS)) == ["a"]
 
 
+async def test_a_lease_of_a_clock_that_is_far_ahead_keeps_nobody_from_the_work(place: Place) -> None:
+    write, now_ms = place.database.write, 1_000_000
+    assert await write(lambda t: take_leases(t, "a little ahead", ["a"], now_ms + LEASE_MS // 2)) == ["a"]
+    assert await write(lambda t: take_leases(t, "far ahead", ["b"], now_ms + 3_600_000)) == ["b"]
+    assert await write(lambda t: take_leases(t, "right", ["a", "b"], now_ms)) == ["b"]
+    assert await write(lambda t: renew_leases(t, "far ahead", now_ms)) == 0
+
+
 async def test_who_is_stopped_gives_back_what_it_is_at(place: Place) -> None:
     await place.lay("a", "b")
     first, second = place.process(), place.process()

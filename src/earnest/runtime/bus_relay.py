@@ -85,20 +85,25 @@ class BusRelay:
 
     async def run(self) -> None:
         """Tell on, until cancelled."""
-        look_at_ns = 0
+        looked_ns = -LOOK_MS * 1_000_000
         while True:
             self._hint.clear()
             try:
                 await self._tell()
-                if self._clock.ticks_ns() >= look_at_ns:
+                if self._clock.ticks_ns() - looked_ns >= self._rest_ms * 1_000_000:
                     await self._catch_up()
-                    look_at_ns = self._clock.ticks_ns() + (AGAIN_MS if self._cut else LOOK_MS) * 1_000_000
+                    looked_ns = self._clock.ticks_ns()
             except Unavailable:
                 await self._clock.sleep_ms(AGAIN_MS)
             else:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout((AGAIN_MS if self._cut else LOOK_MS) / 1000):
+                    async with asyncio.timeout(self._rest_ms / 1000):
                         await self._hint.wait()
+
+    @property
+    def _rest_ms(self) -> int:
+        """Between two looks at what the bus lacks: short from the moment that it lacks something."""
+        return AGAIN_MS if self._cut else LOOK_MS
 
     async def close(self) -> None:
         """Wait a moment for the bus to take what waits; what it does not take stands in the facts."""

@@ -12,6 +12,7 @@ import pytest
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.runtime.desk import Desk
 from earnest.surfaces.web.door import BODY_BYTES_MAX
+from earnest.surfaces.web.home import HomePage
 from earnest.surfaces.web.limits import Quota, Quotas
 from earnest.surfaces.web.problems import CODES, problem
 
@@ -366,3 +367,12 @@ async def test_requests_are_counted_by_route_and_never_by_path(site: Site) -> No
     assert 'route="unmatched",status="404"' in text
     assert "key_01J" not in text
     assert "such" not in text
+
+
+async def test_a_home_that_cannot_be_read_is_a_problem_too(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def look(*_: object) -> None:
+        raise Unavailable("the server is away")
+
+    monkeypatch.setattr(HomePage, "look", look)
+    answer = await site.ask("GET", "/agents/me/home")
+    assert (answer.status_code, answer.json()["code"]) == (503, "maintenance")

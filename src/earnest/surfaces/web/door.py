@@ -27,6 +27,7 @@ from earnest.runtime.market.market import Market
 from earnest.surfaces.web.calls import API, Call, put_call
 from earnest.surfaces.web.limits import Quota, Quotas, RateLimits, Share
 from earnest.surfaces.web.metrics import RequestMetrics
+from earnest.surfaces.web.refusing import maintenance
 from earnest.surfaces.web.sessions import SESSION_COOKIE, is_loopback
 
 HOME: Final = f"{API}/agents/me/home"
@@ -156,6 +157,8 @@ class Door:
         return {REGISTER: quotas.register, FORGET: quotas.export}.get(call.path, quotas.write)
 
     def _failed(self, call: Call, error: Exception) -> Response:
+        if isinstance(error, Unavailable):
+            error = maintenance(error)
         if isinstance(error, Refused):
             return call.refused(error)
         told = KEY_IN_TEXT.sub("ern_…", "".join(traceback.format_exception(error)))

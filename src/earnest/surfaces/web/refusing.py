@@ -42,9 +42,13 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _unavailable(request: Request, error: Exception) -> Response:
     assert isinstance(error, Unavailable)
+    return called(request.scope).refused(maintenance(error))
+
+
+def maintenance(error: Unavailable) -> Refused:
+    """What is answered where something outside has failed."""
     wait_s = RETRY_S if error.retry_after_ms is None else max(1, math.ceil(error.retry_after_ms / 1000))
-    refused = Refused("maintenance", "something that this needs is not there now", retry_after_s=wait_s)
-    return called(request.scope).refused(refused)
+    return Refused("maintenance", "something that this needs is not there now", retry_after_s=wait_s)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

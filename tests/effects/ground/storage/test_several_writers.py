@@ -117,3 +117,32 @@ def test_a_writer_that_is_stopped_between_commits_holds_nobody_up(path: Path) ->
         with closing(Database.open(path, SystemClock())) as database:
             assert database.write_sync(record("s")) == 2
         process.kill()
+
+
+def test_a_writer_that_is_stopped_in_its_turn_is_named_and_all_go_on_when_it_wakes(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks.WriteTurn.take, "__defaults__", (50,))
+    with (
+        closing(Database.open(path, SystemClock())) as database,
+        closing(FileLock(path.with_name(f"{path.name}.turn"))) as turn,
+        subprocess.Popen([sys.executable, "-c", WRITER, path, "0"], stdout=subprocess.PIPE, text=True) as process,
+    ):
+        assert process.stdout
+        process.stdout.readline()
+        process.send_signal(signal.SIGSTOP)
+        while turn.try_take():  # it was stopped between two turns
+            turn.give()
+            process.send_signal(signal.SIGCONT)
+            process.stdout.readline()
+            process.send_signal(signal.SIGSTOP)
+        with pytest.raises(Unavailable, match=f"pid {process.pid}, which is stopped"):
+            database.write_sync(record("in vain"))
+        process.send_signal(signal.SIGCONT)
+        monkeypatch.setattr(locks.WriteTurn.take, "__defaults__", (5_000,))
+        database.write_sync(record("went on"))
+        process.kill()
+        kept = database.read_sync(lambda reader: [(fact.seq, fact.subject) for fact in reader.facts()])
+    assert [seq for seq, _ in kept] == list(range(1, len(kept) + 1))
+    assert [subject for _, subject in kept].count("went on") == 1
+    assert "in vain" not in dict(kept).values()

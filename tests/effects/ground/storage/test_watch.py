@@ -19,6 +19,7 @@ from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.news import News, within
 from earnest.effects.ground.storage.place import Books, ServerBooks
+from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.facts import Fact
@@ -183,6 +184,10 @@ def test_a_server_that_does_not_answer_is_unavailable_and_found_again(
         let_in(postgresql_server, name, "false")
         try:
             eventually(lambda: is_unavailable(database))
+            with pytest.raises(Unavailable):
+                database.read_sync(lambda reader: reader.execute("SELECT 1"))
+            with pytest.raises(Unavailable):
+                ReadPool.open_reader(ServerBooks(address, tmp_path))
         finally:
             let_in(postgresql_server, name, "true")
         eventually(lambda: not is_unavailable(database))

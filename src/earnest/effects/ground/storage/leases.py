@@ -13,17 +13,19 @@ LEASE_MS: Final = 10_000
 """How long a piece of work is its holder's without a word from it."""
 RENEW_MS: Final = LEASE_MS // 3
 
-FREE: Final = "id NOT IN (SELECT id FROM leases WHERE until_ms > ?)"
+_IS_HELD: Final = f"until_ms - ? BETWEEN 1 AND {2 * LEASE_MS}"
+"""Of a lease, now. One that would last longer is of a clock that is far ahead: it would outlive its holder by that."""
+FREE: Final = f"id NOT IN (SELECT id FROM leases WHERE {_IS_HELD})"  # noqa: S608 - ours
 """The condition for rows that nobody works at. Its parameter is the present."""
 _TAKE: Final = (
-    "INSERT INTO leases (id, holder, until_ms) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE "
+    "INSERT INTO leases (id, holder, until_ms) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE "  # noqa: S608 - ours
     "SET holder = excluded.holder, until_ms = excluded.until_ms "
-    "WHERE leases.until_ms <= ? OR leases.holder = excluded.holder"
+    f"WHERE NOT leases.{_IS_HELD} OR leases.holder = excluded.holder"
 )
-_RENEW: Final = "UPDATE leases SET until_ms = ? WHERE holder = ? AND until_ms > ?"
+_RENEW: Final = f"UPDATE leases SET until_ms = ? WHERE holder = ? AND {_IS_HELD}"  # noqa: S608 - ours
 _GIVE: Final = "DELETE FROM leases WHERE id = ? AND holder = ?"
 _LEAVE: Final = "DELETE FROM leases WHERE holder = ?"
-_FORGET: Final = "DELETE FROM leases WHERE until_ms <= ?"
+_FORGET: Final = f"DELETE FROM leases WHERE NOT {_IS_HELD}"  # noqa: S608 - ours
 
 
 def take_leases(transaction: Transaction, holder: str, wanted: Sequence[str], now_ms: int) -> list[str]:

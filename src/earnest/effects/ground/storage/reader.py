@@ -177,13 +177,13 @@ class ReadPool:
     def open_reader(cls, books: Books, schema: Schema = BOOKS) -> "ReadPool":
         """Read a database that another process may be writing to.
 
-        Raises `Refused`: `no_database`, `not_our_database`, `database_too_new`, `database_too_old`.
+        Raises `Refused`: `no_database`, `not_our_database`, `database_too_new`, `database_too_old`; else as `read`.
         """
-        engine = engine_of(books)
-        engine.check_exists()
-        with contextlib.closing(engine.reader()) as reading:
+        pool = ReadPool(engine_of(books), schema)
+        pool._engine.check_exists()
+        with contextlib.closing(pool._opened()) as reading:
             reading.check(schema)
-        return ReadPool(engine, schema)
+        return pool
 
     async def read(self, fn: Callable[[BooksReader], T]) -> T:
         """What `fn` returns, run in a thread of its own. Raises `Unavailable` if too many already wait."""
@@ -231,7 +231,14 @@ class ReadPool:
             raise Unavailable("the database is closed")
         with contextlib.suppress(IndexError):
             return self._idle.pop()
-        return self._engine.reader()
+        return self._opened()
+
+    def _opened(self) -> ReadLink:
+        """A new connection. Raises as a read does."""
+        try:
+            return self._engine.reader()
+        except DATABASE_ERROR as error:
+            raise meaning_of(error) from error
 
     def _give_back(self, reading: ReadLink) -> None:
         try:

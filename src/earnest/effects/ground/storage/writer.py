@@ -159,7 +159,8 @@ class GroupWriter:
         except Exception as error:  # whatever it is, nobody may wait for ever
             self._roll_back()
             refusals = {id(part): refusal for part, _, refusal in outcomes if refusal is not None}
-            return [(part, None, refusals.get(id(part)) or meaning_of(error.__cause__ or error)) for part in group]
+            why = meaning_of((isinstance(error, _GroupLostError) and error.__cause__) or error)
+            return [(part, None, refusals.get(id(part)) or why) for part in group]
         self.last_seq = self._page.last_seq
         self.news.tell(self._page.kinds)
         return outcomes

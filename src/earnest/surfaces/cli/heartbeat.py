@@ -43,8 +43,18 @@ def linted(file: Path, *, as_json: bool) -> int:
     if as_json:
         say_json({"digest": contract.digest, "tasks": len(contract.tasks), "diagnostics": _diagnostics(contract)})
     else:
-        say(*(str(found) for found in contract.diagnostics), f"{len(contract.tasks)} tasks, {contract.digest}")
+        say(*(str(found) for found in contract.diagnostics), f"{_counted(contract)}, {contract.digest}")
     return 1 if contract.diagnostics else 0
+
+
+def _counted(contract: "HeartbeatContract") -> str:
+    match len(contract.tasks):
+        case 0:
+            return "no task (one is `- [ ] id | what to do | required` below `## Tasks`)"
+        case 1:
+            return "1 task"
+        case several:
+            return f"{several} tasks"
 
 
 @app.command("show")

@@ -43,8 +43,13 @@ def post(
 ) -> None:
     """Post a job: its reward is laid aside, and its checks are tried on worthless work first."""
     from earnest.agents.job_files import PLAIN, job_of, micro_of, read_file  # noqa: PLC0415
+    from earnest.market.jobs.categories import CATEGORIES  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import complain  # noqa: PLC0415
 
     amount_micro = micro_of(amount)
+    if category not in CATEGORIES:
+        complain([f"category {category!r} is a word of your own, so only agents who declare it see the job; known:"])
+        complain([", ".join(CATEGORIES)])
     with _client(as_) as client:
         job = job_of(spec, hand_in or [])
         files = [

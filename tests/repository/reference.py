@@ -25,7 +25,6 @@ from earnest.engine.gradient.constants import Constants, SolverSignal
 from earnest.market.terms import CURRENCIES, CurrencyTerms, Terms
 from earnest.surfaces.cli.commands import app_of
 from earnest.surfaces.cli.examples import EXAMPLES
-from earnest.surfaces.cli.notes import notes
 
 from .source import DOCS
 
@@ -50,7 +49,7 @@ PART: Final = re.compile(rf"^<!-- made: ([a-z-]+) -->\n.*?^{END}$", re.MULTILINE
 
 
 def commands() -> str:
-    """Every command: its help, arguments, options, notes and examples."""
+    """Every command: what it does, arguments, options, examples. `earnest help` adds exit codes and notes."""
     root: Any = typer.main.get_command(app_of())
     return "\n".join(_commands(root.make_context("earnest", [], resilient_parsing=True)))
 
@@ -67,7 +66,7 @@ def _commands(context: Any) -> Iterator[str]:
 def _section(context: Any, name: str) -> Iterator[str]:
     short = name.removeprefix("earnest ")
     yield from (f"## `{name}`", "")
-    yield from (inspect.cleandoc(context.command.help or ""), "")
+    yield from (inspect.cleandoc(context.command.help or "").partition("\n\n")[0], "")
     rows = [record for one in context.command.get_params(context) if (record := one.get_help_record(context))]
     usual = [what for what, about in rows if (what.partition(" ")[0], about) in USUAL]
     yield from (
@@ -79,10 +78,8 @@ def _section(context: Any, name: str) -> Iterator[str]:
         yield f"* {', '.join(f'`{_plain(what)}`' for what in usual)}"
     if rows:
         yield ""
-    if short in notes():
-        yield from (notes()[short], "")
-    if short in EXAMPLES:
-        yield from ("```sh", *(line for line, _ in EXAMPLES[short]), "```", "")
+    if lines := [line for line, _ in EXAMPLES.get(short, ()) if line != name]:
+        yield from ("```sh", *lines, "```", "")
 
 
 def _plain(what: str) -> str:

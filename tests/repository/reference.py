@@ -17,7 +17,6 @@ import typer
 
 from app.bounds import bounds_of
 from earnest.app.judging_settings import PlainSettings
-from earnest.app.server_settings import ServerSettings
 from earnest.app.settings import CONSTANTS, Settings
 from earnest.engine.gradient.constants import BOUNDS as SOLVER_LIMITS
 from earnest.engine.gradient.constants import Constants, SolverSignal
@@ -28,7 +27,6 @@ from .source import DOCS
 
 BOUNDS: Final[Mapping[type, Mapping[str, tuple[Any, Any]]]] = {
     Settings: bounds_of(PlainSettings),
-    ServerSettings: bounds_of(ServerSettings),
     CurrencyTerms: bounds_of(CurrencyTerms) | {"can_pay_out": (False, True)},
     Constants: {name: (low, high) for name, low, high in SOLVER_LIMITS},
 }
@@ -46,7 +44,7 @@ USUAL: Final = {
     ("RUN", "A run's id, or its beginning. Default: the newest run."),
     ("RUN", "A run's id, or its beginning."),
 }
-"""Options and arguments that the head of the page explains."""
+"""Options and arguments that the head of the page explains, once for all commands."""
 PART: Final = re.compile(rf"^<!-- made: ([a-z-]+) -->\n.*?^{END}$", re.MULTILINE | re.DOTALL)
 
 
@@ -75,9 +73,7 @@ def _section(context: Any, name: str) -> Iterator[str]:
         if what not in shared and "--help" not in what:
             own.setdefault(about.replace("  ", " ").removesuffix(" [required]"), []).append(_plain(what))
     yield from (f"* {', '.join(f'`{one}`' for one in names)}: {about}" for about, names in own.items())
-    if shared:
-        yield f"* {', '.join(f'`{_plain(what)}`' for what in shared)}"
-    if rows:
+    if own:
         yield ""
 
 
@@ -126,19 +122,6 @@ def solver_settings() -> str:
     return "\n".join(["| constant | | range | default |", "|---|---|---|---|", *rows])
 
 
-def server_settings() -> str:
-    """The table `[server]`: first what is no number."""
-    said, usual = texts(ServerSettings), ServerSettings()
-    rows = []
-    for field in dataclasses.fields(ServerSettings):
-        if field.name in BOUNDS[ServerSettings]:
-            rows.append(_row(field.name, ServerSettings, getattr(usual, field.name)))
-        else:
-            default = getattr(usual, field.name)
-            rows.append(f"| `{field.name}` | {said[field.name]} | | {f'`{default}`' if default else 'none'} |")
-    return "\n".join(["| key | | range | default |", "|---|---|---|---|", *rows])
-
-
 def currency_settings() -> str:
     """The tables `[market.currencies.CODE]`."""
     terms = Terms().currencies
@@ -154,7 +137,6 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "commands": commands,
     "run-settings": run_settings,
     "solver-settings": solver_settings,
-    "server-settings": server_settings,
     "currency-settings": currency_settings,
 }
 PAGES: Final = ("cli.md", "settings.md")

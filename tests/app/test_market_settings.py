@@ -40,10 +40,11 @@ def test_the_defaults_are_within_their_bounds_and_in_order() -> None:
     assert read({}) == (terms, [])
 
 
-def test_the_page_says_the_same_bounds_and_defaults() -> None:
+def test_page_and_reference_say_the_same_bounds_and_defaults() -> None:
     terms, text = Terms(), PAGE.read_text(encoding="utf-8")
+    reference = (PAGE.parents[1] / "deploy" / "settings.reference.toml").read_text(encoding="utf-8")
     for name, (low, high) in LIMITS.items():
-        assert f"| {low} to {high} | {getattr(terms, name)} |" in _row(text, name)
+        assert f"; {low} to {high}\n#{name} = {getattr(terms, name)}\n" in reference
     for name, (low, high) in CURRENCY_LIMITS.items():
         defaults = " | ".join(str(getattr(terms.currencies[code], name)) for code in CURRENCIES)
         assert f"| {low} to {high} | {defaults} |" in _row(text, name)

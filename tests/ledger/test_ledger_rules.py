@@ -98,14 +98,14 @@ def test_of_several_faults_the_first_in_order_is_told() -> None:
 
 
 def test_what_requests_lead_to_is_refused_with_a_code_and_its_currency() -> None:
-    for one, code in (
-        (transfer(amount_micro=91), "insufficient_funds"),
-        (transfer(id="clm_1/held"), "transfer_exists"),
-        (transfer(debit=OUTSIDE, amount_micro=AMOUNT_MICRO_MAX), "limit_reached"),
+    for one, code, more in (
+        (transfer(amount_micro=91), "insufficient_funds", {"have_micro": 90, "need_micro": 91}),
+        (transfer(id="clm_1/held"), "transfer_exists", {}),
+        (transfer(debit=OUTSIDE, amount_micro=AMOUNT_MICRO_MAX), "limit_reached", {}),
     ):
         with pytest.raises(Refused) as refused:
             check((one,), KNOWN, SUMS)
-        assert (refused.value.code, refused.value.details) == (code, {"currency": "USD"})
+        assert (refused.value.code, refused.value.details) == (code, {"currency": "USD", **more})
 
 
 def test_a_chain_may_spend_what_an_earlier_transfer_of_it_has_brought() -> None:

@@ -14,7 +14,7 @@ from earnest.market.capabilities.generators.draws import Draws
 from earnest.market.capabilities.generators.expressions import NotAProgramError, run
 from earnest.market.capabilities.generators.generator import Generator
 from earnest.market.capabilities.generators.registry import GENERATORS, generators_for
-from earnest.market.jobs.categories import CATEGORIES, is_category
+from earnest.market.jobs.categories import CATEGORIES, category_fault
 
 from .solvers import solve
 
@@ -114,12 +114,17 @@ def test_the_page_lists_every_generator_with_what_it_is_for() -> None:
 
 @pytest.mark.parametrize("name", ["code-generation", "a", "a1-b2", *CATEGORIES])
 def test_a_slug_with_hyphens_is_a_category(name: str) -> None:
-    assert is_category(name)
+    assert category_fault(name) == ""
 
 
 @pytest.mark.parametrize("name", ["", "-", "a-", "-a", "a--b", "A", "1a", "a_b", "a b", "ä", "a\n", "a" * 65])
 def test_anything_else_is_no_category(name: str) -> None:
-    assert not is_category(name)
+    assert "slug" in category_fault(name)
+
+
+@pytest.mark.parametrize(("name", "meant"), [("wirting", "writing"), ("code-generaton", "code-generation")])
+def test_a_slip_in_a_known_category_is_told_with_what_was_meant(name: str, meant: str) -> None:
+    assert f"did you mean '{meant}'?" in category_fault(name)
 
 
 def test_a_planted_order_that_is_followed_fails() -> None:

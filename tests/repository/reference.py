@@ -1,8 +1,7 @@
 """Pages of docs/ that are made from the code: commands, and tables of settings. `make docs` writes them.
 
 A page is a frame that people write, with parts between `<!-- made: NAME -->` and `<!-- made: end -->` that the code
-fills. What a part says is changed where the code is: in the help, examples and notes of a command, in the text under
-a setting.
+fills. What a part says is changed where the code is: in the help of a command, in the text under a setting.
 """
 
 import ast
@@ -18,21 +17,16 @@ import typer
 
 from app.bounds import bounds_of
 from earnest.app.judging_settings import PlainSettings
-from earnest.app.server_settings import ServerSettings
 from earnest.app.settings import CONSTANTS, Settings
 from earnest.engine.gradient.constants import BOUNDS as SOLVER_LIMITS
 from earnest.engine.gradient.constants import Constants, SolverSignal
 from earnest.market.terms import CURRENCIES, CurrencyTerms, Terms
 from earnest.surfaces.cli.commands import app_of
-from earnest.surfaces.cli.examples import EXAMPLES
-from earnest.surfaces.cli.notes import notes
 
 from .source import DOCS
 
 BOUNDS: Final[Mapping[type, Mapping[str, tuple[Any, Any]]]] = {
     Settings: bounds_of(PlainSettings),
-    ServerSettings: bounds_of(ServerSettings),
-    Terms: bounds_of(Terms),
     CurrencyTerms: bounds_of(CurrencyTerms) | {"can_pay_out": (False, True)},
     Constants: {name: (low, high) for name, low, high in SOLVER_LIMITS},
 }
@@ -44,13 +38,18 @@ USUAL: Final = {
     ("--json", "Print one JSON object."),
     ("--json", "Print one JSON object a line."),
     ("--home", "The data directory."),
+    ("--file", "The file; HEARTBEAT.md of this folder."),
+    ("[FILE]", "The file; HEARTBEAT.md of this folder."),
+    ("JOB", "The id of a job."),
+    ("RUN", "A run's id, or its beginning. Default: the newest run."),
+    ("RUN", "A run's id, or its beginning."),
 }
-"""Options that the head of the page explains."""
+"""Options and arguments that the head of the page explains, once for all commands."""
 PART: Final = re.compile(rf"^<!-- made: ([a-z-]+) -->\n.*?^{END}$", re.MULTILINE | re.DOTALL)
 
 
 def commands() -> str:
-    """Every command: its help, arguments, options, notes and examples."""
+    """Every command: what it does, arguments, options. `earnest help` adds exit codes, notes and examples."""
     root: Any = typer.main.get_command(app_of())
     return "\n".join(_commands(root.make_context("earnest", [], resilient_parsing=True)))
 
@@ -65,24 +64,17 @@ def _commands(context: Any) -> Iterator[str]:
 
 
 def _section(context: Any, name: str) -> Iterator[str]:
-    short = name.removeprefix("earnest ")
     yield from (f"## `{name}`", "")
-    yield from (inspect.cleandoc(context.command.help or ""), "")
+    yield from (inspect.cleandoc(context.command.help or "").partition("\n\n")[0], "")
     rows = [record for one in context.command.get_params(context) if (record := one.get_help_record(context))]
-    usual = [what for what, about in rows if (what.partition(" ")[0], about) in USUAL]
-    yield from (
-        f"* `{_plain(what)}`: {about.replace('  ', ' ').removesuffix(' [required]')}"
-        for what, about in rows
-        if what not in usual and "--help" not in what
-    )
-    if usual:
-        yield f"* {', '.join(f'`{_plain(what)}`' for what in usual)}"
-    if rows:
+    shared = [what for what, about in rows if (what.partition(" ")[0], about) in USUAL]
+    own: dict[str, list[str]] = {}
+    for what, about in rows:
+        if what not in shared and "--help" not in what:
+            own.setdefault(about.replace("  ", " ").removesuffix(" [required]"), []).append(_plain(what))
+    yield from (f"* {', '.join(f'`{one}`' for one in names)}: {about}" for about, names in own.items())
+    if own:
         yield ""
-    if short in notes():
-        yield from (notes()[short], "")
-    if short in EXAMPLES:
-        yield from ("```sh", *(line for line, _ in EXAMPLES[short]), "```", "")
 
 
 def _plain(what: str) -> str:
@@ -130,25 +122,6 @@ def solver_settings() -> str:
     return "\n".join(["| constant | | range | default |", "|---|---|---|---|", *rows])
 
 
-def server_settings() -> str:
-    """The table `[server]`: first what is no number."""
-    said, usual = texts(ServerSettings), ServerSettings()
-    rows = []
-    for field in dataclasses.fields(ServerSettings):
-        if field.name in BOUNDS[ServerSettings]:
-            rows.append(_row(field.name, ServerSettings, getattr(usual, field.name)))
-        else:
-            default = getattr(usual, field.name)
-            rows.append(f"| `{field.name}` | {said[field.name]} | | {f'`{default}`' if default else 'none'} |")
-    return "\n".join(["| key | | range | default |", "|---|---|---|---|", *rows])
-
-
-def market_settings() -> str:
-    """The table `[market]`."""
-    rows = [_row(name, Terms, getattr(Terms(), name)) for name in BOUNDS[Terms]]
-    return "\n".join(["| number | | range | default |", "|---|---|---|---|", *rows])
-
-
 def currency_settings() -> str:
     """The tables `[market.currencies.CODE]`."""
     terms = Terms().currencies
@@ -164,8 +137,6 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "commands": commands,
     "run-settings": run_settings,
     "solver-settings": solver_settings,
-    "server-settings": server_settings,
-    "market-settings": market_settings,
     "currency-settings": currency_settings,
 }
 PAGES: Final = ("cli.md", "settings.md")

@@ -29,7 +29,7 @@ def _refused(ended: Ended, *words: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "words"),
     [
-        ("intent: Write a file", "intent: [Write", 3, "expected ',' or ']'"),
+        ("intent: Write a file", "intent: [Write", 2, "is not closed"),
         ("intent: Write a file", "intent: *other", 2, "anchors and aliases"),
         ("task_class:", "taskclass:", 3, "did you mean 'task_class'"),
         ("required: [a.txt]", "requird: [a.txt]", 9, "required"),

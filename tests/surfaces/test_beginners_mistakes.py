@@ -44,6 +44,12 @@ IN_PLAYBOOKS: Final = [
     ("subtasks:", "environment: {requirements: r.txt}\nsubtasks:", "p.yaml:4: ", "r.txt: No such file"),
     ("subtasks:", "environment: r.txt\nsubtasks:", "p.yaml:4: ", "must be a mapping with the keys requirements"),
     ("subtasks:", "intent: again\nsubtasks:", "p.yaml:4: ", "already on line 2"),
+    ("[a.txt]", "[a.txt", "p.yaml:9: ", "is not closed, or lacks a comma"),
+    ("intent: Write a file", "intent: 'Write a file", "p.yaml:2: ", "quotes that open here are not closed"),
+    ("intent: Write a file", "intent: @me", "p.yaml:2: ", "cannot begin so: put it in quotes"),
+    ("subtasks:", "subtasks", "p.yaml:4: ", "a key without its colon"),
+    ("intent: Write a file", "intent: - Write", "p.yaml:2: ", "a list begins on a line of its own"),
+    ("format:", "\tformat:", "p.yaml:1: ", "indent with spaces"),
 ]
 IN_SPECS: Final = [
     ("title: A file\n", "", "s.yaml:1: ", "the key 'title' is missing"),
@@ -57,6 +63,9 @@ IN_SPECS: Final = [
     ("a.txt is there", "a.txt is there\n    required: maybe", "s.yaml:6: ", "must be true or false"),
     ("criteria:", "acceptance: me\ncriteria:", "s.yaml:4: ", "must be one of machine, buyer"),
     ("required: [a.txt]", "required: []", "s.yaml:6: ", "must have 1 to 100 items"),
+    ("title: A file", 'title: "C:\\Work"', "s.yaml:2: ", "double it, or take single quotes"),
+    ("criteria:", "  criteria:", "s.yaml:4: ", "indented deeper than its key"),
+    ("  - text: a.txt is there", " - text: a.txt is there", "s.yaml:6: ", "indented"),
 ]
 IN_OTHER_FILES: Final = [
     ({"p.yaml": ""}, "run p.yaml", "p.yaml: the file is empty"),
@@ -74,8 +83,13 @@ IN_OTHER_FILES: Final = [
     ({"playbook.yaml": "x"}, "init playbook", "playbook.yaml is there already"),
 ]
 IN_WORDS: Final = [
-    ("run nowhere.yaml", "nowhere.yaml: No such file"),
-    ("run work/", "work: Is a directory"),
+    ("run nowhere.yaml", "nowhere.yaml: No such file or directory in /"),
+    ("run pp.yaml", "did you mean 'p.yaml'?"),
+    ("run none/p.yaml", "there is no folder /"),
+    ("run p.ymal", "did you mean 'p.yaml'?"),
+    ("run work/", "work: Is a directory: name a file in it"),
+    ("run .", "Is a directory: name a file in it"),
+    ("lint p.yml", "did you mean 'p.yaml'?"),
     ("run", "give either a TASK or --resume RUN"),
     ("run --speed p.yaml", "No such option: --speed"),
     ("rnu p.yaml", "Did you mean 'run'?"),
@@ -98,7 +112,16 @@ IN_WORDS: Final = [
     ("init plan", "'playbook', 'spec', 'heartbeat'"),
     ("help dance", "earnest has no command 'dance'"),
     ("memory query pytest", "such as intent:python_inventory"),
-    ("serve --port 99999", "less than or equal to 65535"),
+    ("serve --port 99999", "--port': must be less than or equal to 65535"),
+    ("serve --port http", "--port': must be a whole number"),
+    ("serve --host 999.1.1.1", "--port N takes another"),
+    ("simulate --agents two", "--agents': must be a whole number"),
+    ("jobs list --state opened", "'--state': 'opened' is not one of 'open', 'taken'"),
+    ("keys new --scope admin", "'--scope': 'admin' is not one of 'live', 'hb'"),
+    ("keys register Bad-Handle", "3 to 32 of a-z, 0-9 and _"),
+    ("keys register ann --url nowhere", "http(s)://HOST[:PORT]"),
+    ("wallet --as ann", "`earnest keys register ann` makes them"),
+    ("heartbeat lint work", "Is a directory: name a file in it"),
     ("restore nowhere", "holds no backup that was finished"),
 ]
 MISTAKES: Final = [
@@ -109,8 +132,8 @@ MISTAKES: Final = [
 ]
 
 
-def test_there_are_sixty_and_each_changes_something() -> None:
-    assert len(MISTAKES) >= 60
+def test_there_are_ninety_and_each_changes_something() -> None:
+    assert len(MISTAKES) >= 90
     for old, _, *_ in IN_PLAYBOOKS:
         assert old in PLAYBOOK
     for old, _, *_ in IN_SPECS:
@@ -135,3 +158,41 @@ def test_a_mistake_is_told_in_three_lines_with_what_to_do(
     assert all(line.startswith("earnest: ") for line in lines)
     for word in words:
         assert word in told.err, told.err
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "command", "said"),
+    [
+        ("EARNEST_HOME", "/proc/x", "run p.yaml", "the data directory /proc/x cannot be made: "),
+        ("EARNEST_HOME", "/proc/x", "verify --keep s.yaml work", "EARNEST_HOME names another"),
+        ("EARNEST_HOME", "p.yaml", "runs", "p.yaml is not a folder"),
+        ("EARNEST_KEY", "wrong", "wallet", "at http://127.0.0.1:9: "),
+    ],
+)
+def test_a_mistake_in_a_variable_names_it(
+    variable: str,
+    value: str,
+    command: str,
+    said: str,
+    earnest: Earnest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.yaml").write_text(PLAYBOOK, encoding="utf-8")
+    (tmp_path / "s.yaml").write_text(SPEC, encoding="utf-8")
+    (tmp_path / "work").mkdir()
+    monkeypatch.setenv("EARNEST_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv(variable, value)
+    told = earnest(*command.split())
+    assert told.code == 3
+    assert said in told.err
+    assert len(told.err.splitlines()) <= 3
+
+
+def test_a_file_that_is_no_utf_8_is_named_with_its_line(
+    earnest: Earnest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.yaml").write_bytes(PLAYBOOK.replace("Write a file", "Écrire").encode("latin-1"))
+    assert "p.yaml:2: the file must be UTF-8 text" in earnest("run", "p.yaml").err

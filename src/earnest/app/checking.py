@@ -38,7 +38,10 @@ def check_file(path: Path, logs: Sequence[PublicKey], witnesses: Sequence[Public
         try:
             checkpoint, statement = read_checkpoint(data.decode()), None
         except ValueError as error:
-            flaw = Flaw(where="file", why=f"it is neither a receipt nor a checkpoint: {error}")
+            flaw = Flaw(
+                where="file",
+                why=f"it is neither a receipt, as `earnest receipt export` writes, nor a checkpoint: {error}",
+            )
             return Checked(flaws=(flaw,), statement=None, origin="", size=0, cosigned=())
         flaws = tuple(checkpoint_flaws(checkpoint, logs, witnesses))
     return Checked(

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import Final
 from urllib.parse import urlsplit
 
+from earnest.app import places
 from earnest.app.between import bus_faults
 from earnest.app.home_check import DEEP, Check, look, newer_audit_faults
 from earnest.app.judges import JudgeSettings
@@ -52,7 +53,7 @@ async def examine(
     """
     if only_sandbox:
         with contextlib.suppress(OSError):  # told with the result
-            settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            places.make(settings.home)
         return (await _sandbox(settings),)
     reading = DEEP if deep else {AUDIT: newer_audit_faults}
     kept = [await _read(name, check, settings) for name, check in reading.items()]  # before anything opens the books

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.accountability.gate import hours_of
+from earnest.app import places
 from earnest.app.command_words import words_of
 from earnest.client.client import AsyncClient
 from earnest.client.credentials import Credentials, agent_folder
@@ -41,7 +42,7 @@ def pinned_text(home: Path, file: Path) -> bytes:
 def pin_text(home: Path, file: Path, text: bytes) -> None:
     """Keep the file as it is now."""
     path = _pin(home, file)
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    places.make(home)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     rewrite_text_file(path, TEXT_BYTES_MAX, lambda _: text)
 

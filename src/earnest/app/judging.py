@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from earnest.app import places
 from earnest.app.judging_settings import JudgingSettings
 from earnest.app.sandboxes import POOL, equipment_for, open_for
 from earnest.app.verifiers import bare_verifier, verdict_book, verifier_for
@@ -86,7 +87,7 @@ async def verdicts_on(
         keep = settings.home.is_dir()
     if keep:
         with contextlib.suppress(OSError):  # told when the verdict cannot be kept
-            settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            places.make(settings.home)
     keeping = Keeping(book=verdict_book(settings), clock=clock) if keep else None
     parallel = min(PARALLEL_CHECKS, len(os.sched_getaffinity(0)))
     at_once = asyncio.Semaphore(parallel)

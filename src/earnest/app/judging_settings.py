@@ -17,6 +17,7 @@ from earnest.app.tables import read_table
 from earnest.contracts.environment import EnvironmentSpec, read_environment
 from earnest.contracts.node import node_of
 from earnest.contracts.reader import NodeReader
+from earnest.effects.ground.faults import why
 from earnest.effects.ground.storage.place import Books, ServerBooks
 from earnest.effects.outside.probes.spec import ProbeSpec, read_probe
 from earnest.foundation.bounds import Fitting, Whole
@@ -111,7 +112,7 @@ class SettingsFile:
         except FileNotFoundError:
             pass
         except OSError as error:
-            self.fault(error.strerror or str(error))
+            self.fault(why(error))
         except UnicodeDecodeError:
             self.fault("the file must be UTF-8 text")
         except tomllib.TOMLDecodeError as error:

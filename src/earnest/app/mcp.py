@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from earnest.effects.ground.faults import why
 from earnest.effects.hands.mcp.api import PREFIX, ServerSpec, is_name
 from earnest.effects.hands.tools.api import Tool, ToolSource
 from earnest.foundation.errors import Diagnostic, Unavailable
@@ -39,7 +40,7 @@ def read_servers(home: Path, environment: Mapping[str, str], faults: list[Diagno
     except FileNotFoundError:
         return ()
     except OSError as error:
-        fault(error.strerror or str(error))
+        fault(why(error))
         return ()
     except (ValueError, RecursionError) as error:
         fault(f"not JSON: {error}")

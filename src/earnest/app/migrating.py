@@ -24,7 +24,7 @@ def place_of(books: Books, word: str) -> Books:
     if word == SQLITE:
         return places.books(home)
     if not word.startswith(ADDRESSES["database"]):
-        raise Refused("bad_place", f"books are moved to {SQLITE} or to an address that begins with postgresql://")
+        raise Refused("bad_place", f"--to takes {SQLITE} or an address that begins with postgresql://")
     return ServerBooks(word, home)
 
 

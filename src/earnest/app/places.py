@@ -2,6 +2,18 @@
 
 from pathlib import Path
 
+from earnest.effects.ground.faults import why
+from earnest.foundation.errors import Unavailable
+
+
+def make(home: Path) -> None:
+    """Have the data directory there. Raises `Unavailable`."""
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"the data directory {home} cannot be made: {why(error)}; EARNEST_HOME names another"
+        raise Unavailable(message) from error
+
 
 def books(home: Path) -> Path:
     """The database of facts."""

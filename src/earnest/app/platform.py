@@ -105,7 +105,7 @@ async def open_platform(
     `clock`: None is the machine's.
     """
     clock, chance = clock or SystemClock(), SystemChance()
-    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    places.make(settings.home)
     async with contextlib.AsyncExitStack() as stack:
         database = stack.enter_context(contextlib.closing(Database.open(settings.books, clock)))
         bus = LocalBus()

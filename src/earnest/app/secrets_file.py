@@ -14,6 +14,7 @@ from typing import Final
 from earnest.app import places
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.effects.ground.durable import put_file
+from earnest.effects.ground.faults import why
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
@@ -66,7 +67,7 @@ def read_secret(path: Path, damaged: Callable[[str], Refused]) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise damaged(f"{path} cannot be read: {error.strerror}") from None
+        raise damaged(f"{path} cannot be read: {why(error)}") from None
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:

@@ -115,7 +115,7 @@ async def open_server(settings: Settings, *, works: bool = True) -> AsyncIterato
     Raises `Refused`: `data_directory_in_use` beside another server, `key_store_damaged`, `log_key_damaged`.
     """
     clock, chance = SystemClock(), SystemChance()
-    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    places.make(settings.home)
     async with contextlib.AsyncExitStack() as stack:
         if isinstance(settings.books, Path):
             stack.callback(server_lock(settings.home).release)

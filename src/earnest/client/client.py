@@ -231,4 +231,6 @@ def _answer(response: httpx2.Response) -> HttpAnswer:
 
 
 def _lost(error: httpx2.RequestError) -> ReplyLost:
-    return ReplyLost(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+    url = error.request.url
+    where = f"{type(error).__name__} at {url.scheme}://{url.netloc.decode('ascii')}"
+    return ReplyLost(f"{where}: {error}" if str(error) else where)

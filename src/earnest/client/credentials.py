@@ -49,7 +49,9 @@ def load_credentials(home: Path, handle: str) -> Credentials:
             mode = os.fstat(file.fileno()).st_mode
             text = file.read(FILE_BYTES_MAX)
     except FileNotFoundError:
-        raise Refused("credentials_missing", f"there are no credentials at {path}") from None
+        raise Refused(
+            "credentials_missing", f"there are no credentials at {path}: `earnest keys register {handle}` makes them"
+        ) from None
     if mode & OTHERS:
         raise Refused("credentials_open", f"others may read {path}: `chmod 600` it, and rotate its key")
     try:

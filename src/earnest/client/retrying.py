@@ -74,7 +74,9 @@ def attempts(patience: Patience, chance: Chance) -> Generator[Step, HttpAnswer |
 
 def _outcome(got: HttpAnswer | ReplyLost) -> HttpAnswer:
     if isinstance(got, ReplyLost):
-        raise Unavailable(f"the platform cannot be reached: {got}; is EARNEST_URL its address?") from got
+        raise Unavailable(
+            f"the platform cannot be reached: {got}; does it serve, and is EARNEST_URL its address?"
+        ) from got
     if got.status >= REDIRECTS and got.status != UNCHANGED:
         raise problem_of(got)
     return got

@@ -21,7 +21,29 @@ VALUES_MAX: Final = 500_000
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INTEGER: Final = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})", re.ASCII)
 _DECIMAL: Final = re.compile(r"[+-]?[0-9]{0,40}\.[0-9]{0,40}([eE][+-]?[0-9]{1,3})?", re.ASCII)
-COLON: Final = "mapping values are not allowed in this context"
+_MEANINGS: Final = (
+    (
+        "mapping values are not allowed",
+        "a second colon, or a line indented deeper than its key: a text with ': ' stands in quotes",
+    ),
+    ("expected ',' or", "what opens here with [ or { is not closed, or lacks a comma"),
+    ("unexpected end of stream", "the quotes that open here are not closed"),
+    ("could not find expected ':'", "a key without its colon: write `key: value`"),
+    ("expected <block end>", "indented unlike its neighbours, or text behind closing quotes"),
+    ("did not find expected key", "indented unlike its neighbours, or text behind closing quotes"),
+    (
+        "did not find expected '-' indicator",
+        "indented unlike its neighbours: each item begins with '-' below the first",
+    ),
+    ("block sequence entries are not allowed", "a list begins on a line of its own, below its key"),
+    ("escape", "a backslash in double quotes begins an escape: double it, or take single quotes"),
+    ("comment or line break", "behind | or > the text begins on the next line"),
+    ("expected node content", "a value cannot begin so: put it in quotes"),
+    ("cannot start any token", "a value cannot begin so: put it in quotes"),
+)
+"""What the parser says, and what it means to the writer."""
+_OPENED: Final = ("expected ',' or", "unexpected end of stream", "could not find expected ':'")
+"""Told where the thing began, not where reading stopped."""
 _TAB: Final = re.compile(r"\btab\b|'\\t'")
 _RESOLVERS: Final = yaml.SafeLoader.yaml_implicit_resolvers
 
@@ -33,27 +55,38 @@ def read_yaml(text: str | bytes, source: str) -> Node:
     try:
         node = builder.document()
     except yaml.MarkedYAMLError as fault:
-        mark = fault.problem_mark or fault.context_mark
-        problem = fault.problem or fault.context or "not YAML"
-        if problem == COLON:
-            problem = f"{problem}: a text that holds a colon and a blank stands in quotes"
-        if _TAB.search(problem):
-            problem = "a tab: indent with spaces, for YAML takes no tabs there"
-        raise Faulty([Diagnostic(source=source, line=mark.line + 1 if mark else 0, message=problem)]) from None
+        raise Faulty([_meant(fault, data.decode(), source)]) from None
     except yaml.reader.ReaderError as fault:
         line = data.decode()[: fault.position].count("\n") + 1
-        raise Faulty([Diagnostic(source=source, line=line, message=f"not YAML: {fault.reason}")]) from None
+        raise Faulty([Diagnostic(source=source, line=line, message=f"not YAML: {fault.reason}; remove them")]) from None
     if builder.faults:
         raise Faulty(builder.faults)
     return node
 
 
+def _meant(fault: yaml.MarkedYAMLError, text: str, source: str) -> Diagnostic:
+    """What the parser could not read, in the words of whoever wrote it."""
+    problem = str(fault.problem or fault.context or "something else")
+    mark = (
+        (any(words in problem for words in _OPENED) and fault.context_mark) or fault.problem_mark or fault.context_mark
+    )
+    if mark is None:
+        return Diagnostic(source=source, line=0, message=f"not YAML: {problem}")
+    lines = text.splitlines()
+    at = lines[mark.line][mark.column :] if mark.line < len(lines) else ""
+    message = next((meaning for words, meaning in _MEANINGS if words in problem), f"not YAML: {problem}")
+    if at.startswith("\t") or _TAB.search(problem):
+        message = "a tab: indent with spaces, for YAML takes no tabs there"
+    return Diagnostic(source=source, line=mark.line + 1, message=message)
+
+
 def _checked_bytes(text: str | bytes, source: str) -> bytes:
+    data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
     try:
-        data = text.encode() if isinstance(text, str) else text
         data.decode()
-    except UnicodeError:
-        raise Faulty([Diagnostic(source=source, line=0, message="the file must be UTF-8 text")]) from None
+    except UnicodeDecodeError as error:
+        line, message = data.count(b"\n", 0, error.start) + 1, "the file must be UTF-8 text: save it as such"
+        raise Faulty([Diagnostic(source=source, line=line, message=message)]) from None
     if len(data) > SOURCE_BYTES_MAX:
         message = f"the file has {len(data)} bytes; the limit is {SOURCE_BYTES_MAX}"
         raise Faulty([Diagnostic(source=source, line=0, message=message)])

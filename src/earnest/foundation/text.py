@@ -1,6 +1,21 @@
-"""Cutting text so that its beginning and its end both stay visible."""
+"""Text cut so that its beginning and its end both stay visible, and words of libraries said plainly."""
+
+import re
+from typing import Final
 
 EXCERPT_CHARACTERS_MAX = 4_000
+_OF_PYDANTIC: Final = (
+    (re.compile(r"^Value error, "), ""),
+    (re.compile(r"^Field required$"), "is missing"),
+    (
+        re.compile(r"^Extra inputs are not permitted$"),
+        "is no member of this object: remove it, or look at its spelling",
+    ),
+    (re.compile(r", unable to parse .*"), ""),
+    (re.compile(r" after validation\b"), ""),
+    (re.compile(r"^\w+ should (be|have|match|end|contain)\b"), r"must \1"),
+    (re.compile(r"\ba valid integer"), "a whole number"),
+)
 
 
 def head_tail(text: str, limit: int = EXCERPT_CHARACTERS_MAX) -> str:
@@ -18,3 +33,10 @@ def head_tail(text: str, limit: int = EXCERPT_CHARACTERS_MAX) -> str:
 def printable(text: str) -> str:
     """One line that cannot steer a terminal: line breaks and control characters become visible."""
     return "".join(character if character.isprintable() else f"\\x{ord(character):02x}" for character in text)
+
+
+def plain_fault(message: str) -> str:
+    """What pydantic finds wrong with a value, as we say it: what the value must be."""
+    for pattern, words in _OF_PYDANTIC:
+        message = pattern.sub(words, message)
+    return message

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from earnest.foundation.errors import Broken, Refused
-from earnest.ledger.accounts import currency_of, is_guarded
+from earnest.ledger.accounts import PLATFORM, currency_of, is_guarded, owner_of
 from earnest.ledger.transfer import LedgerAccount, Transfer, TransferKind
 
 AMOUNT_MICRO_MAX: Final = 9 * 10**15
@@ -76,7 +76,7 @@ def check(chain: Sequence[Transfer], known: Mapping[str, Transfer], accounts: Ma
     for transfer in chain:
         fault = _own_fault(transfer, booked) or _end_fault(transfer, booked) or _sums_fault(transfer, accounts, freed)
         if fault is not None:
-            raise _failure(fault, transfer)
+            raise _failure(fault, transfer, _free_micro(transfer, accounts, freed))
         _book(transfer, booked, freed)
 
 
@@ -122,7 +122,7 @@ def _sums_fault(
         return None
     debit = accounts.get(transfer.debit) or account_named(transfer.debit)
     credit = accounts.get(transfer.credit)
-    free_micro = debit.free_micro + freed.get(transfer.debit, 0) - transfer.amount_micro
+    free_micro = _free_micro(transfer, accounts, freed) - transfer.amount_micro
     largest = max(
         debit.debits_posted + debit.debits_pending,
         credit.credits_posted + credit.credits_pending if credit is not None else 0,
@@ -132,6 +132,11 @@ def _sums_fault(
         (TransferFault.FULL, free_micro < -AMOUNT_MICRO_MAX or largest > SUM_MICRO_MAX),
     )
     return _first(tests)
+
+
+def _free_micro(transfer: Transfer, accounts: Mapping[str, LedgerAccount], freed: Mapping[str, int]) -> int:
+    """What the debited account may still give."""
+    return (accounts.get(transfer.debit) or account_named(transfer.debit)).free_micro + freed.get(transfer.debit, 0)
 
 
 def _first(tests: Iterable[tuple[TransferFault, bool]]) -> TransferFault | None:
@@ -153,18 +158,26 @@ def _book(transfer: Transfer, booked: dict[str, Transfer], freed: dict[str, int]
     freed[transfer.credit] = freed.get(transfer.credit, 0) + posted
 
 
-def _failure(fault: TransferFault, transfer: Transfer) -> Refused | Broken:
+def _failure(fault: TransferFault, transfer: Transfer, free_micro: int) -> Refused | Broken:
     """Three faults can come of a request; all others are mistakes of our own."""
     message, currency = f"{transfer.reason}: {fault} ({transfer.currency})", transfer.currency
     match fault:
         case TransferFault.EXISTS:
             return Refused("transfer_exists", message, currency=currency)
         case TransferFault.FUNDS:
-            return Refused("insufficient_funds", message, currency=currency)
+            if owner_of(transfer.debit) == PLATFORM:  # how much of that is left is nobody's business
+                return Refused("insufficient_funds", message, currency=currency)
+            need_micro = transfer.amount_micro
+            told = f"{message}: it has {_units(free_micro)}, and {_units(need_micro)} are needed"
+            return Refused("insufficient_funds", told, currency=currency, have_micro=free_micro, need_micro=need_micro)
         case TransferFault.FULL:
             return Refused("limit_reached", message, currency=currency)
         case _:
             return Broken(f"transfer {transfer.id[:80]!r}: {fault}")
+
+
+def _units(micro: int) -> str:
+    return f"{micro // 10**6}.{micro % 10**6:06d}".rstrip("0").rstrip(".")
 
 
 def _is_same(transfer: Transfer, known: Transfer | None) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.contracts.environment import EnvironmentSpec
+from earnest.effects.ground.faults import why
 from earnest.effects.hands.environments.recipe import FILE_BYTES_MAX, Recipe, of_pyproject, of_requirements
 from earnest.effects.hands.environments.store import DIGITS, Environments
 from earnest.effects.hands.sandbox.equipped import Equipment, site_packages
@@ -112,7 +113,7 @@ def _content(wanted: EnvironmentSpec, key: str, path: Path) -> bytes:
         with path.open("rb") as file:
             content = file.read(FILE_BYTES_MAX + 1)
     except OSError as error:
-        raise Faulty([wanted.fault(key, f"{path}: {error.strerror or error}")]) from error
+        raise Faulty([wanted.fault(key, f"{path}: {why(error)}")]) from error
     if len(content) > FILE_BYTES_MAX:
         raise Faulty([wanted.fault(key, f"{path} has more than {FILE_BYTES_MAX} bytes")])
     return content

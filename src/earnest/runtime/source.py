@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from earnest.contracts.yaml_source import SOURCE_BYTES_MAX
+from earnest.effects.ground.faults import why
 from earnest.foundation.errors import Diagnostic, Faulty
 
 
@@ -12,7 +13,7 @@ def text_of(path: Path) -> bytes:
         with path.open("rb") as file:
             text = file.read(SOURCE_BYTES_MAX + 1)
     except OSError as error:
-        raise Faulty([Diagnostic(source=str(path), line=0, message=error.strerror or str(error))]) from error
+        raise Faulty([Diagnostic(source=str(path), line=0, message=why(error))]) from error
     if len(text) > SOURCE_BYTES_MAX:
         raise Faulty([Diagnostic(source=str(path), line=0, message=f"larger than {SOURCE_BYTES_MAX} bytes")])
     return text

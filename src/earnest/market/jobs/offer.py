@@ -9,6 +9,7 @@ from earnest.contracts.spec import FORMAT, Acceptance, VerificationSpec, spec_of
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Faulty, Refused
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
+from earnest.market.jobs.categories import category_fault
 from earnest.market.jobs.job import TaskClass
 from earnest.market.jobs.tags import Tags, read_tags, tagged, with_checks
 from earnest.market.terms import OWN, Terms
@@ -131,6 +132,12 @@ def _check_path(path: str, others: Collection[str], place: str) -> None:
         raise Refused("validation", f"{place}: {fault}")
     if any(other.startswith(f"{path}/") for other in others):
         raise Refused("validation", f"{place}: {path!r} is a file and a folder")
+
+
+def check_category(text: str) -> None:
+    """Raises `Refused("validation")` for what is no category."""
+    if fault := category_fault(text):
+        raise Refused("validation", f"category {fault}")
 
 
 def check_price(currency: str, amount_micro: int, terms: Terms) -> int:

@@ -21,7 +21,7 @@ from earnest.market.capabilities.capability import (
     revoked,
     with_wake,
 )
-from earnest.market.jobs.categories import is_category
+from earnest.market.jobs.categories import category_fault
 from earnest.market.service import CAPABILITIES, TRIALS
 from earnest.market.terms import Terms
 from earnest.runtime.desk import StoryContext
@@ -127,7 +127,7 @@ def _save(entry: StoryContext, before: Capability, after: Capability, event: str
 def _check(capability_id: str, form: CapabilityForm, terms: Terms) -> None:
     faults = {
         "": not _ID.fullmatch(capability_id) and "the id of a capability is cap_ and a ULID, of your making",
-        "/category": not is_category(form.category) and "must be a slug with hyphens, as code-generation",
+        "/category": category_fault(form.category),
         "/currency": form.currency not in terms.currencies and f"must be one of {', '.join(sorted(terms.currencies))}",
         "/floor_micro": not 0 <= form.floor_micro <= AMOUNT_MICRO_MAX and f"must be from 0 to {AMOUNT_MICRO_MAX}",
     }

@@ -19,7 +19,7 @@ from earnest.ledger import service as ledger
 from earnest.market import settlement
 from earnest.market.claims.artifact import artifact_id
 from earnest.market.jobs.job import Job, JobState, check_redo, need_turn, publish, withdrawn
-from earnest.market.jobs.offer import Offer, check_files, check_price, check_requirements, spec_of
+from earnest.market.jobs.offer import Offer, check_category, check_files, check_price, check_requirements, spec_of
 from earnest.market.jobs.tags import Tags
 from earnest.market.service import ARTIFACTS, JOBS, category
 from earnest.market.terms import OWN, Terms
@@ -51,6 +51,7 @@ async def prepare_posting(market: Market, caller: Caller, offer: Offer) -> Act:
     `verifier_unavailable`.
     """
     caller.need(*_may_post(offer))
+    check_category(offer.category)
     check_requirements(offer.requirements)
     check_files(offer.files)
     fee_bps = check_price(offer.currency, offer.amount_micro, market.terms)

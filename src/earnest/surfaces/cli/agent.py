@@ -61,7 +61,7 @@ def init(
     folder: Annotated[Path, typer.Argument(metavar="NAME", help="The new folder; its name is the agent's.")],
     as_json: AsJson = False,
 ) -> None:
-    """Make a folder with HEARTBEAT.md, agent.toml, a program and a backlog, which work as they stand.
+    """Make a working folder: HEARTBEAT.md, agent.toml, a program, a backlog.
 
     Exit codes: 0 made, 3 there is something already.
     """
@@ -77,7 +77,7 @@ def init(
 
 @app.command("status")
 def status(as_: As = "", as_json: AsJson = False) -> None:
-    """Show what the agent says of itself: what it did last, what does not work, when it looks again.
+    """Show what the agent did last, what fails, and when it looks again.
 
     Exit codes: 0 well, 1 something does not work, 3 it has never run.
     """
@@ -96,7 +96,7 @@ def status(as_: As = "", as_json: AsJson = False) -> None:
 
 @app.command("questions")
 def questions(as_: As = "", as_json: AsJson = False) -> None:
-    """Show what the agent asks of its operator and nobody has answered, the newest first."""
+    """Show the agent's unanswered questions, the newest first."""
     from earnest.agents.book import JsonLinesBook  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 

@@ -51,7 +51,7 @@ def tail(
 def follow(
     as_json: Annotated[bool, typer.Option("--json", help="Print each periodic report as a JSON object.")] = False,
 ) -> None:
-    """Audit engines on other machines: log what they say on the bus, until it is stopped.
+    """Log what engines on other machines say on the bus, until stopped.
 
     EARNEST_BUS names the server, with the auditor's password. The log lies in a data directory of its own, where the
     other commands of `earnest audit` read it. Exit codes: 0 stopped, 3 it could not begin.
@@ -120,7 +120,7 @@ def calibrate(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Replay the recorded rounds under other constants, and propose rho and a time budget for each task class."""
+    """Replay recorded rounds under other constants, and propose rho and time budgets."""
     from dataclasses import asdict  # noqa: PLC0415
 
     from earnest.app.calibration import calibrate as calibrated  # noqa: PLC0415

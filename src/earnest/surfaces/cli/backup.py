@@ -22,7 +22,7 @@ def backup(
     home: Home = None,
     as_json: Json = False,
 ) -> None:
-    """Take a backup beside whoever uses the data directory; what a backup before it holds is not written again.
+    """Take an incremental backup, also while the data directory is in use.
 
     Exit codes: 0 made, 1 made, and artifacts that the books know are missing; 3 not made.
     """

@@ -12,7 +12,7 @@ def dashboard(
     home: Annotated[Path | None, typer.Option(help="The data directory.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object once it listens.")] = False,
 ) -> None:
-    """Show runs, memory, audit and scores of this data directory in a browser, read-only, on this machine only.
+    """Show this data directory in a browser, read-only, on this machine only.
 
     It can stand beside anything that writes there. A platform (`earnest serve`) has its own, at `/`.
 

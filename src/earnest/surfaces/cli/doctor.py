@@ -13,7 +13,7 @@ def doctor(
     deep: Annotated[bool, typer.Option("--deep", help="Read everything that lies in the data directory, too.")] = False,
     online: Annotated[bool, typer.Option("--online", help="Ask every model for a word, too.")] = False,
 ) -> None:
-    """Attack the sandbox, look at versions, models, judge and probes, and the data directory.
+    """Attack the sandbox; check versions, models, judge, probes and data directory.
 
     Exit codes: 0 all is well, 1 something is missing or damaged, 3 bad usage or settings.
     """

@@ -9,7 +9,7 @@ def dream(
     now: Annotated[bool, typer.Option("--now", help="Dream one cycle now.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Let memory forget what has faded, make rules of what is clear, and let refuted rules fall."""
+    """Let memory forget, make rules, and drop refuted ones."""
     import asyncio  # noqa: PLC0415
     from dataclasses import asdict  # noqa: PLC0415
 

@@ -26,7 +26,7 @@ def diff(
     stat: Annotated[bool, typer.Option("--stat", help="Name the files and count their lines only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show what a run changed in the files that it was given to edit, as `patch -p1` reads it."""
+    """Show what a run changed in files to edit, for `patch -p1`."""
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     change = _change(run)
@@ -48,7 +48,7 @@ def apply(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Put what a run changed in the place of the originals: all of it, or nothing.
+    """Apply what a run changed to the originals: all or nothing.
 
     Exit codes: 0 applied, 2 nothing was applied because files have changed since the run was given them, 3 anything
     else. An unverified change is applied only after a yes.
@@ -64,7 +64,7 @@ def apply(
 
 
 def undo(run: Run = None) -> None:
-    """Bring back what a run replaced or deleted of yours, if nobody changed it since. Exit codes as for `apply`."""
+    """Restore what a run replaced or deleted, unless changed since. Exit codes as for `apply`."""
     import asyncio  # noqa: PLC0415
 
     from earnest.app.readers import run_of  # noqa: PLC0415

@@ -7,7 +7,9 @@ from typing import Final
 import typer
 from typer.exceptions import TyperException
 
+from earnest.effects.ground.faults import why
 from earnest.foundation.errors import EarnestError, Waits
+from earnest.foundation.text import plain_fault
 from earnest.surfaces.cli.printing import NobodyListens, abandon_stdout, complain
 
 
@@ -64,7 +66,7 @@ def ending_of(error: BaseException) -> int:
             complain([f"{library} is not installed: install 'earnest[{EXTRAS[library]}]'"])
         case OSError():
             abandon_stdout()
-            complain([f"{error.filename or 'system'}: {error.strerror or error}"])
+            complain([f"{error.filename or 'system'}: {why(error)}"])
         case _:
             told = f"{type(error).__name__}: {error}".splitlines()
             complain([*told, "this is a fault of earnest; set EARNEST_DEBUG=1 to see where"])
@@ -86,5 +88,7 @@ def _explain_usage(error: TyperException) -> None:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "earnest"
     # choices come indented, one below the other
-    lines = message.removeprefix("Invalid value: ").replace("\n\t", " ").splitlines()
+    message = message.removeprefix("Invalid value: ").replace("\n\t", " ").removesuffix(" (Possible options: --help)")
+    before, told, fault = message.partition(": ") if message.startswith("Invalid value for ") else ("", "", message)
+    lines = f"{before}{told}{plain_fault(fault)}".splitlines()
     complain([*lines, f"see `{command} --help`"])

@@ -17,7 +17,7 @@ def build(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Fetch the packages that a file asks for, by uv or pip, and keep them for its sandboxes.
+    """Fetch the packages that a file asks for, for its sandboxes.
 
     This is the only command that fetches packages. They are wheels: none of their code runs while they are built.
     """

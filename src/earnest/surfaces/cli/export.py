@@ -26,7 +26,7 @@ def export(
     home: Annotated[Path | None, typer.Option(help="The data directory.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Write the rows and the artifacts of an account to a new folder, beside whoever uses the data directory.
+    """Write an account's rows and artifacts to a new folder.
 
     Exit codes: 0 done, 1 done, and artifacts are missing or damaged; 3 not.
     """

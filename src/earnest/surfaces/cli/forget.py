@@ -13,7 +13,7 @@ def forget(
     home: Annotated[Path | None, typer.Option(help="The data directory.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Remove what somebody wrote from the rows and facts of an account, and end it, beside whoever uses the books.
+    """Remove what an account's owner wrote from rows and facts, and end the account.
 
     It cannot be undone. Exit codes: 0 done, 3 not.
     """

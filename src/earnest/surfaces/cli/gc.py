@@ -15,7 +15,7 @@ def gc(
     audit_days: Annotated[int | None, typer.Option(min=0, metavar="DAYS", help="Instead of the setting.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Remove files of old runs, old verdicts, unused artifacts and old files of the audit log. Facts stay.
+    """Remove old runs, verdicts, unused artifacts and audit files. Facts stay.
 
     Exit codes: 0 done, 3 not.
     """

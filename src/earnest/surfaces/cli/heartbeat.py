@@ -28,7 +28,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 @app.command("lint")
 def lint(file: File = NAME, as_json: AsJson = False) -> None:
-    """Name every line that is not what it seems: no task, a doubtful field, an id that is taken.
+    """Name every doubtful line: no task, unknown field, taken id.
 
     Exit codes: 0 none, 1 some, 3 the file cannot be read.
     """
@@ -43,8 +43,18 @@ def linted(file: Path, *, as_json: bool) -> int:
     if as_json:
         say_json({"digest": contract.digest, "tasks": len(contract.tasks), "diagnostics": _diagnostics(contract)})
     else:
-        say(*(str(found) for found in contract.diagnostics), f"{len(contract.tasks)} tasks, {contract.digest}")
+        say(*(str(found) for found in contract.diagnostics), f"{_counted(contract)}, {contract.digest}")
     return 1 if contract.diagnostics else 0
+
+
+def _counted(contract: "HeartbeatContract") -> str:
+    match len(contract.tasks):
+        case 0:
+            return "no task (one is `- [ ] id | what to do | required` below `## Tasks`)"
+        case 1:
+            return "1 task"
+        case several:
+            return f"{several} tasks"
 
 
 @app.command("show")
@@ -81,7 +91,7 @@ def add(  # noqa: PLR0917 - options, named by whoever calls
     file: FileOption = NAME,
     as_json: AsJson = False,
 ) -> None:
-    """Add a task below the last one of `## Tasks`; every other byte stays. A missing file is begun.
+    """Add a task to `## Tasks`; a missing file is begun.
 
     Exit codes: 0 added, 3 it cannot be, or its id is taken.
     """
@@ -110,7 +120,7 @@ def done(
     file: FileOption = NAME,
     as_json: AsJson = False,
 ) -> None:
-    """Tick a task's box; every other byte stays. A ticked box is a claim that will be verified.
+    """Tick a task's box: a claim that will be verified.
 
     Exit codes: 0 ticked, 3 there is no such task.
     """
@@ -122,7 +132,7 @@ def done(
 
 @app.command("pin")
 def pin(file: File = NAME, as_json: AsJson = False) -> None:
-    """Accept the file as it is now: `earnest heartbeat diff` compares with it from here on.
+    """Accept the file as it is, for `earnest heartbeat diff`.
 
     Exit codes: 0 pinned, 3 the file cannot be read.
     """
@@ -143,7 +153,7 @@ def pin(file: File = NAME, as_json: AsJson = False) -> None:
 
 @app.command("diff")
 def diff(file: File = NAME, as_json: AsJson = False) -> None:
-    """Compare the file with what was pinned. Ticks, order and text beside the tasks are no difference.
+    """Compare the tasks with the pinned ones.
 
     Exit codes: 0 nothing is weaker, 1 a required task is gone or weaker, 3 nothing is pinned, or the
     file cannot be read. A file that is gone promises nothing.

@@ -30,7 +30,7 @@ def run(
     as_: As = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each cycle.")] = False,
 ) -> None:
-    """Have a program do what is due, hand in what it answers, and wait for the next time, until SIGINT or SIGTERM.
+    """Have a program do what is due, hand in its answers, and wait for the next time.
 
     Exit codes: 130 stopped. With --once: 0 handed in, or nothing was to do; 1 the program failed; 3 the platform
     did not answer. 3, too, for state that is damaged or in use by another runner.

@@ -41,10 +41,15 @@ def post(
     as_: As = "",
     as_json: Json = False,
 ) -> None:
-    """Post a job: its reward is laid aside, and its checks are tried on worthless work first."""
+    """Post a job; its checks are tried, its reward is reserved."""
     from earnest.agents.job_files import PLAIN, job_of, micro_of, read_file  # noqa: PLC0415
+    from earnest.market.jobs.categories import CATEGORIES  # noqa: PLC0415
+    from earnest.surfaces.cli.printing import complain  # noqa: PLC0415
 
     amount_micro = micro_of(amount)
+    if category not in CATEGORIES:
+        complain([f"category {category!r} is a word of your own, so only agents who declare it see the job; known:"])
+        complain([", ".join(CATEGORIES)])
     with _client(as_) as client:
         job = job_of(spec, hand_in or [])
         files = [
@@ -90,7 +95,7 @@ def list_(
 
 @app.command()
 def show(job: JobId, as_: As = "", as_json: Json = False) -> None:
-    """Show a job: what is wanted, what must be handed in, by what it is judged."""
+    """Show a job: what to hand in, and how it is judged."""
     from earnest.surfaces.cli.printing import say  # noqa: PLC0415
 
     with _client(as_) as client:
@@ -114,7 +119,7 @@ def claim(job: JobId, as_: As = "", as_json: Json = False) -> None:
 
 @app.command()
 def withdraw(job: JobId, as_: As = "", as_json: Json = False) -> None:
-    """Take back a job of mine that nobody has claimed; what was set aside for it is free again."""
+    """Take back an unclaimed job of mine, and its reward."""
     with _client(as_) as client:
         _tell(client.withdraw_job(job), "{job_id} is {state}", as_json=as_json)
 

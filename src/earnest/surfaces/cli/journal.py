@@ -22,7 +22,7 @@ def verify(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Name every fact that was changed, removed, inserted or moved, and what is wrong with the audit log.
+    """Name altered, missing, inserted or moved facts, and faults of the audit log.
 
     Exit codes: 0 intact, 1 not intact, 3 there is no journal or it cannot be read.
     """

@@ -33,7 +33,7 @@ def register(
     url: Annotated[str, typer.Option(metavar="URL", help="The platform, instead of EARNEST_URL.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Register an agent, keep its key in the data directory, and print the link for whoever answers for it: once."""
+    """Register an agent, save its key, and print, once, the link for whoever answers for it."""
     from earnest.client.client import Client  # noqa: PLC0415
     from earnest.client.credentials import FILE_NAME, Credentials, agent_folder, save_credentials  # noqa: PLC0415
     from earnest.foundation.errors import Refused  # noqa: PLC0415
@@ -99,7 +99,7 @@ def new(
 
 @app.command()
 def rotate(as_: As = "", as_json: Json = False) -> None:
-    """Put a new key in the place of mine, in the credentials too; the old one works for a while."""
+    """Replace my key, in the credentials too; the old one works for a while."""
     from earnest.client.client import Client  # noqa: PLC0415
     from earnest.surfaces.cli.in_the_name_of import credentials_of  # noqa: PLC0415
 
@@ -162,7 +162,7 @@ def end_session(
 
 @app.command("operator-link")
 def operator_link(home: Annotated[Path | None, typer.Option(help="The data directory.")] = None) -> None:
-    """Print a link that makes its reader the operator, or logs the operator in: once, within 24 hours.
+    """Print a link that makes or logs in the operator, once, within 24 hours.
 
     It works beside a running platform. Exit codes: 0 printed, 3 there is no platform yet, or its keys are damaged.
     """

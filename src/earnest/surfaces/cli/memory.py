@@ -87,7 +87,7 @@ def remember(
 
 @app.command()
 def rebuild(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
-    """Make memory anew from the facts, and put it in the place of what is there.
+    """Rebuild memory from the facts.
 
     Exit codes: 0 made, 3 there are no facts, or another process uses the data directory.
     """

@@ -24,7 +24,7 @@ def migrate(
     home: Annotated[Path | None, typer.Option(help="The data directory.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Migrate the books, of which a copy is kept first. Every command that writes does so, too, when it opens them.
+    """Migrate the books, after keeping a copy; any command that writes does so, too.
 
     With --to they are copied to another engine, and compared, while nobody uses them; what was cut off goes on. Exit
     codes: 0 done, or nothing to do; 1 artifacts were copied and some are missing; 3 not.

@@ -24,7 +24,7 @@ Witnesses = Annotated[
 
 @app.command()
 def show(what: What, *, as_: As = "", as_json: Json = False) -> None:
-    """Show what a receipt says: of a claim or a day that has ended, or of a run that was accepted."""
+    """Show the receipt of a claim, day or run."""
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     statement = _statement(_receipt(what, as_))
@@ -42,7 +42,7 @@ def export(
     as_: As = "",
     as_json: Json = False,
 ) -> None:
-    """Write a receipt to a new file, which anybody can check with the log's public key."""
+    """Write a receipt to a new file."""
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     data = _receipt(what, as_)
@@ -63,7 +63,7 @@ def verify(
     witness: Witnesses = None,
     as_json: Json = False,
 ) -> None:
-    """Check a receipt or a checkpoint offline. Without --key: by the keys of the log in the data directory.
+    """Check a receipt or checkpoint offline; without --key by the data directory's log keys.
 
     Exit codes: 0 it holds, 1 it does not, 3 bad input or usage.
     """
@@ -117,7 +117,7 @@ def witness(
     send: Annotated[bool, typer.Option("--send/--no-send", help="Hand the cosignature in.")] = True,
     as_json: Json = False,
 ) -> None:
-    """See that a log only grew since the last look, and cosign its newest checkpoint.
+    """See that a log only grew, and cosign its checkpoint.
 
     Exit codes: 0 it grew and is cosigned, 1 it did not: both checkpoints are kept as evidence; 3 bad input or usage.
     """
@@ -151,7 +151,7 @@ def witness(
 
 @app.command()
 def page() -> None:
-    """Print the page that checks a receipt in a browser, without a network: one HTML file."""
+    """Print an HTML page that checks receipts offline."""
     from importlib.resources import files  # noqa: PLC0415
 
     from earnest.surfaces.cli.printing import say  # noqa: PLC0415

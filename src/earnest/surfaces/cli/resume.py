@@ -17,7 +17,7 @@ def resume(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Go on with a run that waits, or tell the end of one that nobody was told of.
+    """Continue a waiting run, or tell an untold end.
 
     Exit codes: as for `earnest run`. Where a crash left open whether an effect happened and no `look` can tell, a
     terminal asks; without one the run waits for --effect.

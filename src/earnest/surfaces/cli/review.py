@@ -69,7 +69,7 @@ def decide(
     approve: Annotated[bool | None, typer.Option("--approve/--reject", help="Without a rubric: yes or no.")] = None,
     score: Annotated[list[int] | None, typer.Option("--score", help="With a rubric: once for each line.")] = None,
 ) -> None:
-    """Decide a review, once and for good. It counts for exactly this work and these criteria."""
+    """Decide a review, for good, for this work and these criteria."""
     import asyncio  # noqa: PLC0415
 
     from earnest.app.platform import open_platform  # noqa: PLC0415

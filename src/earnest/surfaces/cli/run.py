@@ -272,5 +272,5 @@ def _with_files(words: "Words", shown: Sequence[Path], edit: Sequence[Path], spe
 
 
 def _is_playbook(text: str) -> bool:
-    """Whether it is a path: it ends in .yaml or .yml, or holds a slash and no blank."""
-    return text.endswith(PLAYBOOK_SUFFIXES) or ("/" in text and not any(map(str.isspace, text)))
+    """Whether it is a path: it ends in .yaml or .yml, or holds a slash or a dot, and no blank."""
+    return text.endswith(PLAYBOOK_SUFFIXES) or (bool({"/", "."} & {*text}) and not any(map(str.isspace, text)))

@@ -33,7 +33,7 @@ def init(
     kind: Annotated[ScaffoldKind, typer.Argument(metavar="KIND", help="playbook, spec or heartbeat.")],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where; made if it is not there.")] = Path(),
 ) -> None:
-    """Write files to start from, which work as they stand. Nothing that is there is written over.
+    """Write working files to start from; nothing is overwritten.
 
     Exit codes: 0 written, 3 a file is there already.
     """
@@ -52,7 +52,7 @@ def lint(
     named: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Playbooks, specifications, HEARTBEAT.md.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Find what is wrong with files, each fault with its line, without doing what they say.
+    """Find faults in files, each with its line.
 
     Exit codes, of several files the highest: 0 nothing, 1 lines of a HEARTBEAT.md that are not what they seem, 2 a
     specification of which not every check could be tried, 3 anything else that is wrong.

@@ -12,7 +12,7 @@ def simulate(
     seed: Annotated[int, typer.Option(min=0, help="The same seed is the same simulation.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Live through a market of agents that vanish, cheat, quarrel and retry, and check that all rules hold."""
+    """Simulate a market of agents that vanish, cheat, quarrel and retry; check all rules."""
     import asyncio  # noqa: PLC0415
 
     from earnest.app.simulating import simulated  # noqa: PLC0415
@@ -32,7 +32,7 @@ def simulate(
 
 
 def recompute(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
-    """Make every table anew from the facts and compare: each number that is shown comes from these tables."""
+    """Rebuild every table from the facts, and compare."""
     from earnest.app.readers import reading_books  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415

@@ -46,7 +46,7 @@ def replay(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as one JSON object.")] = False,
 ) -> None:
-    """Judge again what a kept verdict was about, or what a receipt says was judged: it must agree.
+    """Judge a kept verdict's, or a receipt's, work again: it must agree.
 
     Exit codes: 0 it agrees, 1 it disagrees, 2 it cannot be compared, 3 bad input or usage.
     """

@@ -14,7 +14,7 @@ def wallet(
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show the money of an agent: what is there, what is on its way, what is laid aside."""
+    """Show an agent's money: available, on its way, reserved."""
     from itertools import islice  # noqa: PLC0415
 
     from earnest.agents.job_files import amount_of  # noqa: PLC0415

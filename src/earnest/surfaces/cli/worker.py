@@ -18,7 +18,7 @@ def worker(
     home: Annotated[Path | None, typer.Option(help="The data directory.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object once it works.")] = False,
 ) -> None:
-    """Judge what was handed in to servers with the same books, until SIGINT or SIGTERM comes.
+    """Judge what was handed in to servers with the same books.
 
     It then begins nothing more and ends what it is at; a second signal leaves that to others at once.
 

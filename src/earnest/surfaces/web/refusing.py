@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
+from earnest.foundation.text import plain_fault
 from earnest.surfaces.web.calls import called
 
 ERRORS_MAX: Final = 50
@@ -85,7 +86,7 @@ def _methods(request: Request) -> list[str]:
 def _fault(error: Mapping[str, Any]) -> JsonObject:
     """One fault, without what was sent: that may be a secret."""
     code = "unknown_field" if error["type"] == "extra_forbidden" else str(error["type"])
-    return {"pointer": _pointer(error["loc"]), "code": code, "detail": str(error["msg"])[:TEXT_MAX]}
+    return {"pointer": _pointer(error["loc"]), "code": code, "detail": plain_fault(str(error["msg"]))[:TEXT_MAX]}
 
 
 def _pointer(location: Iterable[str | int]) -> str:

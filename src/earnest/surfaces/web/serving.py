@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import gc
 import logging
-import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -34,7 +33,7 @@ def listen(settings: ServerSettings) -> socket.socket:
             (settings.host, settings.port), family=socket.AF_INET6 if is_six else socket.AF_INET, backlog=BACKLOG
         )
     except OSError as error:
-        why = os.strerror(error.errno or 0)
+        why = str(error.strerror or error).partition(" (while ")[0]  # what follows tells the address again
         raise Unavailable(
             f"{settings.host}:{settings.port} cannot be listened on: {why}; --port N takes another, --port 0 any"
         ) from error

@@ -66,9 +66,9 @@ def test_what_fits_is_what_the_standard_accepts(form: dict[str, Any], value: Any
         ({"n": 1.0}, "/n: "),
         ({"n": True}, "/n: "),
         ({"n": "1"}, "/n: "),
-        ({}, "/n: Field required"),
-        ({"n": 1, "list": [{"m": "x"}, {}]}, "/list/1/m: Field required"),
-        ({"n": 1, "x": 2}, "/x: Extra inputs"),
+        ({}, "/n: is missing"),
+        ({"n": 1, "list": [{"m": "x"}, {}]}, "/list/1/m: is missing"),
+        ({"n": 1, "x": 2}, "/x: is no member"),
         ([], "the object: "),
     ],
 )
@@ -86,7 +86,7 @@ def test_what_does_not_fit_is_named_with_its_place(value: Any, fault: str) -> No
 
 def test_of_a_long_list_only_the_first_item_that_does_not_fit_is_told() -> None:
     form: JsonObject = {"type": "array", "items": {"type": "array", "items": {"type": "string"}}}
-    assert misfits(form, [["a"], ["b", 1, 2], *[[3]] * 100]) == ["/1/1: Input should be a valid string"]
+    assert misfits(form, [["a"], ["b", 1, 2], *[[3]] * 100]) == ["/1/1: must be a valid string"]
 
 
 def test_only_the_first_few_faults_are_told_each_in_short() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.faults import why
 from earnest.effects.ground.storage.driver import DATABASE_ERROR, meaning_of
 from earnest.effects.ground.storage.engine import BooksEngine, Watch
 from earnest.effects.ground.storage.engines import engine_of
@@ -66,7 +67,7 @@ class Database(ReadPool):
                 home.mkdir(mode=0o700, parents=True, exist_ok=True)
                 lock = stack.enter_context(closing(HomeLock(books if isinstance(books, Path) else home / FILE_NAME)))
             except OSError as error:
-                raise Unavailable(f"the data directory {home} cannot be used: {error}") from error
+                raise Unavailable(f"the data directory {home} cannot be used: {why(error)}") from error
             lock.take(alone=alone)
             check_not_moved(books)
             try:

@@ -11,6 +11,7 @@ from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_sch
 
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
 from earnest.foundation.errors import Broken
+from earnest.foundation.text import plain_fault
 
 FAULTS_SHOWN: Final = 3
 FAULT_CHARACTERS_MAX: Final = 200
@@ -41,7 +42,7 @@ def misfits(form: JsonObject, value: JsonValue) -> list[str]:
         _validator(canonical_bytes(form)).validate_python(value)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)[:FAULTS_SHOWN]
-        return [f"{_pointer(fault['loc'])}: {fault['msg']}"[:FAULT_CHARACTERS_MAX] for fault in faults]
+        return [f"{_pointer(fault['loc'])}: {plain_fault(fault['msg'])}"[:FAULT_CHARACTERS_MAX] for fault in faults]
     return []
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from earnest.agents.backlog import Backlog
 from earnest.agents.book import JsonLinesBook
+from earnest.agents.graph import Graph
 from earnest.agents.loop import Control, PlainLoop
 from earnest.agents.means import Means
 from earnest.agents.ports import WorkOrder
@@ -57,13 +58,16 @@ _ULID_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Residing:
-    """Who resides. `agent` is what agent.toml in `folder` says, over which the command line wins."""
+    """Who resides. `agent` is what agent.toml in `folder` says, over which the command line wins.
+
+    `renewed_ms`: see `ResidentRunner`."""
 
     home: Path
     credentials: Credentials
     agent: AgentSettings
     folder: Path = field(default_factory=Path)
     passes_key: bool = False
+    renewed_ms: int | None = None
 
 
 def with_graph(environment: Mapping[str, str] = os.environ) -> bool:
@@ -110,7 +114,7 @@ async def opened_resident(residing: Residing) -> AsyncIterator[tuple[ResidentRun
             scout=_scout(agent, mind, backlog, folder=folder, book=book),
             say=health.note,
         )
-        control = await _control(stack, state, means)
+        control = _control(residing, handle, state, means)
         every_ms = agent.every_s * 1_000 if agent.every_s else None
         resident = ResidentRunner(
             means,
@@ -120,6 +124,7 @@ async def opened_resident(residing: Residing) -> AsyncIterator[tuple[ResidentRun
             chance=chance,
             begin=partial(_declare, client, agent),
             every_ms=every_ms,
+            renewed_ms=residing.renewed_ms,
         )
         yield resident, _heartbeats(stack, residing, client, folder, book)
 
@@ -141,12 +146,15 @@ def _heartbeats(
     return HeartbeatRunner(platform, program, state, file, clock=SystemClock(), chance=SystemChance())
 
 
-async def _control(stack: AsyncExitStack, folder: Path, means: Means) -> Control:
-    if not with_graph():
-        return PlainLoop(folder, means)
-    from earnest.agents.graph import open_graph  # noqa: PLC0415 - takes 50 MiB
-
-    return await stack.enter_async_context(open_graph(folder, means))
+def _control(residing: Residing, handle: str, folder: Path, means: Means) -> Control:
+    address = residing.agent.checkpoints
+    if with_graph():
+        if address and find_spec("langgraph.checkpoint.postgres") is None:
+            raise Refused("langgraph_missing", "checkpoints on PostgreSQL: install 'earnest[agents-postgresql]'")
+        return Graph(folder, means, address=address, thread=f"{residing.credentials.url} {handle}")
+    if address:
+        raise Refused("langgraph_missing", "checkpoints on PostgreSQL are LangGraph's: install 'earnest[agents]'")
+    return PlainLoop(folder, means)
 
 
 async def _declare(client: AsyncClient, agent: AgentSettings) -> None:

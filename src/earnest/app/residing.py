@@ -70,14 +70,22 @@ class Residing:
     renewed_ms: int | None = None
 
 
-def with_graph(environment: Mapping[str, str] = os.environ) -> bool:
-    """Do ticks run on LangGraph? Unless `USE_LANGGRAPH` is 0, and as far as it is installed."""
+def with_graph(environment: Mapping[str, str] = os.environ, *, address: str = "") -> bool:
+    """Do ticks run on LangGraph? Unless `USE_LANGGRAPH` is 0, and as far as it is installed.
+
+    `address`: the database for its checkpoints, which nothing else could use.
+    """
     wanted = environment.get(VARIABLE, "").strip()
     if wanted not in {"", "0", "1"}:
         raise Refused("validation", f"{VARIABLE} is 0 or 1, not {wanted[:80]!r}")
     is_there = find_spec("langgraph") is not None
     if wanted == "1" and not is_there:
         raise Refused("langgraph_missing", f"{VARIABLE}=1, and LangGraph is not installed: install 'earnest[agents]'")
+    if address and (wanted == "0" or not is_there or find_spec("langgraph.checkpoint.postgres") is None):
+        raise Refused(
+            "langgraph_missing",
+            f"checkpoints in a database: install 'earnest[agents-postgresql]', without {VARIABLE}=0",
+        )
     return is_there and wanted != "0"
 
 
@@ -148,12 +156,8 @@ def _heartbeats(
 
 def _control(residing: Residing, handle: str, folder: Path, means: Means) -> Control:
     address = residing.agent.checkpoints
-    if with_graph():
-        if address and find_spec("langgraph.checkpoint.postgres") is None:
-            raise Refused("langgraph_missing", "checkpoints on PostgreSQL: install 'earnest[agents-postgresql]'")
+    if with_graph(address=address):
         return Graph(folder, means, address=address, thread=f"{residing.credentials.url} {handle}")
-    if address:
-        raise Refused("langgraph_missing", "checkpoints on PostgreSQL are LangGraph's: install 'earnest[agents]'")
     return PlainLoop(folder, means)
 
 

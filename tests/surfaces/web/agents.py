@@ -164,7 +164,11 @@ class Agent:
             say=health.note,
         )
 
-        control = Graph(self.folder, means, address=self.database) if self.graph else PlainLoop(self.folder, means)
+        control = (
+            Graph(self.folder, means, address=self.database, thread=self.key[-8:])
+            if self.graph
+            else PlainLoop(self.folder, means)
+        )
         resident = ResidentRunner(means, control, health, folder=self.folder, chance=chance, every_ms=1_000)
         yield resident, transport
 

@@ -60,7 +60,7 @@ async def _measured(platform: ServedPlatform, keys: list[str]) -> dict[str, floa
 def main() -> None:
     with tempfile.TemporaryDirectory() as name, served(Path(name), ENVIRONMENT, settings=GENEROUS) as platform:
         platform.become_operator()
-        keys = [platform.agent(f"agent-{number}")["live"] for number in range(AGENTS)]
+        keys = [platform.agent(f"agent_{number}")["live"] for number in range(AGENTS)]
         print(json.dumps(asyncio.run(_measured(platform, keys)), indent=1))
 
 

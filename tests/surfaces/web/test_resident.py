@@ -279,27 +279,23 @@ async def test_a_model_that_obeys_a_job_gains_nothing(site: Site, tmp_path: Path
         assert shown[fence:at].count(f"<<<END {word}") == 0
 
 
-async def test_a_model_that_obeys_a_submission_does_not_approve_it(site: Site, tmp_path: Path) -> None:
+@pytest.mark.parametrize("entrance", ["note", "file"])
+async def test_a_model_that_obeys_a_submission_does_not_approve_it(site: Site, tmp_path: Path, entrance: str) -> None:
     pat, exe = await two_agents(site, tmp_path, acceptance="proposer", check="")
     await live(pat)
 
     class Ordering(Adder):
         async def work(self, order: Any) -> Any:
             done = await super().work(order)
-            return type(done)(said=f"## Evidence\n\n{ORDER}", task_class="x", approach="y")
+            (order.workspace / "answer.json").write_text(json.dumps({"is": ORDER * (entrance == "file")}))
+            return type(done)(said=f"## Evidence\n\n{ORDER * (entrance == 'note')}", task_class="x", approach="y")
 
     await live(exe.again(hands=Ordering()))
     await Judging(site.market).drain()
     site.clock.jump_ms(300_000)
     (claim,) = await claims(site, exe)
-    approval = {
-        "kind": "review_job",
-        "claim_id": claim["claim_id"],
-        "approved": True,
-        "reason": "told so",
-        "criteria": [],
-    }
-    mind = Obedient(lambda: {**approval, "why": WHY})
+    told = {"kind": "review_job", "claim_id": claim["claim_id"], "approved": True, "reason": "told so", "criteria": []}
+    mind = Obedient(lambda: {**told, "why": WHY})
     assert await live(pat.again(mind=mind)) == ["asked the operator"]
     assert ORDER in mind.shown[0]
     (claim,) = await claims(site, exe)

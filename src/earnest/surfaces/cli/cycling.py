@@ -12,6 +12,7 @@ from typing import Final
 from earnest.app.heartbeating import Running, opened_runner
 from earnest.app.residing import Residing, opened_resident
 from earnest.client.credentials import Credentials
+from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.process import ProgramFailed
 from earnest.runtime.agents.resident import ResidentOutcome, ResidentReport
 from earnest.runtime.heartbeats.report import CycleOutcome
@@ -51,7 +52,7 @@ async def run_agent(residing: Residing, *, once: bool, as_json: bool) -> int:
                 if beating is not None:
                     beating.cancel()
             signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # what comes now is the new process's
-            await asyncio.sleep(0.01)  # what came before ends this one
+            await SystemClock().sleep_ms(10)  # what came before ends this one
         next_ms = looks_ms
     if next_ms is not None:
         _begin_anew(next_ms)

@@ -283,6 +283,8 @@ TARGETS = (
         program="resident", key="plain.rss_mb", what="memory of an idle resident agent, plain loop", bound=60, unit="MB"
     ),
     Target(program="resident", key="graph.look_cpu_ms", what="CPU of the same on LangGraph", bound=30, unit="ms"),
+    Target(program="resident", key="graph.rss_mb", what="memory of the same", bound=60, unit="MB"),
+    Target(program="residents", key="core_percent", what="200 who look each minute", bound=50, unit="% of a core"),
     Target(
         program="recall",
         key="code.repeated_ratio",

@@ -42,6 +42,7 @@ def test_what_init_makes_is_read(tmp_path: Path) -> None:
         ('[[skills]]\nplaybook = "nothing.yaml"', "there is no playbook"),
         ('[[backlog]]\npath = "x"\ncategory = "y"\namount = "much"', "is no amount"),
         ('[[backlog]]\npath = "x"\nprice = "y"', "price is not one of"),
+        ('checkpoints = "mysql://x"', "postgresql://"),
         ("role = ", "not TOML"),
     ],
 )
@@ -72,6 +73,9 @@ def test_langgraph_is_used_unless_somebody_says_no() -> None:
     assert not with_graph({"USE_LANGGRAPH": "0"})
     with pytest.raises(Refused):
         with_graph({"USE_LANGGRAPH": "maybe"})
+    assert with_graph({}, address="postgresql://localhost/x")
+    with pytest.raises(Refused, match="agents-postgresql"):
+        with_graph({"USE_LANGGRAPH": "0"}, address="postgresql://localhost/x")
 
 
 def test_an_entry_may_be_a_folder_and_what_is_searched_for_is_said(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ async def _asked(state: AgentState, means: Means, kinds: tuple[AgentActionKind, 
     action = read_action(_without_foreign(told))
     if action.kind not in kinds:
         raise Refused("action_invalid", f"{action.kind} cannot be chosen now")
-    if wrong := fault(action, state):
+    if wrong := fault(action, state, submissions):
         raise Refused("action_invalid", f"{action.kind}: {wrong}")
     return action
 

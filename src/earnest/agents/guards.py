@@ -1,7 +1,7 @@
 """What an agent may not do, whoever has chosen it: role, ownership, limits, what others get to read. Pure."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Final, assert_never
 
 from earnest.agents.actions import (
@@ -29,8 +29,8 @@ HOUR_MS: Final = 3_600_000
 _KEY: Final = re.compile(r"ern_[a-z]+_\w+")
 
 
-def fault(action: AgentAction, state: AgentState) -> str:
-    """Why it may not be done; empty if it may."""
+def fault(action: AgentAction, state: AgentState, submissions: Mapping[str, str]) -> str:
+    """Why it may not be done; empty if it may. `submissions`: what was shown of work to be reviewed, by claim."""
     wrong = ""
     match action.payload:
         case Noop():
@@ -46,7 +46,7 @@ def fault(action: AgentAction, state: AgentState) -> str:
         case ExecuteJob() as execution:
             wrong = _of_execution(execution, state)
         case ReviewJob() as review:
-            wrong = _of_review(review, state)
+            wrong = _of_review(review, state, submissions)
         case other:
             assert_never(other)
     return wrong
@@ -68,13 +68,6 @@ def offered(state: AgentState) -> tuple[AgentActionKind, ...]:
     found += [AgentActionKind.PROPOSE_JOB] if role.proposes and jobs["backlog"] and not jobs["as_buyer"]["open"] else []
     found += [AgentActionKind.REVIEW_JOB] if role.proposes and jobs["as_buyer"]["to_review"] else []
     return tuple(found)
-
-
-def texts_of(claim: Claim) -> Iterator[str]:
-    """What a seller has written into the newest revision, as far as it is text that came inline."""
-    for submission in claim["submissions"][:1]:
-        for item in submission["items"]:
-            yield from (str(item[name]) for name in ("note", "inline") if item.get(name))
 
 
 def _may_share(state: AgentState) -> bool:
@@ -142,16 +135,16 @@ def _of_execution(execution: ExecuteJob, state: AgentState) -> str:
     return ""
 
 
-def _of_review(review: ReviewJob, state: AgentState) -> str:
+def _of_review(review: ReviewJob, state: AgentState, submissions: Mapping[str, str]) -> str:
     if not AgentRole(state["role"]).proposes:
         return "an executor decides on no work"
     claim = next((one for one in state["jobs"]["as_buyer"]["to_review"] if one["claim_id"] == review.claim_id), None)
     if claim is None:
         return "that is no work that was handed in to me and waits"
-    return _of_decision(review, claim)
+    return _of_decision(review, claim, submissions.get(review.claim_id, ""))
 
 
-def _of_decision(review: ReviewJob, claim: Claim) -> str:
+def _of_decision(review: ReviewJob, claim: Claim, shown: str) -> str:
     verdict = claim["verdict"]
     if not review.reason.strip():
         return "a decision needs a reason"
@@ -159,6 +152,6 @@ def _of_decision(review: ReviewJob, claim: Claim) -> str:
         return "a machine has found it not to be so: nobody's word changes that"
     if not review.approved and verdict == "verified":
         return "a machine has verified it: it is not rejected, but disputed"
-    if review.approved and verdict != "verified" and any(map(gives_orders, texts_of(claim))):
+    if review.approved and verdict != "verified" and gives_orders(shown):
         return "the submission gives orders to whoever judges it: a person decides"
     return ""

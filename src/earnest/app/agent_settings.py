@@ -22,6 +22,7 @@ FILES: Final = ("HEARTBEAT.md", FILE_NAME, "work.py", "backlog/sum.yaml")
 TIMEOUT_S: Final = 600
 _COMMAND: Final = Fitting(lambda text: bool(words_of(text)), "a command line")
 _CURRENCY: Final = Fitting(lambda text: re.fullmatch("[A-Z]{3}", text) is not None, "three capital letters")
+_POSTGRESQL: Final = Fitting(lambda text: text.startswith(("postgresql://", "postgres://")), "postgresql://…")
 _SECONDS: Final = Whole(1, 86_400)
 
 
@@ -45,7 +46,9 @@ class Searching:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
-    """agent.toml. Paths are relative to its folder; `every_s` None: at the pace that the platform advises."""
+    """agent.toml. Paths are relative to its folder; `every_s` None: at the pace that the platform advises.
+
+    `checkpoints`: the database of LangGraph's; empty: a file."""
 
     role: AgentRole = AgentRole.EXECUTOR
     exec: Annotated[str, _COMMAND] = ""
@@ -55,6 +58,7 @@ class AgentSettings:
     currency: Annotated[str, _CURRENCY] = "AID"
     every_s: Annotated[int | None, _SECONDS] = None
     timeout_s: Annotated[int, _SECONDS] = TIMEOUT_S
+    checkpoints: Annotated[str, _POSTGRESQL] = ""
     skills: tuple[Skill, ...] = ()
     backlog: tuple[Backlogged, ...] = ()
     discovery: Searching = Searching()

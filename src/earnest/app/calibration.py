@@ -8,17 +8,10 @@ from typing import Final
 from earnest.app.settings import CONSTANTS, PER_RUN
 from earnest.audit.reading import read_lines
 from earnest.audit.rounds import LoggedRound, LoggedRun, logged_runs
-from earnest.engine.gradient.calibration import (
-    Proposal,
-    RecordedRound,
-    RecordedRun,
-    Replay,
-    for_run,
-    proposals,
-    replay,
-)
+from earnest.engine.gradient.calibration import RecordedRound, RecordedRun, Replay, for_run, replay
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.gradient.constants import Constants, SolverSignal
+from earnest.engine.gradient.proposals import ConstantProposal, Proposal, constant_proposals, proposals
 from earnest.foundation.errors import Diagnostic, Faulty
 
 RUNS_MAX: Final = 10_000
@@ -43,6 +36,7 @@ class Calibration:
     """What calibration has to say, runs in the order of their ends."""
 
     runs: tuple[Compared, ...]
+    constants: tuple[ConstantProposal, ...]
     proposals: tuple[Proposal, ...]
 
 
@@ -58,6 +52,7 @@ def calibrate(log: Path, constants: Constants, changes: Mapping[str, str]) -> Ca
             )
             for run in runs
         ),
+        constants=constant_proposals(runs, constants),
         proposals=proposals(runs, constants),
     )
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from earnest.agents.backlog import Backlog
 from earnest.agents.book import JsonLinesBook
+from earnest.agents.graph import Graph
 from earnest.agents.loop import Control, PlainLoop
 from earnest.agents.means import Means
 from earnest.agents.ports import WorkOrder
@@ -57,23 +58,34 @@ _ULID_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Residing:
-    """Who resides. `agent` is what agent.toml in `folder` says, over which the command line wins."""
+    """Who resides. `agent` is what agent.toml in `folder` says, over which the command line wins.
+
+    `renewed_ms`: see `ResidentRunner`."""
 
     home: Path
     credentials: Credentials
     agent: AgentSettings
     folder: Path = field(default_factory=Path)
     passes_key: bool = False
+    renewed_ms: int | None = None
 
 
-def with_graph(environment: Mapping[str, str] = os.environ) -> bool:
-    """Do ticks run on LangGraph? Unless `USE_LANGGRAPH` is 0, and as far as it is installed."""
+def with_graph(environment: Mapping[str, str] = os.environ, *, address: str = "") -> bool:
+    """Do ticks run on LangGraph? Unless `USE_LANGGRAPH` is 0, and as far as it is installed.
+
+    `address`: the database for its checkpoints, which nothing else could use.
+    """
     wanted = environment.get(VARIABLE, "").strip()
     if wanted not in {"", "0", "1"}:
         raise Refused("validation", f"{VARIABLE} is 0 or 1, not {wanted[:80]!r}")
     is_there = find_spec("langgraph") is not None
     if wanted == "1" and not is_there:
         raise Refused("langgraph_missing", f"{VARIABLE}=1, and LangGraph is not installed: install 'earnest[agents]'")
+    if address and (wanted == "0" or not is_there or find_spec("langgraph.checkpoint.postgres") is None):
+        raise Refused(
+            "langgraph_missing",
+            f"checkpoints in a database: install 'earnest[agents-postgresql]', without {VARIABLE}=0",
+        )
     return is_there and wanted != "0"
 
 
@@ -110,7 +122,7 @@ async def opened_resident(residing: Residing) -> AsyncIterator[tuple[ResidentRun
             scout=_scout(agent, mind, backlog, folder=folder, book=book),
             say=health.note,
         )
-        control = await _control(stack, state, means)
+        control = _control(residing, handle, state, means)
         every_ms = agent.every_s * 1_000 if agent.every_s else None
         resident = ResidentRunner(
             means,
@@ -120,6 +132,7 @@ async def opened_resident(residing: Residing) -> AsyncIterator[tuple[ResidentRun
             chance=chance,
             begin=partial(_declare, client, agent),
             every_ms=every_ms,
+            renewed_ms=residing.renewed_ms,
         )
         yield resident, _heartbeats(stack, residing, client, folder, book)
 
@@ -141,12 +154,11 @@ def _heartbeats(
     return HeartbeatRunner(platform, program, state, file, clock=SystemClock(), chance=SystemChance())
 
 
-async def _control(stack: AsyncExitStack, folder: Path, means: Means) -> Control:
-    if not with_graph():
-        return PlainLoop(folder, means)
-    from earnest.agents.graph import open_graph  # noqa: PLC0415 - takes 50 MiB
-
-    return await stack.enter_async_context(open_graph(folder, means))
+def _control(residing: Residing, handle: str, folder: Path, means: Means) -> Control:
+    address = residing.agent.checkpoints
+    if with_graph(address=address):
+        return Graph(folder, means, address=address, thread=f"{residing.credentials.url} {handle}")
+    return PlainLoop(folder, means)
 
 
 async def _declare(client: AsyncClient, agent: AgentSettings) -> None:

@@ -6,17 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earnest.engine.gradient.calibration import (
-    EVIDENCE_MIN,
-    RecordedRound,
-    RecordedRun,
-    for_run,
-    proposals,
-    replay,
-)
+from earnest.engine.gradient.calibration import RecordedRound, RecordedRun, for_run, replay
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.gradient.constants import Constants, SolverSignal
 from earnest.engine.gradient.loss import CriterionState, JudgedCriterion, complete
+from earnest.engine.gradient.proposals import EVIDENCE_MIN, best_value, constant_proposals, proposals
 from earnest.engine.gradient.trajectory import Observation, Trajectory, observe
 from earnest.foundation.failures import FailureClass
 
@@ -156,3 +150,101 @@ def test_rho_follows_what_helped() -> None:
     assert proposal.rho == 0.2
     (proposal,) = proposals([helped] * 8, DEFAULT)
     assert proposal.rho == DEFAULT.rho
+
+
+def run_of(*seen: tuple[float, float, int], accepted: bool, constants: Constants = DEFAULT) -> RecordedRun:
+    """A run of rounds with these D, P and times, as the solver decides them; `accepted`: it ends with one that is."""
+    observed = [*seen, (0.0, 0.0, seen[-1][2] + 1_000)] if accepted else list(seen)
+    rounds = tuple(
+        RecordedRound(
+            distance=d,
+            implausibility=p,
+            resource=0.0,
+            elapsed_ms=elapsed_ms,
+            state=MacroState.REFINE,
+            accepted=accepted and number == len(seen),
+            objected=False,
+        )
+        for number, (d, p, elapsed_ms) in enumerate(observed)
+    )
+    end = MacroState.ACCEPT if accepted else MacroState.ABANDON
+    run = RecordedRun(
+        run_id="run", task_class="x", time_budget_ms=300_000, rounds=rounds, end=end, elapsed_ms=observed[-1][2]
+    )
+    states = replay(run, constants).states
+    assert len(states) == len(rounds), "it would have ended before"
+    return replace(run, rounds=tuple(map(lambda one, state: replace(one, state=state), rounds, states)))
+
+
+ON_LOSS = replace(DEFAULT, signal=SolverSignal.LOSS)
+IN_STEPS = run_of((1.0, 0.0, 1_000), (0.5, 0.0, 2_000), accepted=True)
+"""A fall of 0.5 goes on to the end."""
+LOGICAL_STEPS = run_of((1.0, 1.0, 1_000), (1.0, 0.0, 2_000), accepted=True)
+SOON = run_of((1.0, 0.0, 1_000), accepted=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "truth", "helped", "in_vain", "constants"),
+    [
+        (
+            "alpha",
+            0.3,
+            IN_STEPS,
+            run_of((1.0, 0.0, 1_000), (0.75, 0.0, 2_000), (0.75, 0.0, 3_000), accepted=False),
+            DEFAULT,
+        ),
+        (
+            "beta",
+            0.1,
+            LOGICAL_STEPS,
+            run_of((1.0, 0.5, 1_000), (1.0, 0.0, 2_000), (1.0, 0.0, 3_000), accepted=False),
+            DEFAULT,
+        ),
+        (
+            "lambda_",
+            0.3,
+            run_of((1.0, 0.0, 1_000), (0.5, 0.0, 2_000), accepted=True, constants=ON_LOSS),
+            run_of((1.0, 0.0, 1_000), (1.0, 0.0, 76_000), (1.0, 0.0, 77_000), accepted=False, constants=ON_LOSS),
+            ON_LOSS,
+        ),
+        ("w1", 0.8, IN_STEPS, run_of(*[(1.0, 0.0, at * 100) for at in range(1, 5)], accepted=False), DEFAULT),
+        ("w2", 0.9, SOON, run_of((1.0, 0.0, 210_000), (1.0, 0.0, 211_000), accepted=False), DEFAULT),
+        (
+            "epsilon",
+            0.2,
+            IN_STEPS,
+            run_of((1.0, 0.0, 1_000), (0.75, 0.0, 2_000), (0.75, 0.0, 3_000), accepted=False),
+            DEFAULT,
+        ),
+        ("delta", 0.4, IN_STEPS, run_of((0.4, 0.0, 1_000), (0.4, 0.0, 2_000), accepted=False), DEFAULT),
+        (
+            "rho",
+            0.2,
+            run_of((1.0, 0.75, 1_000), accepted=True),
+            run_of((1.0, 0.25, 1_000), (1.0, 0.25, 2_000), accepted=False),
+            DEFAULT,
+        ),
+        ("theta", 0.4, SOON, run_of(*[(1.0, 0.0, at * 10) for at in range(1, 5)], accepted=False), DEFAULT),
+    ],
+)
+def test_the_constant_under_which_the_runs_would_have_gone_best_is_proposed(
+    name: str, truth: float, helped: RecordedRun, in_vain: RecordedRun, constants: Constants
+) -> None:
+    assert best_value(name, [helped, in_vain] * 4, constants) == truth
+
+
+def test_ten_constants_are_proposed_that_go_together() -> None:
+    in_vain = run_of((1.0, 0.0, 1_000), (0.75, 0.0, 2_000), (0.75, 0.0, 3_000), accepted=False)
+    found = constant_proposals([IN_STEPS, SOON, in_vain] * 4, DEFAULT)
+    assert [one.name for one in found] == [
+        "alpha", "beta", "lambda", "w1", "w2", "epsilon", "delta", "rho", "theta", "time_budget_ms"
+    ]  # fmt: skip
+    by_name = {one.name: one.proposed for one in found}
+    assert (by_name["alpha"], by_name["lambda"], by_name["time_budget_ms"]) == (0.3, None, 30_000)
+    told = {name.replace("lambda", "lambda_"): value for name, value in by_name.items() if value is not None}
+    assert replace(DEFAULT, **told).faults() == ()  # type: ignore[arg-type]
+
+
+def test_what_no_value_would_have_decided_otherwise_is_not_proposed() -> None:
+    assert best_value("lambda_", [IN_STEPS] * 8, DEFAULT) is None  # the signal is quality
+    assert best_value("rho", [IN_STEPS] * 2, DEFAULT) is None  # four rounds were followed

@@ -11,8 +11,8 @@ import httpx2
 
 from earnest.agents.backlog import Backlog, Backlogged
 from earnest.agents.book import JsonLinesBook
-from earnest.agents.graph import open_graph
-from earnest.agents.loop import Control, PlainLoop
+from earnest.agents.graph import Graph
+from earnest.agents.loop import PlainLoop
 from earnest.agents.means import Means
 from earnest.agents.ports import Mind, Scout, VerdictFeedback, WorkFailed, WorkOrder, WorkReport
 from earnest.agents.state import AgentRole, class_of
@@ -136,6 +136,8 @@ class Agent:
     teacher: Noted = field(default_factory=Noted)
     mind: Mind | None = None
     graph: bool = False
+    database: str = ""
+    """Of the graph's checkpoints; empty: a file."""
     entries: tuple[Backlogged, ...] = ()
     scout: Callable[[Backlog, JsonLinesBook, Clock], Scout] | None = None
 
@@ -162,14 +164,13 @@ class Agent:
             say=health.note,
         )
 
-        def living(control: Control) -> ResidentRunner:
-            return ResidentRunner(means, control, health, folder=self.folder, chance=chance, every_ms=1_000)
-
-        if self.graph:
-            async with open_graph(self.folder, means) as control:
-                yield living(control), transport
-        else:
-            yield living(PlainLoop(self.folder, means)), transport
+        control = (
+            Graph(self.folder, means, address=self.database, thread=self.key[-8:])
+            if self.graph
+            else PlainLoop(self.folder, means)
+        )
+        resident = ResidentRunner(means, control, health, folder=self.folder, chance=chance, every_ms=1_000)
+        yield resident, transport
 
     def again(self, **changes: Any) -> "Agent":
         return replace(self, **changes)

@@ -56,10 +56,11 @@ class Home:
             command, cwd=place, env=environment, capture_output=True, text=True, check=False, timeout=DEADLINE_S
         )
 
-    def begin(self, handle: str, *words: str) -> "subprocess.Popen[bytes]":
+    def begin(self, handle: str, *words: str, **more: str) -> "subprocess.Popen[bytes]":
         command = [*PROGRAM, "agent", "--every", "1", *words, "--as", handle]
+        environment = self.environment(**more)
         with (self.folder / f"{handle}.log").open("a") as log:
-            return subprocess.Popen(command, cwd=self.folder / handle, env=self.environment(), stdout=log, stderr=log)
+            return subprocess.Popen(command, cwd=self.folder / handle, env=environment, stdout=log, stderr=log)
 
     def balance(self, handle: str) -> int:
         found = self.platform.ask("GET", "/wallet", key=self.keys[handle])["balances"]
@@ -106,6 +107,29 @@ def test_what_init_makes_works_as_it_stands(home: Home, graph: str) -> None:
         check=True,
     )
     assert "Add up: approved, verified" in remembered.stdout
+
+
+def resident_mb(process: "subprocess.Popen[bytes]") -> float:
+    (line,) = (line for line in Path(f"/proc/{process.pid}/status").read_text().splitlines() if "VmRSS" in line)
+    return int(line.split()[1]) / 1_000
+
+
+def test_an_agent_that_has_worked_on_langgraph_idles_in_little_memory(home: Home) -> None:
+    home.run("pat", "--role", "proposer", "--once")
+    process = home.begin("exe", USE_LANGGRAPH="1")
+    log = home.folder / "exe.log"
+    try:
+        until(lambda: "verified, released" in log.read_text() and resident_mb(process) > 60)
+        until(lambda: resident_mb(process) <= 60 and log.read_text().count("idle") > 8)
+        process.send_signal(signal.SIGUSR1)
+        posted = home.run("pat", "--role", "proposer", "--once", USE_LANGGRAPH="0")
+        assert "idle" in posted.stdout  # its backlog holds one entry
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(DEADLINE_S) == 130
+    finally:
+        process.kill()
+        process.wait(DEADLINE_S)
+    assert log.read_text().count("execute_job") == 1
 
 
 def test_a_playbook_does_a_job_through_the_engine(home: Home) -> None:

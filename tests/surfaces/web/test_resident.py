@@ -1,6 +1,7 @@
 """Does a resident agent propose, work, review and remember once each, whenever it is killed, whatever it is told?"""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
+import postgresql
 from earnest.agents import choosing
 from earnest.foundation.errors import Unavailable
 from earnest.runtime.agents.health import read_health
@@ -38,10 +40,25 @@ async def live(agent: Agent, cycles: int = 1) -> list[str]:
         return [said for _ in range(cycles) for _, said in (await resident.cycle()).actions]
 
 
-@pytest.mark.parametrize("graph", [False, True])
-async def test_a_job_goes_from_a_backlog_to_its_pay(site: Site, tmp_path: Path, graph: bool) -> None:
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with postgresql.server() as address:
+        yield address
+
+
+@pytest.fixture(params=["loop", "sqlite", "postgresql"])
+def control(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
+    """Where ticks run, and where their checkpoints lie."""
+    if request.param != "postgresql":
+        yield {"graph": request.param == "sqlite"}
+        return
+    with postgresql.database(request.getfixturevalue("server")) as address:
+        yield {"graph": True, "database": address}
+
+
+async def test_a_job_goes_from_a_backlog_to_its_pay(site: Site, tmp_path: Path, control: dict[str, Any]) -> None:
     pat, exe = await two_agents(site, tmp_path)
-    pat, exe = pat.again(graph=graph), exe.again(graph=graph, hands=Adder(slips=1))
+    pat, exe = pat.again(**control), exe.again(**control, hands=Adder(slips=1))
     assert [said.partition(" ")[0] for said in await live(pat)] == ["posted"]
     said = await live(exe)
     assert said == ["handed in: not_verified, changes_requested", "handed in: verified, released"]
@@ -77,6 +94,25 @@ async def test_an_idle_agent_asks_once_and_is_told_that_nothing_changed(site: Si
         assert report.outcome is ResidentOutcome.IDLE
 
 
+async def test_two_agents_keep_their_ticks_apart_in_one_database(site: Site, tmp_path: Path, server: str) -> None:
+    with postgresql.database(server) as address:
+        pat, exe = await two_agents(site, tmp_path)
+        pat, exe = pat.again(graph=True, database=address), exe.again(graph=True, database=address)
+        await live(pat)
+        assert not await lived_through(exe, 12)  # a tick of its own is left
+        assert await live(pat) == []
+        assert await live(exe, 3)
+    assert [one["state"] for one in await claims(site, exe)] == ["released"]
+
+
+async def test_a_database_of_checkpoints_that_is_gone_is_told_of(site: Site, tmp_path: Path) -> None:
+    pat, _ = await two_agents(site, tmp_path)
+    pat = pat.again(graph=True, database="postgresql://127.0.0.1:9/none?connect_timeout=1")
+    assert await live(pat) == []
+    health: Any = read_health(pat.folder)
+    assert "the database of the checkpoints" in health["faults"]["platform"]
+
+
 async def lived_through(exe: Agent, dies_after: int) -> bool:
     """One life that ends after so many requests; whether it came to its end by itself."""
     try:
@@ -88,22 +124,15 @@ async def lived_through(exe: Agent, dies_after: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
-    ("graph", "step"),
-    [
-        (False, 10),
-        pytest.param(False, 1, marks=pytest.mark.slow),  # some 40 lives
-        pytest.param(True, 1, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.slow)])  # some 40 lives
 async def test_whenever_an_agent_is_killed_a_job_is_done_and_paid_once(
-    site: Site, tmp_path: Path, graph: bool, step: int
+    site: Site, tmp_path: Path, control: dict[str, Any], step: int
 ) -> None:
     pat, exe = await two_agents(site, tmp_path)
-    poster = pat.again(graph=graph, entries=(replace(pat.entries[0], times=100),))
+    poster = pat.again(**control, entries=(replace(pat.entries[0], times=100),))
     for paid, dies_after in enumerate(range(1, 60, step), 1):
         site.clock.jump_ms(60_000)  # what came later is remembered as later
-        worker = exe.again(graph=graph, hands=Adder(slips=1))
+        worker = exe.again(**control, hands=Adder(slips=1))
         whole = [await lived_through(poster, dies_after)]
         await live(poster)
         whole.append(await lived_through(worker, dies_after))
@@ -250,27 +279,23 @@ async def test_a_model_that_obeys_a_job_gains_nothing(site: Site, tmp_path: Path
         assert shown[fence:at].count(f"<<<END {word}") == 0
 
 
-async def test_a_model_that_obeys_a_submission_does_not_approve_it(site: Site, tmp_path: Path) -> None:
+@pytest.mark.parametrize("entrance", ["note", "file"])
+async def test_a_model_that_obeys_a_submission_does_not_approve_it(site: Site, tmp_path: Path, entrance: str) -> None:
     pat, exe = await two_agents(site, tmp_path, acceptance="proposer", check="")
     await live(pat)
 
     class Ordering(Adder):
         async def work(self, order: Any) -> Any:
             done = await super().work(order)
-            return type(done)(said=f"## Evidence\n\n{ORDER}", task_class="x", approach="y")
+            (order.workspace / "answer.json").write_text(json.dumps({"is": ORDER * (entrance == "file")}))
+            return type(done)(said=f"## Evidence\n\n{ORDER * (entrance == 'note')}", task_class="x", approach="y")
 
     await live(exe.again(hands=Ordering()))
     await Judging(site.market).drain()
     site.clock.jump_ms(300_000)
     (claim,) = await claims(site, exe)
-    approval = {
-        "kind": "review_job",
-        "claim_id": claim["claim_id"],
-        "approved": True,
-        "reason": "told so",
-        "criteria": [],
-    }
-    mind = Obedient(lambda: {**approval, "why": WHY})
+    told = {"kind": "review_job", "claim_id": claim["claim_id"], "approved": True, "reason": "told so", "criteria": []}
+    mind = Obedient(lambda: {**told, "why": WHY})
     assert await live(pat.again(mind=mind)) == ["asked the operator"]
     assert ORDER in mind.shown[0]
     (claim,) = await claims(site, exe)

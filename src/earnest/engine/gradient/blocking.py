@@ -12,7 +12,7 @@ from earnest.foundation.failures import FailureClass
 _T = TypeVar("_T")
 
 GENERAL_TOOLS: Final = frozenset(
-    {"shell", "read_file", "write_file", "edit_file", "apply_patch", "delete", "move", "glob", "search_files"}
+    {"shell", "read_file", "write_file", "edit_file", "apply_patch", "delete", "move", "glob", "search_files", "mdfind"}
 )
 GENERAL_PROGRAMS: Final = frozenset({
     "sh", "bash", "dash", "zsh", "fish", "ksh", "env", "ed", "ex", "sed", "patch", "vi", "vim", "nano", "emacs",

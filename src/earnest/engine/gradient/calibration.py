@@ -1,21 +1,15 @@
-"""Other constants tried on recorded rounds, and the constants that the rounds speak for.
+"""Other constants tried on recorded rounds.
 
 A replay knows what was observed, not what another directive would have led to. So it says of each round what would
 have been decided on the same observations, and is silent about rounds that were never worked.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Final
 
 from earnest.engine.gradient.cascade import MacroState, RoundReading, Trend, decide, deciding_gradient, trend_of
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.gradient.loss import CriterionState, JudgedCriterion, Loss, resource, weigh
-
-RHO_GRID: Final = tuple(step / 10 for step in range(1, 10))
-BUDGET_GRID_MS: Final = tuple(1000 * seconds for seconds in (30, 60, 120, 300, 600, 1_200, 1_800, 3_600))
-EVIDENCE_MIN: Final = 5
-"""Fewer followed-up rounds, or delivered runs, propose nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,16 +66,6 @@ class Replay:
         return len(self.states) if self.states and self.states[-1].ends else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """Constants that the runs of a task class speak for; None where there is too little evidence."""
-
-    task_class: str
-    runs: int
-    rho: float | None
-    time_budget_ms: int | None
-
-
 def replay(run: RecordedRun, constants: Constants) -> Replay:
     """Decide every recorded round anew, with the solver's own rules, up to the first that ends the run."""
     states: list[MacroState] = []
@@ -122,22 +106,6 @@ def for_run(run: RecordedRun, constants: Constants, *, fixed: Iterable[str] = ()
     )
 
 
-def proposals(runs: Sequence[RecordedRun], constants: Constants) -> tuple[Proposal, ...]:
-    """For each task class, by name, what a search over the two grids finds."""
-    classes: dict[str, list[RecordedRun]] = {}
-    for run in runs:
-        classes.setdefault(run.task_class, []).append(run)
-    return tuple(
-        Proposal(
-            task_class=name,
-            runs=len(members),
-            rho=_best_rho(members, constants),
-            time_budget_ms=_least_budget_ms(members, constants),
-        )
-        for name, members in sorted(classes.items())
-    )
-
-
 def _loss(recorded: RecordedRound, number: int, constants: Constants) -> Loss:
     failing = number - recorded.accepted
     omega = resource(failing_rounds=failing, elapsed_ms=recorded.elapsed_ms, constants=constants)
@@ -159,46 +127,3 @@ def _max_replans(run: RecordedRun, constants: Constants) -> int:
         if failing and rounds_share > constants.tolerance and recorded.resource < constants.theta:
             return max(1, round(constants.w1 * failing / rounds_share))
     return constants.max_replans
-
-
-def _best_rho(runs: Sequence[RecordedRun], constants: Constants) -> float | None:
-    """The rho under which most rounds that were followed by an improvement would have been called as they were called.
-
-    A round counts +1 if the next one was better, -1 if not, and only for a rho that gives it the class of directive
-    that it got: of the other class nobody knows what it would have led to. Of equals the one nearest to the present.
-    """
-    followed = [
-        (
-            now.implausibility,
-            now.state in (MacroState.BREAK_SYMMETRY, MacroState.CHANGE_APPROACH),
-            _quality_fell(now, then),
-        )
-        for run in runs
-        for now, then in zip(run.rounds, run.rounds[1:], strict=False)
-    ]
-    if len(followed) < EVIDENCE_MIN:
-        return None
-
-    def score(rho: float) -> int:
-        return sum((1 if fell else -1) for p, logical, fell in followed if constants.exceeds(p, rho) is logical)
-
-    return max(RHO_GRID, key=lambda rho: (score(rho), -abs(rho - constants.rho)))
-
-
-def _quality_fell(now: RecordedRound, then: RecordedRound) -> bool:
-    return then.accepted or then.distance < now.distance
-
-
-def _least_budget_ms(runs: Sequence[RecordedRun], constants: Constants) -> int | None:
-    """The least time of the grid under which every delivered run would have been delivered with a quarter to spare."""
-    delivered = [run for run in runs if run.delivered]
-    if len(delivered) < EVIDENCE_MIN:
-        return None
-    for budget_ms in BUDGET_GRID_MS:
-        if all(_still_delivered(run, replace(for_run(run, constants), time_budget_ms=budget_ms)) for run in delivered):
-            return budget_ms
-    return None
-
-
-def _still_delivered(run: RecordedRun, constants: Constants) -> bool:
-    return run.elapsed_ms * 5 <= constants.time_budget_ms * 4 and replay(run, constants).states == run.states

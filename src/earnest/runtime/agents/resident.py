@@ -7,9 +7,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from earnest.agents.actions import SOCIAL
+from earnest.agents.actions import SOCIAL, AgentActionKind
+from earnest.agents.guards import offered
 from earnest.agents.loop import Control
 from earnest.agents.means import Means
+from earnest.agents.perceive import perceive
 from earnest.agents.state import AgentState, fresh_state
 from earnest.client.heartbeat import HeartbeatState, load_state, next_boundary_ms, save_state
 from earnest.client.looking import LastHome
@@ -75,7 +77,8 @@ class ResidentReport:
 class ResidentRunner:
     """Runs one agent, one cycle after the other. `every_ms` None: at the pace that the platform advises.
 
-    `begin` is done once, before the first look that is answered.
+    `begin` is done once, before the first look that is answered. `renewed_ms`: the process has begun anew in the midst
+    of idling (see `run`), and looks again at that instant.
     """
 
     def __init__(
@@ -88,6 +91,7 @@ class ResidentRunner:
         chance: Chance,
         begin: Callable[[], Awaitable[None]] | None = None,
         every_ms: int | None = None,
+        renewed_ms: int | None = None,
     ) -> None:
         self._means = means
         self._control = control
@@ -98,21 +102,36 @@ class ResidentRunner:
         self._every_ms = every_ms
         self._clock: Clock = means.clock
         self._pace: HeartbeatState = load_state(folder)
-        self._same = FULL_EVERY
+        self._renewed_ms = renewed_ms
+        self._known = "" if renewed_ms is None else self._pace.last_home_response_hash
+        """The state of the home that was looked at in full."""
+        self._same = FULL_EVERY if renewed_ms is None else 0
+        self._may_be_left = renewed_ms is None
+        self._is_light = renewed_ms is not None
         self._boundary_ms: int | None = None
         self._advised_ms = 0
-        self._rows = 0
+        self._rows = 0 if renewed_ms is None else self._answers()
         self._woken = asyncio.Event()
 
     def wake(self) -> None:
         """Look at once."""
         self._woken.set()
 
-    async def run(self, tell: Callable[[ResidentReport], None]) -> None:
-        """Cycle after cycle, each told of, until this is cancelled."""
+    async def run(
+        self, tell: Callable[[ResidentReport], None], should_renew: Callable[[], bool] = lambda: False
+    ) -> int:
+        """Cycle after cycle, each told of, until this is cancelled, or `should_renew` says so of an agent that idles.
+
+        Then it is given when to look again, by a process that begins anew: all that a tick needed in memory, LangGraph
+        or the engine, goes with this one. Nothing else goes: what an agent knows is in its files.
+        """
+        if self._renewed_ms is not None:
+            await self._until(self._renewed_ms)
         while True:
             report = await self.cycle()
             tell(report)
+            if report.outcome is ResidentOutcome.IDLE and not self._is_light and should_renew():
+                return report.next_ms
             await self._until(report.next_ms)
 
     async def cycle(self) -> ResidentReport:
@@ -143,36 +162,48 @@ class ResidentRunner:
         if self._begin is not None:
             await self._begin()
             self._begin = None
-        if (left := await self._control.interrupted()) is not None:
-            if self._clock.now_ms() - left["at_ms"] < STALE_MS:
-                return await self._control.run(None)
+        if self._may_be_left:
+            self._is_light = False
+            left = await self._control.interrupted()
+            if left is not None and self._clock.now_ms() - left["at_ms"] < STALE_MS:
+                return await self._run(None)
             await self._control.forget()
+            self._may_be_left = False
         look = await self._means.client.home()
-        self._seen(look)
-        if not self._has_news(look):
+        is_new, is_due = self._news(look)
+        if not is_due:
             return None
         now_ms = self._clock.now_ms()
         state = fresh_state(self._chance.new_id(now_ms), now_ms, self._means.role, look.home)
-        ended = await self._control.run(state)
-        jobs = ended["jobs"]
-        if jobs["backlog"] and jobs["as_buyer"]["open"]:  # whether my job was taken is not seen in my home
+        seen = state if is_new else await perceive(state, self._means)
+        if not is_new and offered(seen) == (AgentActionKind.NOOP,):
+            ended = None  # only time has passed, and no tick is begun to do nothing
+        else:
+            seen = ended = await self._run(state)
+        if seen["jobs"]["backlog"] and seen["jobs"]["as_buyer"]["open"]:  # my home does not show whether it was taken
             self._same = FULL_EVERY
         return ended
 
-    def _seen(self, look: LastHome) -> None:
-        now_ms = self._clock.now_ms()
+    async def _run(self, state: AgentState | None) -> AgentState:
+        self._may_be_left, self._is_light = True, False
+        ended = await self._control.run(state)
+        self._may_be_left = False
+        return ended
+
+    def _news(self, look: LastHome) -> tuple[bool, bool]:
+        """Has the home changed, or has the operator answered? And is all to be looked at, for that or after a while?"""
+        now_ms, answers = self._clock.now_ms(), self._answers()
+        is_new = look.home["state_hash"] != self._known or answers != self._rows
         self._boundary_ms = next_boundary_ms(look.home, now_ms)
         self._advised_ms = look.next_check_s * 1_000
-        self._pace = self._pace.looked(now_ms, look.home, acted=look.is_changed)
-
-    def _has_news(self, look: LastHome) -> bool:
-        """Has the home changed, has the operator answered, or was nothing looked at in full for a while?"""
-        self._means.book.refresh()
-        answers = sum(1 for _ in self._means.book.rows("answer"))
-        is_new = look.is_changed or answers != self._rows
-        self._rows = answers
+        self._pace = self._pace.looked(now_ms, look.home, acted=is_new)
+        self._known, self._rows = look.home["state_hash"], answers
         self._same = 0 if is_new or self._same >= FULL_EVERY else self._same + 1
-        return self._same == 0
+        return is_new, self._same == 0
+
+    def _answers(self) -> int:
+        self._means.book.refresh()
+        return sum(1 for _ in self._means.book.rows("answer"))
 
     def _after(self, done: list[tuple[str, str]]) -> ResidentReport:
         self._health.note(PLATFORM, "")
@@ -186,7 +217,7 @@ class ResidentRunner:
 
     def _after_no_answer(self, error: EarnestError, done: list[tuple[str, str]]) -> ResidentReport:
         self._health.note(PLATFORM, str(error))
-        self._same = FULL_EVERY
+        self._known = ""
         self._pace = self._pace.failed(self._clock.now_ms(), error)
         save_state(self._folder, self._pace)
         self._health.failures += 1

@@ -90,6 +90,8 @@ class HeartbeatRunner:
         self._every_ms: int | None = None
         self._notes: list[str] = []
         self._home: Home | None = None
+        self.is_waiting = False
+        """No cycle is under way."""
 
     def wake(self) -> None:
         """Look at once. Several wakes while a cycle runs are one more cycle."""
@@ -120,6 +122,7 @@ class HeartbeatRunner:
     async def cycle(self) -> CycleReport:
         """One cycle, at whose end the files hold what is needed to go on. Raises `OSError` where they cannot be."""
         self._woken.clear()
+        self.is_waiting = False
         self._notes, self._home = [], None
         self._began_ms, self._stamp = self._clock.now_ms(), self._contract.stamp()
         try:
@@ -259,6 +262,7 @@ class HeartbeatRunner:
 
     async def _until(self, at_ms: int) -> None:
         """Return at that instant, when somebody wakes the runner, or when the contract is another."""
+        self.is_waiting = True
         began_ns, planned_ms = self._clock.ticks_ns(), at_ms - self._clock.now_ms()
         while not self._woken.is_set() and self._contract.stamp() == self._stamp:
             waited_ms = (self._clock.ticks_ns() - began_ns) // 1_000_000

@@ -40,18 +40,25 @@ def agent(
     if context.invoked_subcommand is not None:
         return
     import asyncio  # noqa: PLC0415 - it takes longer to load than the help of every command
+    import os  # noqa: PLC0415
     from dataclasses import replace  # noqa: PLC0415
 
     from earnest.app.agent_settings import read_agent_settings  # noqa: PLC0415
     from earnest.app.residing import Residing, role_of  # noqa: PLC0415
-    from earnest.surfaces.cli.cycling import run_agent  # noqa: PLC0415
+    from earnest.surfaces.cli.cycling import RENEWED, run_agent  # noqa: PLC0415
     from earnest.surfaces.cli.in_the_name_of import data_directory  # noqa: PLC0415
 
     given: dict[str, Any] = {"exec": command, "every_s": every, "timeout_s": timeout}
     given["role"] = role_of(role) if role else None
     settings = replace(read_agent_settings(folder), **{name: value for name, value in given.items() if value})
+    renewed = os.environ.pop(RENEWED, "")
     residing = Residing(
-        home=data_directory(), credentials=_credentials(as_), agent=settings, folder=folder, passes_key=pass_key
+        home=data_directory(),
+        credentials=_credentials(as_),
+        agent=settings,
+        folder=folder,
+        passes_key=pass_key,
+        renewed_ms=int(renewed) if renewed else None,
     )
     raise typer.Exit(asyncio.run(run_agent(residing, once=once, as_json=as_json)))
 

@@ -120,7 +120,7 @@ def calibrate(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Replay recorded rounds under other constants, and propose rho and time budgets."""
+    """Replay the recorded rounds under other constants; propose constants, and rho and a time budget for each class."""
     from dataclasses import asdict  # noqa: PLC0415
 
     from earnest.app.calibration import calibrate as calibrated  # noqa: PLC0415
@@ -137,6 +137,9 @@ def calibrate(
     for one in found.runs:
         say(_told(one))
     say("", "proposals:" if found.proposals else "no run has ended yet")
+    for constant in found.constants if found.proposals else ():
+        said = "the rounds do not tell" if constant.proposed is None else f"{constant.proposed:g}"
+        say(f"  {constant.name:<14}  now {constant.now:g}: {said}")
     for proposal in found.proposals:
         rho = "too few replans" if proposal.rho is None else f"rho {proposal.rho}"
         budget = "no time budget of the grid is proven"

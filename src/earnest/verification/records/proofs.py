@@ -44,7 +44,7 @@ def only_lists(record: ToolRecord) -> bool:
     if record.tool == "search_files":
         return not record.args.get("text")
     programs = _programs(record)
-    return record.tool in {*WRITERS, "glob"} or (bool(programs) and programs <= _LISTS | _SAYS)
+    return record.tool in {*WRITERS, "glob", "mdfind"} or (bool(programs) and programs <= _LISTS | _SAYS)
 
 
 def only_shows(record: ToolRecord) -> bool:

@@ -24,7 +24,7 @@ from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.place import ServerBooks
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.ledger.accounts import available, external
-from earnest.ledger.service import post
+from earnest.ledger.service import post, sought
 from earnest.ledger.transfer import moved
 
 WAITERS, ROUNDS, ROUND_S, PARTIES = 8, 5, 2, 2_000
@@ -79,7 +79,7 @@ async def _ours_per_s(database: Database, *, hot: bool) -> float:
             def book(transaction: Transaction) -> None:
                 post(transaction, chain)  # noqa: B023 - awaited before the next one is made
 
-            await database.write(book)
+            await database.write(book, ahead=sought(chain))
             done += 1
 
     await asyncio.gather(*(work() for _ in range(WAITERS)))

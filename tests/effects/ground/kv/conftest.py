@@ -6,7 +6,7 @@ import pytest
 
 import postgresql
 from earnest.effects.ground.storage.dialects import POSTGRESQL
-from earnest.effects.ground.storage.postgresql import connect
+from earnest.effects.ground.storage.postgresql_session import connect
 from earnest.effects.ground.storage.schema import BOOKS
 
 

@@ -115,12 +115,8 @@ def test_the_fields_of_every_value_are_the_columns_of_its_table() -> None:
             }
             declared = {each.name: _column(str(each.type)) for each in fields(rows._value)}
             assert declared == {name: columns[name] for name in declared}
-            assert columns.keys() - declared.keys() == OF_BOOKING.get(table, set())
+            assert columns.keys() == declared.keys()
             assert rows.key in _unique(connection, table)
-
-
-OF_BOOKING = {"transfers": {"number", "debit_before", "credit_before"}}
-"""Columns that are no field of the value, as only the ledger's own statements fill them."""
 
 
 def _unique(connection: sqlite3.Connection, table: str) -> set[str]:

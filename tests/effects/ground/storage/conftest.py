@@ -8,6 +8,7 @@ import pytest
 import postgresql
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.place import Books, ServerBooks
 
 
 @pytest.fixture
@@ -39,3 +40,12 @@ def postgresql_address(postgresql_server: str) -> Iterator[str]:
     """The address of an empty database."""
     with postgresql.database(postgresql_server) as address:
         yield address
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def books(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Books]:
+    if request.param == "sqlite":
+        yield tmp_path / "books.sqlite3"
+        return
+    with postgresql.database(request.getfixturevalue("postgresql_server")) as address:
+        yield ServerBooks(address, tmp_path)

@@ -28,15 +28,6 @@ from earnest.views.overview import handles
 from old_books import ADDED_SINCE, REVISION
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def books(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Books]:
-    if request.param == "sqlite":
-        yield tmp_path / "books.sqlite3"
-        return
-    with postgresql.database(request.getfixturevalue("postgresql_server")) as address:
-        yield ServerBooks(address, tmp_path)
-
-
 @pytest.fixture
 def database(books: Books) -> Iterator[Database]:
     with closing(Database.open(books, SystemClock())) as opened:

@@ -84,6 +84,7 @@ class _Link:
         """See `BooksLink.stream`."""
         if isinstance(parameters, Sequence) and isinstance(parameters[-1], int) and parameters[-1] <= FETCHED:
             return self.session.execute(sql, parameters)
+        self.session.settle()
         name = f"streamed_{next(_NAMES)}"
         with told():
             declared = f"DECLARE {name} NO SCROLL CURSOR FOR {numbered(sql)[0]}"

@@ -163,10 +163,11 @@ async def measure(folder: Path) -> dict[str, float]:
                     with _far() if kind == "far" else contextlib.nullcontext():
                         rounds[kind].append((theirs, await _ours_per_s(database, hot=is_hot)))
     found: dict[str, float] = {}
+    names = {"cold": "cold_ratio", "hot": "hot_ratio", "equal": "equal_ratio", "far": "far_ratio"}
     for kind, rates in rounds.items():
         theirs, ours = (round(statistics.median(side)) for side in zip(*rates, strict=True))
         found |= {f"pgbench_{kind}_per_s": theirs, f"{kind}_per_s": ours}
-        found[f"{kind}_ratio"] = round(statistics.median(ours / theirs for theirs, ours in rates), 2)
+        found[names[kind]] = round(statistics.median(ours / theirs for theirs, ours in rates), 2)
     return found
 
 

@@ -208,6 +208,11 @@ class ReadPool:
         finally:
             self._waiting -= 1
 
+    @property
+    def is_near(self) -> bool:
+        """Whether an event loop may wait for a short read."""
+        return self._engine.is_near
+
     async def ask(self, fn: Callable[[BooksReader], T]) -> T:
         """As `read`, for a short read by index: here and now where the books are a file, which takes less than to ask a
         thread. For a server nobody's event loop waits.

@@ -4,7 +4,10 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 
 from earnest.effects.ground.clock import SystemClock
@@ -13,10 +16,10 @@ from earnest.effects.ground.storage.known_rows import Sought
 from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.rows import Rows
 from earnest.effects.ground.storage.transaction import Transaction
-from earnest.foundation.errors import Refused
+from earnest.foundation.errors import Refused, Unavailable
 from earnest.ledger.transfer import LedgerAccount
 
-from .test_engines import LINK, fact, record, vote
+from .test_engines import LINK, fact, record, subjects, vote
 
 
 @pytest.fixture
@@ -88,3 +91,26 @@ async def test_a_row_that_was_looked_up_is_known_as_it_is_now(database: Database
         ("a", 8),
         ("b", 7),
     ]
+
+
+async def test_a_commit_whose_answer_is_lost_is_not_done_again(
+    database: Database, books: Books, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if isinstance(books, Path):
+        pytest.skip("a file answers")
+    await database.write(record("before"))
+    real = psycopg.Connection.execute
+
+    def execute(self: Any, query: bytes, *given: Any, **more: Any) -> Any:
+        done = real(self, query, *given, **more)
+        if query.endswith(b"COMMIT"):
+            self.close()
+            raise psycopg.OperationalError("the answer did not come")
+        return done
+
+    with monkeypatch.context() as cut:
+        cut.setattr(psycopg.Connection, "execute", execute)
+        outcomes = await asyncio.gather(database.write(vote("a")), database.write(vote("b")), return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [Unavailable, Unavailable]
+    assert await database.write(record("after")) == 4
+    assert subjects(database) == ["before", "a", "b", "after"]

@@ -50,7 +50,7 @@ def told() -> Iterator[None]:
         if "NUL" in str(error):
             raise Refused("fact_not_recordable", "a text with a NUL character cannot be kept") from error
         raise ServerFault(_line(error), is_lost=False) from error
-    except psycopg.OperationalError as error:
+    except (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout) as error:
         is_waiting = isinstance(error, psycopg.errors.LockNotAvailable)
         raise ServerFault(_line(error), is_lost=not is_waiting) from error
     except psycopg.Error as error:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 SAVEPOINT: Final = "SAVEPOINT part"
 LOOKED_BACK: Final = 64
 """How many statements a row may be moved past."""
-WAITING_BYTES_MAX: Final = 16 * 1024 * 1024
+WAITING_BYTES_MAX: Final = 1024 * 1024
+"""More is sent at once: who gathers for seconds is idle to the server, which ends a transaction for that."""
+_NUMBER_BYTES: Final = 8
 _INSERT: Final = re.compile(r"\s*INSERT INTO (\w+)\s*\(([^)]*)\)\s*VALUES (\([?, ']+\))\s*([^?]*)$")
 _CONFLICT: Final = re.compile(r"ON CONFLICT \((\w+)\) DO UPDATE\s+SET\s+(.*)$", re.DOTALL)
 _REPLACED: Final = re.compile(r"(\w+) = excluded\.(\w+)")
@@ -142,7 +144,9 @@ class WaitingStatements:
 
     def add_rows(self, form: _Form, rows: Sequence[Sequence[SqlValue]]) -> None:
         """Keep rows to be inserted."""
-        self.size_bytes += sum(len(value) for row in rows for value in row if isinstance(value, str | bytes))
+        self.size_bytes += sum(
+            len(value) if isinstance(value, str | bytes) else _NUMBER_BYTES for row in rows for value in row
+        )
         _add(self._own if self._in_part else self._ended, form, rows)
 
     def texts(self) -> list[str]:

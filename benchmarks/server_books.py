@@ -1,7 +1,9 @@
 """How many transfers a second on PostgreSQL, beside pgbench? Prints one JSON object.
 
-A two-row transfer of pgbench, SERIALIZABLE and tried again until it holds, and a posted transfer of the ledger (its
-fact, its row, two sums), by eight waiters each, on random pairs and with one account in each; in turns, on one server.
+A two-row transfer of pgbench with a row that tells of it, SERIALIZABLE and tried again until it holds, and a posted
+transfer of the ledger (its fact, its row, two sums), by eight waiters each, on random pairs and with one account in
+each; in turns, on one server. `equal`: pgbench writes what the ledger does, a fact and a transfer with their indexes.
+`far`: 0.5 ms are slept before each statement of pgbench's eight connections, and before each message of ours.
 """
 
 import asyncio
@@ -13,8 +15,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from unittest import mock
 from urllib.parse import urlsplit
 
 import psycopg
@@ -24,18 +29,37 @@ from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.place import ServerBooks
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.ledger.accounts import available, external
-from earnest.ledger.service import post
+from earnest.ledger.service import post, sought
 from earnest.ledger.transfer import moved
 
 WAITERS, ROUNDS, ROUND_S, PARTIES = 8, 5, 2, 2_000
 OPENING_MICRO = 10**11
-SCRIPT = """
+FAR_S = 0.0005
+TABLES = """
+CREATE TABLE accounts (id INT PRIMARY KEY, balance BIGINT);
+CREATE TABLE moves (one INT, other INT);
+CREATE SEQUENCE numbers;
+CREATE TABLE facts (seq BIGINT PRIMARY KEY, at_ms BIGINT, kind TEXT, subject TEXT, body BYTEA, leaf BYTEA);
+CREATE INDEX facts_by_kind ON facts (kind, seq);
+CREATE INDEX facts_by_subject ON facts (subject, seq);
+CREATE TABLE transfers (
+  id TEXT UNIQUE, kind TEXT, debit TEXT, credit TEXT, currency TEXT, amount BIGINT, reason TEXT,
+  number BIGINT PRIMARY KEY
+);
+"""
+MOVE = """
 \\set one random(1, {parties})
 \\set other {other}
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 UPDATE accounts SET balance = balance - 1 WHERE id = :one;
 UPDATE accounts SET balance = balance + 1 WHERE id = :other;
-INSERT INTO moves (one, other) VALUES (:one, :other);
+"""
+SCRIPT = f"{MOVE}INSERT INTO moves (one, other) VALUES (:one, :other);\nCOMMIT;\n"
+EQUAL = f"""{MOVE}
+SELECT nextval('numbers') AS number \\gset
+INSERT INTO facts VALUES (:number, 0, 'ledger.posted', 'clm_' || :number, '{"b" * 220}', '{"l" * 32}');
+INSERT INTO transfers VALUES
+  ('clm_' || :number, 'posted', 'act_' || :one, 'act_' || :other, 'USD', 1, 'cleared', :number);
 COMMIT;
 """
 
@@ -79,7 +103,7 @@ async def _ours_per_s(database: Database, *, hot: bool) -> float:
             def book(transaction: Transaction) -> None:
                 post(transaction, chain)  # noqa: B023 - awaited before the next one is made
 
-            await database.write(book)
+            await database.write(book, ahead=sought(chain))
             done += 1
 
     await asyncio.gather(*(work() for _ in range(WAITERS)))
@@ -94,35 +118,57 @@ def _open_parties(transaction: Transaction) -> None:
         )
 
 
+def _slept(script: str) -> str:
+    """A script that sleeps before each statement."""
+    first, *rest = script.split("BEGIN")
+    statements = "BEGIN".join(["", *rest]).strip().removesuffix(";").split(";\n")
+    return first + "".join(f"\\sleep {round(FAR_S * 1e6)} us\n{statement.strip()};\n" for statement in statements)
+
+
+@contextlib.contextmanager
+def _far() -> Iterator[None]:
+    """Sleep before each message to the server."""
+    real = psycopg.Connection.execute
+
+    def execute(self: Any, *given: Any, **more: Any) -> Any:
+        time.sleep(FAR_S)
+        return real(self, *given, **more)
+
+    with mock.patch.object(psycopg.Connection, "execute", execute):
+        yield
+
+
+KINDS = {"cold": (SCRIPT, False), "hot": (SCRIPT, True), "equal": (EQUAL, False), "far": (_slept(SCRIPT), False)}
+"""By name: what pgbench does, and whether one account is in each transfer."""
+
+
 async def measure(folder: Path) -> dict[str, float]:
-    """Medians of rounds in turns."""
+    """Medians of rounds in turns, and of the ratios within each."""
     with _server() as (server, program), psycopg.connect(server, autocommit=True) as beside:
         beside.execute(b"CREATE DATABASE bench")
         address = urlsplit(server)._replace(path="/bench").geturl()
         with psycopg.connect(address, autocommit=True) as tables:
-            tables.execute(
-                b"CREATE TABLE accounts (id INT PRIMARY KEY, balance BIGINT); CREATE TABLE moves (one INT, other INT)"
-            )
+            tables.execute(TABLES.encode())
             tables.execute(f"INSERT INTO accounts SELECT n, 0 FROM generate_series(1, {PARTIES}) AS n".encode())
         beside.execute(b"CREATE DATABASE books")
         books = ServerBooks(urlsplit(server)._replace(path="/books").geturl(), folder / "home")
-        scripts = {}
-        for kind, other in (("cold", f"random(1, {PARTIES})"), ("hot", "1")):
-            scripts[kind] = folder / f"{kind}.sql"
-            scripts[kind].write_text(SCRIPT.format(parties=PARTIES, other=other))
-        rates: dict[str, list[float]] = {}
+        rounds: dict[str, list[tuple[float, float]]] = {kind: [] for kind in KINDS}
         with contextlib.closing(Database.open(books, SystemClock())) as database:
             await database.write(_open_parties)
             for _ in range(ROUNDS):
-                for kind, script in scripts.items():
+                for kind, (text, is_hot) in KINDS.items():
+                    script = folder / f"{kind}.sql"
+                    script.write_text(text.format(parties=PARTIES, other="1" if is_hot else f"random(1, {PARTIES})"))
                     theirs = await asyncio.to_thread(_pgbench_per_s, program, address, script)
-                    rates.setdefault(f"pgbench_{kind}_per_s", []).append(theirs)
-                    ours = await _ours_per_s(database, hot=kind == "hot")
-                    rates.setdefault(f"{kind}_per_s", []).append(ours)
-    found = {name: statistics.median(values) for name, values in rates.items()}
-    names = {"cold": "cold_ratio", "hot": "hot_ratio"}
-    ratios = {names[kind]: round(found[f"{kind}_per_s"] / found[f"pgbench_{kind}_per_s"], 2) for kind in scripts}
-    return {name: round(value) for name, value in found.items()} | ratios
+                    with _far() if kind == "far" else contextlib.nullcontext():
+                        rounds[kind].append((theirs, await _ours_per_s(database, hot=is_hot)))
+    found: dict[str, float] = {}
+    names = {"cold": "cold_ratio", "hot": "hot_ratio", "equal": "equal_ratio", "far": "far_ratio"}
+    for kind, rates in rounds.items():
+        theirs, ours = (round(statistics.median(side)) for side in zip(*rates, strict=True))
+        found |= {f"pgbench_{kind}_per_s": theirs, f"{kind}_per_s": ours}
+        found[names[kind]] = round(statistics.median(ours / theirs for theirs, ours in rates), 2)
+    return found
 
 
 if __name__ == "__main__":

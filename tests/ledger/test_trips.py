@@ -16,7 +16,7 @@ from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
 from earnest.ledger.accounts import available, external
-from earnest.ledger.service import balance, post
+from earnest.ledger.service import balance, post, sought
 from earnest.ledger.transfer import moved
 
 ALICE, BOB = (available(f"act_{number:026d}", "USD") for number in range(2))
@@ -52,14 +52,21 @@ async def test_trips_to_the_server_are_few_and_a_refused_part_leaves_the_others_
         await asyncio.gather(*(books.write(write) for write in writes), return_exceptions=True)
         return len(trips)
 
+    async def told_ahead(*names: str) -> int:
+        trips.clear()
+        ahead = {name: sought(moved(name, ALICE, BOB, 1, reason="cleared", at_ms=0)) for name in names}
+        await asyncio.gather(*(books.write(booking(name), ahead=ahead[name]) for name in names))
+        return len(trips)
+
     def fact(tx: Transaction) -> int:
         return tx.record(Fact(kind="test", subject="s", at_ms=0, body={}))
 
     stories = {
         "a fact": (await counted(fact), 3),
         "ten facts of ten callers": (await counted(*[fact] * 10), 3),
-        "a transfer": (await counted(booking("t/1")), 8),
-        "eight transfers of eight callers": (await counted(*(booking(f"t/{at}") for at in range(2, 10))), 43),
+        "a transfer": (await counted(booking("t/1")), 4),
+        "eight transfers of eight callers": (await counted(*(booking(f"t/{at}") for at in range(2, 10))), 11),
+        "eight that were told ahead": (await told_ahead(*(f"t/{at}" for at in range(20, 28))), 3),
     }
     with capsys.disabled():
         print(*(f"\n{story}: {found} trips" for story, (found, _) in stories.items()), end=" ")
@@ -70,4 +77,4 @@ async def test_trips_to_the_server_are_few_and_a_refused_part_leaves_the_others_
     )
     assert isinstance(told[1], Refused)
     assert [isinstance(one, BaseException) for one in told] == [False, True, False, False]
-    assert books.read_sync(lambda reader: balance(reader, BOB)).credits_posted == 10
+    assert books.read_sync(lambda reader: balance(reader, BOB)).credits_posted == 18

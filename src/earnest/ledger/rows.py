@@ -4,9 +4,10 @@ from typing import Final
 
 from earnest.effects.ground.storage.rows import Rows
 from earnest.ledger.payout import Deposit, Destination, Payout
-from earnest.ledger.transfer import LedgerAccount, Transfer
+from earnest.ledger.transfer import BookedTransfer, LedgerAccount, Transfer
 
 TRANSFERS: Final = Rows(Transfer, "transfers")
+BOOKED: Final = Rows(BookedTransfer, "transfers")
 LEDGER_ACCOUNTS: Final = Rows(LedgerAccount, "ledger_accounts")
 PAYOUTS: Final = Rows(Payout, "payouts")
 DEPOSITS: Final = Rows(Deposit, "deposits")

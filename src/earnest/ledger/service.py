@@ -1,13 +1,15 @@
 """The books of money. Chains of transfers are booked here, whole or not at all, and nowhere else."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from earnest.effects.ground.storage.book import Book
+from earnest.effects.ground.storage.known_rows import Ahead, Sought
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.effects.ground.storage.rows import Project, Rows, RowT
+from earnest.effects.ground.storage.rows import Project
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Broken
 from earnest.foundation.facts import Fact
 from earnest.ledger import rows
 from earnest.ledger.accounts import currency_of, is_guarded
@@ -22,24 +24,19 @@ DESTINATIONS: Final = Book("destination", rows.DESTINATIONS)
 
 BOOKS: Final[tuple[Book[Any], ...]] = (PAYOUTS, DEPOSITS, DESTINATIONS)
 
-_INSERT: Final = """
-INSERT INTO transfers (id, kind, debit, credit, currency, amount_micro, reason, at_ms, pending_id, resolved,
-  debit_before, credit_before, number)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?)
-"""
-_ADD_SUMS: Final = """
-INSERT INTO ledger_accounts
-  (id, currency, guarded, debits_posted, credits_posted, debits_pending, credits_pending, last)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET
-  debits_posted = ledger_accounts.debits_posted + excluded.debits_posted,
-  credits_posted = ledger_accounts.credits_posted + excluded.credits_posted,
-  debits_pending = ledger_accounts.debits_pending + excluded.debits_pending,
-  credits_pending = ledger_accounts.credits_pending + excluded.credits_pending,
-  last = excluded.last
-"""
-_LAST: Final = "SELECT coalesce(max(number), 0) FROM transfers"
-_RESOLVE: Final = "UPDATE transfers SET resolved = ? WHERE id = ? RETURNING amount_micro"
+NUMBER: Final = "number"
+"""By which transfers are counted."""
+
+
+def sought(chain: Chain) -> Ahead:
+    """What `post` will look for."""
+    names = tuple(name for one in chain for name in (one.id, one.pending_id) if name)
+    accounts = tuple(name for one in chain for name in (one.debit, one.credit))
+    return (
+        Sought(lookup=rows.TRANSFERS.lookup, keys=names),
+        Sought(lookup=rows.LEDGER_ACCOUNTS.lookup, keys=accounts),
+        Sought(lookup=rows.BOOKED.lookup, greatest=NUMBER),
+    )
 
 
 def post(transaction: Transaction, chain: Chain) -> None:
@@ -50,10 +47,11 @@ def post(transaction: Transaction, chain: Chain) -> None:
     """
     if not chain:
         return
-    known = _found(transaction, rows.TRANSFERS, [name for one in chain for name in (one.id, one.pending_id) if name])
+    transaction.look(sought(chain))
+    known = rows.TRANSFERS.all(transaction, (name for one in chain for name in (one.id, one.pending_id) if name))
     if is_repeated(chain, known):
         return
-    accounts = _found(transaction, rows.LEDGER_ACCOUNTS, [name for one in chain for name in (one.debit, one.credit)])
+    accounts = rows.LEDGER_ACCOUNTS.all(transaction, (name for one in chain for name in (one.debit, one.credit)))
     check(chain, known, accounts)
     subject = chain[0].id.partition("/")[0]
     body: JsonObject = {"transfers": [_told(transfer) for transfer in chain]}
@@ -72,12 +70,6 @@ def is_posted(reader: BooksReader, transfer_id: str) -> bool:
     return rows.TRANSFERS.get(reader, transfer_id) is not None
 
 
-def _found(reader: BooksReader, rows: Rows[RowT], keys: Iterable[str]) -> dict[str, RowT]:
-    """The rows that there are. One at a time: SQLite is quicker so than with a list of keys."""
-    found = {key: rows.get(reader, key) for key in dict.fromkeys(keys)}
-    return {key: row for key, row in found.items() if row is not None}
-
-
 def _told(transfer: Transfer) -> dict[str, str | int]:
     """A transfer in its fact, whose instant is the transfer's; its currency stands in its accounts."""
     told: dict[str, str | int] = {
@@ -93,45 +85,53 @@ def _told(transfer: Transfer) -> dict[str, str | int]:
 
 def _project(transaction: Transaction, fact: Fact) -> None:
     booked = cast("Sequence[dict[str, Any]]", fact.body["transfers"])
-    names = [told[side] for told in booked for side in ("debit", "credit")]
-    _book(transaction, fact, _found(transaction, rows.LEDGER_ACCOUNTS, names))
+    names = (told[side] for told in booked for side in ("debit", "credit"))
+    _book(transaction, fact, rows.LEDGER_ACCOUNTS.all(transaction, names))
 
 
 def _book(transaction: Transaction, fact: Fact, accounts: Mapping[str, LedgerAccount]) -> None:
-    """Rows of the transfers; sums of their `accounts`, of which those that exist are given, each added to once."""
+    """Rows of the transfers; sums of their `accounts`, of which those that exist are given, each written once."""
     chain = cast("Sequence[dict[str, Any]]", fact.body["transfers"])
-    (last,) = transaction.execute(_LAST).fetchone()
     sums: dict[str, list[int]] = {}
     new = []
-    for number, told in enumerate(chain, start=last + 1):
-        names = (told["debit"], told["credit"])
-        sides = [sums.setdefault(name, [0, 0, 0, 0, accounts[name].last if name in accounts else 0]) for name in names]
-        new.append(_row(told, fact.at_ms, number, *(added[4] for added in sides)))
-        for added in sides:
-            added[4] = number
-    transaction.executemany(_INSERT, new)
+    for number, told in enumerate(chain, start=rows.BOOKED.greatest(transaction, NUMBER) + 1):
+        both = [sums.setdefault(name, _sums(accounts.get(name))) for name in (told["debit"], told["credit"])]
+        new.append(_row(told, fact.at_ms, number, *(now[4] for now in both)))
+        for now in both:
+            now[4] = number
+    rows.BOOKED.add_rows(transaction, new)
     for told in chain:
         held_micro = _resolved(transaction, told) if told.get("pending_id") else 0
         posted, pending = effect(TransferKind(told["kind"]), told["amount_micro"], held_micro)
         for side, name in enumerate((told["debit"], told["credit"])):
             sums[name][side] += posted
             sums[name][2 + side] += pending
-    transaction.executemany(
-        _ADD_SUMS, [(name, currency_of(name), int(is_guarded(name)), *added) for name, added in sums.items()]
+    rows.LEDGER_ACCOUNTS.put_rows(
+        transaction, [(name, currency_of(name), int(is_guarded(name)), *row) for name, row in sums.items()]
     )
+
+
+def _sums(account: LedgerAccount | None) -> list[int]:
+    if account is None:
+        return [0, 0, 0, 0, 0]
+    posted, pending = (account.debits_posted, account.credits_posted), (account.debits_pending, account.credits_pending)
+    return [*posted, *pending, account.last]
 
 
 def _row(told: Mapping[str, Any], at_ms: int, number: int, debit_before: int, credit_before: int) -> tuple[Any, ...]:
     currency = currency_of(told["debit"])
     sides = (told["id"], told["kind"], told["debit"], told["credit"])
-    content = (currency, told["amount_micro"], told["reason"], at_ms, told.get("pending_id"))
-    return (*sides, *content, debit_before, credit_before, number)
+    content = (currency, told["amount_micro"], told["reason"], at_ms, told.get("pending_id"), "")
+    return (*sides, *content, number, debit_before, credit_before)
 
 
 def _resolved(transaction: Transaction, told: Mapping[str, Any]) -> int:
     """What had been reserved by the transfer that this one ends."""
-    ((held_micro,),) = transaction.execute(_RESOLVE, (told["kind"], told["pending_id"])).fetchall()
-    return int(held_micro)
+    held = rows.TRANSFERS.get(transaction, told["pending_id"])
+    if held is None:
+        raise Broken(f"there is no reservation {told['pending_id']!r}")
+    rows.TRANSFERS.update(transaction, held.id, {"resolved": told["kind"]})
+    return held.amount_micro
 
 
 PROJECTIONS: Final[Mapping[str, Project]] = {LEDGER_POSTED: _project}

@@ -9,7 +9,14 @@ from typing import Final, TypeAlias
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.effects.ground.storage.replies import KEPT_MS, StoredReply, drop_replies, keep_reply, kept_reply
+from earnest.effects.ground.storage.replies import (
+    KEPT_MS,
+    StoredReply,
+    drop_replies,
+    keep_reply,
+    kept_reply,
+    sought_reply,
+)
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import Members, canonical_text, digest_of
 from earnest.foundation.errors import Refused
@@ -195,7 +202,7 @@ class Desk:
                 _keep(entry, keyed, status, {**body, **dict.fromkeys(entry.shown)})
             return StoryResponse(status=status, body={**body, **entry.shown})
 
-        return await self.database.write(write)
+        return await self.database.write(write, ahead=sought_reply(keyed.reply_id) if keyed is not None else ())
 
     async def _keep_refusal(self, caller: Caller | None, keyed: Keyed, refused: Refused) -> StoryResponse:
         body: Members = {"code": refused.code, "detail": str(refused), **refused.details}

@@ -88,6 +88,8 @@ async def bringing(market: Market, account_id: str) -> AsyncIterator[Bringing]:
     Where something broke on the way, the books may yet come to name it: it is left to `collect_artifacts`.
     """
     store, named = market.artifacts, _named(market)
+    if not market.desk.database.is_near:  # nobody's event loop waits for a server: the sweep asks
+        named = _unknown
     async with AsyncExitStack() as rooms:
         brought = Bringing(market=market, account_id=account_id, rooms=rooms)
         try:
@@ -132,6 +134,10 @@ def _named(market: Market) -> Callable[[str], bool]:
     """Whether anybody has brought a content."""
     read = market.desk.database.read_sync
     return lambda sha256: read(lambda reader: any(ARTIFACTS.where(reader, "sha256 = ? LIMIT 1", (sha256,))))
+
+
+def _unknown(_: str) -> bool:
+    return True
 
 
 def keep_artifact(entry: StoryContext, limits: ArtifactLimits, stored: Stored, media_type: str) -> Artifact:

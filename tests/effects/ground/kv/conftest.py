@@ -3,7 +3,7 @@
 import pytest
 
 from earnest.effects.ground.storage.dialects import POSTGRESQL
-from earnest.effects.ground.storage.postgresql import connect
+from earnest.effects.ground.storage.postgresql_session import connect
 from earnest.effects.ground.storage.schema import BOOKS
 
 

@@ -13,7 +13,7 @@ from earnest.effects.ground.kv.api import KeyValue, StoreChange
 from earnest.effects.ground.kv.place import ServerRows
 from earnest.effects.ground.kv.postgresql import PostgresqlKeyValue
 from earnest.effects.ground.kv.stores import beside, exchange, open_store, remove
-from earnest.effects.ground.storage.postgresql import connect
+from earnest.effects.ground.storage.postgresql_session import connect
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.testing.kv_conformance import KeyValueConformance
 
@@ -128,7 +128,7 @@ def test_a_store_is_put_in_the_place_of_another_at_once(kv_address: str, kv: Pos
 def test_what_a_change_reads_twice_is_asked_for_once_and_what_it_writes_goes_together(
     kv: PostgresqlKeyValue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from earnest.effects.ground.storage.postgresql import PostgresqlSession
+    from earnest.effects.ground.storage.postgresql_session import PostgresqlSession
 
     sent = []
     real = PostgresqlSession.execute

@@ -385,12 +385,14 @@ def _executed(module: Module, call: ast.Call) -> Iterator[str]:
     rows = live.rows if isinstance(live, Book) else live
     if not isinstance(rows, Rows):
         raise Unreadable(ast.unparse(call))
-    yield from (f"{rows._select} WHERE {conditions}" for conditions in texts(module, call.args[1]))
+    yield from (f"{rows.lookup.all} WHERE {conditions}" for conditions in texts(module, call.args[1]))
 
 
 def _of_rows(rows: Rows[Any]) -> Iterator[str]:
     yield rows._insert
-    yield f"{rows._select} WHERE {rows.key} = ?"
+    yield rows._put
+    yield rows.lookup.select
+    yield rows.lookup.select_of(2)
     yield f"DELETE FROM {rows.table} WHERE {rows.key} = ?"
     for name in rows._names:
         yield f"UPDATE {rows.table} SET {name} = ? WHERE {rows.key} = ?"
@@ -415,7 +417,7 @@ BY_THEMSELVES: dict[tuple[str, str], Callable[[], Texts]] = {
         f"SELECT * FROM {table} WHERE {owned.rows} ORDER BY 1 LIMIT :limit" for table, owned in OWNED.items()
     ],
     ("runtime/forgetting.py", "_check"): lambda: [
-        f"{book.rows._select} WHERE {rows} LIMIT 1" for book, rows in AT_WORK.values()
+        f"{book.rows.lookup.all} WHERE {rows} LIMIT 1" for book, rows in AT_WORK.values()
     ],
     ("runtime/forgetting.py", "_keys"): lambda: [
         f"SELECT {one.book.rows.key} FROM {one.book.rows.table} WHERE {one.rows}" for one in PERSONAL
@@ -436,10 +438,6 @@ BY_THEMSELVES: dict[tuple[str, str], Callable[[], Texts]] = {
     # Whoever calls these is looked at instead.
     ("effects/ground/storage/book.py", "where"): list,
     ("effects/ground/storage/reader.py", "execute"): list,
-    ("effects/ground/storage/rows.py", "add"): list,
-    ("effects/ground/storage/rows.py", "delete"): list,
-    ("effects/ground/storage/rows.py", "get"): list,
-    ("effects/ground/storage/rows.py", "update"): list,
     ("effects/ground/storage/rows.py", "where"): list,
     ("effects/ground/storage/transaction.py", "aside"): list,
     ("effects/ground/storage/transaction.py", "execute"): list,
@@ -453,6 +451,7 @@ NO_BOOKS = {
     "effects/ground/storage/driver.py",
     "effects/ground/storage/former.py",
     "effects/ground/storage/postgresql.py",
+    "effects/ground/storage/postgresql_session.py",
     "effects/ground/storage/postgresql_watch.py",
     "effects/ground/storage/schema.py",
     "effects/ground/storage/sqlite.py",

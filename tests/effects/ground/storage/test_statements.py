@@ -45,7 +45,7 @@ def postgresql(postgresql_address: str) -> Iterator[psycopg.Connection[tuple[Any
 def test_all_statements_are_found(every: list[Statement]) -> None:
     assert len({statement.sql for statement in every}) > 500
     files = {statement.place.partition(":")[0] for statement in every}
-    assert {"views/home.py", "views/owned.py", "runtime/timers.py", "ledger/service.py", "rows of claims"} <= files
+    assert {"views/home.py", "views/owned.py", "runtime/timers.py", "rows of claims"} <= files
 
 
 @pytest.mark.parametrize("meaning", MEANS_TWO_THINGS)
@@ -115,12 +115,8 @@ def test_the_fields_of_every_value_are_the_columns_of_its_table() -> None:
             }
             declared = {each.name: _column(str(each.type)) for each in fields(rows._value)}
             assert declared == {name: columns[name] for name in declared}
-            assert columns.keys() - declared.keys() == OF_BOOKING.get(table, set())
+            assert columns.keys() == declared.keys()
             assert rows.key in _unique(connection, table)
-
-
-OF_BOOKING = {"transfers": {"number", "debit_before", "credit_before"}}
-"""Columns that are no field of the value, as only the ledger's own statements fill them."""
 
 
 def _unique(connection: sqlite3.Connection, table: str) -> set[str]:

@@ -187,7 +187,7 @@ def test_a_server_that_does_not_answer_is_unavailable_and_found_again(
             with pytest.raises(Unavailable):
                 database.read_sync(lambda reader: reader.execute("SELECT 1"))
             with pytest.raises(Unavailable):
-                ReadPool.open_reader(ServerBooks(address, tmp_path))
+                ReadPool.open_reader(ServerBooks(postgresql_address, tmp_path))
         finally:
             let_in(postgresql_server, name, "true")
         eventually(lambda: not is_unavailable(database))

@@ -11,6 +11,7 @@ from earnest.effects.ground.faults import why
 from earnest.effects.ground.storage.driver import DATABASE_ERROR, meaning_of
 from earnest.effects.ground.storage.engine import BooksEngine, Watch
 from earnest.effects.ground.storage.engines import engine_of
+from earnest.effects.ground.storage.known_rows import Ahead
 from earnest.effects.ground.storage.lock import HomeLock
 from earnest.effects.ground.storage.moved import check_not_moved
 from earnest.effects.ground.storage.news import News
@@ -97,26 +98,27 @@ class Database(ReadPool):
         """
         return not self._closed and self._watch.leads(office)
 
-    async def write(self, fn: Callable[[Transaction], T]) -> T:
+    async def write(self, fn: Callable[[Transaction], T], *, ahead: Ahead = ()) -> T:
         """What `fn` returns, once everything that it wrote is on the disk.
 
         `fn` is a plain function without other effects: it runs in the writer's thread, waits for nothing and may run
         again. What it raises is raised here, and nothing of it is kept. A caller that is cancelled before its turn has
-        written nothing; later, everything.
+        written nothing; later, everything. What it will look for may be told `ahead`, and is then looked for once for
+        all who wait.
 
         Raises `Refused("silent_write")` if rows changed and no fact was recorded, `Refused("statement_not_allowed")`,
         `Unavailable` if too many wait or another program holds the file, `Broken` if the disk failed or is full.
         """
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.put(fn, answer)
+        self.put(fn, answer, ahead)
         return await answer
 
-    def put(self, fn: Callable[[Transaction], T], answer: asyncio.Future[T]) -> None:
+    def put(self, fn: Callable[[Transaction], T], answer: asyncio.Future[T], ahead: Ahead = ()) -> None:
         """As `write`, from within the event loop of `answer`: what `write` would return or raise, that future is told.
 
         Whether it can be cancelled is for its maker to say.
         """
-        self._writer.put(fn, answer)
+        self._writer.put(fn, answer, ahead)
 
     def write_sync(self, fn: Callable[[Transaction], T]) -> T:
         """As `write`, for a caller without an event loop; it waits in the same queue."""

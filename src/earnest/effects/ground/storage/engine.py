@@ -4,13 +4,14 @@ Statements are the same on every engine (`dialects`), and so is all that stands 
 refusals. `sqlite` and `postgresql` are the two engines.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.dialects import Dialect
-from earnest.effects.ground.storage.driver import SqlParameters
+from earnest.effects.ground.storage.driver import SqlParameters, SqlValue
+from earnest.effects.ground.storage.known_rows import Ahead, KnownRows, Lookup
 from earnest.effects.ground.storage.news import News
 from earnest.effects.ground.storage.schema import Schema
 
@@ -73,6 +74,14 @@ class BooksLink(Protocol):
         """What statements are executed on."""
         ...
 
+    def find(self, lookup: Lookup, keys: Collection[str]) -> dict[str, tuple[Any, ...]]:
+        """The rows that there are, by key."""
+        ...
+
+    def greatest(self, lookup: Lookup, column: str) -> int:
+        """The greatest number of a column; 0 where there are no rows."""
+        ...
+
     def stream(self, sql: str, parameters: SqlParameters) -> Cursor:
         """As `execute`, for more rows than fit into memory."""
         ...
@@ -108,6 +117,21 @@ class WriteLink(BooksLink, Protocol):
     on_watch: bool
     """While it is set, statements read and change rows and do nothing else."""
 
+    @property
+    def is_careful(self) -> bool:
+        """Whether each part's statements are answered before the next one begins."""
+        ...
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether a statement failed and it is not known whose."""
+        ...
+
+    @property
+    def known(self) -> KnownRows | None:
+        """The rows that need not be asked for; None where asking costs nothing."""
+        ...
+
     def try_take(self) -> bool:
         """Take the turn, if an event loop may wait for this engine, the turn is free and nobody waits for it."""
         ...
@@ -120,8 +144,25 @@ class WriteLink(BooksLink, Protocol):
         """End the turn."""
         ...
 
-    def begin(self) -> int:
-        """Begin a transaction in the turn; the number of the newest fact, whichever process has recorded it."""
+    def begin(self, ahead: Ahead = ()) -> int:
+        """Begin a transaction in the turn; the number of the newest fact, whichever process has recorded it.
+
+        `ahead` is what will be looked for.
+        """
+        ...
+
+    def begins_again(self) -> bool:
+        """After a rollback: whether a statement failed and it is not known whose. Then the turn is held anew, and the
+        group is to be done once more, with care. Raises `Unavailable` where the turn does not come.
+        """
+        ...
+
+    def look(self, ahead: Ahead) -> None:
+        """See `Transaction.look`."""
+        ...
+
+    def change(self, sql: str, rows: Sequence[Sequence[SqlValue]]) -> KnownRows | None:
+        """See `Transaction.change`."""
         ...
 
     def commit(self, newest: int = 0, kinds: Collection[str] = ()) -> None:
@@ -153,7 +194,7 @@ class WriteLink(BooksLink, Protocol):
 
     @property
     def changes(self) -> int:
-        """How many rows were changed since the connection was opened."""
+        """How many rows were changed since the savepoint."""
         ...
 
 

@@ -91,11 +91,17 @@ class Filling:
 
     def _copy_rows(self, source: BooksReader, table: str, filled: Filled) -> None:
         self.writing.session.execute(f"DELETE FROM {table}")  # noqa: S608 - those of a copying that was cut off
+        self._reach()
         count = 0
         for batch, size_bytes in _batches(source.rows(table)):
             self._insert(table, batch)
+            self._reach()
             count += len(batch)
             filled(table, count, size_bytes)
+
+    def _reach(self) -> None:
+        """Have a server answer: it ends a transaction in which nothing is asked of it for some seconds."""
+        self.writing.session.execute("SELECT 1").fetchone()
 
     def _insert(self, table: str, rows: list[tuple[Any, ...]]) -> None:
         names = self._tables[table].names

@@ -5,54 +5,35 @@ is stopped is idle in a transaction, which the server ends after `IDLE_MS`: that
 """
 
 import contextlib
-import os
 import re
-import socket
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import lru_cache
 from itertools import count
-from typing import Any, Final, cast
+from typing import Any, Final
+
+import psycopg
+from psycopg.pq import TransactionStatus
 
 from earnest.effects.ground.storage.catalog import objects_in, objects_of
-from earnest.effects.ground.storage.dialects import POSTGRESQL, Dialect, numbered
+from earnest.effects.ground.storage.dialects import POSTGRESQL, Dialect, numbered, spelled_out
 from earnest.effects.ground.storage.driver import ServerFault, SqlParameters, SqlValue
-from earnest.effects.ground.storage.schema import VERSION_TABLE, Schema, compared, is_older, revision_among
+from earnest.effects.ground.storage.known_rows import Ahead, KnownRows, Lookup, Sought
+from earnest.effects.ground.storage.postgresql_session import IDLE_MS, TURN_WAIT_MS, PostgresqlSession, connect
+from earnest.effects.ground.storage.postgresql_types import told
+from earnest.effects.ground.storage.schema import Schema, compared, is_older, revision_among
 from earnest.foundation.errors import Refused, Unavailable
 
-try:
-    import psycopg
-    from psycopg.pq import TransactionStatus
-
-    from earnest.effects.ground.storage.postgresql_types import adapt, told
-    from earnest.effects.ground.storage.postgresql_waiting import SAVEPOINT, LaterCursor, WaitingStatements
-except ImportError as error:
-    raise Unavailable(f"what speaks to PostgreSQL is not installed: install 'earnest[postgresql]' ({error})") from error
-
-SERVER_VERSION_MIN: Final = 150_000
 TURN: Final = 0x6561726E
 """The key of the advisory lock."""
-TURN_WAIT_MS: Final = 10_000
-IDLE_MS: Final = 3_000
 READ_IDLE_MS: Final = 600_000  # who reads holds no turn, and may work on what it has read
-CONNECT_S: Final = 5
 FETCHED: Final = 512
-_ROLE: Final = f"earnest {socket.gethostname()[:40]} pid {os.getpid()}"
-_MAY_WAIT: Final = re.compile(r"\s*(INSERT INTO \w+\s*\([^)]*\)\s*VALUES\b|UPDATE\b|DELETE\b)")
-"""Statements whose values have the types of their columns, spelled out or not."""
-_FIRST: Final = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "WITH"})
-_OURS: Final = re.compile(rf"\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+(facts|{VERSION_TABLE})\b", re.IGNORECASE)
-_VALUES: Final = re.compile(r"(?<=VALUES )(\([?, ']+\))")
-"""The row of an INSERT, of which there may be many."""
-VALUES_MAX: Final = 32_000
-"""Parameters of a statement: the protocol counts them in 16 bits."""
-_QUOTED: Final = re.compile(r"'(?:[^']|'')*'")
 _HOLDER: Final = """
 SELECT activity.pid, activity.application_name FROM pg_locks JOIN pg_stat_activity AS activity USING (pid)
 WHERE locktype = 'advisory' AND granted AND objid = %s AND pg_locks.database = (
   SELECT oid FROM pg_database WHERE datname = current_database()
 )
 """
+_NEWEST: Final = "SELECT coalesce(max(seq), 0) FROM facts"
 _NAMES: Final = count()
 CHANNEL: Final = "earnest_facts"
 """On which a commit tells which kinds of facts it holds."""
@@ -60,125 +41,11 @@ NOTICE_CHARACTERS_MAX: Final = 4_000
 _KIND: Final = re.compile(r"[a-z_.]+")
 
 
-def connect(address: str, idle_ms: int = IDLE_MS) -> "psycopg.Connection[Any]":
-    """A connection in which every statement is a transaction of its own, until BEGIN. Raises `ServerFault`."""
-    with told():
-        connection = psycopg.connect(
-            address,
-            autocommit=True,
-            cursor_factory=psycopg.RawCursor,
-            connect_timeout=CONNECT_S,
-            application_name=_ROLE,
-            keepalives_idle=CONNECT_S,
-            tcp_user_timeout=TURN_WAIT_MS,
-            options=f"-c idle_in_transaction_session_timeout={idle_ms} -c timezone=UTC -c client_min_messages=warning",
-        )
-    if connection.info.server_version < SERVER_VERSION_MIN:
-        connection.close()
-        raise Unavailable(f"PostgreSQL {connection.info.server_version // 10_000} is too old; 15 or newer is needed")
-    adapt(connection)
-    return connection
-
-
 def notice(newest: int, kinds: Collection[str]) -> str:
     """The newest number and the kinds, without these where they are too many or of letters that need quotes."""
     text = " ".join(sorted(kinds))
     is_told = len(text) <= NOTICE_CHARACTERS_MAX and all(map(_KIND.fullmatch, kinds))
     return f"{int(newest)} {text}" if is_told else str(int(newest))
-
-
-@lru_cache(maxsize=4_096)
-def _is_allowed(sql: str) -> bool:
-    """Whether a statement reads and changes rows, other than facts and the revision, and does nothing else."""
-    plain = _QUOTED.sub("''", sql)
-    return plain.split(None, 1)[0].upper() in _FIRST and ";" not in plain and not _OURS.search(plain)
-
-
-class PostgresqlSession:
-    """A connection on which statements are executed, as on one of SQLite."""
-
-    def __init__(self, connection: "psycopg.Connection[Any]") -> None:
-        self.connection = connection
-        self.on_watch = False
-        self.changes = 0
-        self.gathers = False
-        """True while statements that change rows may wait for the next one that is asked for an answer."""
-        self.waiting = WaitingStatements(connection)
-
-    @property
-    def in_transaction(self) -> bool:
-        """See `DriverSession.in_transaction`."""
-        return self.connection.info.transaction_status in {TransactionStatus.INTRANS, TransactionStatus.INERROR}
-
-    def execute(self, sql: str, parameters: SqlParameters = (), /) -> "psycopg.Cursor[Any] | LaterCursor":
-        """See `DriverSession.execute`."""
-        self._check(sql)
-        if self.gathers and _MAY_WAIT.match(sql) and "RETURNING" not in sql:
-            self.waiting.add(sql, parameters)
-            return LaterCursor(self._settled_last)
-        if self.waiting:
-            self.waiting.add(sql, parameters)
-            return self._sent()
-        text, names = numbered(sql)
-        values = [parameters[name] for name in names] if not isinstance(parameters, Sequence) else parameters
-        with told():
-            return self._counted(
-                self.connection.execute(text.encode(), values or None, prepare=None if len(values) < 100 else False)
-            )
-
-    def executemany(self, sql: str, parameters: Iterable[SqlParameters], /) -> None:
-        """See `DriverSession.executemany`. Rows travel together, as few statements."""
-        rows = [tuple(cast("Sequence[SqlValue]", row)) for row in parameters]
-        parts = _VALUES.split(sql)
-        at_once = VALUES_MAX // len(rows[0]) if rows and len(parts) == len(("head", "row", "tail")) else 1
-        for first in range(0, len(rows), at_once):
-            group = rows[first : first + at_once]
-            several = ", ".join(parts[1:2] * len(group)).join(parts[::2]) if len(group) > 1 else sql
-            self.execute(several, [value for row in group for value in row])
-
-    def together(self, *statements: str) -> Any:
-        """Statements of ours in one trip and one message; the first column of the last one's row, if it has one.
-
-        Not in pipeline mode: a client that stops before the end of a pipeline is not idle in a transaction to the
-        server, and would keep its turn.
-        """
-        waited = (self.waiting.taken(),) if self.waiting else ()
-        with told():
-            cursor = self._last(self.connection.execute("; ".join((*waited, *statements)).encode()))
-            row = cursor.fetchone() if cursor.description else None
-            return row[0] if row else cursor.statusmessage
-
-    def close(self) -> None:
-        """See `DriverSession.close`."""
-        self.connection.close()
-
-    def settle(self) -> None:
-        """Have all that waits sent."""
-        if self.waiting:
-            self._sent()
-
-    def _settled_last(self) -> int:
-        return self._sent().rowcount if self.waiting else 0
-
-    def _sent(self) -> "psycopg.Cursor[Any]":
-        with told():
-            return self._last(self.connection.execute(self.waiting.taken().encode()))
-
-    def _last(self, cursor: "psycopg.Cursor[Any]") -> "psycopg.Cursor[Any]":
-        """The answer to the last of several statements; what the others have changed is counted."""
-        self._counted(cursor)
-        while cursor.nextset():
-            self._counted(cursor)
-        return cursor
-
-    def _check(self, sql: str) -> None:
-        if self.on_watch and not _is_allowed(sql):
-            raise ServerFault(f"not authorized: {sql[:80]}", is_lost=False, is_denied=True)
-
-    def _counted(self, cursor: "psycopg.Cursor[Any]") -> "psycopg.Cursor[Any]":
-        if (cursor.statusmessage or "").startswith(("INSERT", "UPDATE", "DELETE")):
-            self.changes += cursor.rowcount
-        return cursor
 
 
 class _Stream:
@@ -203,10 +70,21 @@ class _Link:
         self._address = address
         self.session = PostgresqlSession(connect(address, idle_ms))
 
+    def find(self, lookup: Lookup, keys: Collection[str]) -> dict[str, tuple[Any, ...]]:
+        """See `BooksLink.find`."""
+        rows = self.session.execute(lookup.select_of(len(keys)), tuple(keys)).fetchall() if keys else ()
+        return {row[lookup.place]: row for row in rows}
+
+    def greatest(self, lookup: Lookup, column: str) -> int:
+        """See `BooksLink.greatest`."""
+        (number,) = self.session.execute(_greatest(lookup, column)).fetchone() or (0,)
+        return int(number)
+
     def stream(self, sql: str, parameters: SqlParameters) -> Any:
         """See `BooksLink.stream`."""
         if isinstance(parameters, Sequence) and isinstance(parameters[-1], int) and parameters[-1] <= FETCHED:
             return self.session.execute(sql, parameters)
+        self.session.settle()
         name = f"streamed_{next(_NAMES)}"
         with told():
             declared = f"DECLARE {name} NO SCROLL CURSOR FOR {numbered(sql)[0]}"
@@ -252,6 +130,7 @@ class PostgresqlWriting(_Link):
     """The connection that writes. A transaction is its turn: the lock comes with it and goes with it."""
 
     turn = TURN
+    is_careful = False
 
     @property
     def on_watch(self) -> bool:
@@ -262,6 +141,16 @@ class PostgresqlWriting(_Link):
     def on_watch(self, watched: bool) -> None:
         self.session.on_watch = watched
 
+    @property
+    def is_unclear(self) -> bool:
+        """See `WriteLink.is_unclear`."""
+        return self.session.is_unclear
+
+    @property
+    def known(self) -> KnownRows:
+        """See `WriteLink.known`."""
+        return self.session.known
+
     def try_take(self) -> bool:
         """See `WriteLink.try_take`: an event loop waits for no server."""
         return False
@@ -271,8 +160,10 @@ class PostgresqlWriting(_Link):
         wait_ms = TURN_WAIT_MS
         try:
             self._connected()
-            self.session.together(
-                "BEGIN", f"SET LOCAL lock_timeout = {int(wait_ms)}", f"SELECT pg_advisory_xact_lock({self.turn})"
+            self.session.send(
+                "BEGIN ISOLATION LEVEL READ COMMITTED",
+                f"SET LOCAL lock_timeout = {int(wait_ms)}",
+                f"SELECT pg_advisory_xact_lock({self.turn})",
             )
         except ServerFault as error:
             self.give()
@@ -282,50 +173,120 @@ class PostgresqlWriting(_Link):
 
     def give(self) -> None:
         """See `WriteLink.give`."""
-        self.session.on_watch = self.session.gathers = False
-        self.session.waiting.taken()
+        self.is_careful = self.session.is_unclear = self.session.on_watch = self.session.gathers = False
+        self.session.waiting.drop()
         if self.session.in_transaction:
             with contextlib.suppress(ServerFault):
                 self.rollback()
 
-    def begin(self) -> int:
+    def begin(self, ahead: Ahead = ()) -> int:
         """See `WriteLink.begin`."""
         self.session.gathers = True
-        return int(self.session.together("SELECT coalesce(max(seq), 0) FROM facts"))
+        self.known.clear()
+        return self._looked(ahead, _NEWEST)
+
+    def begins_again(self) -> bool:
+        """See `WriteLink.begins_again`."""
+        if not self.is_unclear:
+            return False
+        self.give()
+        self.take()
+        self.is_careful = True
+        return True
+
+    def look(self, ahead: Ahead) -> None:
+        """See `WriteLink.look`."""
+        self._looked(ahead)
+
+    def find(self, lookup: Lookup, keys: Collection[str]) -> dict[str, tuple[Any, ...]]:
+        """See `BooksLink.find`."""
+        try:
+            return self.known.find(lookup, keys)
+        except KeyError:
+            self._looked((Sought(lookup=lookup, keys=tuple(keys)),))
+            return self.known.find(lookup, keys)
+
+    def greatest(self, lookup: Lookup, column: str) -> int:
+        """See `BooksLink.greatest`."""
+        try:
+            return self.known.greatest(lookup.table, column)
+        except KeyError:
+            self._looked((Sought(lookup=lookup, greatest=column),))
+            return self.known.greatest(lookup.table, column)
+
+    def change(self, sql: str, rows: Sequence[Sequence[SqlValue]]) -> KnownRows:
+        """See `WriteLink.change`."""
+        self.session.change(sql, rows)
+        return self.known
+
+    def _looked(self, ahead: Ahead, *first: str) -> int:
+        """Learn what is not known yet, in one trip if it takes one; the number that a statement before it gives."""
+        keys: dict[Lookup, list[str]] = {}
+        columns: dict[tuple[str, str], Lookup] = {}
+        for sought in ahead:
+            unknown, is_asked = self.known.unknown(sought)
+            keys.setdefault(sought.lookup, []).extend(unknown)
+            if is_asked:
+                columns[sought.lookup.table, sought.greatest] = sought.lookup
+        asked = {lookup: dict.fromkeys(some) for lookup, some in keys.items() if some}
+        spelled = self.session.waiting.spelled
+        selects = [spelled_out(lookup.select_of(len(some)), tuple(some), spelled) for lookup, some in asked.items()]
+        numbers = [_greatest(lookup, column) for (_, column), lookup in columns.items()]
+        if not (first or selects or numbers):
+            return 0
+        with told():
+            cursor = self.session.send(*first, *selects, *numbers)
+            number = int(_row_of(cursor)[0]) if first else 0
+            for lookup, some in asked.items():
+                found = {row[lookup.place]: row for row in cursor.fetchall()}
+                cursor.nextset()
+                for key in some:
+                    self.known.learn(lookup, key, found.get(key))
+            for table, column in columns:
+                self.known.learn_greatest(table, column, int(_row_of(cursor)[0]))
+        return number
 
     def commit(self, newest: int = 0, kinds: Collection[str] = ()) -> None:
         """See `WriteLink.commit`. Who listens is told with the commit, by the server."""
         told = (f"NOTIFY {CHANNEL}, '{notice(newest, kinds)}'",) if kinds else ()
-        if self.session.together(*told, "COMMIT") != "COMMIT":
+        if self.session.status_of(*told, "COMMIT") != "COMMIT":
             raise ServerFault("the transaction was lost before its end", is_lost=True)
 
     def rollback(self) -> None:
         """See `WriteLink.rollback`."""
-        self.session.waiting.taken()
+        self.session.waiting.drop()
         with told():
             self.session.connection.execute(b"ROLLBACK")
 
     def savepoint(self) -> None:
         """See `WriteLink.savepoint`."""
-        self.session.waiting.add(SAVEPOINT)
+        self.session.changes = 0
+        self.session.waiting.begin_part()
+        self.known.begin_part()
 
     def release(self) -> None:
         """See `WriteLink.release`."""
-        self.session.together("RELEASE part")
+        if self.is_careful:
+            self.session.settle()
+        if self.session.waiting.end_part():
+            self.session.waiting.add("RELEASE part")
+        if self.is_careful:
+            self.session.settle()
 
     def undo(self) -> None:
         """See `WriteLink.undo`."""
-        if not self.session.waiting.forget_part():
-            self.session.together("ROLLBACK TO part", "RELEASE part")
+        if self.session.waiting.forget_part():
+            self.session.send("ROLLBACK TO part", "RELEASE part")
+        self.known.undo_part()
 
     @contextlib.contextmanager
     def rewriting(self) -> Iterator[None]:
         """See `WriteLink.rewriting`. The old rows go with the server's next VACUUM; open cursors forbid to alter."""
         self.session.on_watch = False
         try:
-            self.session.together("CLOSE ALL", "ALTER TABLE facts DISABLE TRIGGER facts_unchanged")
+            self.session.send("CLOSE ALL", "ALTER TABLE facts DISABLE TRIGGER facts_unchanged")
             yield
-            self.session.together("ALTER TABLE facts ENABLE TRIGGER facts_unchanged")
+            self.session.send("ALTER TABLE facts ENABLE TRIGGER facts_unchanged")
         finally:
             self.session.on_watch = True
 
@@ -349,9 +310,7 @@ class PostgresqlWriting(_Link):
 
     def _connected(self) -> None:
         if self.session.connection.closed:
-            changes = self.session.changes
             self.session = PostgresqlSession(connect(self._address))
-            self.session.changes = changes
 
     def _holder(self) -> str:
         with contextlib.suppress(ServerFault, psycopg.Error), contextlib.closing(connect(self._address)) as beside:
@@ -359,6 +318,17 @@ class PostgresqlWriting(_Link):
             if found:
                 return f"{found[1] or 'another program'} (backend {found[0]})"
         return "another process"
+
+
+def _greatest(lookup: Lookup, column: str) -> str:
+    return f"SELECT coalesce(max({column}), 0) FROM {lookup.table}"  # noqa: S608 - names of ours
+
+
+def _row_of(cursor: "psycopg.Cursor[Any]") -> Any:
+    """The one row of an answer; then the next one's turn has come."""
+    row = cursor.fetchone()
+    cursor.nextset()
+    return row
 
 
 def _revision(session: PostgresqlSession) -> str | None:

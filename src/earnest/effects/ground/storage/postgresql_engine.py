@@ -41,7 +41,7 @@ class PostgresqlEngine:
         try:
             writing.prepare(schema, migrating)
             if not is_durable:
-                writing.session.together("SET synchronous_commit = off")
+                writing.session.send("SET synchronous_commit = off")
         except BaseException:
             writing.close()
             raise

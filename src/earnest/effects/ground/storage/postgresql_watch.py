@@ -17,7 +17,8 @@ import psycopg
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.driver import ServerFault
 from earnest.effects.ground.storage.news import News
-from earnest.effects.ground.storage.postgresql import CHANNEL, IDLE_MS, TURN, connect
+from earnest.effects.ground.storage.postgresql import CHANNEL, TURN
+from earnest.effects.ground.storage.postgresql_session import IDLE_MS, connect
 from earnest.foundation.errors import Unavailable
 
 LOOK_S: Final = 1.0

@@ -17,6 +17,7 @@ from earnest.effects.ground.storage.driver import (
 from earnest.effects.ground.storage.engine import BooksEngine, BooksLink, Cursor, DriverSession, ReadLink
 from earnest.effects.ground.storage.engines import engine_of
 from earnest.effects.ground.storage.facts import StoredFact
+from earnest.effects.ground.storage.known_rows import Lookup
 from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.schema import BOOKS, Schema
 from earnest.foundation.errors import Broken, Refused, Unavailable
@@ -43,6 +44,16 @@ class BooksReader:
     def execute(self, sql: str, parameters: SqlParameters = ()) -> Cursor:
         """One statement."""
         return self._session().execute(sql, parameters)
+
+    def find(self, lookup: Lookup, keys: Collection[str]) -> dict[str, tuple[Any, ...]]:
+        """The rows that there are, by key."""
+        self._session()
+        return self._link.find(lookup, keys)
+
+    def greatest(self, lookup: Lookup, column: str) -> int:
+        """The greatest number of a column; 0 where there are no rows."""
+        self._session()
+        return self._link.greatest(lookup, column)
 
     def facts(
         self,
@@ -196,6 +207,11 @@ class ReadPool:
             return await asyncio.get_running_loop().run_in_executor(self._threads, self.read_sync, fn)
         finally:
             self._waiting -= 1
+
+    @property
+    def is_near(self) -> bool:
+        """Whether an event loop may wait for a short read."""
+        return self._engine.is_near
 
     async def ask(self, fn: Callable[[BooksReader], T]) -> T:
         """As `read`, for a short read by index: here and now where the books are a file, which takes less than to ask a

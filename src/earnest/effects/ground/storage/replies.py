@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from earnest.effects.ground.storage.known_rows import Ahead, Sought
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.rows import Rows
 from earnest.effects.ground.storage.transaction import Transaction
@@ -28,6 +29,11 @@ class StoredReply:
 
 
 _ROWS: Final = Rows(StoredReply, "replies")
+
+
+def sought_reply(reply_id: str) -> Ahead:
+    """What `kept_reply` will look for."""
+    return (Sought(lookup=_ROWS.lookup, keys=(reply_id,)),)
 
 
 def kept_reply(reader: BooksReader, reply_id: str) -> StoredReply | None:

@@ -4,7 +4,7 @@ The fields of the value are the columns of the table, in the same order. Rows ch
 can be made again from the facts alone (`earnest recompute`).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from enum import Enum
 from functools import cache
@@ -12,6 +12,7 @@ from operator import attrgetter, ne
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from earnest.effects.ground.storage.driver import SqlValue
+from earnest.effects.ground.storage.known_rows import Lookup
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, JsonValue
@@ -39,19 +40,29 @@ class Rows(Generic[RowT]):
         names, _ = _fields(value)
         self.table = table
         self.key = key
+        self.lookup: Final = Lookup(table=table, key=key, names=names)
         self._value = value
         self._names = names
         self._insert = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608
-        self._select = f"SELECT {', '.join(names)} FROM {table}"  # noqa: S608
+        others = ", ".join(f"{name} = excluded.{name}" for name in names if name != key)
+        self._put = f"{self._insert} ON CONFLICT ({key}) DO UPDATE SET {others}"
 
     def get(self, reader: BooksReader, key: str) -> RowT | None:
         """The row with this key."""
-        found = reader.execute(f"{self._select} WHERE {self.key} = ?", (key,)).fetchone()
-        return self._of(found) if found else None
+        found = reader.find(self.lookup, (key,))
+        return self._of(found[key]) if found else None
+
+    def all(self, reader: BooksReader, keys: Iterable[str]) -> dict[str, RowT]:
+        """The rows with these keys, as far as there are any."""
+        return {key: self._of(row) for key, row in reader.find(self.lookup, tuple(dict.fromkeys(keys))).items()}
+
+    def greatest(self, reader: BooksReader, column: str) -> int:
+        """The greatest number of a column; 0 where there are no rows."""
+        return reader.greatest(self.lookup, column)
 
     def where(self, reader: BooksReader, conditions: str, parameters: tuple[SqlValue, ...] = ()) -> Iterator[RowT]:
         """The rows that meet `conditions`: SQL of ours, with order and limit, never text from outside."""
-        rows = reader.execute(f"{self._select} WHERE {conditions}", parameters).fetchall()
+        rows = reader.execute(f"{self.lookup.all} WHERE {conditions}", parameters).fetchall()
         return (self._of(row) for row in rows)
 
     def _of(self, row: tuple[Any, ...]) -> RowT:
@@ -63,7 +74,21 @@ class Rows(Generic[RowT]):
 
     def add(self, transaction: Transaction, value: RowT) -> None:
         """A new row."""
-        transaction.execute(self._insert, _plain(_fields(self._value)[1](value)))
+        self.add_rows(transaction, [_plain(_fields(self._value)[1](value))])
+
+    def add_rows(self, transaction: Transaction, rows: Sequence[Sequence[SqlValue]]) -> None:
+        """New rows, the columns of each in the order of the fields."""
+        self._change(transaction, self._insert, rows)
+
+    def put_rows(self, transaction: Transaction, rows: Sequence[Sequence[SqlValue]]) -> None:
+        """Such rows, new or in the place of those with their keys."""
+        self._change(transaction, self._put, rows)
+
+    def _change(self, transaction: Transaction, sql: str, rows: Sequence[Sequence[SqlValue]]) -> None:
+        known = transaction.change(sql, rows)
+        if known is not None:
+            for row in rows:
+                known.put(self.lookup, str(row[self.lookup.place]), row)
 
     def update(self, transaction: Transaction, key: str, changes: Mapping[str, JsonValue]) -> None:
         """Set some columns. The names are fields of the value: others are refused by SQLite."""
@@ -71,11 +96,16 @@ class Rows(Generic[RowT]):
             return
         assignments = ", ".join(f"{name} = ?" for name in changes)
         values = (*(cast("SqlValue", value) for value in changes.values()), key)
-        transaction.execute(f"UPDATE {self.table} SET {assignments} WHERE {self.key} = ?", values)  # noqa: S608
+        sql = f"UPDATE {self.table} SET {assignments} WHERE {self.key} = ?"  # noqa: S608
+        known = transaction.change(sql, (values,))
+        if known is not None:
+            known.change(self.lookup, key, dict(zip(changes, _plain(values), strict=False)))
 
     def delete(self, transaction: Transaction, key: str) -> None:
         """No such row any more."""
-        transaction.execute(f"DELETE FROM {self.table} WHERE {self.key} = ?", (key,))  # noqa: S608
+        known = transaction.change(f"DELETE FROM {self.table} WHERE {self.key} = ?", ((key,),))  # noqa: S608
+        if known is not None:
+            known.put(self.lookup, key, None)
 
     def opens(self, transaction: Transaction, fact: Fact) -> None:
         """A `Project`: the fact's `row` is a new row."""

@@ -1,13 +1,14 @@
 """One transaction: what may be done in it, and what is refused at its end."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from earnest.effects.ground.storage.driver import SqlParameters
+from earnest.effects.ground.storage.driver import SqlParameters, SqlValue
 from earnest.effects.ground.storage.engine import Cursor, DriverSession, WriteLink
 from earnest.effects.ground.storage.facts import FactRow, StoredFact, row_of
+from earnest.effects.ground.storage.known_rows import Ahead, KnownRows
 from earnest.effects.ground.storage.reader import LATE, BooksReader
 from earnest.effects.ground.storage.schema import Schema
 from earnest.foundation.canonical import JsonObject, canonical_bytes
@@ -36,12 +37,12 @@ class PendingCommit:
         self.kinds: set[str] = set()
         self.last_seq = 0
 
-    def begin(self) -> None:
-        """Start empty, after the last fact, whichever process has recorded it."""
+    def begin(self, ahead: Ahead = ()) -> None:
+        """Start empty, after the last fact, whichever process has recorded it; `ahead`: what will be looked for."""
         self.writing.on_watch = False
         self.rows.clear()
         self.kinds.clear()
-        self.last_seq = self.writing.begin()
+        self.last_seq = self.writing.begin(ahead)
 
     def flush(self) -> None:
         """Insert what was recorded."""
@@ -62,7 +63,8 @@ class Transaction(BooksReader):
         self._page = page
         self._rows_before = len(page.rows)
         self._seq_before = page.last_seq
-        self._changes_before: int | None = None
+        self._is_marked = False
+        self._aside = 0
         self._touched: dict[str, int] = {}
 
     def record(self, fact: Fact) -> int:
@@ -91,12 +93,24 @@ class Transaction(BooksReader):
         """Change rows that no fact makes, those of `leases`; how many. No fact need be recorded for it."""
         if not _BESIDE.match(sql):
             raise Broken(f"rows of facts are changed by facts: {sql[:80]}")
-        session, writing = self._session(), self._page.writing
-        before = writing.changes
-        session.execute(sql, parameters)
-        changed = writing.changes - before
-        self._changes_before = (self._changes_before or 0) + changed
+        changed = self._session().execute(sql, parameters).rowcount
+        self._aside += changed
         return changed
+
+    def change(self, sql: str, rows: Sequence[Sequence[SqlValue]]) -> KnownRows | None:
+        """As `executemany`, for whoever tells the rows that are known, if any are, what became of them."""
+        self._session()
+        return self._page.writing.change(sql, rows)
+
+    def look(self, ahead: Ahead) -> None:
+        """Say what will be looked for: where each look is a trip, it is one."""
+        if self._page.writing.known is not None:
+            self._session()
+            self._page.writing.look(ahead)
+
+    def open(self) -> None:
+        """Have it undone alone, whatever it does."""
+        self._session()
 
     def touch(self, seq: int, subjects: Iterable[str]) -> None:
         """Note for `touches.touched` that fact `seq` concerns `subjects`; written once for each, at the end."""
@@ -123,10 +137,12 @@ class Transaction(BooksReader):
         self.end()
         writing = self._page.writing
         writing.on_watch = False
-        if self._changes_before is None:
+        if not self._is_marked:
             return
-        if not self.has_recorded and writing.changes != self._changes_before:
+        if not self.has_recorded and writing.changes != self._aside:
             raise Refused("silent_write", "a transaction changed rows without recording a fact")
+        if writing.is_careful:
+            self._page.flush()
         writing.release()
 
     def undo(self) -> None:
@@ -135,7 +151,7 @@ class Transaction(BooksReader):
         page = self._page
         page.writing.on_watch = False
         page.last_seq = self._seq_before
-        if self._changes_before is None:
+        if not self._is_marked:
             del page.rows[self._rows_before :]
         else:
             page.rows.clear()
@@ -147,18 +163,18 @@ class Transaction(BooksReader):
         page, session = self._page, self._page.writing.session
         if not session.in_transaction:  # the engine ended it with an error that was caught
             raise Broken("the transaction is lost")
-        if page.rows or self._changes_before is None:
+        if page.rows or not self._is_marked:
             self._bring_up_to_date(page, page.writing)
         return session
 
     def _bring_up_to_date(self, page: PendingCommit, writing: WriteLink) -> None:
         """Insert the facts so far, those of others before the savepoint; then let the guard look."""
         writing.on_watch = False
-        if self._changes_before is None:
+        if not self._is_marked:
             mine = page.rows[self._rows_before :]
             del page.rows[self._rows_before :]
             page.flush()
-            self._changes_before = writing.changes
+            self._is_marked = True
             writing.savepoint()
             page.rows += mine
         page.flush()

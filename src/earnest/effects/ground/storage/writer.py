@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.driver import DATABASE_ERROR, ends_transaction, is_denied, meaning_of
 from earnest.effects.ground.storage.engine import WriteLink
+from earnest.effects.ground.storage.known_rows import Ahead
 from earnest.effects.ground.storage.news import News
 from earnest.effects.ground.storage.schema import Schema
 from earnest.effects.ground.storage.transaction import PendingCommit, Transaction
@@ -34,6 +35,7 @@ class _Part:
     fn: Callable[[Transaction], object]
     answer: "asyncio.Future[Any] | Future[Any]"
     loop: asyncio.AbstractEventLoop | None
+    ahead: Ahead = ()
 
 
 _Outcome: TypeAlias = tuple[_Part, object, BaseException | None]
@@ -69,10 +71,10 @@ class GroupWriter:
         self._thread = threading.Thread(target=self._run, name="earnest-writer", daemon=True)
         self._thread.start()
 
-    def put(self, fn: Callable[[Transaction], T], answer: asyncio.Future[T]) -> None:
+    def put(self, fn: Callable[[Transaction], T], answer: asyncio.Future[T], ahead: Ahead = ()) -> None:
         """See `Database.put`."""
         loop = answer.get_loop()
-        if self._put(_Part(fn, answer, loop)):
+        if self._put(_Part(fn, answer, loop, ahead)):
             loop.call_soon(self._commit_here)
 
     def write_sync(self, fn: Callable[[Transaction], T]) -> T:
@@ -152,10 +154,14 @@ class GroupWriter:
         """One commit for the group; with what each part will be told."""
         outcomes: list[_Outcome] = []
         try:
-            self._page.begin()
-            outcomes.extend(self._perform(part) for part in group if not part.answer.cancelled())
-            self._page.flush()
-            self._writing.commit(self._page.last_seq, self._page.kinds)
+            try:
+                self._attempt(group, outcomes)
+            except Exception:
+                self._roll_back()
+                if not self._writing.begins_again():
+                    raise
+                outcomes.clear()
+                self._attempt(group, outcomes)
         except Exception as error:  # whatever it is, nobody may wait for ever
             self._roll_back()
             refusals = {id(part): refusal for part, _, refusal in outcomes if refusal is not None}
@@ -165,18 +171,28 @@ class GroupWriter:
         self.news.tell(self._page.kinds)
         return outcomes
 
+    def _attempt(self, group: list[_Part], outcomes: list[_Outcome]) -> None:
+        self._page.begin([sought for part in group for sought in part.ahead])
+        outcomes.extend(self._perform(part) for part in group if not part.answer.cancelled())
+        self._page.flush()
+        self._writing.commit(self._page.last_seq, self._page.kinds)
+
     def _perform(self, part: _Part) -> _Outcome:
         """Run one part; whatever it raises is its own, unless the engine ended the transaction with it."""
         transaction = Transaction(self._page)
         try:
+            if self._writing.is_careful:
+                transaction.open()
             result = part.fn(transaction)
             transaction.finish()
         except BaseException as error:
-            if ends_transaction(error) or not self._writing.session.in_transaction:
+            if ends_transaction(error) or self._writing.is_unclear or not self._writing.session.in_transaction:
                 transaction.end()
                 raise _GroupLostError from error
             transaction.undo()
             return part, None, _told(error)
+        if self._writing.is_unclear:  # the part has caught what failed
+            raise _GroupLostError
         return part, result, None
 
     def _roll_back(self) -> None:

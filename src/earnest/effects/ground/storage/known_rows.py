@@ -1,0 +1,136 @@
+"""Rows that a transaction on a server has read or changed: under the turn nobody else can change them meanwhile.
+
+Each look at a server is a trip, during which everybody waits. What the parts of a group say they will look for is read
+for all of them at once; what they then find here, they need not ask for.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Final, TypeAlias
+
+from earnest.effects.ground.storage.dialects import STATEMENTS_KEPT
+
+_CHANGED: Final = re.compile(r"\b(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+(\w+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Lookup:
+    """How the rows of a table are looked up: these columns, by this key, which is one of them."""
+
+    table: str
+    key: str
+    names: tuple[str, ...]
+
+    @cached_property
+    def select(self) -> str:
+        """The statement that finds a row."""
+        return f"{self.all} WHERE {self.key} = ?"
+
+    @cached_property
+    def all(self) -> str:
+        """The statement that finds all rows."""
+        return f"SELECT {', '.join(self.names)} FROM {self.table}"  # noqa: S608 - names of ours
+
+    @cached_property
+    def place(self) -> int:
+        """Of the key among the columns."""
+        return self.names.index(self.key)
+
+    def select_of(self, count: int) -> str:
+        """The statement that finds rows by `count` keys."""
+        return f"{self.all} WHERE {self.key} IN ({', '.join('?' * count)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sought:
+    """What a part will look for: rows by key, and perhaps the greatest number of a column."""
+
+    lookup: Lookup
+    keys: tuple[str, ...] = ()
+    greatest: str = ""
+
+
+Ahead: TypeAlias = Sequence[Sought]
+"""What a part will look for, as far as it is known before it begins. It need not be all, nor right."""
+
+
+class KnownRows:
+    """By table and key; None for a row that is not there."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, dict[str, dict[str, Any] | None]] = {}
+        self._greatest: dict[str, dict[str, int]] = {}
+        self._stirred: set[str] = set()
+
+    def clear(self) -> None:
+        """Nothing is known."""
+        self._rows.clear()
+        self._greatest.clear()
+
+    def begin_part(self) -> None:
+        """What is changed from now on may be taken back."""
+        self._stirred.clear()
+
+    def undo_part(self) -> None:
+        """Forget what the part has changed."""
+        for table in self._stirred:
+            self._forget(table)
+
+    def find(self, lookup: Lookup, keys: Collection[str]) -> dict[str, tuple[Any, ...]]:
+        """The rows that there are, by key. Raises `KeyError` where that is not known."""
+        if not keys:
+            return {}
+        rows, names = self._rows[lookup.table], lookup.names
+        return {key: tuple([row[name] for name in names]) for key in keys if (row := rows[key]) is not None}
+
+    def learn(self, lookup: Lookup, key: str, row: Sequence[Any] | None) -> None:
+        """What the server has told."""
+        known = None if row is None else dict(zip(lookup.names, row, strict=True))
+        self._rows.setdefault(lookup.table, {})[key] = known
+
+    def put(self, lookup: Lookup, key: str, row: Sequence[Any] | None) -> None:
+        """What a part has made of a row; None where it has removed it."""
+        self._stirred.add(lookup.table)
+        self.learn(lookup, key, row)
+        for column, number in self._greatest.get(lookup.table, {}).items():
+            self._greatest[lookup.table][column] = max(number, (self._rows[lookup.table][key] or {}).get(column, 0))
+
+    def change(self, lookup: Lookup, key: str, changes: Mapping[str, Any]) -> None:
+        """What a part has changed in a row that is there."""
+        self._stirred.add(lookup.table)
+        row = self._rows.get(lookup.table, {}).pop(key, None)
+        if row is not None:
+            self._rows[lookup.table][key] = {**row, **changes}
+        for column in changes:
+            self._greatest.get(lookup.table, {}).pop(column, None)
+
+    def unknown(self, sought: Sought) -> tuple[list[str], bool]:
+        """Which keys are not known, and whether the greatest number is asked for and not known."""
+        rows = self._rows.get(sought.lookup.table, {})
+        is_asked = sought.greatest and sought.greatest not in self._greatest.get(sought.lookup.table, {})
+        return [key for key in sought.keys if key not in rows], bool(is_asked)
+
+    def greatest(self, table: str, column: str) -> int:
+        """The greatest number of a column, 0 where there is none. Raises `KeyError` where that is not known."""
+        return self._greatest[table][column]
+
+    def learn_greatest(self, table: str, column: str, number: int) -> None:
+        """What the server has told."""
+        self._greatest.setdefault(table, {})[column] = number
+
+    def stir(self, sql: str) -> None:
+        """Forget what a statement may have changed."""
+        for table in _changed_by(sql):
+            self._stirred.add(table)
+            self._forget(table)
+
+    def _forget(self, table: str) -> None:
+        self._rows.pop(table, None)
+        self._greatest.pop(table, None)
+
+
+@lru_cache(maxsize=STATEMENTS_KEPT)
+def _changed_by(sql: str) -> tuple[str, ...]:
+    return tuple(_CHANGED.findall(sql))

@@ -1,0 +1,195 @@
+"""A connection to PostgreSQL on which statements are executed as on one of SQLite."""
+
+import os
+import re
+import socket
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any, Final, cast
+
+from earnest.effects.ground.storage.dialects import STATEMENTS_KEPT, numbered, spelled_out
+from earnest.effects.ground.storage.driver import ServerFault, SqlParameters, SqlValue
+from earnest.effects.ground.storage.known_rows import KnownRows
+from earnest.effects.ground.storage.schema import VERSION_TABLE
+from earnest.foundation.errors import Unavailable
+
+try:
+    import psycopg
+    from psycopg.pq import TransactionStatus
+
+    from earnest.effects.ground.storage.postgresql_types import adapt, told
+    from earnest.effects.ground.storage.postgresql_waiting import (
+        WAITING_BYTES_MAX,
+        LaterCursor,
+        WaitingStatements,
+        form_of,
+    )
+except ImportError as error:
+    raise Unavailable(f"what speaks to PostgreSQL is not installed: install 'earnest[postgresql]' ({error})") from error
+
+SERVER_VERSION_MIN: Final = 150_000
+TURN_WAIT_MS: Final = 10_000
+IDLE_MS: Final = 3_000
+CONNECT_S: Final = 5
+_ROLE: Final = f"earnest {socket.gethostname()[:40]} pid {os.getpid()}"
+_OPTIONS: Final = "-c timezone=UTC -c client_min_messages=warning -c standard_conforming_strings=on"
+_MAY_WAIT: Final = re.compile(
+    r"\s*(INSERT INTO \w+\s*\([^)]*\)\s*VALUES\b|UPDATE\b|DELETE\b)(?!.*\bRETURNING\b)", re.DOTALL
+)
+"""Statements whose values have the types of their columns, spelled out or not."""
+_FIRST: Final = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "WITH"})
+_OURS: Final = re.compile(rf"\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+(facts|{VERSION_TABLE})\b", re.IGNORECASE)
+VALUES_MAX: Final = 32_000
+"""Parameters of a statement: the protocol counts them in 16 bits."""
+_QUOTED: Final = re.compile(r"'(?:[^']|'')*'")
+PREPARED_MAX: Final = 100
+"""Parameters of a statement that the server may keep prepared."""
+_UNDER_WAY: Final = frozenset({TransactionStatus.INTRANS, TransactionStatus.INERROR})
+
+
+def connect(address: str, idle_ms: int = IDLE_MS) -> "psycopg.Connection[Any]":
+    """A connection in which every statement is a transaction of its own, until BEGIN. Raises `ServerFault`."""
+    with told():
+        connection = psycopg.connect(
+            address,
+            autocommit=True,
+            cursor_factory=psycopg.RawCursor,
+            connect_timeout=CONNECT_S,
+            application_name=_ROLE,
+            keepalives_idle=CONNECT_S,
+            tcp_user_timeout=TURN_WAIT_MS,
+            options=f"-c idle_in_transaction_session_timeout={idle_ms} {_OPTIONS}",
+        )
+    if connection.info.server_version < SERVER_VERSION_MIN:
+        connection.close()
+        raise Unavailable(f"PostgreSQL {connection.info.server_version // 10_000} is too old; 15 or newer is needed")
+    adapt(connection)
+    return connection
+
+
+@lru_cache(maxsize=STATEMENTS_KEPT)
+def _may_wait(sql: str) -> bool:
+    return _MAY_WAIT.match(sql) is not None
+
+
+@lru_cache(maxsize=4_096)
+def _is_allowed(sql: str) -> bool:
+    """Whether a statement reads and changes rows, other than facts and the revision, and does nothing else."""
+    plain = _QUOTED.sub("''", sql)
+    return plain.split(None, 1)[0].upper() in _FIRST and ";" not in plain and not _OURS.search(plain)
+
+
+class PostgresqlSession:
+    """A connection on which statements are executed, as on one of SQLite."""
+
+    def __init__(self, connection: "psycopg.Connection[Any]") -> None:
+        self.connection = connection
+        self.on_watch = False
+        self.changes = 0
+        """How many rows the part under way has changed."""
+        self.gathers = False
+        """True while statements that change rows may wait for the next one that is asked for an answer."""
+        self.is_unclear = False
+        """True once a message failed in which statements of parts that had ended went along."""
+        self.waiting = WaitingStatements(connection)
+        self.known = KnownRows()
+
+    @property
+    def in_transaction(self) -> bool:
+        """See `DriverSession.in_transaction`."""
+        return self.connection.info.transaction_status in _UNDER_WAY
+
+    def execute(self, sql: str, parameters: SqlParameters = (), /) -> "psycopg.Cursor[Any] | LaterCursor":
+        """See `DriverSession.execute`."""
+        self._check(sql)
+        self.known.stir(sql)
+        if self.gathers and _may_wait(sql):
+            self.waiting.add(sql, parameters)
+            return LaterCursor(self._settled_last)
+        if self.waiting:
+            return self.send(spelled_out(sql, parameters, self.waiting.spelled))
+        text, names = numbered(sql)
+        values = [parameters[name] for name in names] if not isinstance(parameters, Sequence) else parameters
+        with told():
+            cursor = self.connection.execute(
+                text.encode(), values or None, prepare=None if len(values) < PREPARED_MAX else False
+            )
+        self._count(cursor)
+        return cursor
+
+    def executemany(self, sql: str, parameters: Iterable[SqlParameters], /) -> None:
+        """See `DriverSession.executemany`. Rows travel together, as few statements."""
+        self.known.stir(sql)
+        self.change(sql, [tuple(cast("Sequence[SqlValue]", row)) for row in parameters])
+
+    def change(self, sql: str, rows: Sequence[Sequence[SqlValue]]) -> None:
+        """As `executemany`, for whoever tells the known rows himself."""
+        self._check(sql)
+        form = form_of(sql)
+        if form is not None and self.gathers:
+            self.waiting.add_rows(form, rows)
+            if self.waiting.size_bytes > WAITING_BYTES_MAX:
+                self.settle()
+        elif self.gathers and _may_wait(sql):
+            for row in rows:
+                self.waiting.add(sql, row)
+        elif form is None:
+            for row in rows:
+                self.execute(sql, row)
+        else:
+            at_once = VALUES_MAX // len(rows[0]) if rows else 1
+            for first in range(0, len(rows), at_once):
+                group = rows[first : first + at_once]
+                self.execute(form.repeated(len(group)), [value for row in group for value in row])
+
+    def send(self, *statements: str) -> "psycopg.Cursor[Any]":
+        """What waits, then statements of ours with their values in them, in one trip and one message: the answer to the
+        first of ours, from which `nextset` leads on, or where there is none to the last.
+
+        Not in pipeline mode: a client that stops before the end of a pipeline is not idle in a transaction to the
+        server, and would keep its turn.
+        """
+        waiting = self.waiting
+        is_shared, of_others = waiting.has_ended, waiting.of_others
+        try:
+            with told():
+                waited = waiting.texts()
+                message = "; ".join((*waited, *statements)).encode()
+                waiting.clear()
+                cursor = self.connection.execute(message)
+        except BaseException:
+            self.is_unclear |= is_shared and self.in_transaction  # where it has ended, it may have been committed
+            raise
+        for place in range(len(waited)):
+            if place >= of_others:
+                self._count(cursor)
+            if place < len(waited) - 1 or statements:
+                cursor.nextset()
+        return cursor
+
+    def status_of(self, *statements: str) -> str | None:
+        """As `send`; what the server says to the last of them."""
+        cursor = self.send(*statements)
+        while cursor.nextset():
+            pass
+        return cursor.statusmessage
+
+    def close(self) -> None:
+        """See `DriverSession.close`."""
+        self.connection.close()
+
+    def settle(self) -> None:
+        """Have all that waits sent."""
+        if self.waiting:
+            self.send()
+
+    def _settled_last(self) -> int:
+        return self.send().rowcount if self.waiting else 0
+
+    def _check(self, sql: str) -> None:
+        if self.on_watch and not _is_allowed(sql):
+            raise ServerFault(f"not authorized: {sql[:80]}", is_lost=False, is_denied=True)
+
+    def _count(self, cursor: "psycopg.Cursor[Any]") -> None:
+        if (cursor.statusmessage or "").startswith(("INSERT", "UPDATE", "DELETE")):
+            self.changes += cursor.rowcount

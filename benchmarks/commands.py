@@ -31,7 +31,15 @@ LOCAL = (
     *("audit report", "audit tail -n 20", "audit calibrate"),
     *("memory show", "memory show rules", "memory query intent:one_word", "memory persona show"),
     *("memory remember note --tag intent:one_word", "dream --now", "run PLAYBOOK", "run PLAYBOOK --plan-only"),
-    *("journal verify --continue", "audit verify --continue", "doctor", "gc --dry-run", "gc", "migrate", "environment list"),
+    *(
+        "journal verify --continue",
+        "audit verify --continue",
+        "doctor",
+        "gc --dry-run",
+        "gc",
+        "migrate",
+        "environment list",
+    ),
     *("export twin0 NEW", "receipt key"),
 )
 EVERYTHING = (

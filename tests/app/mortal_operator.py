@@ -103,6 +103,20 @@ def returned(folder: Path) -> None:
     move_books(server_of(folder), places.books(folder / "home"), SystemClock())
 
 
+def saved(folder: Path) -> None:
+    """A backup of books on a server."""
+    home, target = folder / "home", folder / "backup"
+    order = BackupOrder(home=home, server=server_of(folder), target=target, keys=folder / "keys", share=100)
+    back_up(order, SystemClock())
+
+
+def settled(folder: Path) -> None:
+    """A backup restored to a server."""
+    target = ServerBooks(server_of(folder).address, folder / "again")
+    source = BackupSource(folder=folder / "backup", keys=folder / "keys")
+    restore(source, folder / "again", SystemClock(), server=target)
+
+
 def server_of(folder: Path) -> ServerBooks:
     return ServerBooks((folder / "address").read_text(), folder / "home")
 
@@ -125,6 +139,8 @@ STORIES = {
     "key": keyed,
     "move": moved,
     "return": returned,
+    "save": saved,
+    "settle": settled,
 }
 
 

@@ -106,7 +106,7 @@ def cut(
     for copy, server in zip(("counted", "cut"), servers or ("", ""), strict=True):
         shutil.copytree(prepared, folder / copy, symlinks=True, ignore=shutil.ignore_patterns("again"))
         (folder / copy / "address").write_text(server)
-        if story == "return":
+        if story in {"return", "save"}:
             assert play("move", folder / copy)["code"] == 0
             places.books(folder / copy / "home").unlink()
     boundaries = int(play(story, folder / "counted")["said"])
@@ -305,3 +305,39 @@ def test_books_whose_moving_is_cut_off_anywhere_stand_whole_in_one_place_and_go_
         with pytest.raises(Refused) as refused:
             Database.open(source, SystemClock())
         assert refused.value.code == "books_moved", told
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_backup_of_a_server_cut_off_anywhere_leaves_its_books_and_the_next_one_is_whole(
+    seed: int, tmp_path: Path, play: Story, prepared: Path, postgresql_server: str
+) -> None:
+    facts, folder = state_of(prepared / "home").facts, tmp_path / "cut"
+    with database(postgresql_server) as one, database(postgresql_server) as other:
+        told = cut("save", play, prepared, tmp_path, seed, (one, other))
+        assert leaves(ServerBooks(other, folder / "home")) == facts, told
+        assert play("restore", folder)["code"] == 0, told
+        assert leaves(places.books(folder / "again")) in (state_of(prepared / "again").facts, facts), told
+        shutil.rmtree(folder / "again")
+        assert (play("save", folder)["code"], play("restore", folder)["code"]) == (0, 0), told
+        assert leaves(places.books(folder / "again")) == facts, told
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_restoring_to_a_server_cut_off_anywhere_goes_on(
+    seed: int, tmp_path: Path, play: Story, prepared: Path, postgresql_server: str
+) -> None:
+    facts, folder = state_of(prepared / "again").facts, tmp_path / "cut"
+    with database(postgresql_server) as one, database(postgresql_server) as other:
+        told = cut("settle", play, prepared, tmp_path, seed, (one, other))
+        target = ServerBooks(other, folder / "again")
+        with suppress(Refused):  # closed until it is whole
+            assert leaves(target) == facts, told
+        if not (folder / "again").exists():
+            again = play("settle", folder)
+            assert again["code"] == 0, (told, again)
+        assert leaves(target) == facts, told
+        assert verify_records(folder / "again", target).intact, told

@@ -293,8 +293,8 @@ def test_books_whose_moving_is_cut_off_anywhere_stand_whole_in_one_place_and_go_
     facts, folder = state_of(prepared / "home").facts, tmp_path / "cut"
     with database(postgresql_server) as one, database(postgresql_server) as other:
         told = cut(story, play, prepared, tmp_path, seed, (one, other))
-        source, target = places.books(folder / "home"), ServerBooks(other, folder / "home")
-        source, target = (source, target) if story == "move" else (target, source)
+        both: list[Books] = [places.books(folder / "home"), ServerBooks(other, folder / "home")]
+        source, target = both if story == "move" else reversed(both)
         assert leaves(source) == facts, told
         with suppress(Refused):  # closed until it is whole
             assert leaves(target) == facts, told

@@ -12,6 +12,7 @@ import pytest
 from books_file import file_of
 from earnest.effects.ground.clock import VirtualClock, first_id
 from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
@@ -125,7 +126,12 @@ def test_the_books_are_asked_about_no_run_that_is_too_young_to_go(
     books: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = list[object]()
-    monkeypatch.setattr(BooksReader, "facts", lambda _, **wanted: iter(asked.append(wanted) or ()))
+
+    def facts(_: BooksReader, **wanted: object) -> Iterator[StoredFact]:
+        asked.append(wanted)
+        return iter(())
+
+    monkeypatch.setattr(BooksReader, "facts", facts)
     for number in range(3):
         lay(books, f"today{number}", CLOCK.now_ms())
         shutil.rmtree(lay(books, f"week{number}", WEEK_MS) / "stages")

@@ -28,15 +28,23 @@ ROUNDS = 3
 BOUND = 1.5
 LOCAL = (
     *("runs", "runs --limit 5", "show", "show RUN --log", "receipt show RUN", "review list"),
-    *("audit report", "audit tail -n 20"),
+    *("audit report", "audit tail -n 20", "audit calibrate"),
     *("memory show", "memory show rules", "memory query intent:one_word", "memory persona show"),
     *("memory remember note --tag intent:one_word", "dream --now", "run PLAYBOOK", "run PLAYBOOK --plan-only"),
-    *("journal verify --continue", "doctor", "gc --dry-run", "gc", "migrate", "environment list"),
+    *(
+        "journal verify --continue",
+        "audit verify --continue",
+        "doctor",
+        "gc --dry-run",
+        "gc",
+        "migrate",
+        "environment list",
+    ),
     *("export twin0 NEW", "receipt key"),
 )
 EVERYTHING = (
     *("journal verify", "recompute", "memory rebuild", "backup BACKUP", "restore BACKUP --verify-only"),
-    *("audit verify", "audit calibrate"),
+    "audit verify",
 )
 """These read all that is there, by what they are for: they are told by the fact."""
 SERVED = (

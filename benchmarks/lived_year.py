@@ -2,11 +2,14 @@
 
 `live(home, days, runs, jobs)`: a market of `earnest simulate` first, over as many days; then the runs, each by the path
 of `earnest run`, with a playbook and the disk of this machine, and the days of a clock that is moved at each midnight.
-Each month is a process of its own, as after a restart. A line of JSON per month goes to stderr: what it cost, and where
-the disk is. `python benchmarks/lived_year.py HOME [runs]` lives 365 days that end now.
+Each month is a process of its own, as after a restart. A line of JSON per month goes to stderr and `HOME.jsonl`: what
+it cost, and where the disk is. `python benchmarks/lived_year.py HOME [runs [planned]]` lives 365 days that end now;
+called again, it goes on with the first month that is not told there. `planned` of ten runs end with their plan, as
+those of `earnest run --plan-only` do, with half as many facts and less than half of the CPU.
 """
 
 import asyncio
+import itertools
 import json
 import multiprocessing
 import os
@@ -21,7 +24,10 @@ from earnest.app.readers import order_of
 from earnest.app.settings import Settings, read_settings
 from earnest.app.simulating import simulated_in
 from earnest.app.sweeping import sweep
+from earnest.effects.ground.bus.api import Envelope
 from earnest.effects.ground.clock import SystemClock
+from earnest.engine.gradient.cascade import AbandonCause
+from earnest.engine.messages import PlanReady
 from earnest.foundation.instants import DAY_MS
 from earnest.runtime.order import Grants
 from earnest.runtime.simulation.story import SimulationPlan
@@ -65,21 +71,24 @@ def settings_of(home: Path) -> Settings:
     return read_settings({"EARNEST_HOME": str(home)})
 
 
-def live(home: Path, *, days: int = DAYS, runs: int = RUNS, jobs: int = JOBS, agents: int = AGENTS) -> list[object]:
-    """Live it; what each month came to."""
+def live(
+    home: Path, *, days: int = DAYS, runs: int = RUNS, jobs: int = JOBS, agents: int = AGENTS, planned: int = 0
+) -> None:
+    """Live it, from where it was left."""
     settings_of(home)
+    told = home.with_name(f"{home.name}.jsonl")
+    lived = len(told.read_text(encoding="utf-8").splitlines()) if told.exists() else 0
     context = multiprocessing.get_context("spawn")  # each month begins as a new process does
-    months: list[object] = []
-    with context.Pool(1, maxtasksperchild=1) as pool:
-        if jobs:
-            months.append(pool.apply(_market, (home, days, jobs, agents)))
-            print(json.dumps(months[-1]), file=sys.stderr, flush=True)
-        for first in range(0, days, MONTH_DAYS):
+    with context.Pool(1, maxtasksperchild=1) as pool, told.open("a", encoding="utf-8") as lines:
+        for number, first in enumerate((-1, *range(0, days, MONTH_DAYS))):
+            if number < lived:
+                continue
             last = min(first + MONTH_DAYS, days)
             counts = [runs * (day + 1) // days - runs * day // days for day in range(first, last)]
-            months.append(pool.apply(_month, (home, days - first, counts)))
-            print(json.dumps(months[-1]), file=sys.stderr, flush=True)
-    return months
+            work = (_month, home, days - first, counts, planned) if number else (_market, home, days, jobs, agents)
+            line = json.dumps(pool.apply(work[0], work[1:]))
+            print(line, file=lines, flush=True)
+            print(line, file=sys.stderr, flush=True)
 
 
 def _market(home: Path, days: int, jobs: int, agents: int) -> object:
@@ -89,10 +98,10 @@ def _market(home: Path, days: int, jobs: int, agents: int) -> object:
     return {"market_facts": found.facts, "cpu_s": round(time.process_time(), 1), "disk_mb": disk_mb(home)}
 
 
-def _month(home: Path, days_left: int, counts: list[int]) -> object:
+def _month(home: Path, days_left: int, counts: list[int], planned: int) -> object:
     began = time.perf_counter()
     settings, clock = settings_of(home), MovedClock(days_left * DAY_MS)
-    found = asyncio.run(_lived(settings, clock, counts))
+    found = asyncio.run(_lived(settings, clock, counts, planned))
     cpu_s = resource.getrusage(resource.RUSAGE_SELF)
     found["cpu_s"] = round(cpu_s.ru_utime + cpu_s.ru_stime, 1)
     found["wall_s"] = round(time.perf_counter() - began, 1)
@@ -101,7 +110,7 @@ def _month(home: Path, days_left: int, counts: list[int]) -> object:
     return found
 
 
-async def _lived(settings: Settings, clock: MovedClock, counts: list[int]) -> dict[str, object]:
+async def _lived(settings: Settings, clock: MovedClock, counts: list[int], planned: int) -> dict[str, object]:
     playbook = settings.home / "playbook.yaml"
     playbook.write_text(PLAYBOOK, encoding="utf-8")
     before, opened = time.process_time(), time.perf_counter()
@@ -109,13 +118,21 @@ async def _lived(settings: Settings, clock: MovedClock, counts: list[int]) -> di
     swept: list[int] = []
     async with open_platform(settings, clock=clock) as platform:
         start_s, start_cpu_s = time.perf_counter() - opened, time.process_time() - before
-        order = order_of(playbook, Grants())
+        order, only_planned, number = order_of(playbook, Grants()), set[str](), itertools.count()
+
+        def hear(envelope: Envelope) -> None:
+            if isinstance(envelope.payload, PlanReady) and envelope.run_id in only_planned:
+                platform.engine.stop(envelope.run_id, AbandonCause.USER, "only the plan was asked for")
+
+        platform.bus.tap("plans", hear)
 
         async def work(count: int) -> None:
             for _ in range(count):
                 run_id = await platform.runs.begin(order)
+                if next(number) % 10 < planned:
+                    only_planned.add(run_id)
                 result = await platform.runs.work(run_id)
-                assert result.directive == "accept", result
+                assert result.directive == ("abandon" if run_id in only_planned else "accept"), result
                 note_told(settings.home / "runs" / run_id)
 
         for day, count in enumerate(counts):
@@ -158,4 +175,5 @@ def _size(place: Path) -> int:
 
 
 if __name__ == "__main__":
-    live(Path(sys.argv[1]), runs=int(sys.argv[2]) if len(sys.argv) > 2 else RUNS)
+    given = [int(word) for word in sys.argv[2:]]
+    live(Path(sys.argv[1]), runs=given[0] if given else RUNS, planned=given[1] if given[1:] else 0)

@@ -19,14 +19,18 @@ from earnest.app import places
 from earnest.app.artifacts import shelf_in
 from earnest.app.backup import BackupOrder, back_up
 from earnest.app.export import export
+from earnest.app.log_key import new_log_key, open_log_key
 from earnest.app.migrating import go_back, go_on
+from earnest.app.moving import move_books
 from earnest.app.restore import BackupSource, restore
 from earnest.app.settings import read_settings
 from earnest.app.sweeping import sweep
 from earnest.audit.event import Note
 from earnest.audit.log import AuditLog
-from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.clock import SystemChance, SystemClock
 from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.filling import Filling
+from earnest.effects.ground.storage.place import ServerBooks
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import EarnestError
@@ -54,7 +58,7 @@ def gc(folder: Path) -> None:
     home = folder / "home"
     books = ReadPool.open_reader(home / "books.sqlite3")
     retention = Retention(runs_days=0, stages_days=0, verdicts_days=0)
-    Sweep(home=home, retention=retention, verdicts=VerdictBook(home / "verdicts", 1_000)).run(books, 2**50)
+    Sweep(home=home, retention=retention, verdicts=VerdictBook(home / "verdicts", 1_000)).run(books, 2**47)
     books.close()
 
 
@@ -84,6 +88,39 @@ def forgotten(folder: Path) -> None:
         books.write_sync(lambda transaction: forget(transaction, OWNER, 0))
 
 
+def keyed(folder: Path) -> None:
+    """The log takes its first key, then another."""
+    with closing(Database.open(places.books(folder / "home"), SystemClock())) as books:
+        for take in (open_log_key, new_log_key):
+            take(folder / "home", books, SystemClock(), SystemChance())
+
+
+def moved(folder: Path) -> None:
+    move_books(places.books(folder / "home"), server_of(folder), SystemClock())
+
+
+def returned(folder: Path) -> None:
+    move_books(server_of(folder), places.books(folder / "home"), SystemClock())
+
+
+def saved(folder: Path) -> None:
+    """A backup of books on a server."""
+    home, target = folder / "home", folder / "backup"
+    order = BackupOrder(home=home, server=server_of(folder), target=target, keys=folder / "keys", share=100)
+    back_up(order, SystemClock())
+
+
+def settled(folder: Path) -> None:
+    """A backup restored to a server."""
+    target = ServerBooks(server_of(folder).address, folder / "again")
+    source = BackupSource(folder=folder / "backup", keys=folder / "keys")
+    restore(source, folder / "again", SystemClock(), server=target)
+
+
+def server_of(folder: Path) -> ServerBooks:
+    return ServerBooks((folder / "address").read_text(), folder / "home")
+
+
 def exported(folder: Path) -> None:
     with closing(ReadPool.open_reader(places.books(folder / "home"))) as books:
         export(books, shelf_in(folder / "home", {}), OWNER, folder / "out", 0)
@@ -99,6 +136,11 @@ STORIES = {
     "shed": shed,
     "forget": forgotten,
     "export": exported,
+    "key": keyed,
+    "move": moved,
+    "return": returned,
+    "save": saved,
+    "settle": settled,
 }
 
 
@@ -116,7 +158,12 @@ class Boundaries:
         sys.addaudithook(self._hear)
         for name in ("fsync", "sync"):
             setattr(os, name, self._before(getattr(os, name)))
-        for kind, name in ((BooksReader, "execute"), (Transaction, "executemany")):
+        for kind, name in (
+            (BooksReader, "execute"),
+            (Transaction, "executemany"),
+            (Filling, "_group"),
+            (Filling, "_insert"),
+        ):
             setattr(kind, name, self._before(getattr(kind, name)))
 
     def _hear(self, event: str, given: tuple[Any, ...]) -> None:

@@ -40,6 +40,14 @@ def test_another_key_keeps_the_origin_and_the_keys_before_it_are_known(tmp_path:
     assert [key.name for key in third.notary().former] == [first.key.name] * 2
 
 
+def test_a_first_key_that_no_fact_names_is_taken(tmp_path: Path) -> None:
+    elsewhere = opened(tmp_path / "elsewhere")
+    places.log_key(tmp_path / "here").parent.mkdir(mode=0o700, parents=True)
+    places.log_key(tmp_path / "elsewhere").rename(places.log_key(tmp_path / "here"))
+    assert opened(tmp_path / "here") == elsewhere
+    assert opened(tmp_path / "here", new="").former == (str(elsewhere.key.public),)
+
+
 @pytest.mark.parametrize("damage", ["missing", "open", "other", "garbage"])
 def test_a_key_that_is_not_the_logs_signs_nothing(tmp_path: Path, damage: str) -> None:
     opened(tmp_path)

@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,17 @@ import pytest
 
 from earnest.app import places
 from earnest.app.home_check import verify_records
+from earnest.app.log_key import new_log_key, open_log_key
 from earnest.audit.files import full_files
+from earnest.effects.ground.clock import SystemChance, SystemClock
+from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.former import standing_of
+from earnest.effects.ground.storage.place import Books, ServerBooks
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.ground.storage.schema import BOOKS
+from earnest.foundation.errors import Refused
 from old_books import REVISION, take_back
+from postgresql import database
 
 from .homes import listing, live_in, open_account
 
@@ -82,17 +88,27 @@ class State:
     facts: list[bytes]
 
 
+def leaves(books: Books) -> list[bytes]:
+    with closing(ReadPool.open_reader(books)) as pool:
+        return pool.read_sync(lambda reader: list(reader.leaves()))
+
+
 def state_of(home: Path) -> State:
-    with closing(ReadPool.open_reader(places.books(home))) as books:
-        facts = books.read_sync(lambda reader: list(reader.leaves()))
-    return State({path: what for path, what in listing(home).items() if not path.startswith(CACHES)}, facts)
+    files = {path: what for path, what in listing(home).items() if not path.startswith(CACHES)}
+    return State(files, leaves(places.books(home)))
 
 
-def cut(story: str, play: Story, prepared: Path, folder: Path, seed: int) -> str:
-    """The story, cut off somewhere in a copy of what was prepared; how it was."""
+def cut(
+    story: str, play: Story, prepared: Path, folder: Path, seed: int, servers: tuple[str, str] | None = None
+) -> str:
+    """The story, cut off somewhere in a copy of what was prepared; how it was. `servers`: where books may move to."""
     chance = random.Random(f"{story} {seed}")
-    for copy in ("counted", "cut"):
+    for copy, server in zip(("counted", "cut"), servers or ("", ""), strict=True):
         shutil.copytree(prepared, folder / copy, symlinks=True, ignore=shutil.ignore_patterns("again"))
+        (folder / copy / "address").write_text(server)
+        if story in {"return", "save"}:
+            assert play("move", folder / copy)["code"] == 0
+            places.books(folder / copy / "home").unlink()
     boundaries = int(play(story, folder / "counted")["said"])
     at, fault = chance.randint(1, boundaries), FAULTS[seed % len(FAULTS)]
     ended = play(story, folder / "cut", at, fault)
@@ -248,3 +264,80 @@ def test_an_export_cut_off_anywhere_is_whole_or_none_and_leaves_the_home_as_it_w
         assert play("export", folder)["code"] == 0, told
     assert listing(folder / "out") == listing(tmp_path / "counted" / "out"), told
     assert not (folder / ".out.exporting").exists(), told
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_log_whose_taking_of_keys_is_cut_off_anywhere_signs_with_the_one_that_it_took_last(
+    seed: int, tmp_path: Path, play: Story, prepared: Path
+) -> None:
+    told = cut("key", play, prepared, tmp_path, seed)
+    home = tmp_path / "cut" / "home"
+    with closing(Database.open(places.books(home), SystemClock())) as books:
+        found = open_log_key(home, books, SystemClock(), SystemChance())
+        keys = books.read_sync(lambda reader: [fact.body["key"] for fact in reader.facts(kind="log_key.made")])
+        assert [*found.former, str(found.key.public)] == keys, told
+        assert len(keys) in {1, 2}, told
+        other = new_log_key(home, books, SystemClock(), SystemChance())
+    assert [*other.former] == keys, told
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("story", ["move", "return"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_books_whose_moving_is_cut_off_anywhere_stand_whole_in_one_place_and_go_on(
+    seed: int, story: str, tmp_path: Path, play: Story, prepared: Path, postgresql_server: str
+) -> None:
+    facts, folder = state_of(prepared / "home").facts, tmp_path / "cut"
+    with database(postgresql_server) as one, database(postgresql_server) as other:
+        told = cut(story, play, prepared, tmp_path, seed, (one, other))
+        both: list[Books] = [places.books(folder / "home"), ServerBooks(other, folder / "home")]
+        source, target = both if story == "move" else reversed(both)
+        assert leaves(source) == facts, told
+        with suppress(Refused):  # closed until it is whole
+            assert leaves(target) == facts, told
+        again = play(story, folder)
+        assert again["code"] == 0 or "was moved to" in again["said"], (told, again)
+        assert leaves(target) == facts, told
+        assert verify_records(folder / "home", target).intact, told
+        with pytest.raises(Refused) as refused:
+            Database.open(source, SystemClock())
+        assert refused.value.code == "books_moved", told
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_backup_of_a_server_cut_off_anywhere_leaves_its_books_and_the_next_one_is_whole(
+    seed: int, tmp_path: Path, play: Story, prepared: Path, postgresql_server: str
+) -> None:
+    facts, folder = state_of(prepared / "home").facts, tmp_path / "cut"
+    with database(postgresql_server) as one, database(postgresql_server) as other:
+        told = cut("save", play, prepared, tmp_path, seed, (one, other))
+        assert leaves(ServerBooks(other, folder / "home")) == facts, told
+        assert play("restore", folder)["code"] == 0, told
+        assert leaves(places.books(folder / "again")) in (state_of(prepared / "again").facts, facts), told
+        shutil.rmtree(folder / "again")
+        assert (play("save", folder)["code"], play("restore", folder)["code"]) == (0, 0), told
+        assert leaves(places.books(folder / "again")) == facts, told
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_restoring_to_a_server_cut_off_anywhere_goes_on(
+    seed: int, tmp_path: Path, play: Story, prepared: Path, postgresql_server: str
+) -> None:
+    facts, folder = state_of(prepared / "again").facts, tmp_path / "cut"
+    with database(postgresql_server) as one, database(postgresql_server) as other:
+        told = cut("settle", play, prepared, tmp_path, seed, (one, other))
+        target = ServerBooks(other, folder / "again")
+        with suppress(Refused):  # closed until it is whole
+            assert leaves(target) == facts, told
+        if not (folder / "again").exists():
+            again = play("settle", folder)
+            assert again["code"] == 0, (told, again)
+        assert leaves(target) == facts, told
+        assert verify_records(folder / "again", target).intact, told

@@ -8,6 +8,7 @@ from audit_scripts import START_MS, event
 from earnest.app.calibration import calibrate
 from earnest.audit.event import LogEvent, Scalar
 from earnest.audit.fields import select_fields
+from earnest.audit.files import full_files
 from earnest.audit.log import AuditLog
 from earnest.audit.rounds import logged_runs
 from earnest.engine.gradient.cascade import MacroState
@@ -100,26 +101,40 @@ def log(tmp_path: Path) -> Path:
 
 
 def test_calibration_says_what_other_constants_would_have_decided(log: Path) -> None:
-    (same,) = calibrate(log, Constants(), {}).runs
-    (other,) = calibrate(log, Constants(), {"theta": "0.2", "signal": "loss", "max_replans": "2"}).runs
+    (same,) = calibrate(log, Constants(), {}, 9).runs
+    (other,) = calibrate(log, Constants(), {"theta": "0.2", "signal": "loss", "max_replans": "2"}, 9).runs
     assert same.explained
     assert same.other.states == (MacroState.BREAK_SYMMETRY, MacroState.ACCEPT)
     assert other.other.states == (MacroState.ABANDON,)
 
 
+def test_of_the_newest_runs_as_many_are_tried_as_were_asked_for_over_files(tmp_path: Path) -> None:
+    path, runs = tmp_path / "audit.jsonl", 400
+    written = AuditLog.open(path, START_MS, file_bytes=100_000)
+    for number, line in enumerate(line._replace(run_id=f"run_{at}") for at in range(runs) for line in TWO_ROUNDS):
+        written.append(line._replace(seq=number + 1))
+    written.close()
+    assert len(full_files(path)) > 4
+    for newest in (1, 100, 300):
+        tried = [one.other.run.run_id for one in calibrate(path, Constants(), {}, newest).runs]
+        assert tried == [f"run_{at}" for at in range(runs - len(tried), runs)]
+        assert newest <= len(tried) < newest + 100
+    assert len(calibrate(path, Constants(), {}, runs + 1).runs) == runs
+
+
 def test_a_run_under_other_constants_is_told_as_such(log: Path) -> None:
-    (one,) = calibrate(log, Constants(rho=1.0, signal=SolverSignal.LOSS), {}).runs
+    (one,) = calibrate(log, Constants(rho=1.0, signal=SolverSignal.LOSS), {}, 9).runs
     assert not one.explained
 
 
 def test_a_damaged_line_is_left_out(log: Path) -> None:
     log.write_bytes(log.read_bytes().replace(b'"D":1', b'"D":0', 1))
-    assert [len(one.other.run.rounds) for one in calibrate(log, Constants(), {}).runs] == [1]
+    assert [len(one.other.run.rounds) for one in calibrate(log, Constants(), {}, 9).runs] == [1]
 
 
 def test_all_that_no_constant_can_be_is_said_at_once(log: Path) -> None:
     with pytest.raises(Faulty) as fault:
-        calibrate(log, Constants(), {"teta": "1", "theta": "much", "max_replans": "2.5", "signal": "noise"})
+        calibrate(log, Constants(), {"teta": "1", "theta": "much", "max_replans": "2.5", "signal": "noise"}, 9)
     assert len(fault.value.diagnostics) == 4
     with pytest.raises(Faulty, match="theta is 7"):
-        calibrate(log, Constants(), {"theta": "7"})
+        calibrate(log, Constants(), {"theta": "7"}, 9)

@@ -1,5 +1,6 @@
 """Full files of an audit log go after their time, each said by a fact; without one the log counts as cut."""
 
+import asyncio
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +11,16 @@ from audit_scripts import event
 from earnest.app.settings import read_settings
 from earnest.app.sweeping import sweep
 from earnest.audit.files import full_files
-from earnest.audit.journal_check import check_audit_log
+from earnest.audit.journal_check import check_audit_log, check_journal
 from earnest.audit.log import AuditLog
 from earnest.audit.reading import read_lines
 from earnest.audit.removal import old_files
 from earnest.audit.snapshot import take_snapshot
+from earnest.audit.verified import Verified
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
+from earnest.foundation.facts import Fact
+from earnest.journal.service import Sealer
 
 
 @pytest.fixture
@@ -45,6 +49,31 @@ def test_old_files_are_removed_and_what_is_left_verifies(log: Path, tmp_path: Pa
     with closing(AuditLog.open(log, 0)) as written:
         written.append(event(13, "SubTask"))
     assert check_audit_log(log, tmp_path / "books.sqlite3").intact
+
+
+def test_a_verification_that_goes_on_reads_what_came_after_and_misses_no_line(log: Path, tmp_path: Path) -> None:
+    books = tmp_path / "books.sqlite3"
+    with closing(Database.open(books, VirtualClock())) as database:
+        database.write_sync(
+            lambda transaction: transaction.record(Fact(kind="test.happened", subject="s", at_ms=1, body={}))
+        )
+        asyncio.run(Sealer(database, VirtualClock()).seal())
+    seal = check_journal(books, log).last_seal
+    assert seal is not None
+    verified = Verified(seal=seal, log=check_audit_log(log, books).end)
+    first = full_files(log)[0].path
+    first.write_bytes(first.read_bytes().replace(b"SubTask", b"subTask", 1))
+    assert check_audit_log(log, books, verified).intact
+    assert not check_audit_log(log, books).intact
+    with closing(AuditLog.open(log, 0)) as written:
+        written.append(event(13, "SubTask"))
+        written.append(event(14, "SubTask"))
+    assert check_audit_log(log, books, verified).end.lines == 14
+    log.write_bytes(log.read_bytes().replace(b'"seq":14', b'"seq":15'))
+    (finding,) = check_audit_log(log, books, verified).findings
+    assert "line 14" in finding
+    log.unlink()
+    assert not check_audit_log(log, books, verified).intact
 
 
 def test_files_that_somebody_else_removed_are_named(log: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Does a sweep take what is old and needed by nobody, leave the rest, and say which is which?"""
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -9,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from books_file import file_of
-from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.ground.clock import VirtualClock, first_id
 from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.facts import StoredFact
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.facts import Fact
@@ -60,17 +63,23 @@ def record(books: Database, kind: str, run: str, at_ms: int, body: JsonObject | 
     books.write_sync(lambda tx: tx.record(Fact(kind=kind, subject=run, at_ms=at_ms, body=body or {})))
 
 
+def named(run: str, at_ms: int) -> str:
+    """An id of a run that began then, with a word by which a test knows it."""
+    return f"run_{first_id(at_ms)}_{run}"
+
+
 def lay(books: Database, run: str, at_ms: int, *kinds: str, after: str = "", untold: bool = False) -> Path:
-    folder = file_of(books).parent / "runs" / run
+    run_id = named(run, at_ms)
+    folder = file_of(books).parent / "runs" / run_id
     (folder / "workspace").mkdir(parents=True)
     (folder / "workspace" / "file").write_text("x" * 1_000)
     (folder / "stages" / "checkpoints").mkdir(parents=True)
     (folder / "stages" / "checkpoints" / "one").write_text("y" * 10)
     if untold:
         (folder / "untold").touch()
-    record(books, "run.started", run, at_ms, {"after": after} if after else None)
+    record(books, "run.started", run_id, at_ms, {"after": after} if after else None)
     for kind in kinds:
-        record(books, kind, run, at_ms)
+        record(books, kind, run_id, at_ms)
     return folder
 
 
@@ -80,13 +89,17 @@ def sweep(books: Database, *, dry: bool = False) -> Sweep:
 
 
 def test_old_files_go_and_whatever_somebody_needs_stays(books: Database) -> None:
-    old = lay(books, "run_old", OLD_MS, "run.finished")
-    needed = lay(books, "run_needed", OLD_MS, "run.finished")
-    waits = lay(books, "run_waits", OLD_MS, after="run_needed")
-    untold = lay(books, "run_untold", OLD_MS, "run.finished", untold=True)
-    edited = lay(books, "run_edited", OLD_MS, "edit.taken", "run.finished")
-    applied = lay(books, "run_applied", OLD_MS, "edit.taken", "run.finished", "edit.applying", "edit.applied")
-    week = lay(books, "run_week", WEEK_MS, "run.finished")
+    old = lay(books, "old", OLD_MS, "run.finished")
+    needed = lay(books, "needed", OLD_MS, "run.finished")
+    waits = lay(books, "waits", OLD_MS, after=needed.name)
+    untold = lay(books, "untold", OLD_MS, "run.finished", untold=True)
+    edited = lay(books, "edited", OLD_MS, "edit.taken", "run.finished")
+    applied = lay(books, "applied", OLD_MS, "edit.taken", "run.finished", "edit.applying", "edit.applied")
+    week = lay(books, "week", WEEK_MS, "run.finished")
+    edited_week = lay(books, "edited_week", WEEK_MS, "edit.taken", "run.finished")
+    today = lay(books, "today", CLOCK.now_ms())
+    goes_on = lay(books, "goes_on", OLD_MS, "run.finished")
+    record(books, "run.finished", goes_on.name, CLOCK.now_ms())
     foreign = file_of(books).parent / "runs" / "foreign"
     foreign.mkdir()
     before = sorted(file_of(books).parent.rglob("*"))
@@ -94,18 +107,37 @@ def test_old_files_go_and_whatever_somebody_needs_stays(books: Database) -> None
     assert sorted(file_of(books).parent.rglob("*")) == before
     done = sweep(books).run(books, CLOCK.now_ms())
     assert done == planned
-    assert (done.runs, done.stages) == (("run_applied", "run_old"), ("run_week",))
+    assert (done.runs, done.stages) == ((applied.name, old.name), (week.name,))
     assert done.freed_bytes == 2 * 1_010 + 10
     assert not old.exists()
     assert not applied.exists()
     assert [path.name for path in week.iterdir()] == ["workspace"]
-    assert all((folder / "stages").exists() for folder in (needed, waits, untold, edited))
+    assert all((folder / "stages").exists() for folder in (needed, waits, untold, edited, edited_week, today, goes_on))
     assert foreign.exists()
     assert list((file_of(books).parent / "trash").iterdir()) == []
     assert done.kept == {
         Fate.NEEDED: 1, Fate.WAITS: 1, Fate.UNTOLD: 1, Fate.UNAPPLIED: 1, Fate.STAGES: 1, Fate.UNKNOWN: 1,
+        Fate.YOUNG: 3,
     }  # fmt: skip
     assert sweep(books).run(books, CLOCK.now_ms()).freed_bytes == 0
+
+
+def test_the_books_are_asked_about_no_run_that_is_too_young_to_go(
+    books: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[object]()
+
+    def facts(_: BooksReader, **wanted: object) -> Iterator[StoredFact]:
+        asked.append(wanted)
+        return iter(())
+
+    monkeypatch.setattr(BooksReader, "facts", facts)
+    for number in range(3):
+        lay(books, f"today{number}", CLOCK.now_ms())
+        shutil.rmtree(lay(books, f"week{number}", WEEK_MS) / "stages")
+        lay(books, f"edited{number}", WEEK_MS, "edit.taken")
+    assert sweep(books).run(books, CLOCK.now_ms()).kept == {Fate.YOUNG: 9}
+    assert asked == []
 
 
 def test_what_a_killed_sweep_left_is_removed_and_two_do_not_sweep_at_once(books: Database) -> None:

@@ -6,16 +6,14 @@ from pathlib import Path
 from typing import Final
 
 from earnest.app.settings import CONSTANTS, PER_RUN
-from earnest.audit.reading import read_lines
-from earnest.audit.rounds import LoggedRound, LoggedRun, logged_runs
+from earnest.audit.reading import position_before, read_lines
+from earnest.audit.rounds import BEGUN, LoggedRound, LoggedRun, logged_runs
 from earnest.engine.gradient.calibration import RecordedRound, RecordedRun, Replay, for_run, replay
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.gradient.constants import Constants, SolverSignal
 from earnest.engine.gradient.proposals import ConstantProposal, Proposal, constant_proposals, proposals
 from earnest.foundation.errors import Diagnostic, Faulty
 
-RUNS_MAX: Final = 10_000
-"""The newest runs of the log that are looked at."""
 _SETTABLE: Final = {**CONSTANTS, **{name: name for name in PER_RUN if name != "tolerance"}}
 _WHOLE: Final = ("time_budget_ms", "max_replans", "kill_after")
 
@@ -40,10 +38,13 @@ class Calibration:
     proposals: tuple[Proposal, ...]
 
 
-def calibrate(log: Path, constants: Constants, changes: Mapping[str, str]) -> Calibration:
-    """Replay the log under the constants with `changes`. Raises `Faulty` for what no constant can be."""
+def calibrate(log: Path, constants: Constants, changes: Mapping[str, str], newest: int) -> Calibration:
+    """Replay about so many of the newest runs of the log under the constants with `changes`.
+
+    Raises `Faulty` for what no constant can be.
+    """
     other = _changed(constants, changes)
-    runs = tuple(_recorded(log))[-RUNS_MAX:]
+    runs = tuple(_recorded(log, newest))
     return Calibration(
         runs=tuple(
             Compared(
@@ -57,9 +58,10 @@ def calibrate(log: Path, constants: Constants, changes: Mapping[str, str]) -> Ca
     )
 
 
-def _recorded(log: Path) -> Iterator[RecordedRun]:
+def _recorded(log: Path, newest: int) -> Iterator[RecordedRun]:
     """Runs whose words are the solver's. A line that does not hold is left out: `earnest audit report` tells of it."""
-    events = (line.event for line in read_lines(log) if line.event is not None and not line.fault)
+    start = position_before(log, BEGUN, newest)
+    events = (line.event for line in read_lines(log, start) if line.event is not None and not line.fault)
     for run in logged_runs(events):
         if run.end in list(MacroState) and all(one.directive in list(MacroState) for one in run.rounds):
             yield _run(run)

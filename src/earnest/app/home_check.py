@@ -57,7 +57,7 @@ def verify_records(home: Path, books: Books | None = None, *, continued: bool = 
     before = read_verified(place) if continued else None
     journal = check_journal(books, log, before)
     try:
-        beside = check_audit_log(log, books, before.log if before else None)
+        beside = check_audit_log(log, books, before)
     except Refused:  # nobody knows of one
         beside = AuditCheck(end=LogPosition(), vouched=0, torn_bytes=0, findings=())
     size = before.seal.head.size if before else 0
@@ -105,8 +105,8 @@ async def audit_faults(home: Path, books: Books | None = None) -> tuple[str, ...
 
 async def newer_audit_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
     """As `audit_faults`, of what came after the last verification of the records."""
-    before, books = read_verified(places.verified(home)), books or places.books(home)
-    return check_audit_log(places.audit_log(home), books, before.log if before else None).findings
+    before = read_verified(places.verified(home))
+    return check_audit_log(places.audit_log(home), books or places.books(home), before).findings
 
 
 async def row_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:

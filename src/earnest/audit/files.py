@@ -39,6 +39,14 @@ class OpenLog:
         if self.written is not None:
             yield self.written, False
 
+    def newest_first(self) -> Iterator[IO[bytes]]:
+        """From the newest file back, each open. Raises `OSError`."""
+        if self.written is not None:
+            yield self.written
+        for one in reversed(self.full):
+            with one.path.open("rb") as file:
+                yield file
+
     def is_written(self, lines: int) -> bool:
         """True if line number `lines` can only stand in the file that is written."""
         return not self.full or self.full[-1].last_line < lines

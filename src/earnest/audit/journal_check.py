@@ -82,13 +82,14 @@ def check_journal(books: Books, audit_log: Path, since: Verified | None = None) 
         return report_of(found, verify_journal(None, heads))
 
 
-def check_audit_log(log: Path, books: Books, since: LogPosition | None = None) -> AuditCheck:
-    """Read the whole log, or what came after `since`, and hold it against what journal and kept statistics know of it.
+def check_audit_log(log: Path, books: Books, verified: Verified | None = None) -> AuditCheck:
+    """Read the whole log, or what came after it was `verified`, and hold it against what others know of it: the journal
+    and the kept statistics.
 
     Raises `Refused("audit_log_missing")` where nothing knows of any.
     """
-    since = since or LogPosition()
-    known = sorted(_known(log, books))
+    since = verified.log if verified else LogPosition()
+    known = sorted(_known(log, books, verified.seal.head.size if verified else 0))
     if not has_log(log):
         if not known:
             raise Refused("audit_log_missing", f"there is no audit log at {log}")
@@ -141,25 +142,25 @@ def _heads(audit_log: Path, after: LogPosition) -> Iterator[tuple[int, str]]:
     return heads_in(audit_log, after) if has_log(audit_log) else iter(())
 
 
-def _known(log: Path, books: Books) -> Iterator[KnownLine]:
-    """The lines that the journal and the kept statistics know; books that cannot be read know none."""
+def _known(log: Path, books: Books, after_seq: int) -> Iterator[KnownLine]:
+    """The lines that facts after `after_seq` and the kept statistics know; books that cannot be read know none."""
     end = kept_end(log)
     if end is not None and end.lines:
         yield KnownLine(end.lines, end.head, f"{log.with_name(SNAPSHOT_NAME)} counts {end.lines} lines")
     try:
         pool = ReadPool.open_reader(books)
         try:
-            yield from pool.read_sync(partial(_witnesses, log=name_of(log)))
+            yield from pool.read_sync(partial(_witnesses, log=name_of(log), after_seq=after_seq))
         finally:
             pool.close()
     except UNREADABLE:
         return  # `earnest journal verify` says why
 
 
-def _witnesses(reader: BooksReader, log: str) -> list[KnownLine]:
+def _witnesses(reader: BooksReader, log: str, after_seq: int) -> list[KnownLine]:
     """What the heads say of this log; those that were sealed on other machines speak of others."""
     found: list[KnownLine] = []
-    for fact in reader.facts(kind=SEALED):
+    for fact in reader.facts(kind=SEALED, after_seq=after_seq):
         if not fact.is_intact:
             continue
         witness = witness_in(fact.body) or Witness(lines=0, head=GENESIS)
@@ -167,7 +168,8 @@ def _witnesses(reader: BooksReader, log: str) -> list[KnownLine]:
             continue
         what = f"had {witness.lines} lines" if witness.lines else "was told of a head of the journal"
         found.append(KnownLine(witness.lines, witness.head, f"fact {fact.seq} holds that it {what}"))
-    removals = ((fact.seq, removed_by(fact.body)) for fact in reader.facts(kind=REMOVED) if fact.is_intact)
+    gone = reader.facts(kind=REMOVED, after_seq=after_seq)
+    removals = ((fact.seq, removed_by(fact.body)) for fact in gone if fact.is_intact)
     found += [KnownLine(*end, f"fact {seq} holds that it was removed", removed=True) for seq, end in removals if end]
     return found
 

@@ -2,13 +2,16 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, Final, NamedTuple
 
 from earnest.audit.event import LINE_BYTES_MAX, LogEvent, LogPosition, decode_line
 from earnest.audit.files import opened
 from earnest.foundation.errors import EarnestError
+
+BLOCK_BYTES: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +127,32 @@ def has_position(path: Path, position: LogPosition) -> bool:
     except (ValueError, OSError, EarnestError):
         pass
     return False
+
+
+def position_before(path: Path, mark: bytes, number: int) -> LogPosition:
+    """The end of a line after which at least `number` lines hold `mark`, without reading what is far before it.
+
+    The beginning for a log that holds fewer. Raises `Refused("audit_log_missing")`.
+    """
+    with opened(path) as log:
+        for file in log.newest_first():
+            at, found = _before(file, mark, number)
+            if at:
+                with suppress(ValueError):  # a damaged line is nothing to begin at
+                    return _line_before(file.fileno(), at)[0]
+            number = max(1, number - found)
+    return LogPosition()
+
+
+def _before(file: IO[bytes], mark: bytes, number: int) -> tuple[int, int]:
+    """The end of a line after which there are so many marks, 0 for the beginning, and how many there are."""
+    at, found = file.seek(0, os.SEEK_END), 0
+    while at and found < number:
+        size = min(at, BLOCK_BYTES)
+        at = file.seek(at - size)
+        found += file.read(size).count(mark)
+    file.seek(at)
+    return (at + len(file.readline()) if at else 0), found
 
 
 def last_position(path: Path) -> LogPosition:

@@ -9,6 +9,8 @@ from earnest.audit.event import LogEvent, Scalar
 OPEN_RUNS_MAX: Final = 1_024
 """Runs without an end that are followed at once; the oldest is let go."""
 ROUNDS_MAX: Final = 200
+BEGUN: Final = b'"kind":"TaskRequested"'
+"""In the first line of a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

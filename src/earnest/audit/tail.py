@@ -2,24 +2,22 @@
 
 import os
 from pathlib import Path
-from typing import IO, Final
+from typing import IO
 
 from earnest.audit.event import decode_line
 from earnest.audit.files import opened
+from earnest.audit.reading import BLOCK_BYTES
 from earnest.foundation.instants import rfc3339
-
-BLOCK_BYTES: Final = 64 * 1024
 
 
 def newest_lines(path: Path, number: int) -> list[bytes]:
     """The last `number` whole lines, oldest first; fewer if there are fewer. None of them is checked."""
     with opened(path) as log:
-        lines = _newest(log.written, number) if log.written else []
-        for full in reversed(log.full):
+        lines: list[bytes] = []
+        for file in log.newest_first():
+            lines = _newest(file, number - len(lines)) + lines
             if len(lines) >= number:
                 break
-            with full.path.open("rb") as file:
-                lines = _newest(file, number - len(lines)) + lines
     return lines
 
 

@@ -40,9 +40,9 @@ class UnusedArtifacts:
 
 def unused_artifacts(reader: BooksReader, since_ms: int) -> UnusedArtifacts:
     """Artifacts that were brought before `since_ms`, and used by nothing that goes on or has ended since."""
-    texts = reader.execute(_USES, {"since": since_ms})
+    old = list(ARTIFACTS.where(reader, "kept_at_ms <= ? ORDER BY id", (since_ms,)))
+    texts = reader.execute(_USES, {"since": since_ms}) if old else ()
     used = {digest for (text,) in texts for digest in _DIGEST.findall(text)}
-    old = ARTIFACTS.where(reader, "kept_at_ms <= ? ORDER BY id", (since_ms,))
     newest = next(reader.facts(newest_first=True, limit=1), None)
     return UnusedArtifacts(
         artifacts=tuple(one for one in old if one.sha256 not in used), seq=newest.seq if newest else 0

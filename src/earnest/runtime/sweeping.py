@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.effects.ground.backup.walking import walk
+from earnest.effects.ground.clock import first_id
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.hands.workspace.trash import Trash
 from earnest.engine.facts import FINISHED, STARTED
@@ -24,7 +25,7 @@ from earnest.runtime.edits.change import ABANDONED, APPLIED, APPLYING
 from earnest.runtime.edits.taking import TAKEN
 from earnest.runtime.retention import GOING, Fate, Retention, RunFiles, fate_of
 from earnest.runtime.task_run import RUNS_FOLDER
-from earnest.runtime.telling import marker_of
+from earnest.runtime.telling import marker_of, needed_runs
 from earnest.runtime.verdict_book import VerdictBook
 
 TRASH: Final = "trash"
@@ -61,24 +62,41 @@ class Sweep:
         """Sweep. Raises `Unavailable` while another process does; `OSError` where the disk takes no change."""
         with self._trash() as trash:
             runs = self.home / RUNS_FOLDER
-            folders = sorted(path for path in runs.iterdir() if path.is_dir()) if runs.is_dir() else []
-            needed = books.read_sync(_needed)
+            names = _folders(runs)
+            due = books.read_sync(partial(self._due, names=names, now_ms=now_ms))
+            needed = books.read_sync(partial(needed_runs, runs_folder=runs)) if due else frozenset[str]()
             fates: dict[str, Fate] = {}
             freed_bytes = 0
-            for folder in folders:
-                tell(f"{len(fates)} of {len(folders)} runs")
+            for name in due:
+                tell(f"{len(fates)} of {len(due)} runs")
+                folder = runs / name
                 fate = books.read_sync(partial(self._fate, folder=folder, needed=needed, now_ms=now_ms))
-                fates[folder.name] = fate
+                fates[name] = fate
                 if fate in GOING:
                     freed_bytes += _take(folder / STAGES if fate is Fate.STAGES else folder, trash)
             verdicts, size_bytes = self.verdicts.forget(now_ms - self.retention.verdicts_days * DAY_MS, dry=self.dry)
+        kept = Counter(fate for fate in fates.values() if fate is not Fate.WHOLE)
         return Swept(
             runs=tuple(run for run, fate in fates.items() if fate is Fate.WHOLE),
             stages=tuple(run for run, fate in fates.items() if fate is Fate.STAGES),
             verdicts=verdicts,
             freed_bytes=freed_bytes + size_bytes,
-            kept=Counter(fate for fate in fates.values() if fate is not Fate.WHOLE),
+            kept=kept + Counter({Fate.YOUNG: len(names) - len(due)}),
         )
+
+    def _due(self, reader: BooksReader, names: list[str], now_ms: int) -> list[str]:
+        """Those that may be old enough, by the instant in a run's id. The books are asked about no others."""
+        old, rested = (
+            f"run_{first_id(now_ms - days * DAY_MS + 1)}"
+            for days in (self.retention.runs_days, self.retention.stages_days)
+        )
+        due = [name for name in names if name < old]
+        rest = [name for name in names[len(due) :] if name < rested and self._stages(name).is_dir()]
+        edited = frozenset(reader.subjects(kind=TAKEN)) if rest else frozenset[str]()
+        return due + [name for name in rest if name not in edited]
+
+    def _stages(self, name: str) -> Path:
+        return self.home / RUNS_FOLDER / name / STAGES
 
     def _fate(self, reader: BooksReader, folder: Path, needed: frozenset[str], now_ms: int) -> Fate:
         run_id, kinds, last_ms = folder.name, list[str](), None
@@ -130,8 +148,8 @@ def _take(place: Path, trash: Trash | None) -> int:
     return size_bytes
 
 
-def _needed(reader: BooksReader) -> frozenset[str]:
-    """The runs from whose files a run without an end begins."""
-    finished = frozenset(reader.subjects(kind=FINISHED))
-    waiting = (fact for fact in reader.facts(kind=STARTED) if fact.subject not in finished)
-    return frozenset(str(fact.body["after"]) for fact in waiting if fact.body.get("after"))
+def _folders(runs: Path) -> list[str]:
+    if not runs.is_dir():
+        return []
+    with os.scandir(runs) as entries:
+        return sorted(entry.name for entry in entries if entry.is_dir())

@@ -29,7 +29,7 @@ class TaskLog:
     """Appends to the log of one run. What cannot be written is left out."""
 
     def __init__(self, folder: Path, redaction: Redaction, clock: Clock) -> None:
-        self._path = folder / FILE_NAME
+        self._run_id, self._path = folder.name, folder / FILE_NAME
         self._redaction = redaction
         self._clock = clock
         with suppress(OSError):
@@ -59,7 +59,7 @@ class TaskLog:
 
     def see(self, envelope: Envelope) -> None:
         """A tap of the bus: verdicts and corrections of this run, whose folder is named after it."""
-        if envelope.replayed or envelope.run_id != self._path.parent.name:
+        if envelope.run_id != self._run_id or envelope.replayed:
             return
         match envelope.payload:
             case SubTaskOutcome(verdicts=verdicts) | ReplanRequest(task_verdicts=verdicts):

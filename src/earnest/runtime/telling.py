@@ -42,6 +42,13 @@ def waiting_runs(reader: BooksReader, order_digest: str, runs_folder: Path) -> I
             yield run_id
 
 
+def needed_runs(reader: BooksReader, runs_folder: Path) -> frozenset[str]:
+    """The runs from whose files a run without an end begins."""
+    waiting = [run_id for run_id in _open_runs(reader, runs_folder) if not _has_ended(reader, run_id)]
+    started = (next(reader.facts(kind=STARTED, subject=run_id, limit=1)) for run_id in waiting)
+    return frozenset(str(fact.body["after"]) for fact in started if fact.body.get("after"))
+
+
 def _open_runs(reader: BooksReader, runs_folder: Path) -> list[str]:
     """All runs that wait, in the order of their start.
 
@@ -49,7 +56,7 @@ def _open_runs(reader: BooksReader, runs_folder: Path) -> list[str]:
     """
     known, after_seq = _kept_open(reader, runs_folder / OPEN_RUNS)
     begun = dict.fromkeys((*known, *reader.subjects(kind=STARTED, after_seq=after_seq)))
-    ended = frozenset((*reader.subjects(kind=FINISHED, after_seq=after_seq), *_ended(reader, known)))
+    ended = {*reader.subjects(kind=FINISHED, after_seq=after_seq), *(one for one in known if _has_ended(reader, one))}
     found = [run_id for run_id in begun if run_id not in ended or marker_of(runs_folder / run_id).exists()]
     newest = next(reader.facts(newest_first=True, limit=1), None)
     if newest is not None and newest.seq - after_seq >= KEPT_AFTER:
@@ -59,8 +66,8 @@ def _open_runs(reader: BooksReader, runs_folder: Path) -> list[str]:
     return found
 
 
-def _ended(reader: BooksReader, runs: list[str]) -> Iterator[str]:
-    return (run_id for run_id in runs if any(reader.facts(kind=FINISHED, subject=run_id, limit=1)))
+def _has_ended(reader: BooksReader, run_id: str) -> bool:
+    return any(reader.facts(kind=FINISHED, subject=run_id, limit=1))
 
 
 def _kept_open(reader: BooksReader, place: Path) -> tuple[list[str], int]:
@@ -76,8 +83,7 @@ def _kept_open(reader: BooksReader, place: Path) -> tuple[list[str], int]:
 
 def waits(reader: BooksReader, run_id: str, runs_folder: Path) -> bool:
     """True for a run without an end, or with one of which nobody was told."""
-    has_ended = any(reader.facts(kind=FINISHED, subject=run_id, limit=1))
-    return not has_ended or marker_of(runs_folder / run_id).exists()
+    return not _has_ended(reader, run_id) or marker_of(runs_folder / run_id).exists()
 
 
 def untold(reader: BooksReader, run_id: str, runs_folder: Path) -> Untold | None:

@@ -57,11 +57,6 @@ def list_periods(reader: BooksReader, before: str, limit: int) -> list[PeriodSho
     return [period_json(one) for one in PERIODS.where(reader, where, (before or _NEWEST, limit))]
 
 
-def show_metrics(reader: BooksReader, asked: str, now_ms: int, *, only: str = "") -> PeriodMetrics:
-    """Who did what in a period, by id, name or `current`. `only`: of this account alone. Raises `not_found`."""
-    return PeriodCounts().show(reader, asked, now_ms, only=only).metrics
-
-
 class Counted(NamedTuple):
     """Metrics as far as they are counted: of `facts` the first `counted`."""
 
@@ -80,7 +75,9 @@ class PeriodCounts:
     def show(
         self, reader: BooksReader, asked: str, now_ms: int, *, only: str = "", facts_max: int | None = None
     ) -> Counted:
-        """As `show_metrics`; at most `facts_max` facts more are read for it."""
+        """Who did what in a period, by id, name or `current`. `only`: of this account alone. At most `facts_max` facts
+        more are read for it. Raises `Refused("not_found")`.
+        """
         period = _find(reader, asked)
         with self._lock:
             kept = self._kept.pop(period.id) if period.id in self._kept else None

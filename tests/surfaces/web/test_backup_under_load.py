@@ -3,15 +3,17 @@
 import os
 import subprocess
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+import postgresql
 from earnest.testing.served import PROGRAM, ServedPlatform, served
 
 from .jobs import job_body
-from .test_serve_faults import environment_in, faults_of_books
+from .test_serve_faults import environment_in
 
 CLIENTS = 3
 ROUNDS = int(os.environ.get("EARNEST_BACKUP_ROUNDS", "2"))
@@ -37,6 +39,16 @@ class Writer:
                 self.enough.set()
 
 
+@pytest.fixture(params=["file", "server"])
+def books(request: pytest.FixtureRequest) -> Iterator[tuple[dict[str, str], dict[str, str], list[str]]]:
+    """What says where the books of a platform are, where those of the restored one, and how they get there."""
+    if request.param == "file":
+        yield {}, {}, []
+        return
+    with postgresql.server() as server, postgresql.database(server) as one, postgresql.database(server) as other:
+        yield {"EARNEST_DATABASE": one}, {"EARNEST_DATABASE": other}, ["--to", other]
+
+
 def earnest(environment: dict[str, str], *words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*PROGRAM, *map(str, words)], env=environment, capture_output=True, text=True, check=False)
 
@@ -45,9 +57,9 @@ def earnest(environment: dict[str, str], *words: str | Path) -> subprocess.Compl
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("number", range(ROUNDS))
 def test_nothing_that_was_acknowledged_before_a_backup_is_missing_and_the_restored_platform_goes_on(
-    number: int, tmp_path: Path
+    number: int, tmp_path: Path, books: tuple[dict[str, str], dict[str, str], list[str]]
 ) -> None:
-    environment, home = environment_in(tmp_path), tmp_path / "home"
+    environment, home = {**environment_in(tmp_path), **books[0]}, tmp_path / "home"
     backup, keys, again = tmp_path / "backup", tmp_path / "keys", tmp_path / "again"
     stop = threading.Event()
     with served(home, environment) as platform:
@@ -66,14 +78,17 @@ def test_nothing_that_was_acknowledged_before_a_backup_is_missing_and_the_restor
             for thread in threads:
                 thread.join()
         assert (made.returncode, made.stderr) == (0, ""), made
-    restored = earnest(environment, "restore", backup, "--keys", keys, "--home", again, "--json")
+    environment = {**environment_in(tmp_path), **books[1], "EARNEST_HOME": str(again)}
+    restored = earnest(environment, "restore", backup, "--keys", keys, "--home", again, *books[2], "--json")
     assert (restored.returncode, restored.stderr) == (0, ""), restored
-    assert faults_of_books(again) == []
+    for command in (["journal", "verify"], ["recompute"]):
+        found = earnest(environment, *command)
+        assert found.returncode == 0, found
     with served(again, environment) as platform:
         for key, jobs in acknowledged.items():
             for job in jobs:
                 assert platform.ask("GET", f"/jobs/{job}", key=key)["job_id"] == job
         later = platform.ask("POST", "/jobs", job_body(title="later", amount_micro=1_000), key=writers[0].key)
         assert later["job_id"]
-    verified = earnest({**environment, "EARNEST_HOME": str(again)}, "journal", "verify")
+    verified = earnest(environment, "journal", "verify")
     assert verified.returncode == 0, verified

@@ -150,6 +150,11 @@ class SeededChance:
         return self._random.randbytes(32)
 
 
+def first_id(at_ms: int) -> str:
+    """The least of all that `Chance.new_id` gives from that instant on."""
+    return _ulid(max(0, at_ms), bytes(10))
+
+
 def _ulid(at_ms: int, chance: bytes) -> str:
     from ulid import ULID  # noqa: PLC0415 - slow to import, and most commands make no id
 

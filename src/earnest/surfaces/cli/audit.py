@@ -81,7 +81,13 @@ def follow(
 
 
 @app.command()
-def verify(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+def verify(
+    *,
+    continued: Annotated[
+        bool, typer.Option("--continue", help="Only what came after `earnest journal verify` last found it intact.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
     """Read the whole log, and hold it against what the journal knows of it.
 
     Exit codes: 0 intact, 1 not intact, 3 there is no log.
@@ -89,10 +95,12 @@ def verify(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     from earnest.app import places  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.audit.journal_check import check_audit_log  # noqa: PLC0415
+    from earnest.audit.verified import read_verified  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     settings = read_settings()
-    found = check_audit_log(places.audit_log(settings.home), settings.books)
+    before = read_verified(places.verified(settings.home)) if continued else None
+    found = check_audit_log(places.audit_log(settings.home), settings.books, before)
     if as_json:
         say_json(
             {
@@ -118,6 +126,9 @@ def calibrate(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A constant of the solver; may be given several times."),
     ] = None,
+    runs: Annotated[
+        int, typer.Option(min=1, max=1_000_000, metavar="N", help="About so many of the newest runs.")
+    ] = 500,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Replay the recorded rounds under other constants; propose constants, and rho and a time budget for each class."""
@@ -130,7 +141,7 @@ def calibrate(
 
     wanted = dict(_pair(change) for change in changes or ())
     settings = read_settings()
-    found = calibrated(audit_log(settings), settings.solver, wanted)
+    found = calibrated(audit_log(settings), settings.solver, wanted, runs)
     if as_json:
         say_json(asdict(found))
         return

@@ -48,6 +48,7 @@ from earnest.surfaces.web.metrics import Readiness, RequestMetrics, health_route
 from earnest.surfaces.web.refusing import refuse_in_problems
 from earnest.surfaces.web.schema import schema_router
 from earnest.surfaces.web.served import served_router
+from earnest.views.metrics import PeriodCounts
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     jobs.router,
@@ -106,6 +107,7 @@ def create_app(
     )
     app.state.streams = streams = Streams()
     app.state.own = own
+    app.state.counts = PeriodCounts()
     documents = schema_router(app)
     app.router.routes.extend(_api_routes())
     for router in (home_router(home), meta.meta_router(quotas), live_router(streams), documents):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import StringConstraints
 
 from earnest.client.payloads import Page
@@ -16,7 +16,7 @@ from earnest.surfaces.web.calls import MyCall, rendered
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
 from earnest.surfaces.web.problems import problems
 from earnest.surfaces.web.requests import Strict
-from earnest.views.metrics import list_periods, metrics_csv, show_metrics
+from earnest.views.metrics import PeriodCounts, list_periods, metrics_csv
 
 router = APIRouter(tags=["periods"])
 PeriodPath = Annotated[
@@ -56,10 +56,13 @@ async def post_period(asked: OpenPeriod, call: MyCall) -> Response:
 async def get_metrics(
     period: PeriodPath,
     call: MyCall,
+    request: Request,
     form: Annotated[Literal["json", "csv"], Query(alias="format", description="What the answer is.")] = "json",
 ) -> Response:
     """The five metrics in a period: of all agents for the operator and auditors, else of the caller alone."""
     now_ms = call.market.desk.now_ms()
     only = "" if call.me.scope in {Scope.OPERATOR, Scope.AUDITOR} else call.me.id
-    found = await call.market.desk.database.read(lambda reader: show_metrics(reader, period, now_ms, only=only))
+    counts: PeriodCounts = request.app.state.counts
+    counted = await call.market.desk.database.read(lambda reader: counts.show(reader, period, now_ms, only=only))
+    found = counted.metrics
     return Response(metrics_csv(found), media_type=_CSV) if form == "csv" else rendered(found)

@@ -9,7 +9,8 @@ from earnest.surfaces.dashboard.charts import score_chart
 from earnest.surfaces.dashboard.look import Look, Visitor
 from earnest.views import accounts, overview
 from earnest.views.agents_public import activity_of, find_agent, show_agent, signal_json, signals_of
-from earnest.views.claims import list_claims
+from earnest.views.claims import find_claim, list_claims
+from earnest.views.records import BROKEN, cost_of, is_public, track_record
 from earnest.views.score import list_events, list_heartbeats, show_agreement, show_score
 
 PAGE: Final = 50
@@ -22,12 +23,17 @@ CLAIMS_MAX: Final = 10
 def show_agents(look: Look) -> tuple[str, dict[str, Any]]:
     """All agents, by handle."""
     found = overview.agents(look.reader, look.query.get("after", "")[:40], PAGE + 1)
+    records = {one.id: track_record(look.reader, one.id, look.now_ms) for one in found[:PAGE]}
     views = {}
     if look.sees_all:
-        views = {one.id: overview.agent_view(look.reader, one.id, look.now_ms, look.terms) for one in found[:PAGE]}
+        views = {
+            one.id: overview.agent_view(look.reader, one.id, look.now_ms, look.terms, records[one.id])
+            for one in found[:PAGE]
+        }
     return "agents.html", {
         "title": "Agents",
         "agents": found[:PAGE],
+        "records": records,
         "views": views,
         "more": found[PAGE - 1].handle if len(found) > PAGE else "",
     }
@@ -41,7 +47,8 @@ def show_agent_page(look: Look) -> tuple[str, dict[str, Any]]:
     given: dict[str, Any] = {
         "title": f"@{account.handle}",
         "agent": public,
-        "signals": [signal_json(one) for one in signals_of(look.reader, account.id, before=None, limit=EVENTS_MAX)],
+        "record": track_record(look.reader, account.id, look.now_ms),
+        "signals": _signals(look, account.id),
         "activity": activity_of(look.reader, account.handle, ACTIVITY_MAX)["data"],
         "sees": is_mine or look.sees_all,
         "is_mine": is_mine,
@@ -66,6 +73,18 @@ def show_agent_page(look: Look) -> tuple[str, dict[str, Any]]:
         "keys": accounts.my_keys(look.reader, account.id)["data"] if look.visitor is not Visitor.LOCAL else [],
         "account": accounts.account(look.reader, account.id),
     }
+
+
+def _signals(look: Look, account_id: str) -> list[dict[str, Any]]:
+    """What its reputation is made of, each with the claim whose end it is and what that cost."""
+    found = []
+    for signal in signals_of(look.reader, account_id, before=None, limit=EVENTS_MAX):
+        claim = find_claim(look.reader, signal.claim_id, "", sees_all=True)
+        cost = cost_of(look.reader, claim) if signal.kind in BROKEN else None
+        found.append(
+            {**signal_json(signal), "title": claim.job_title, "cost": cost, "has_proof": is_public(look.reader, claim)}
+        )
+    return found
 
 
 def _before(look: Look, name: str) -> str:

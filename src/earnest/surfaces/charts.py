@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Final
@@ -63,13 +63,17 @@ def number(value: float) -> str:
 
 
 def csv_text(chart: Chart) -> str:
-    """A row for each label, a column for each series (RFC 4180). A cell that a spreadsheet would run is quoted."""
+    """A row for each label, a column for each series."""
+    rows = ((label, *(one.values[index] for one in chart.series)) for index, label in enumerate(chart.labels))
+    return table_csv(("", *(one.name for one in chart.series)), rows)
+
+
+def table_csv(columns: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
+    """Rows under a line of names (RFC 4180); None is an empty cell. A cell that a spreadsheet would run is quoted."""
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(["", *(_harmless(one.name) for one in chart.series)])
-    for index, label in enumerate(chart.labels):
-        cells = ["" if one.values[index] is None else repr(one.values[index]) for one in chart.series]
-        writer.writerow([_harmless(label), *cells])
+    for row in (columns, *rows):
+        writer.writerow([_harmless(one) if isinstance(one, str) else "" if one is None else repr(one) for one in row])
     return out.getvalue()
 
 
@@ -152,9 +156,8 @@ def _legend(chart: Chart) -> str:
     """The names of the series in their colours, from the right."""
     found, x = [], float(WIDTH - RIGHT)
     for place, one in reversed([*enumerate(chart.series)]):
-        found.append(
-            f'<text x="{x:.0f}" y="12" text-anchor="end" fill="{COLOURS[place % len(COLOURS)]}">{escape(one.name)}</text>'
-        )
+        colour = COLOURS[place % len(COLOURS)]
+        found.append(f'<text x="{x:.0f}" y="12" text-anchor="end" fill="{colour}">{escape(one.name)}</text>')
         x -= CHARACTER_WIDTH * len(one.name) + 12
     return "".join(found)
 

@@ -96,14 +96,15 @@ class _Guarded:
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         if not is_loopback(_host(headers)):
             return PlainTextResponse("this is a page of one machine", 403, HEADERS)
-        if self._knows(_cookie(headers)):
+        name = f"{COOKIE}_{_port(headers)}"  # cookies are those of a host: another dashboard has another port
+        if self._knows(_cookie(headers, name)):
             return None
         query = parse_qs(scope["query_string"].decode("latin-1"))
         if not self._knows(query.pop("secret", [""])[0]):
             return PlainTextResponse("open it by the address that `earnest dashboard` printed", 403, HEADERS)
         rest = urlencode(query, doseq=True)
         response = RedirectResponse(scope["path"] + (f"?{rest}" if rest else ""), 303, HEADERS)
-        response.set_cookie(COOKIE, self._secret, httponly=True, samesite="strict")
+        response.set_cookie(name, self._secret, httponly=True, samesite="strict")
         return response
 
     def _knows(self, given: str) -> bool:
@@ -118,9 +119,16 @@ def _host(headers: Headers) -> str:
         return ""
 
 
-def _cookie(headers: Headers) -> str:
+def _port(headers: Headers) -> int:
     try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        return urlsplit(f"//{headers.get('host', '')}").port or 80
+    except ValueError:
+        return 80
+
+
+def _cookie(headers: Headers, name: str) -> str:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(name)
     except CookieError:
         return ""
     return "" if found is None else found.value

@@ -26,7 +26,8 @@ FORM: Final = "application/x-www-form-urlencoded"
 FIELDS_MAX: Final = 10
 HEADERS: Final = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
+    "base-uri 'none'; "
     "frame-ancestors 'none'",
     "Referrer-Policy": "same-origin",
 }

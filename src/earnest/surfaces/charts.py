@@ -209,4 +209,4 @@ def _line(chart: Chart, one: Series, colour: str) -> str:
 
 
 def _harmless(text: str) -> str:
-    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+    return f"'{text}" if text and text[0] in "=+-@\t\r" else text

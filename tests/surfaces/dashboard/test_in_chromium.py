@@ -181,7 +181,7 @@ async def test_the_board_is_filtered_without_a_reload_and_the_back_button_works(
         await page.reload()
         await expect(page.get_by_label("State")).to_have_value("done")
         await page.go_back()
-        await expect(page.get_by_label("State")).to_have_value("open")
+        await expect(page.get_by_label("State")).to_have_value("all")
 
 
 async def test_the_operator_accepts_a_contract_pauses_and_lets_go_on(opened: Opened, town: Town) -> None:

@@ -31,7 +31,6 @@ def serve(
     """
     import asyncio  # noqa: PLC0415
     import signal  # noqa: PLC0415
-    from contextlib import suppress  # noqa: PLC0415
     from dataclasses import replace  # noqa: PLC0415
     from functools import partial  # noqa: PLC0415
 
@@ -63,18 +62,17 @@ def serve(
         url = url_of(settings.server, listener.getsockname()[1])
         async with open_server(settings, works=not no_work) as server:
             setup_url = f"{url}/setup/{server.link}" if server.link else None
-            places.address(settings.home).write_text(f"{url}\n")
             begun = partial(_tell, url, settings, setup_url, as_json=as_json) if is_first else _silent
-            return await answer(server, listener, url, begun, can_reload)
+            places.address(settings.home).write_text(f"{url}\n")
+            try:
+                return await answer(server, listener, url, begun, can_reload)
+            finally:
+                places.address(settings.home).unlink(missing_ok=True)
 
     settings, is_first = read(), True
     with listen(settings.server) as listener:
-        try:
-            while asyncio.run(run(settings, listener, is_first=is_first)):
-                settings, is_first = read(), False
-        finally:
-            with suppress(OSError):
-                places.address(settings.home).unlink()
+        while asyncio.run(run(settings, listener, is_first=is_first)):
+            settings, is_first = read(), False
     for number in (signal.SIGINT, signal.SIGTERM):  # all is closed: whoever is told to stop again ends as if told once
         signal.signal(number, signal.SIG_IGN)
 

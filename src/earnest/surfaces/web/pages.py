@@ -47,7 +47,7 @@ _SETUP: Final = """<p>This makes you the operator of the platform. The link work
 <label>Mail, if you want any <input name="mail" type="email"></label><button class="yes">Begin</button></form>"""
 _LOGIN_BY_LINK: Final = '<p>The link works once.</p><form method="post"><button class="yes">Log in</button></form>'
 _DONE: Final = Template("""<p>You are @$handle, the operator, and logged in. This is your key:</p>
-<pre>$key</pre>
+<p><code>$key</code></p>
 <p class="note doubt">It is shown now and never again: keep it where you keep passwords.</p>
 <p>It signs you in at <a href="/login">/login</a>, in any browser; as <code>EARNEST_KEY</code> it lets
 <code>earnest</code> commands act for you. Without it, <code>earnest keys operator-link</code> on the

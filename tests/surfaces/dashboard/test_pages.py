@@ -227,7 +227,7 @@ async def test_charts_are_there_as_pictures_and_tables(served: Listening, town: 
         assert picture.text.startswith("<svg")
         assert (await client.get("/charts/score/maya_r.pdf")).status_code == 404
         failures = (await client.get("/charts/failure-rate/first.csv")).text.splitlines()
-        assert failures == [",rejected by machines", "'@maya_r,0.5"]
+        assert failures == [",rejected by machines", "'@bruno,1.0", "'@maya_r,0.5"]
     async with client_of(served, town.agents["zed"]["live"]) as client:
         assert "maya_r" not in (await client.get("/charts/failure-rate/first.csv")).text
 

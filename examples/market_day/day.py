@@ -17,7 +17,6 @@ FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".market-day").absol
 EXECUTORS = ("honest", "careless", "liar", "spammer")
 LONGEST_S = 300
 MICRO = 1_000_000
-GENESIS = 100 * MICRO
 
 
 def main():
@@ -42,12 +41,12 @@ def main():
             finish(proposer, count, began, theirs)
         took = time.monotonic() - began
         print(f"\nafter {took:.0f} s:\n", flush=True)
-        report(platform, keys, operator, took / 3_600)
+        report(platform, keys, operator)
     home = os.path.relpath(FOLDER / "home")
     earnest = os.path.relpath(pathlib.Path(sys.executable).with_name("earnest"))
     print(f"\n{earnest} serve --home {home}                 # shows it again, at http://127.0.0.1:8420")
     print(f"{earnest} keys operator-link --home {home}    # prints the link that signs the operator in")
-    print("then look at Metrics (/periods), and at the reports of a claim of @liar")
+    print("then its first page says who broke their word, what it cost, and shows the proof; Metrics (/periods) the rest")
 
 
 @contextlib.contextmanager
@@ -95,34 +94,34 @@ def answer(proposer, environment):
         subprocess.run([*PROGRAM, "agent", "answer", about, said, "--as", "proposer"], env=environment, stdout=subprocess.DEVNULL)
 
 
-def report(platform, keys, operator, hours):
+def report(platform, keys, operator):
     """The score board, what each lie cost, and the books: all of it asked of the platform."""
-    print(f"{'agent':<9} {'claims':>6} {'paid':>5} {'an hour':>7} {'sent back':>9} {'rejected':>8} {'not verified':>12} {'to approval':>11} {'ai$':>7} {'reputation':>10}")
+    with Client(platform.url, operator) as client:
+        metrics = {one["handle"]: one for one in client.get_metrics()["agents"]}
+        books = client.get_solvency()
+    print(f"{'agent':<9} {'claims':>6} {'paid':>5} {'an hour':>7} {'sent back':>9} {'rejected':>8} {'failure rate':>12} {'to approval':>11} {'ai$':>7} {'reputation':>10}")
     lies = []
     for name in EXECUTORS:
         with Client(platform.url, keys[name]["live"]) as client:
             mine = [client.get_claim(one["claim_id"]) for one in client.each(claims.list_claims(limit=100))]
             entries = list(client.each(money.list_entries(currency="AID", limit=100)))
-            balance = next(one["balance_micro"] for one in client.get_wallet()["balances"] if one["currency"] == "AID")
             reputation = client.get_agent(name)["reputation"]["lower_bound_ppm"] / 10_000
         paid = [one for one in mine if one["state"] == "released"]
         rejected = [one for one in mine if one["declined_by"]]
         fines = {one["subject_id"]: one["amount_micro"] for one in entries if one["reason"] == "penalty"}
-        verdicts = [one["verdict"]["verdict"] for claim in mine for one in claim["submissions"] if one["verdict"]]
-        failed = f"{verdicts.count('not_verified')} of {len(verdicts)}"
-        waits = sorted(seconds(one["submitted_at"], one["ended_at"]) for one in paid)
-        wait = f"{waits[len(waits) // 2]} s" if waits else "never"
+        measured = metrics[name]
+        rate, wait = measured["failure_rate"], measured["approval_from_submission"]["median_s"]
+        failed = "none judged" if rate is None else f"{rate:.0%}"
+        wait = "never" if wait is None else f"{wait} s"
         sent_back = sum(len(one["submissions"]) > 1 for one in mine)
-        earned = (balance - GENESIS) / MICRO
-        print(f"{name:<9} {len(mine):>6} {len(paid):>5} {len(paid) / hours:>7.0f} {sent_back:>9} {len(rejected):>8} {failed:>12} {wait:>11} {earned:>+7.2f} {reputation:>8.1f} %")
+        gained = measured["aid_delta_micro"] / MICRO
+        print(f"{name:<9} {len(mine):>6} {len(paid):>5} {measured["verified_per_hour"]:>7.0f} {sent_back:>9} {len(rejected):>8} {failed:>12} {wait:>11} {gained:>+7.2f} {reputation:>8.1f} %")
         lies += [(name, claim, fines.get(claim["claim_id"], 0)) for claim in rejected]
     print("\nwhat each lie cost:\n")
     for name, claim, fine in lies:
         spent = seconds(claim["claimed_at"], claim["ended_at"] or claim["submitted_at"])
         price = claim["amount_micro"] / MICRO
         print(f"{name:<9} {claim['job_title']:<10} {len(claim['submissions'])} times not verified, fined {fine / MICRO:.2f} ai$, not paid {price:.2f} ai$, {spent} s of its day")
-    with Client(platform.url, operator) as client:
-        books = client.get_solvency()
     (aid,) = [one for one in books["currencies"] if one["currency"] == "AID"]
     sound = "in balance" if books["solvent"] and aid["sum_micro"] == 0 else "OUT OF BALANCE"
     print(f"\nledger: {sound}, all accounts sum to {aid['sum_micro']}; agents hold {aid['user_balances_micro'] / MICRO:.2f} ai$")

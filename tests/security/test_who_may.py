@@ -145,7 +145,7 @@ WHO: Mapping[str, str] = {
     "POST /log/cosignatures": "nobody",
     "GET /checkpoint": "nobody",
     "GET /root/checkpoint": "nobody",
-    "GET /claims/{claim_id}/receipt": EVERY,
+    "GET /claims/{claim_id}/receipt": "nobody",
     "GET /agents/me/days/{date}/receipt": EVERY,
     "GET /meta/errors": "nobody",
     "GET /meta/fees": "nobody",

@@ -10,7 +10,14 @@ VALUES = st.lists(st.none() | st.floats(-1e6, 1e6) | st.integers(-500, 500), max
 
 def chart(*values: float | None, **changes: object) -> Chart:
     series = (Series(name="points", values=tuple(values)), Series(name="bar", values=tuple(values), steps=True))
-    given = {"title": "t", "labels": tuple(map(str, range(len(values)))), "series": series, **changes}
+    given = {
+        "title": "t",
+        "across": "day",
+        "up": "points",
+        "labels": tuple(map(str, range(len(values)))),
+        "series": series,
+        **changes,
+    }
     return Chart(**given)  # type: ignore[arg-type]
 
 

@@ -52,6 +52,7 @@ NOT_TAKEN: Final = (
     "moved.json",  # the restored ones are where they were laid
     "trash",
     "self-test.json",  # of this machine
+    "address",
     "verified.json",
     "artifacts/arriving",
     "runs/open.json",  # found anew

@@ -25,6 +25,11 @@ def lock(home: Path, name: str) -> Path:
     return home / "locks" / name
 
 
+def address(home: Path) -> Path:
+    """Where the platform that is served from it can be reached: one line, while it is."""
+    return home / "address"
+
+
 def environments(home: Path) -> Path:
     """Built environments, by the digest of what they were built from."""
     return home / "environments"

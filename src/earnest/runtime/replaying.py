@@ -7,7 +7,6 @@ from typing import Any
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Refused
-from earnest.market.claims.evidence import MEASURED
 from earnest.market.service import SUBMISSIONS
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.replaying import Judged, judged_again, judged_before
@@ -43,6 +42,11 @@ def _kept(reader: BooksReader, told: Mapping[str, Any]) -> Judged:
     if submission is None or submission.root != told.get("evidence_root") or not submission.verdict:
         raise Refused("evidence_gone", f"the market does not hold {str(told.get('evidence_id'))[:80]!r} any more")
     judged = judged_before(reader, submission)
-    if {name: value for name, value in judged.verdict.items() if name != MEASURED} != told["verdict"]:
+    if _answers(judged.verdict) != _answers(told["verdict"]):
         raise Broken(f"the books hold another verdict on {submission.id} than the receipt says")
     return judged
+
+
+def _answers(verdict: Mapping[str, Any]) -> list[Any]:
+    """What was judged and decided; a receipt for anybody leaves some of the reasons out."""
+    return [verdict["snapshot"], verdict["verdict"], [(one["id"], one["verdict"]) for one in verdict["criteria"]]]

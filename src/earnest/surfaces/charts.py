@@ -3,14 +3,14 @@
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Final
 
 WIDTH: Final = 640
-HEIGHT: Final = 180
-LEFT, RIGHT, TOP, BOTTOM = 44, 8, 10, 22
+HEIGHT: Final = 210
+LEFT, RIGHT, TOP, BOTTOM = 44, 8, 24, 38
 COLOURS: Final = ("#0b8a6a", "#c2571a", "#4a6fd4", "#9a4fb0", "#888888")
 """Of the series, in order; each has a contrast of 3:1 or more on white and on near-black."""
 _FONT: Final = 'font-family="system-ui, sans-serif" font-size="11"'
@@ -19,6 +19,7 @@ TERMINAL_ROWS: Final = 8
 TERMINAL_COLUMNS: Final = 60
 COLUMN_MAX: Final = 5
 LABELS_MAX: Final = 8
+CHARACTER_WIDTH: Final = 6.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +33,13 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """Series over the same labels. `bars`: the first series is drawn as bars."""
+    """Series over the same labels. `across` and `up` name the axes, with their units; `bars`: the first series is
+    drawn as bars.
+    """
 
     title: str
+    across: str
+    up: str
     labels: tuple[str, ...]
     series: tuple[Series, ...]
     bars: bool = False
@@ -58,13 +63,17 @@ def number(value: float) -> str:
 
 
 def csv_text(chart: Chart) -> str:
-    """A row for each label, a column for each series (RFC 4180). A cell that a spreadsheet would run is quoted."""
+    """A row for each label, a column for each series."""
+    rows = ((label, *(one.values[index] for one in chart.series)) for index, label in enumerate(chart.labels))
+    return table_csv(("", *(one.name for one in chart.series)), rows)
+
+
+def table_csv(columns: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
+    """Rows under a line of names (RFC 4180); None is an empty cell. A cell that a spreadsheet would run is quoted."""
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(["", *(_harmless(one.name) for one in chart.series)])
-    for index, label in enumerate(chart.labels):
-        cells = ["" if one.values[index] is None else repr(one.values[index]) for one in chart.series]
-        writer.writerow([_harmless(label), *cells])
+    for row in (columns, *rows):
+        writer.writerow([_harmless(one) if isinstance(one, str) else "" if one is None else repr(one) for one in row])
     return out.getvalue()
 
 
@@ -85,8 +94,13 @@ def svg(chart: Chart) -> str:
     for index in range(0, len(chart.labels), every):
         x = _x(chart, index)
         parts.append(
-            f'<text x="{x:.1f}" y="{HEIGHT - 6}" text-anchor="middle" fill="#777">{escape(chart.labels[index])}</text>'
+            f'<text x="{x:.1f}" y="{HEIGHT - 22}" text-anchor="middle" fill="#777">{escape(chart.labels[index])}</text>'
         )
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    parts.append(f'<text x="2" y="12" fill="#777">{escape(chart.up)}</text>')
+    parts.append(f'<text x="{middle}" y="{HEIGHT - 4}" text-anchor="middle" fill="#777">{escape(chart.across)}</text>')
+    if len(chart.series) > 1:
+        parts.append(_legend(chart))
     for place, one in enumerate(chart.series):
         draw = _bars if chart.bars and place == 0 else _line
         parts.append(draw(chart, one, COLOURS[place % len(COLOURS)]))
@@ -98,9 +112,10 @@ def terminal(chart: Chart, rows: int = TERMINAL_ROWS) -> list[str]:
     lines = [chart.title]
     low, high = chart.bounds
     for one in chart.series:
-        lines += ["", f"  {one.name}", *_band(one.values, low, high, rows)]
+        named = one.name if one.name == chart.up else f"{one.name} ({chart.up})"
+        lines += ["", f"  {named}", *_band(one.values, low, high, rows)]
     ends = f"{chart.labels[0]} … {chart.labels[-1]}" if len(chart.labels) > 1 else "".join(chart.labels)
-    return [*lines, "", f"  {ends}"]
+    return [*lines, "", f"  {ends}  ({chart.across})"]
 
 
 def _band(values: Sequence[float | None], low: float, high: float, rows: int) -> list[str]:
@@ -135,6 +150,16 @@ def _ticks(low: float, high: float) -> list[float]:
     while (high - low) / step > 4:
         step *= 2.5 if round(step / 10 ** math.floor(math.log10(step))) == 2 else 2
     return [step * index for index in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def _legend(chart: Chart) -> str:
+    """The names of the series in their colours, from the right."""
+    found, x = [], float(WIDTH - RIGHT)
+    for place, one in reversed([*enumerate(chart.series)]):
+        colour = COLOURS[place % len(COLOURS)]
+        found.append(f'<text x="{x:.0f}" y="12" text-anchor="end" fill="{colour}">{escape(one.name)}</text>')
+        x -= CHARACTER_WIDTH * len(one.name) + 12
+    return "".join(found)
 
 
 def _x(chart: Chart, index: int) -> float:
@@ -177,9 +202,11 @@ def _line(chart: Chart, one: Series, colour: str) -> str:
         if value is not None
     )
     dashed = ' stroke-dasharray="4 3"' if one.steps else ""
+    if chart.bars and not one.steps:
+        return f'<g fill="{colour}">{dots}</g>'
     line = f'<path d="{"".join(path)}" fill="none" stroke="{colour}" stroke-width="2"{dashed}/>'
     return line + (f'<g fill="{colour}">{dots}</g>' if not one.steps else "")
 
 
 def _harmless(text: str) -> str:
-    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+    return f"'{text}" if text and text[0] in "=+-@\t\r" else text

@@ -25,6 +25,8 @@ def loss_chart(run: RunView) -> Chart:
     }
     return Chart(
         title="Loss over the rounds, with what the solver decided",
+        across="round, and what was decided",
+        up="loss",
         labels=tuple(label for label, _, _ in measured),
         series=tuple(Series(name=name, values=tuple(values)) for name, values in series.items()),
     )

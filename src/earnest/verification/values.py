@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit
 from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.foundation.canonical import INTEGER_MAX, JsonValue
+from earnest.foundation.text import printable
 from earnest.verification.patterns import PATTERN_CHARACTERS_MAX, is_found, pattern_fault
 from earnest.verification.visible import is_placeholder, without_unseen
 
@@ -158,7 +159,7 @@ def _text_fault(rule: ValueRule, text: str) -> str | None:
     if (rule.type is Type.URL and not is_url(text)) or (rule.type is Type.DATE and not _is_date(text)):
         return f"is no {rule.type}"
     if rule.regex is not None and not is_found(rule.regex, text):
-        return f"does not match {rule.regex[:80]!r}"
+        return f"does not match {printable(rule.regex[:80])}"
     if rule.one_of and text not in rule.one_of:
         return "is none of the words allowed"
     return _bounds_fault(rule, len(shown), "has the length")

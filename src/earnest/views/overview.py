@@ -14,10 +14,9 @@ from earnest.identity.presence import Presence
 from earnest.identity.rows import ACCOUNTS, PRESENCES
 from earnest.market.homes.given import Duty
 from earnest.market.homes.home import Home, build
-from earnest.market.reviews.reputation import Reputation
-from earnest.market.reviews.standing import standing
 from earnest.market.terms import Terms
 from earnest.views.home import read_home
+from earnest.views.records import TrackRecord, leaderboard, paid_to_agents, track_record
 from earnest.views.score import waiting_heartbeats
 
 AGENTS_SHOWN_MAX: Final = 50
@@ -28,10 +27,6 @@ VERDICTS_READ_MAX: Final = 5_000
 
 _HELD: Final = (
     "SELECT currency, sum(amount_micro), count(*) FROM jobs WHERE state IN ('open', 'taken') GROUP BY currency"
-)
-_EARNED: Final = (
-    "SELECT currency, sum(credits_posted) FROM ledger_accounts WHERE id >= 'act_' AND id < 'act`' "
-    "AND replace(id, ':clearing:', '') <> id GROUP BY currency"
 )
 _VERDICTS: Final = """
 SELECT judged_at_ms - judged_at_ms % 3600000, count(*) FROM (
@@ -50,7 +45,7 @@ class AgentView:
     home: Home
     duty: Duty | None
     presence: Presence | None
-    reputation: Reputation
+    record: TrackRecord
 
     @property
     def stuck(self) -> list[str]:
@@ -60,44 +55,38 @@ class AgentView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurrencySums:
-    """Money of one currency: in escrow for `jobs` jobs, and earned by agents so far."""
+    """Money of one currency: in escrow for `jobs` jobs, and paid to agents for work so far."""
 
     currency: str
     held_micro: int
     jobs: int
-    earned_micro: int
+    paid_micro: int
 
 
-def agent_view(reader: BooksReader, account_id: str, now_ms: int, terms: Terms) -> AgentView:
-    """One agent. Raises `Refused("not_found")`."""
+def agent_view(
+    reader: BooksReader, account_id: str, now_ms: int, terms: Terms, record: TrackRecord | None = None
+) -> AgentView:
+    """One agent, with its record if that is read already. Raises `Refused("not_found")`."""
     read = read_home(reader, account_id, now_ms, with_jobs=False)
     return AgentView(
         account=read.account,
         home=build(read, now_ms, terms),
         duty=read.duty,
         presence=PRESENCES.get(reader, account_id),
-        reputation=standing(reader, account_id, now_ms),
+        record=record or track_record(reader, account_id, now_ms),
     )
 
 
 def leading_agents(reader: BooksReader, now_ms: int, terms: Terms, limit: int = AGENTS_SHOWN_MAX) -> list[AgentView]:
-    """Agents by their share of today's target; those without a contract follow, the last seen first."""
-    held = [row[0] for row in reader.execute("SELECT account_id FROM agreements LIMIT ?", (limit,)).fetchall()]
-    seen = [
-        row[0]
-        for row in reader.execute(
-            "SELECT account_id FROM presences ORDER BY seen_at_ms DESC LIMIT ?", (limit,)
-        ).fetchall()
-    ]
-    ids = list(dict.fromkeys([*held, *seen]))[:limit]
-    found = [agent_view(reader, account_id, now_ms, terms) for account_id in ids]
-    return sorted((one for one in found if one.account.kind is AccountKind.AGENT), key=_leading)
+    """The leaderboard, with all that is known of each."""
+    found = [agent_view(reader, one.account_id, now_ms, terms, one) for one in leaderboard(reader, now_ms, limit)]
+    return [one for one in found if one.account.kind is AccountKind.AGENT]
 
 
-def _leading(view: AgentView) -> tuple[int, int, str]:
-    if view.duty is None:
-        return 1, 0, view.account.handle
-    return 0, -view.duty.day.score * 1_000_000 // view.duty.day.target, view.account.handle
+def public_leaders(reader: BooksReader, now_ms: int, limit: int) -> list[tuple[Account, TrackRecord]]:
+    """The leaderboard as anybody may see it."""
+    found = [(ACCOUNTS.get(reader, one.account_id), one) for one in leaderboard(reader, now_ms, limit)]
+    return [(account, one) for account, one in found if account is not None and account.kind is AccountKind.AGENT]
 
 
 def agents(reader: BooksReader, after_handle: str, limit: int) -> list[Account]:
@@ -120,17 +109,17 @@ def newest_claim(reader: BooksReader, job_id: str) -> str | None:
 
 
 def sums(reader: BooksReader) -> list[CurrencySums]:
-    """Money held and earned, by currency."""
+    """Money held and paid, by currency."""
     held = {currency: (amount, jobs) for currency, amount, jobs in reader.execute(_HELD).fetchall()}
-    earned = dict(reader.execute(_EARNED).fetchall())
+    paid = paid_to_agents(reader)
     return [
         CurrencySums(
             currency=currency,
             held_micro=held.get(currency, (0, 0))[0],
             jobs=held.get(currency, (0, 0))[1],
-            earned_micro=earned.get(currency, 0),
+            paid_micro=paid.get(currency, 0),
         )
-        for currency in sorted({*held, *earned})
+        for currency in sorted({*held, *paid})
     ]
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date as Date  # noqa: N812 - `date` is a day's name here
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from earnest.accountability.days import begins_at_ms, day_id
 from earnest.accountability.heartbeat import CheckInState, Heartbeat
@@ -21,8 +21,10 @@ from earnest.journal.receipt import Draft, Subject
 from earnest.market.claims.claim import TERMINAL, Claim
 from earnest.market.claims.evidence import MEASURED, Submission
 from earnest.market.rows import JOBS, SUBMISSIONS
+from earnest.verification.verdict import Answer
 from earnest.views.claims import find_claim
-from earnest.views.jobs import public_criterion
+from earnest.views.jobs import PUBLIC_CHECKS, public_criterion
+from earnest.views.records import is_public
 from earnest.views.runs import find_run
 from earnest.views.score import day_json, heartbeat_json
 
@@ -33,8 +35,13 @@ _VERDICT: Final = "/verdict"
 
 
 def claim_draft(reader: BooksReader, claim_id: str, viewer: str, *, sees_all: bool) -> Draft:
-    """Of a claim that has ended, for its parties. Raises `Refused`: `not_found`, `not_a_party`, `not_ended`."""
-    claim = find_claim(reader, claim_id, viewer, sees_all=sees_all)
+    """Of a claim that has ended: for its parties; for anybody, without what is theirs alone, if its end stands in
+    its seller's record. Raises `Refused`: `not_found`, `not_a_party`, `not_ended`.
+    """
+    claim = find_claim(reader, claim_id, viewer, sees_all=True)
+    is_theirs = sees_all or viewer in {claim.seller, claim.buyer}
+    if not is_theirs and not is_public(reader, claim):
+        find_claim(reader, claim_id, viewer, sees_all=False)
     if claim.state not in TERMINAL:
         raise Refused("not_ended", f"the claim is {claim.state}: its receipt is given when it has ended")
     job = JOBS.get(reader, claim.job_id)
@@ -44,6 +51,11 @@ def claim_draft(reader: BooksReader, claim_id: str, viewer: str, *, sees_all: bo
     promise = [*reader.facts(kind="job.opened", subject=job.id, limit=1)]
     own = [*reader.facts(kind=("claim.opened", "claim.changed", "ledger.posted"), subject=claim.id)]
     judged = [fact for one in submissions for fact in reader.facts(subject=one.id)]
+    criteria = [public_criterion(one) for one in json.loads(job.criteria)]
+    verdicts, consequences = [_submission(one) for one in submissions], _consequences(claim, own)
+    if not is_theirs:
+        verdicts = [_for_anybody(one, criteria) for one in verdicts]
+        consequences = {**consequences, "reason": "", "cited_criteria": []}
     predicate: Members = {
         "kind": "claim",
         "id": claim.id,
@@ -61,9 +73,9 @@ def claim_draft(reader: BooksReader, claim_id: str, viewer: str, *, sees_all: bo
             "claimed_at": rfc3339_s(claim.claimed_at_ms),
             "due_at": rfc3339_s(claim.due_at_ms),
         },
-        "criteria": [public_criterion(one) for one in json.loads(job.criteria)],
-        "verdicts": [_submission(one) for one in submissions],
-        "consequences": _consequences(claim, own),
+        "criteria": cast("list[JsonValue]", criteria),
+        "verdicts": cast("list[JsonValue]", verdicts),
+        "consequences": consequences,
     }
     subjects = [
         Subject(name=f"{one.id}/{item['path']}", sha256=_digest(item["sha256"]))
@@ -145,6 +157,19 @@ def _submission(submission: Submission) -> JsonObject:
         "verdict_id": submission.verdict_id,
         "verdict": verdict,
     }
+
+
+def _for_anybody(judged: JsonObject, criteria: Iterable[Mapping[str, Any]]) -> JsonObject:
+    """Without what work or a check holds: the reason stands where a criterion whose check is public was not met."""
+    verdict: Any = judged["verdict"]
+    if verdict is None:
+        return judged
+    told = {one["id"] for one in criteria if (one.get("check") or {}).get("kind") in PUBLIC_CHECKS}
+    shown = [
+        one if one["id"] in told and one["verdict"] == Answer.NOT_VERIFIED else {**one, "reason": "", "evidence": []}
+        for one in verdict["criteria"]
+    ]
+    return {**judged, "verdict": {**verdict, "reason": "", "flags": [], "criteria": shown}}
 
 
 def _consequences(claim: Claim, facts: Iterable[StoredFact]) -> JsonObject:

@@ -38,6 +38,11 @@ def purse(reader: BooksReader, account_id: str, currency: str) -> CurrencyPurse:
     )
 
 
+def list_accounts(reader: BooksReader, after: str, limit: int) -> list[LedgerAccount]:
+    """All accounts of the ledger, by name."""
+    return list(LEDGER_ACCOUNTS.where(reader, "id > ? ORDER BY id LIMIT ?", (after, limit)))
+
+
 def show_wallet(reader: BooksReader, account_id: str, terms: Terms) -> shown.Wallet:
     """`balances`, one a currency, and the payouts under way."""
     under_way = PAYOUTS.where(

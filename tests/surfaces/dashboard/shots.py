@@ -30,6 +30,7 @@ async def take(folder: Path) -> None:
                 "evidence": f"/claims/{town.verified}/evidence/1/0",
                 "dispute": f"/disputes/{town.dispute}",
                 "agent": "/agents/maya_r",
+                "proof": f"/receipts/{town.rejected}",
                 "ledger": "/ledger",
                 "audit": "/audit",
                 "world": "/world",

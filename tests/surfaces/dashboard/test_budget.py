@@ -51,14 +51,30 @@ async def weighed(page: Page) -> AsyncIterator[dict[str, Any]]:
     await session.detach()
 
 
+WATCH_LONG_TASKS = """
+globalThis.longTasks = [];
+new PerformanceObserver((list) => longTasks.push(...list.getEntries().map((one) => one.startTime + one.duration)))
+  .observe({ type: 'longtask', buffered: true });
+"""
+INTERACTIVE = """() => new Promise((done) => {
+  const said = () => setTimeout(() => {
+    const page = performance.getEntriesByType('navigation')[0];
+    done(Math.max(page.domContentLoadedEventEnd, page.loadEventEnd, ...longTasks));
+  }, 50);
+  document.readyState === 'complete' ? said() : addEventListener('load', said);
+})"""
+
+
 async def interactive_ms(page: Page) -> float:
-    """From the click to the end of the scripts that the page waits for."""
-    found: float = await page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
+    """From the click until the page is loaded, its scripts have run, and no task of 50 ms or more is under way."""
+    found: float = await page.evaluate(INTERACTIVE)
     return found
 
 
 async def test_every_page_keeps_to_its_budget(opened: Opened, served: Listening, town: Town) -> None:
     async with opened(town.operator) as page:
+        await page.add_init_script(WATCH_LONG_TASKS)
+        slowest = ("", 0.0)
         for address in shown(town):
             async with weighed(page) as found:
                 await page.goto(address, wait_until="load")
@@ -72,6 +88,8 @@ async def test_every_page_keeps_to_its_budget(opened: Opened, served: Listening,
                 await page.goto(address)
                 took.append(await interactive_ms(page))
             assert min(took) <= INTERACTIVE_MS_MAX, (address, took)
+            slowest = max(slowest, (address, min(took)), key=lambda one: one[1])
+        print(f"slowest to be interactive: {slowest[0]}, {slowest[1]:.0f} ms")
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -102,6 +120,7 @@ async def crowded(tmp_path: Path) -> AsyncIterator[tuple[Listening, str]]:
 async def test_ten_thousand_jobs_are_turned_over_page_by_page(opened: Opened, crowded: tuple[Listening, str]) -> None:
     site, operator = crowded
     async with opened(operator, url=site.url) as page:
+        await page.add_init_script(WATCH_LONG_TASKS)
         rows = page.locator("#board tbody tr")
         await page.goto("/jobs")
         seen: list[str] = []

@@ -57,6 +57,24 @@ async def test_texts_of_agents_are_shown_as_they_were_written(opened: Opened, to
         assert await page.evaluate("window.pwned") is None
 
 
+@pytest.mark.parametrize("who", ["stranger", "operator"])
+async def test_who_lied_and_what_it_cost_stand_on_the_first_page_and_the_proof_is_a_click_away(
+    opened: Opened, town: Town, who: str
+) -> None:
+    async with opened(town.operator if who == "operator" else "") as page:
+        await page.goto("/")
+        lie = page.get_by_role("region", name="Said to be done").get_by_role("row", name="@bruno")
+        await expect(lie).to_contain_text("1 time, not verified")
+        await expect(lie).to_contain_text("fined ai$ 1.00")
+        await lie.get_by_role("link", name="Show proof").click()
+        await page.wait_for_url(f"**/{'claims' if who == 'operator' else 'receipts'}/{town.rejected}")
+        for said in ("does not satisfy the schema", "not verified"):
+            await expect(page.get_by_text(said).first).to_be_visible()
+        fined = page.locator("section", has=page.get_by_role("heading", name="What it came to"))
+        await expect(fined).to_contain_text("ai$ 1.00")
+        await expect(page.get_by_role("link", name="receipt").first).to_be_visible()
+
+
 async def test_a_stranger_signs_in_goes_on_and_signs_out(opened: Opened, served: Listening, town: Town) -> None:
     async with opened(allowed=(REFUSED,)) as page:
         await page.goto(f"/claims/{town.verified}")
@@ -181,7 +199,7 @@ async def test_the_board_is_filtered_without_a_reload_and_the_back_button_works(
         await page.reload()
         await expect(page.get_by_label("State")).to_have_value("done")
         await page.go_back()
-        await expect(page.get_by_label("State")).to_have_value("open")
+        await expect(page.get_by_label("State")).to_have_value("all")
 
 
 async def test_the_operator_accepts_a_contract_pauses_and_lets_go_on(opened: Opened, town: Town) -> None:

@@ -33,7 +33,7 @@ async def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
 async def test_nothing_is_shown_without_the_address(client: httpx2.AsyncClient) -> None:
     for path in (*PAGES, "/live", "/?secret=wrong", "/?secret=%C3%A9"):
         assert (await client.get(path)).status_code == 403, path
-    client.cookies.set("earnest_local", "wrong")
+    client.cookies.set("earnest_local_8421", "wrong")
     assert (await client.get("/")).status_code == 403
 
 
@@ -48,6 +48,12 @@ async def test_the_address_opens_every_page_and_none_of_them_acts(client: httpx2
     assert (await client.get("/runs/run_none")).status_code == 404
     assert (await client.get("/nothing")).status_code == 404
     assert (await client.post("/")).status_code == 405
+
+
+async def test_two_dashboards_on_one_machine_do_not_shut_each_other_out(client: httpx2.AsyncClient) -> None:
+    await client.get(f"/?secret={SECRET}")
+    client.cookies.set("earnest_local_8422", "that of another")
+    assert (await client.get("/")).status_code == 200
 
 
 async def test_a_name_of_another_site_that_leads_here_is_refused(client: httpx2.AsyncClient) -> None:

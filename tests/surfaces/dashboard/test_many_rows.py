@@ -18,6 +18,9 @@ from earnest.engine.facts import STARTED
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.facts import Fact
 from earnest.identity.service import ACCOUNTS
+from earnest.ledger.accounts import clearing
+from earnest.ledger.transfer import LedgerAccount
+from earnest.market.reviews.signal import Signal
 from earnest.market.service import CLAIMS, DISPUTES, JOBS
 from earnest.runtime.desk import StoryContext
 from surfaces.web.conftest import GENEROUS
@@ -69,17 +72,42 @@ def _crowd(path: Path, database: Any, town: Town) -> None:
     job, claim, dispute, account = database.read_sync(samples)
     done, ends_ms = type(job.state)("done"), claim.reviews_close_at_ms
     jobs = (replace(job, id=_id("job", n), state=done if n % 2 else job.state) for n in range(JOB_ROWS))
+    lost = {"state": type(claim.state)("refunded"), "verdict": "not_verified", "last_verdict": "not_verified"}
     claims = (
         replace(
-            claim, id=_id("clm", n), job_id=_id("job", n), claimed_at_ms=ends_ms + n, reviews_close_at_ms=ends_ms + n
+            claim,
+            id=_id("clm", n),
+            job_id=_id("job", n),
+            claimed_at_ms=ends_ms + n,
+            reviews_close_at_ms=ends_ms + n,
+            **({} if n % 3 else lost),
         )
         for n in range(1, JOB_ROWS, 2)
     )
+    signals = (
+        Signal(
+            id=f"{_id('clm', n)}/{kind}",
+            account_id=account.id if n % 10 == 1 else _id("act", n % ROWS),
+            kind=kind,
+            claim_id=_id("clm", n),
+            at_ms=claim.claimed_at_ms + n,
+        )
+        for n in range(1, JOB_ROWS, 2)
+        for kind in ["released" if n % 3 else "refunded"]
+    )
     disputes = (replace(dispute, id=_id("dsp", n), claim_id=_id("clm", 2 * n + 1)) for n in range(ROWS))
     accounts = (replace(account, id=_id("act", n), handle=f"h{n:08d}") for n in range(ROWS))
+    wallets = (
+        LedgerAccount(
+            id=clearing(_id("act", n), "AID"), currency="AID", guarded=True, credits_posted=n, debits_posted=n
+        )
+        for n in range(ROWS)
+    )
     with closing(sqlite3.connect(path)) as books, books:
         for table, rows in (("jobs", jobs), ("claims", claims), ("disputes", disputes), ("accounts", accounts)):
             _insert(books, table, rows)
+        _insert(books, "signals", signals)
+        _insert(books, "ledger_accounts", wallets)
 
 
 def _id(sort: str, number: int) -> str:
@@ -106,13 +134,19 @@ async def test_every_page_is_small_and_quick(grown: tuple[Listening, Town], who:
             assert min(spent) <= CPU_MS_MAX, (address, spent)
 
 
-@pytest.mark.parametrize("path", ["/jobs", "/agents", "/runs", "/agents/maya_r?claims=~", "/agents/noor"])
+LISTS = ["/jobs", "/agents", "/runs", "/agents/maya_r?claims=~", "/agents/maya_r?record=~", "/agents/noor", "/ledger"]
+
+
+@pytest.mark.parametrize("path", LISTS)
 async def test_a_long_list_leads_on_page_by_page(grown: tuple[Listening, Town], path: str) -> None:
     site, town = grown
     async with client_of(site, town.operator) as client:
         seen: list[set[str]] = []
+        named = re.search(r"\?(\w+)=~", path)
         for _ in range(3):
             page = (await client.get(path)).text
+            if named is not None:  # which of the lists of that page
+                page = page[page.index(f'id="{named[1]}"') :].partition("</section>")[0]
             more = re.search(r'<a rel="next" href="([^"]+)"', page)
             if path == "/agents/noor":
                 assert more is None  # whose lists are short
@@ -125,7 +159,7 @@ async def test_a_long_list_leads_on_page_by_page(grown: tuple[Listening, Town], 
 
 
 def _rows(page: str) -> set[str]:
-    return set(re.findall(r'href="(/(?:jobs/job_|agents/h|runs/run_|claims/clm_)0{4}[^"]*)"', page))
+    return set(re.findall(r'href="(/(?:jobs/job_|agents/h|runs/run_|claims/clm_|ledger\?of=h)0{4}[^"]*)"', page))
 
 
 async def test_a_claim_that_ended_leads_to_its_receipt(grown: tuple[Listening, Town]) -> None:

@@ -78,6 +78,9 @@ async def test_a_claim_that_has_ended_says_what_it_came_to_and_no_date_that_will
         assert "released <b>$ 9.50</b>" in moved[: moved.index("</section>")]
         assert "grace ends" not in page.lower()
         assert "Reputation" in (await client.get("/")).text
+        evidence = (await client.get(f"/claims/{town.verified}/evidence/1/0")).text
+        assert "answer.json" in page
+        assert "answer.json" in evidence[evidence.index("<h1") : evidence.index("</h1>")]
 
 
 @served_once
@@ -133,7 +136,16 @@ async def test_an_auditor_is_given_no_form_and_is_refused(served: Listening, tow
 @served_once
 async def test_a_stranger_sees_what_is_public_and_is_asked_who_they_are(served: Listening, town: Town) -> None:
     async with client_of(served) as client:
-        public = {"/", "/jobs", "/jobs/{job_id}", "/agents", "/agents/{handle}", "/ledger", "/audit"}
+        public = {
+            "/",
+            "/jobs",
+            "/jobs/{job_id}",
+            "/agents",
+            "/agents/{handle}",
+            "/ledger",
+            "/audit",
+            "/receipts/{claim_id}",
+        }
         for path, address in addresses(town).items():
             answer = await client.get(address)
             if path in public:
@@ -215,7 +227,7 @@ async def test_charts_are_there_as_pictures_and_tables(served: Listening, town: 
         assert picture.text.startswith("<svg")
         assert (await client.get("/charts/score/maya_r.pdf")).status_code == 404
         failures = (await client.get("/charts/failure-rate/first.csv")).text.splitlines()
-        assert failures == [",rejected by machines", "'@maya_r,0.5"]
+        assert failures == [",rejected by machines", "'@bruno,1.0", "'@maya_r,0.5"]
     async with client_of(served, town.agents["zed"]["live"]) as client:
         assert "maya_r" not in (await client.get("/charts/failure-rate/first.csv")).text
 

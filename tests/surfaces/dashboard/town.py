@@ -10,6 +10,7 @@ from earnest.identity.service import ACCOUNTS
 from earnest.runtime.accountability.judging import HeartbeatJudging
 from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.judging import Judging
+from earnest.runtime.market.money import open_treasury
 from earnest.runtime.market.periods import open_first_period
 from surfaces.web.conftest import Site
 from surfaces.web.jobs import fund, job_body
@@ -50,6 +51,7 @@ class Town:
     verified: str
     waiting: str
     disputed: str
+    rejected: str
     dispute: str
     open_job: str
     thread: str
@@ -62,6 +64,7 @@ async def ok(answer: httpx2.Response) -> Any:
 
 async def fill(site: Site) -> Town:
     """All of it, through the API."""
+    await site.market.desk.tick(lambda entry: open_treasury(entry, site.market.terms))
     await site.market.desk.tick(open_first_period)
     operator = await site.operator()
     aud = await ok(await site.ask("POST", "/operator/keys", key=operator, json={"scope": "aud", "handle": "arthur"}))
@@ -73,6 +76,10 @@ async def fill(site: Site) -> Town:
     waiting = await worked(
         site, agents, 42, "bruno", title=f"Judge me {MARKUP}", acceptance="human", criteria=_by_a_person()
     )
+    rejected = await worked(
+        site, agents, 41, "bruno", title=f"Add up once more {MARKUP}"[:100], currency="AID", max_revisions=0
+    )
+    await ok(await site.ask("POST", f"/claims/{rejected}/concede", key=agents["bruno"]["live"]))
     plea = {"reason": f"It is 42 where I come from. {WORLD} {MARKUP}", "criteria": ["C1"]}
     await fund(site, operator, agents["maya_r"]["live"], 20_000_000)
     case = await ok(await site.ask("POST", f"/claims/{disputed}/disputes", key=agents["maya_r"]["live"], json=plea))
@@ -95,6 +102,7 @@ async def fill(site: Site) -> Town:
         verified=verified,
         waiting=waiting,
         disputed=disputed,
+        rejected=rejected,
         dispute=case["dispute_id"],
         open_job=opened["job_id"],
         thread=thread,

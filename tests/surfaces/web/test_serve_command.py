@@ -81,10 +81,19 @@ def test_a_link_made_beside_the_platform_lets_the_operator_in(
     process, url, home = platform
     made = run(home, "keys", "operator-link")
     assert made.returncode == 0, made.stderr
-    path = "/setup/" + made.stdout.strip().rpartition("/setup/")[2]
-    assert "ern_op_" in httpx2.post(url + path, data={"handle": "olga"}).text
-    assert httpx2.post(url + path, data={"handle": "olga"}).status_code == 410
+    link = made.stdout.strip()
+    assert link.startswith(f"{url}/setup/"), "whatever port it listens at"
+    page = httpx2.get(link)
+    [style] = re.findall('rel="stylesheet" href="([^"]+)"', page.text)
+    assert httpx2.get(url + style).headers["content-type"].startswith("text/css")
+    assert "unsafe" not in page.headers["content-security-policy"]
+    assert "ern_op_" in httpx2.post(link, data={"handle": "olga"}).text
+    assert httpx2.post(link, data={"handle": "olga"}).status_code == 410
+    beside = run(home, "serve", "--port", "0")
+    assert beside.returncode == 3
+    assert run(home, "keys", "operator-link").stdout.startswith(f"{url}/setup/"), "the other one never listened"
     end(process)
+    assert run(home, "keys", "operator-link").stdout.startswith("http://127.0.0.1:8420/setup/")
     (home / "secrets" / "keys").unlink()
     refused = run(home, "serve", "--port", "0")
     assert refused.returncode == 3

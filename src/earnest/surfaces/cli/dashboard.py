@@ -20,6 +20,7 @@ def dashboard(
     """
     from contextlib import suppress  # noqa: PLC0415
 
+    from earnest.app import places  # noqa: PLC0415
     from earnest.app.readers import reading_books  # noqa: PLC0415
     from earnest.app.server_settings import ServerSettings  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemChance, SystemClock  # noqa: PLC0415
@@ -27,7 +28,7 @@ def dashboard(
     from earnest.surfaces.cli.keys import settings_of  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
     from earnest.surfaces.dashboard.local import local_app, serve_local  # noqa: PLC0415
-    from earnest.surfaces.web.serving import listen  # noqa: PLC0415
+    from earnest.surfaces.web.serving import listen, served_at  # noqa: PLC0415
 
     settings = settings_of(home)
     secret = base62(SystemChance().secret())
@@ -39,6 +40,8 @@ def dashboard(
                 say_json({"url": url, "home": str(settings.home)})
             else:
                 say(f"earnest shows {settings.home}, to whoever opens this address on this machine:", url)
+                if places.address(settings.home).exists():
+                    say(f"A platform is served from it, too: {served_at(settings)} shows that, and takes decisions.")
             sys.stdout.flush()  # whoever started us through a pipe waits for it
 
         with suppress(KeyboardInterrupt):

@@ -164,14 +164,16 @@ def end_session(
 def operator_link(home: Annotated[Path | None, typer.Option(help="The data directory.")] = None) -> None:
     """Print a link that makes or logs in the operator, once, within 24 hours.
 
-    It works beside a running platform. Exit codes: 0 printed, 3 there is no platform yet, or its keys are damaged.
+    It works beside a running platform, and names the address at which that listens.
+
+    Exit codes: 0 printed, 3 there is no platform yet, or its keys are damaged.
     """
     from earnest.app.server import operator_link_for  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say  # noqa: PLC0415
-    from earnest.surfaces.web.serving import url_of  # noqa: PLC0415
+    from earnest.surfaces.web.serving import served_at  # noqa: PLC0415
 
     settings = settings_of(home)
-    say(f"{url_of(settings.server, settings.server.port)}/setup/{operator_link_for(settings)}")
+    say(f"{served_at(settings)}/setup/{operator_link_for(settings)}")
 
 
 def settings_of(home: Path | None) -> "Settings":

@@ -31,6 +31,8 @@ def score(
         days = [*reversed(history["days"]), history["today"]]
         chart = Chart(
             title="",
+            across="day",
+            up="points",
             labels=tuple(day["date"] for day in days),
             series=(
                 Series(name="points", values=tuple(day["score"] for day in days)),

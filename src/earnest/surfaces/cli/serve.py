@@ -1,6 +1,8 @@
 """`earnest serve`: the platform, in this process, until it is stopped."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,7 +64,8 @@ def serve(
         async with open_server(settings, works=not no_work) as server:
             setup_url = f"{url}/setup/{server.link}" if server.link else None
             begun = partial(_tell, url, settings, setup_url, as_json=as_json) if is_first else _silent
-            return await answer(server, listener, url, begun, can_reload)
+            with _told_at(settings.home, url):
+                return await answer(server, listener, url, begun, can_reload)
 
     settings, is_first = read(), True
     with listen(settings.server) as listener:
@@ -70,6 +73,18 @@ def serve(
             settings, is_first = read(), False
     for number in (signal.SIGINT, signal.SIGTERM):  # all is closed: whoever is told to stop again ends as if told once
         signal.signal(number, signal.SIG_IGN)
+
+
+@contextmanager
+def _told_at(home: Path, url: str) -> Iterator[None]:
+    """The data directory says where its platform listens, until the block ends."""
+    from earnest.app import places  # noqa: PLC0415
+
+    places.address(home).write_text(f"{url}\n")
+    try:
+        yield
+    finally:
+        places.address(home).unlink(missing_ok=True)
 
 
 def _silent() -> None:

@@ -8,14 +8,19 @@ from earnest.audit.report import AuditSettings, report_json
 from earnest.audit.snapshot import read_report
 from earnest.audit.tail import newest_lines, summary
 from earnest.foundation.errors import EarnestError, Refused
+from earnest.ledger.accounts import owner_of
 from earnest.memory.megram import Tag
+from earnest.surfaces.charts import table_csv
 from earnest.surfaces.dashboard.look import Look, Remembered, Visitor
+from earnest.surfaces.dashboard.rendering import ENVIRONMENT
 from earnest.views import overview
+from earnest.views.agents_public import find_agent
 from earnest.views.entries import list_entries
 from earnest.views.log import newest_checkpoint
-from earnest.views.wallet import show_wallet, solvency
+from earnest.views.wallet import list_accounts, show_wallet, solvency
 
 ENTRIES_MAX: Final = 50
+ACCOUNTS_PAGE: Final = 50
 LINES_MAX: Final = 100
 MEGRAMS_MAX: Final = 1_000
 HISTORY_MAX: Final = 50
@@ -24,21 +29,39 @@ _ONE_READER: Final = Lock()
 
 
 def show_ledger(look: Look) -> tuple[str, dict[str, Any]]:
-    """Solvency for everybody; sums for those who see all; wallet and entries of whoever has an account."""
+    """Solvency for everybody; sums, accounts and anybody's entries for those who see all; else one's own."""
     given: dict[str, Any] = {
         "title": "Ledger",
         "solvency": solvency(look.reader, look.now_ms),
         "sums": overview.sums(look.reader) if look.sees_all else [],
+        "accounts": [],
         "wallet": None,
         "entries": [],
         "next_cursor": "",
+        "of": "",
     }
-    if look.visitor in {Visitor.AGENT, Visitor.OPERATOR}:
+    whose = look.my_id if look.visitor in {Visitor.AGENT, Visitor.OPERATOR} else ""
+    if look.sees_all:
+        given |= _accounts(look)
+        if handle := look.query.get("of", "")[:40]:
+            whose, given["of"] = find_agent(look.reader, handle).id, handle
+    if whose:
         currencies = tuple(look.terms.currencies)
-        found = list_entries(look.reader, look.my_id, currencies, look.query.get("cursor", "")[:200], ENTRIES_MAX)
-        given["wallet"] = show_wallet(look.reader, look.my_id, look.terms)
+        found = list_entries(look.reader, whose, currencies, look.query.get("cursor", "")[:200], ENTRIES_MAX)
+        given["wallet"] = show_wallet(look.reader, whose, look.terms)
         given["entries"], given["next_cursor"] = found
     return "ledger.html", given
+
+
+def _accounts(look: Look) -> dict[str, Any]:
+    """All accounts of the ledger, page by page, with the handles of those whose they are."""
+    found = list_accounts(look.reader, look.query.get("after", "")[:120], ACCOUNTS_PAGE + 1)
+    shown = found[:ACCOUNTS_PAGE]
+    return {
+        "accounts": [(owner_of(one.id), one.id.split(":")[1], one) for one in shown],
+        "more": {"after": shown[-1].id if len(found) > ACCOUNTS_PAGE else ""},
+        "owners": overview.handles(look.reader, [owner_of(one.id) for one in shown]),
+    }
 
 
 def show_audit(look: Look) -> tuple[str, dict[str, Any]]:
@@ -67,6 +90,21 @@ def show_memory(look: Look) -> tuple[str, dict[str, Any]]:
             return "memory.html", {**nothing, **_memory(look, memory)}
     except Refused:
         return "memory.html", nothing
+
+
+def plane(look: Look, form: str) -> str:
+    """The plane of attention and decision as a file, `svg` or `csv`. Raises `Refused` as the page does, `not_found`."""
+    _, given = show_memory(look)
+    if not given["counts"]:
+        raise Refused("not_found", "nothing has been remembered here yet")
+    if form == "svg":
+        return ENVIRONMENT.get_template("plane.svg").render(**given)
+    columns = ("space", "entity", "advice", "attention", "decision")
+    rows = [
+        (one["tag"].space, one["tag"].entity, one["action"], one["attention"], one["decision"])
+        for one in given["points"]
+    ]
+    return table_csv(columns, rows)
 
 
 def _memory(look: Look, memory: Remembered) -> dict[str, Any]:

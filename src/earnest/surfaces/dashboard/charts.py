@@ -17,6 +17,8 @@ def score_chart(look: Look, account_id: str, handle: str) -> Chart:
     days = score_days(look.reader, account_id)
     return Chart(
         title=f"Points of @{handle} by day, and the bar",
+        across="day",
+        up="points",
         labels=tuple(day.date[5:] for day in days),
         series=(
             Series(name="points", values=tuple(day.score for day in days)),
@@ -30,7 +32,9 @@ def verdict_chart(look: Look) -> Chart:
     """Verdicts in each of the last 24 hours."""
     found = verdicts_by_hour(look.reader, look.now_ms)
     return Chart(
-        title="Verdicts by the hour (UTC)",
+        title="Verdicts by the hour",
+        across="hour (UTC)",
+        up="verdicts",
         labels=tuple(datetime.fromtimestamp(at_ms / 1_000, UTC).strftime("%H:00") for at_ms, _ in found),
         series=(Series(name="verdicts", values=tuple(count for _, count in found)),),
         bars=True,

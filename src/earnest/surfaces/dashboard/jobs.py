@@ -21,7 +21,7 @@ from earnest.views.market_reviews import reviews_of_claim
 from earnest.views.overview import handles, newest_claim
 
 PAGE: Final = 50
-STATES: Final = {"open": (JobState.OPEN,), "taken": (JobState.TAKEN,), "done": (JobState.DONE,), "all": tuple(JobState)}
+STATES: Final = {"all": tuple(JobState), "open": (JobState.OPEN,), "taken": (JobState.TAKEN,), "done": (JobState.DONE,)}
 TEXT_BYTES_MAX: Final = 256 * 1024
 """Of an item of evidence, what is shown as text; the rest is in the file itself."""
 SHOWN_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -32,9 +32,9 @@ IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 def show_board(look: Look) -> tuple[str, dict[str, Any]]:
     """Jobs, the newest first, by state, category and what is mine."""
-    state = look.query.get("state", "open")
+    state = look.query.get("state", "all")
     wanted = {
-        "state": state if state in STATES else "open",
+        "state": state if state in STATES else "all",
         "category": look.query.get("category", "")[:64],
         "currency": look.query.get("currency", "")[:3],
         "mine": "1" if look.my_id and look.query.get("mine") else "",
@@ -54,6 +54,7 @@ def show_board(look: Look) -> tuple[str, dict[str, Any]]:
     return "board.html", {
         "title": "Jobs",
         "wanted": wanted,
+        "states": list(STATES),
         "jobs": shown,
         "next_cursor": cursor_of(str(shown[-1]["job_id"])) if len(found) > PAGE else "",
         "categories": sorted(CATEGORIES),
@@ -116,7 +117,7 @@ def show_evidence(look: Look) -> tuple[str, dict[str, Any]]:
     data = _bytes(look, item)
     before = _bytes(look, earlier) if earlier is not None and earlier["sha256"] != item["sha256"] else None
     return "evidence.html", {
-        "title": f"Evidence {item['requirement_id']}",
+        "title": f"{item['path']}, revision {look.params['revision']}",
         "claim": claim,
         "item": item,
         "revision": look.params["revision"],

@@ -3,7 +3,6 @@
 import hmac
 import socket
 from collections.abc import AsyncIterator, Callable
-from http.cookies import CookieError, SimpleCookie
 from typing import Final
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -11,7 +10,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import Request, cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -96,14 +95,15 @@ class _Guarded:
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         if not is_loopback(_host(headers)):
             return PlainTextResponse("this is a page of one machine", 403, HEADERS)
-        if self._knows(_cookie(headers)):
+        name = f"{COOKIE}_{_port(headers)}"  # cookies are those of a host: another dashboard has another port
+        if self._knows(cookie_parser(headers.get("cookie", "")).get(name, "")):
             return None
         query = parse_qs(scope["query_string"].decode("latin-1"))
         if not self._knows(query.pop("secret", [""])[0]):
             return PlainTextResponse("open it by the address that `earnest dashboard` printed", 403, HEADERS)
         rest = urlencode(query, doseq=True)
         response = RedirectResponse(scope["path"] + (f"?{rest}" if rest else ""), 303, HEADERS)
-        response.set_cookie(COOKIE, self._secret, httponly=True, samesite="strict")
+        response.set_cookie(name, self._secret, httponly=True, samesite="strict")
         return response
 
     def _knows(self, given: str) -> bool:
@@ -118,12 +118,11 @@ def _host(headers: Headers) -> str:
         return ""
 
 
-def _cookie(headers: Headers) -> str:
+def _port(headers: Headers) -> int:
     try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return ""
-    return "" if found is None else found.value
+        return urlsplit(f"//{headers.get('host', '')}").port or 80
+    except ValueError:
+        return 80
 
 
 async def _changes(books: ReadPool, clock: Clock) -> AsyncIterator[bytes]:

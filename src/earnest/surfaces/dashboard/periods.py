@@ -20,26 +20,30 @@ MICRO: Final = 1_000_000
 
 
 class Metric(NamedTuple):
-    """One of the five: its chart's title, and what of an agent's metrics each series is."""
+    """One of the five: its chart's title and unit, and what of an agent's metrics each series is."""
 
     title: str
+    unit: str
     series: Mapping[str, Callable[[AgentMetrics], float | None]]
 
 
 METRICS: Final[Mapping[str, Metric]] = {
     "verified-per-hour": Metric(
-        "Verified tasks per hour", {"verified tasks per hour": lambda one: one["verified_per_hour"]}
+        "Verified tasks per hour", "tasks per hour", {"tasks per hour": lambda one: one["verified_per_hour"]}
     ),
-    "failure-rate": Metric("Verification failure rate", {"rejected by machines": lambda one: one["failure_rate"]}),
-    "aid-delta": Metric("ai$ gained or lost", {"ai$": lambda one: one["aid_delta_micro"] / MICRO}),
+    "failure-rate": Metric(
+        "Failure rate", "rejected of decided", {"rejected by machines": lambda one: one["failure_rate"]}
+    ),
+    "aid-delta": Metric("ai$ gained or lost", "ai$", {"ai$": lambda one: one["aid_delta_micro"] / MICRO}),
     "approval": Metric(
-        "Seconds until approval, from handing in",
+        "Time until approval, from handing in",
+        "seconds",
         {
             "median": lambda one: one["approval_from_submission"]["median_s"],
             "90th percentile": lambda one: one["approval_from_submission"]["p90_s"],
         },
     ),
-    "thrash-index": Metric("Thrash index", {"thrash index": lambda one: one["thrash_index"]}),
+    "thrash-index": Metric("Thrash index", "left per begun", {"thrash index": lambda one: one["thrash_index"]}),
 }
 
 
@@ -87,6 +91,8 @@ def _chart(name: str, found: PeriodMetrics) -> Chart:
     shown = [one for _, one in measured[:CHART_AGENTS_MAX]]
     return Chart(
         title=f"{metric.title}, period {found['period']['name']}",
+        across="agent",
+        up=metric.unit,
         labels=tuple(f"@{one['handle']}" for one in shown),
         series=tuple(Series(name=name, values=tuple(map(value, shown))) for name, value in metric.series.items()),
         bars=True,

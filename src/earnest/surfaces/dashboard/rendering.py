@@ -8,6 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from earnest.foundation.instants import duration_text, rfc3339_s
+from earnest.market.reviews.reputation import PPM, Reputation
 from earnest.surfaces.charts import Chart, svg
 from earnest.surfaces.dashboard.files import address
 from earnest.surfaces.dashboard.look import Look
@@ -57,6 +58,16 @@ _WORDS: Final = {
     "tightened": "doubt",
     "warning": "doubt",
 }
+_ENDS: Final = {
+    "released": ("good", "kept: paid in full"),
+    "split": ("doubt", "divided by a ruling"),
+    "refunded": ("bad", "broken: work rejected"),
+    "missed_deadline": ("bad", "broken: nothing handed in"),
+    "late": ("doubt", "handed in late"),
+    "late_cancel": ("doubt", "given back late"),
+    "withdrew": ("doubt", "given back when changes were asked for"),
+    "early_cancel": ("plain", "given back in time"),
+}
 
 
 def money(amount_micro: int, currency: str) -> str:
@@ -88,6 +99,11 @@ def _about(gap_ms: int) -> str:
     return ""
 
 
+def percent(reputation: Reputation) -> str:
+    """A reputation as people read it."""
+    return f"{reputation.lower_bound_ppm / PPM:.1%}".replace("%", " %")
+
+
 def tone(word: object) -> str:
     """How a state is coloured: `good`, `bad`, `doubt` or `plain`."""
     return _WORDS.get(str(word), "plain")
@@ -101,6 +117,12 @@ def said(word: object) -> str:
 def badge(word: object) -> Markup:
     """A state in its colour."""
     return Markup('<span class="badge {}">{}</span>').format(tone(word), said(word))
+
+
+def end(kind: object) -> Markup:
+    """What came of a promise, by its signal."""
+    tone, words = _ENDS.get(str(kind), ("plain", said(kind)))
+    return Markup('<span class="badge {}">{}</span>').format(tone, words)
 
 
 def diff_lines(text: str) -> list[tuple[str, str]]:
@@ -137,8 +159,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters.update(badge=badge, tone=tone, said=said, short=short, difflines=diff_lines, duration=duration_text)
-    found.globals.update(file=address, money=money, moment=moment, drawn=drawn, plotted=plotted)
+    found.filters.update(
+        badge=badge, end=end, tone=tone, said=said, short=short, difflines=diff_lines, duration=duration_text
+    )
+    found.globals.update(file=address, money=money, moment=moment, percent=percent, drawn=drawn, plotted=plotted)
     return found
 
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from earnest.foundation.errors import Refused
 from earnest.runtime.leave import open_questions
 from earnest.runtime.unknown_effects import open_effect
 from earnest.surfaces.dashboard.charts import score_chart, verdict_chart
@@ -10,10 +9,10 @@ from earnest.surfaces.dashboard.look import Look, Visitor
 from earnest.surfaces.dashboard.runs import changes_to_apply
 from earnest.surfaces.leave import question_lines
 from earnest.views import overview
-from earnest.views.agents_public import show_agent
 from earnest.views.claims import waiting_claims
 from earnest.views.disputes import list_disputes
 from earnest.views.log import newest_checkpoint
+from earnest.views.records import rejected_work
 from earnest.views.reviews import list_reviews
 from earnest.views.runs import list_runs
 from earnest.views.wallet import show_queue
@@ -21,6 +20,7 @@ from earnest.views.wallet import show_queue
 SHOWN_MAX = overview.WAITING_SHOWN_MAX
 LEADERS_MAX = 20
 RUNS_MAX = 10
+REJECTED_MAX = 10
 UNFINISHED_MAX = 50
 
 
@@ -32,18 +32,29 @@ def show_today(look: Look) -> tuple[str, dict[str, Any]]:
         return _public(look)
     reader = look.reader
     leaders = overview.leading_agents(reader, look.now_ms, look.terms, LEADERS_MAX)
+    held = sorted((one for one in leaders if one.duty), key=_leading)
     waiting = _waiting(look)
     return "today.html", {
         "title": "Today",
         "waiting": waiting,
         "waiting_count": sum(len(found) for found in waiting.values()),
         "leaders": leaders,
+        "held": held,
         "sums": overview.sums(reader),
         "verdicts": verdict_chart(look),
-        "scores": [score_chart(look, one.account.id, one.account.handle) for one in leaders[:1] if one.duty],
+        "score": (held[0].account.handle, score_chart(look, held[0].account.id, held[0].account.handle))
+        if held
+        else None,
         "runs": list_runs(reader, RUNS_MAX),
         "names": _names(look, waiting),
+        **_rejected(look),
     }
+
+
+def _leading(view: overview.AgentView) -> tuple[int, str]:
+    """Whoever has reached the greatest share of today's target leads."""
+    assert view.duty is not None
+    return -view.duty.day.score * 1_000_000 // view.duty.day.target, view.account.handle
 
 
 def _waiting(look: Look) -> dict[str, Any]:
@@ -88,14 +99,15 @@ def _mine(look: Look) -> tuple[str, dict[str, Any]]:
 
 
 def _public(look: Look) -> tuple[str, dict[str, Any]]:
-    found = []
-    for one in overview.leading_agents(look.reader, look.now_ms, look.terms, LEADERS_MAX):
-        try:
-            found.append(show_agent(look.reader, one.account.handle, look.now_ms))
-        except Refused:
-            continue
     return "public.html", {
         "title": "Who keeps their word",
-        "agents": found,
+        "leaders": overview.public_leaders(look.reader, look.now_ms, LEADERS_MAX),
         "checkpoint": newest_checkpoint(look.reader),
+        **_rejected(look),
     }
+
+
+def _rejected(look: Look) -> dict[str, Any]:
+    """Work that was said to be done and was not, with who said so."""
+    found = rejected_work(look.reader, REJECTED_MAX)
+    return {"rejected": found, "sellers": overview.handles(look.reader, [one.claim.seller for one in found])}

@@ -119,10 +119,14 @@ async def post_cosignatures(sent: Cosign, call: AnyCall) -> Response:
     response_model=Receipt,
     responses=problems("not_found", "not_a_party", "not_ended", "not_sealed"),
 )
-async def get_claim_receipt(claim_id: str, call: MyCall) -> Response:
-    """The receipt of a claim of mine that has ended: a signed statement that anybody can check."""
-    signing, me = _need(call), call.me
-    return await _receipt(call, signing, lambda reader: claim_draft(reader, claim_id, me.id, sees_all=me.sees_all))
+async def get_claim_receipt(claim_id: str, call: AnyCall) -> Response:
+    """The receipt of a claim that has ended: a signed statement that anybody can check.
+
+    Its parties have all of it; anybody else what is public, once the end stands in the seller's record.
+    """
+    signing, me = _need(call), call.caller
+    mine, sees_all = ("", False) if me is None else (me.id, me.sees_all)
+    return await _receipt(call, signing, lambda reader: claim_draft(reader, claim_id, mine, sees_all=sees_all))
 
 
 @router.get(

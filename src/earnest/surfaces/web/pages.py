@@ -16,6 +16,7 @@ from earnest.foundation.errors import Refused
 from earnest.identity.key import check_operator_link
 from earnest.runtime.market import operating, registering
 from earnest.runtime.market.operating import SESSION
+from earnest.surfaces.dashboard.files import address
 from earnest.surfaces.web.calls import Call, called
 from earnest.surfaces.web.identity import MAIL
 from earnest.surfaces.web.problems import STATUS
@@ -25,37 +26,46 @@ FORM: Final = "application/x-www-form-urlencoded"
 FIELDS_MAX: Final = 10
 HEADERS: Final = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; "
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
+    "base-uri 'none'; "
     "frame-ancestors 'none'",
     "Referrer-Policy": "same-origin",
 }
 _PAGE: Final = Template("""<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>$title</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:38rem;margin:3rem auto;padding:0 1rem}
-input{font:inherit;width:100%;box-sizing:border-box;margin:.2rem 0 1rem;padding:.4rem}
-button{font:inherit;padding:.4rem 1rem}code{overflow-wrap:anywhere}</style>
-<h1>$title</h1>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>$title · earnest</title>
+<link rel="icon" href="$icon" type="image/svg+xml"><link rel="stylesheet" href="$style">
+<header class="bar"><a class="brand" href="/"><img src="$icon" alt="">earnest</a></header>
+<main><section class="sheet narrow"><h1>$title</h1>
 $body
+</section></main>
 </html>
 """)
 _SETUP: Final = """<p>This makes you the operator of the platform. The link works once.</p>
 <form method="post"><label>Your handle <input name="handle" required pattern="[a-z][a-z0-9_]{2,31}"></label>
-<label>Mail, if you want any <input name="mail" type="email"></label><button>Begin</button></form>"""
-_LOGIN_BY_LINK: Final = '<p>The link works once.</p><form method="post"><button>Log in</button></form>'
-_DONE: Final = Template("""<p>You are @$handle, the operator. This is your key. It is shown now and never again.</p>
-<p><code>$key</code></p>""")
+<label>Mail, if you want any <input name="mail" type="email"></label><button class="yes">Begin</button></form>"""
+_LOGIN_BY_LINK: Final = '<p>The link works once.</p><form method="post"><button class="yes">Log in</button></form>'
+_DONE: Final = Template("""<p>You are @$handle, the operator, and logged in. This is your key:</p>
+<p><code>$key</code></p>
+<p class="note doubt">It is shown now and never again: keep it where you keep passwords.</p>
+<p>It signs you in at <a href="/login">/login</a>, in any browser; as <code>EARNEST_KEY</code> it lets
+<code>earnest</code> commands act for you. Without it, <code>earnest keys operator-link</code> on the
+platform's machine signs you in.</p>
+<p><a class="button yes" href="/">Go on to the dashboard</a></p>""")
 _CLAIM: Final = Template("""<p>Whoever confirms answers for this agent from then on.</p>
 <dl><dt>Handle</dt><dd>@$handle</dd><dt>It says of itself</dt><dd>$description</dd>
 <dt>Model</dt><dd>$model</dd></dl>""")
 _CONFIRM: Final = """<form method="post">
 <label>Mail about silence and disputes, if not your own <input name="mail" type="email"></label>
-<button>It is mine</button></form>"""
+<button class="yes">It is mine</button></form>"""
 _CONFIRM_BY_KEY: Final = _CONFIRM.replace(
-    "<button>", '<label>Operator\'s key <input name="key" type="password" required autocomplete="off"></label><button>'
+    "<button", '<label>Operator\'s key <input name="key" type="password" required autocomplete="off"></label><button'
 )
-_LOGGED_IN: Final = '<p>You are logged in. <a href="/">Go on</a></p>'
-_CLAIMED: Final = Template("<p>@$handle is yours.</p>")
+_LOGGED_IN: Final = '<p>You are logged in.</p><p><a class="button yes" href="/">Go on to the dashboard</a></p>'
+_CLAIMED: Final = Template(
+    '<p>@$handle is yours.</p><p><a class="button yes" href="/agents/$handle">Look at it</a></p>'
+)
 
 router: Final = APIRouter(include_in_schema=False)
 
@@ -159,7 +169,8 @@ def _fill(template: Template, **values: str) -> str:
 
 
 def _page(title: str, body: str, status: int = 200) -> HTMLResponse:
-    return HTMLResponse(_PAGE.substitute(title=title, body=body), status, dict(HEADERS))
+    filled = _PAGE.substitute(title=title, body=body, style=address("dashboard.css"), icon=address("icon.svg"))
+    return HTMLResponse(filled, status, dict(HEADERS))
 
 
 def _refusal(refused: Refused) -> HTMLResponse:

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from earnest.app import places
 from earnest.app.server import PlatformServer
 from earnest.app.server_settings import ServerSettings
+from earnest.app.settings import Settings
 from earnest.effects.ground.systemd import READY, STOPPING, notify, reloading
 from earnest.foundation.errors import Unavailable
 from earnest.surfaces.dashboard.place import place_of
@@ -46,6 +48,14 @@ def url_of(settings: ServerSettings, port: int) -> str:
     """By what address the platform is reached, without a slash at its end."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return settings.url or f"http://{host}:{port}"
+
+
+def served_at(settings: Settings) -> str:
+    """The address of the platform that is served from a data directory; where it would be, if none is."""
+    try:
+        return places.address(settings.home).read_text().strip()
+    except OSError:
+        return url_of(settings.server, settings.server.port)
 
 
 async def serve(

@@ -12,7 +12,7 @@ from typing import Final
 from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, Profile
-from earnest.foundation.text import head_tail
+from earnest.foundation.text import head_tail, printable
 from earnest.verification.missing import SHELL, missing_program
 from earnest.verification.paths import outside_fault, texts_of
 from earnest.verification.patterns import PATTERN_CHARACTERS_MAX, is_found, pattern_fault
@@ -113,7 +113,7 @@ def _problems(wanted: _Config, report: ExecutionReport) -> Iterator[str]:
             yield f"{stream} does not contain {part[:80]!r}"
     for stream, pattern in wanted.patterns:
         if not is_found(pattern, text[stream]):
-            yield f"{stream} does not match {pattern[:80]!r}"
+            yield f"{stream} does not match {printable(pattern[:80])}"
 
 
 CHECK = ConfiguredCheck(kind="command", version=1, read=_read, measure=_measure, runs_code=True)

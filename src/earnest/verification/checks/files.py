@@ -10,6 +10,7 @@ from typing import Final
 from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry
+from earnest.foundation.text import printable
 from earnest.verification.markdown import headings
 from earnest.verification.paths import GLOB_SEGMENTS_MAX, is_match, path_fault, read_entry
 from earnest.verification.patterns import PATTERN_CHARACTERS_MAX, is_found, pattern_fault
@@ -168,7 +169,11 @@ def _text_problems(item: _Item, text: str) -> list[str]:
     is_there: Callable[[str], bool] = set(headings(text)).__contains__ if item.headings else (lambda _: False)
     return [
         *(f"does not contain {part[:80]!r}" for part in item.contains if part not in text),
-        *([f"does not match {item.regex!r}"] if item.regex is not None and not is_found(item.regex, text) else []),
+        *(
+            [f"does not match {printable(item.regex)}"]
+            if item.regex is not None and not is_found(item.regex, text)
+            else []
+        ),
         *(f"has no heading {title!r}" for title in item.headings if not is_there(" ".join(title.split()))),
     ]
 

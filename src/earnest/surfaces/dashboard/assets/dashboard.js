@@ -170,17 +170,19 @@ function draw(root) {
   const style = getComputedStyle(document.documentElement), soft = style.getPropertyValue("--soft"), edge = style.getPropertyValue("--edge");
   const colours = ["#0b8a6a", "#c2571a", "#4a6fd4", "#9a4fb0", "#888888"];
   for (const figure of root.querySelectorAll("figure[data-chart]")) {
-    const { labels, series, bars } = JSON.parse(figure.dataset.chart), plot = figure.querySelector(".plot");
+    const { labels, series, bars, across, up } = JSON.parse(figure.dataset.chart), plot = figure.querySelector(".plot");
     if (!labels.length || plot.querySelector(".empty")) continue;
     const named = (_, splits) => splits.map((at) => (Number.isInteger(at) ? labels[at] : ""));
     const axis = { stroke: soft, grid: { stroke: edge, width: 1 }, ticks: { stroke: edge }, font: "11px system-ui" };
     plot.replaceChildren();
     new uPlot({
-      width: plot.clientWidth || 320, height: 190, cursor: { drag: { x: false, y: false } },
+      width: plot.clientWidth || 320, height: 210, cursor: { drag: { x: false, y: false } },
       scales: { x: { time: false, range: (_, low, high) => [low - 0.6, high + 0.6] }, y: { range: (_, low, high) => { const [a, b] = [Math.min(0, low), Math.max(0, high)]; const room = (b - a || 1) * 0.06; return [a && a - room, b + room]; } } },
-      axes: [{ ...axis, values: named, incrs: [1, 2, 5, 10], space: 12 + 7 * Math.max(...labels.map((label) => label.length)), grid: { show: false } }, { ...axis, size: 52 }],
+      axes: [{ ...axis, values: named, incrs: [1, 2, 5, 10], space: 12 + 7 * Math.max(...labels.map((label) => label.length)), grid: { show: false }, label: across, labelSize: 18, labelFont: axis.font }, { ...axis, size: 52, label: up, labelSize: 18, labelFont: axis.font }],
       series: [{ value: (_, at) => (at == null ? "" : labels[at]), label: "at" }, ...series.map((one, place) => ({
         label: one.name, stroke: colours[place], width: 2, points: { show: labels.length < 3 || (!one.steps && !(bars && place === 0)), size: 6 }, dash: one.steps ? [5, 3] : undefined,
+        value: (_, value) => (value == null ? "" : String(Math.round(value * 1000) / 1000)),
+        ...(bars && place > 0 && !one.steps ? { paths: () => null } : {}),
         ...(bars && place === 0 ? { paths: uPlot.paths.bars({ size: [0.7, 40] }), fill: colours[0] } : one.steps ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}),
       }))],
     }, [labels.map((_, at) => at), ...series.map((one) => one.values)], plot);

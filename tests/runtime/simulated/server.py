@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
-from earnest.effects.ground.storage.dialects import SQLITE, Dialect
 from earnest.effects.ground.storage.driver import ServerFault
+from earnest.effects.ground.storage.known_rows import Ahead
 from earnest.effects.ground.storage.news import News
-from earnest.effects.ground.storage.postgresql import IDLE_MS, TURN_WAIT_MS, notice
+from earnest.effects.ground.storage.postgresql import notice
+from earnest.effects.ground.storage.postgresql_session import IDLE_MS, TURN_WAIT_MS
 from earnest.effects.ground.storage.postgresql_watch import PostgresqlWatch
+from earnest.effects.ground.storage.sqlite import SqliteReading, SqliteWriting
 from earnest.foundation.errors import Unavailable
 
 from .world import NEVER_MS, Host, Rested, SimulatedThread, World
@@ -141,25 +143,15 @@ class SimulatedWatch(PostgresqlWatch):
             self._connection.close()
 
 
-class _Link:
-    dialect: Dialect = SQLITE
+class SimulatedReading(SqliteReading):
+    """A connection that reads."""
 
     def __init__(self, server: SimulatedServer, host: Host) -> None:
+        super().__init__(server.rows)
         self.server, self.host = server, host
-        self.session = server.rows
-
-    def stream(self, sql: str, parameters: Any) -> Any:
-        return self.session.execute(sql, parameters)
-
-    def faults(self, schema: object, *, whole: bool) -> tuple[str, ...]:
-        return ()
 
     def close(self) -> None:
         """It holds nothing."""
-
-
-class SimulatedReading(_Link):
-    """A connection that reads."""
 
     def begin(self) -> None:
         self.server.reach(self.host)
@@ -171,20 +163,22 @@ class SimulatedReading(_Link):
         """It has the schema."""
 
 
-class SimulatedWriting(_Link):
+class SimulatedWriting(SqliteWriting):
     """The connection that writes. What happens to its host or its session meanwhile is decided when it commits."""
 
-    on_watch = False
-
     def __init__(self, server: SimulatedServer, host: Host) -> None:
-        super().__init__(server, host)
+        """Nobody watches the statements: all hosts share the connection."""
+        self.session = server.rows
+        self.server, self.host = server, host
+        self.on_watch = False
+        self._changes_before = 0
         self._waits_since_ms: int | None = None
         self._is_open = False
 
     def try_take(self) -> bool:
         return False
 
-    def take(self) -> None:
+    def take(self, wait_ms: int = TURN_WAIT_MS) -> None:
         server, now_ms = self.server, self.server.world.now_ms
         try:
             server.reach(self.host)
@@ -193,7 +187,7 @@ class SimulatedWriting(_Link):
             raise Unavailable(f"the database does not answer: {error}") from error
         if server.turn is not None and server.turn is not self.host and now_ms < server.turn_until_ms:
             since_ms = self._waits_since_ms = now_ms if self._waits_since_ms is None else self._waits_since_ms
-            if now_ms - since_ms >= TURN_WAIT_MS:
+            if now_ms - since_ms >= wait_ms:
                 self._waits_since_ms = None
                 raise Unavailable(f"the turn to write is held by {server.turn.name}")
             self.host.calls.again()  # type: ignore[attr-defined]
@@ -204,7 +198,7 @@ class SimulatedWriting(_Link):
     def give(self) -> None:
         """A turn that a stopped host keeps ends by its time."""
 
-    def begin(self) -> int:
+    def begin(self, ahead: Ahead = ()) -> int:
         self.session.execute("SAVEPOINT turn")
         self._is_open = True
         (last,) = self.session.execute("SELECT coalesce(max(seq), 0) FROM facts").fetchone()
@@ -238,23 +232,6 @@ class SimulatedWriting(_Link):
         if self._is_open:
             self.session.execute("ROLLBACK TO turn")
             self._end("RELEASE turn")
-
-    def savepoint(self) -> None:
-        self.session.execute("SAVEPOINT part")
-
-    def release(self) -> None:
-        self.session.execute("RELEASE part")
-
-    def undo(self) -> None:
-        self.session.execute("ROLLBACK TO part")
-        self.session.execute("RELEASE part")
-
-    @property
-    def changes(self) -> int:
-        return self.session.total_changes
-
-    def rewriting(self) -> Any:
-        raise NotImplementedError
 
     def _end(self, sql: str) -> None:
         self.session.execute(sql)

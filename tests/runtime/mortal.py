@@ -63,12 +63,12 @@ class Boundaries:
             raise OSError(number, os.strerror(number))
 
     def _around_put(self, real: Callable[..., None]) -> Callable[..., None]:
-        def watched(database: Database, fn: object, answer: asyncio.Future[Any]) -> None:
+        def watched(database: Database, fn: object, answer: asyncio.Future[Any], *ahead: object) -> None:
             if number := self._cross():  # as SQLite's own error would be told
                 answer.set_exception(Broken(f"the database failed: {os.strerror(number)}"))
                 return
             answer.add_done_callback(lambda _: self._cross())
-            real(database, fn, answer)
+            real(database, fn, answer, *ahead)
 
         return watched
 

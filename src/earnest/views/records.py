@@ -110,7 +110,7 @@ def leaderboard(reader: BooksReader, now_ms: int, limit: int) -> list[TrackRecor
 
 def rejected_work(reader: BooksReader, limit: int) -> list[RejectedWork]:
     """Work that was said to be done and was rejected, the newest first; what does not count is left out."""
-    where = "state = 'refunded' AND verdict = ? ORDER BY submitted_at_ms DESC LIMIT ?"
+    where = "state = 'refunded' AND verdict = ? AND submitted_at_ms > 0 ORDER BY submitted_at_ms DESC LIMIT ?"
     found = [claim for answer in ("", *Answer) for claim in CLAIMS.where(reader, where, (str(answer), limit))]
     found = [claim for claim in found if _counts(reader, claim, SignalKind.REFUNDED)]
     found.sort(key=lambda claim: (claim.ended_at_ms or 0, claim.id), reverse=True)

@@ -1,7 +1,6 @@
 """What runs on a simulated host: what servers and workers share, joined as `app.server` does."""
 
 import asyncio
-import logging
 import zlib
 from collections.abc import Coroutine
 from contextlib import ExitStack, suppress
@@ -220,6 +219,3 @@ class ObserverHost(Host):
         bus.tap("auditor", hear)
         reader = SimulatedStreamReader(self.shared.stream, self)
         await bus.follow(reader, self.clock, *(self.shared.heard[-1] if self.shared.heard else (0, "")))
-
-
-logging.getLogger("earnest").setLevel(logging.CRITICAL)

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import shutil
 import sqlite3
 import tempfile
@@ -301,10 +302,14 @@ def staged() -> Iterator[Stage]:
     """A stage in memory, where there is some."""
     place = "/dev/shm" if Path("/dev/shm").is_dir() else None
     folder = Path(tempfile.mkdtemp(prefix="earnest-simulated-", dir=place))
+    log = logging.getLogger("earnest")
+    level = log.level
+    log.setLevel(logging.CRITICAL)  # of faults there are thousands
     try:
         stage = Stage(folder)
         gc.freeze()  # what the program consists of is not looked through again for each seed
         yield stage
     finally:
+        log.setLevel(level)
         gc.unfreeze()
         shutil.rmtree(folder)

@@ -80,8 +80,8 @@ MUTATIONS = {
     "places in the log are counted in memory": Mutation(
         transaction,
         "PendingCommit.begin",
-        "self.last_seq = self.writing.begin()",
-        "newest = self.writing.begin(); self.last_seq = self.last_seq or newest",
+        "self.last_seq = self.writing.begin(ahead)",
+        "newest = self.writing.begin(ahead); self.last_seq = self.last_seq or newest",
     ),
     "a lost commit is acknowledged": Mutation(
         writer,

@@ -87,7 +87,8 @@ def test_a_run_does_not_need_the_bus_and_its_messages_follow_later(
         )
     assert [line for line in logged(tmp_path / "elsewhere") if line["run_id"] == run_id] == of_run
     told = earnest("doctor", "--json").json["bus"]
-    assert told == {"well": True, "detail": f"127.0.0.1:{server.port} answers"}
+    assert told["well"]  # who ended while it caught up may have left its note
+    assert told["detail"].startswith(f"127.0.0.1:{server.port} answers")
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,14 @@
 """One transaction: what may be done in it, and what is refused at its end."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from earnest.effects.ground.storage.driver import SqlParameters, SqlValue
 from earnest.effects.ground.storage.engine import Cursor, DriverSession, WriteLink
 from earnest.effects.ground.storage.facts import FactRow, StoredFact, row_of
-from earnest.effects.ground.storage.known_rows import Ahead, KnownRows
+from earnest.effects.ground.storage.known_rows import Ahead, KnownRows, Lookup
 from earnest.effects.ground.storage.reader import LATE, BooksReader
 from earnest.effects.ground.storage.schema import Schema
 from earnest.foundation.canonical import JsonObject, canonical_bytes
@@ -79,6 +79,11 @@ class Transaction(BooksReader):
     def execute(self, sql: str, parameters: SqlParameters = ()) -> Cursor:
         """See `BooksReader.execute`: here, as most of a story is statements."""
         return self._session().execute(sql, parameters)
+
+    def find(self, lookup: Lookup, keys: Collection[str]) -> dict[str, tuple[Any, ...]]:
+        """See `BooksReader.find`, and `execute`."""
+        self._session()
+        return self._link.find(lookup, keys)
 
     @property
     def has_recorded(self) -> bool:

@@ -91,9 +91,14 @@ def own_server() -> Iterator[OwnServer]:
 def database(server_address: str) -> Iterator[str]:
     """The address of an empty database, which goes with the block."""
     name = f"earnest_test_{os.getpid()}_{next(_NUMBERS)}"
-    with psycopg.connect(server_address, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}".encode())
-        try:
-            yield urlsplit(server_address)._replace(path=f"/{name}").geturl()
-        finally:
-            connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+    _execute(server_address, f"CREATE DATABASE {name}")
+    try:
+        yield urlsplit(server_address)._replace(path=f"/{name}").geturl()
+    finally:
+        _execute(server_address, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _execute(address: str, sql: str) -> None:
+    """On a connection of its own: the server may be another one by the end of a test."""
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(sql.encode())

@@ -114,8 +114,8 @@ def report(platform, keys, operator):
         failed = "none judged" if rate is None else f"{rate:.0%}"
         wait = "never" if wait is None else f"{wait} s"
         sent_back = sum(len(one["submissions"]) > 1 for one in mine)
-        gained = measured["aid_delta_micro"] / MICRO
-        print(f"{name:<9} {len(mine):>6} {len(paid):>5} {measured["verified_per_hour"]:>7.0f} {sent_back:>9} {len(rejected):>8} {failed:>12} {wait:>11} {gained:>+7.2f} {reputation:>8.1f} %")
+        gained, verified = measured["aid_delta_micro"] / MICRO, measured["verified_per_hour"]
+        print(f"{name:<9} {len(mine):>6} {len(paid):>5} {verified:>7.0f} {sent_back:>9} {len(rejected):>8} {failed:>12} {wait:>11} {gained:>+7.2f} {reputation:>8.1f} %")
         lies += [(name, claim, fines.get(claim["claim_id"], 0)) for claim in rejected]
     print("\nwhat each lie cost:\n")
     for name, claim, fine in lies:

@@ -47,11 +47,12 @@ def post(transaction: Transaction, chain: Chain) -> None:
     """
     if not chain:
         return
-    transaction.look(sought(chain))
-    known = rows.TRANSFERS.all(transaction, (name for one in chain for name in (one.id, one.pending_id) if name))
+    transfers, sums, _ = ahead = sought(chain)
+    transaction.look(ahead)
+    known = rows.TRANSFERS.all(transaction, transfers.keys)
     if is_repeated(chain, known):
         return
-    accounts = rows.LEDGER_ACCOUNTS.all(transaction, (name for one in chain for name in (one.debit, one.credit)))
+    accounts = rows.LEDGER_ACCOUNTS.all(transaction, sums.keys)
     check(chain, known, accounts)
     subject = chain[0].id.partition("/")[0]
     body: JsonObject = {"transfers": [_told(transfer) for transfer in chain]}

@@ -42,15 +42,16 @@ def text(args: JsonObject, name: str) -> str:
     return value
 
 
-def texts_schema(**arguments: str) -> JsonObject:
-    """The JSON Schema of arguments that are exactly these texts, each with what it is, unless its name says it."""
+def texts_schema(*optional: str, **required: str) -> JsonObject:
+    """The JSON Schema of arguments that are these texts, each required one with what it is, unless its name says it."""
+    needed: JsonObject = {"required": list(required)} if required else {}
     return {
         "type": "object",
         "properties": {
             name: {"type": "string", "description": what} if what else {"type": "string"}
-            for name, what in arguments.items()
+            for name, what in {**required, **dict.fromkeys(optional, "")}.items()
         },
-        "required": list(arguments),
+        **needed,
         "additionalProperties": False,
     }
 

@@ -14,7 +14,7 @@ from typing import ClassVar, Final
 from earnest.effects.ground.process import OUTPUT_BYTES_MAX, Ended, ProgramFailed, run_group
 from earnest.effects.hands.scratch import scratch
 from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
-from earnest.effects.hands.tools.arguments import PATH_BYTES_MAX, text_faults, with_home
+from earnest.effects.hands.tools.arguments import PATH_BYTES_MAX, text_faults, texts_schema, with_home
 from earnest.effects.hands.tools.failures import environmental, logical
 from earnest.effects.hands.tools.program import SECRETS
 from earnest.effects.hands.tools.record import RawResult, ToolCall
@@ -45,14 +45,10 @@ class Mdfind:
     leave = Leave.NONE
     purpose = "Find the user's files outside the workspace at once, by words in them or by a part of the name."
     SIZES: ClassVar = {"query": QUERY_BYTES_MAX, "name": NAME_BYTES_MAX, "folder": PATH_BYTES_MAX}
+    args_schema = texts_schema(*SIZES)
 
     def __init__(self, home: Path) -> None:
         self._home = str(home.resolve())
-
-    @property
-    def args_schema(self) -> JsonObject:
-        """See `Tool`."""
-        return _schema(self.SIZES, ())
 
     def args_faults(self, args: JsonObject) -> list[str]:
         """See `Tool`."""
@@ -99,11 +95,7 @@ class AppleScript:
     leave = Leave.OUTSIDE
     purpose = "Work Mac apps such as Mail, Calendar, Reminders or Music by an AppleScript; its result is printed."
     SIZES: ClassVar = {"script": SCRIPT_BYTES_MAX}
-
-    @property
-    def args_schema(self) -> JsonObject:
-        """See `Tool`."""
-        return _schema(self.SIZES, ("script",))
+    args_schema = texts_schema(script="")
 
     def args_faults(self, args: JsonObject) -> list[str]:
         """See `Tool`."""
@@ -132,11 +124,7 @@ class Shortcuts:
     leave = Leave.OUTSIDE
     purpose = "Run an Apple Shortcut of the user's by its name, with a text as input."
     SIZES: ClassVar = {"name": NAME_BYTES_MAX, "input": INPUT_BYTES_MAX}
-
-    @property
-    def args_schema(self) -> JsonObject:
-        """See `Tool`."""
-        return _schema(self.SIZES, ("name",))
+    args_schema = texts_schema("input", name="")
 
     def args_faults(self, args: JsonObject) -> list[str]:
         """See `Tool`."""
@@ -164,15 +152,6 @@ class Shortcuts:
                 with made.open("rb") as file:
                     result = replace(result, stdout=result.stdout + file.read(OUTPUT_BYTES_MAX))
         return result
-
-
-def _schema(sizes: dict[str, int], required: Sequence[str]) -> JsonObject:
-    return {
-        "type": "object",
-        "properties": {name: {"type": "string"} for name in sizes},
-        "required": list(required),
-        "additionalProperties": False,
-    }
 
 
 def _option_faults(args: JsonObject, *names: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from earnest.effects.hands.sandbox.api import Execution, Profile
 from earnest.effects.hands.tools.api import Leave, ToolPlace
-from earnest.effects.hands.tools.arguments import PATH_BYTES_MAX, text, text_faults, with_home
+from earnest.effects.hands.tools.arguments import PATH_BYTES_MAX, text, text_faults, texts_schema, with_home
 from earnest.effects.hands.tools.failures import of_report
 from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.foundation.canonical import JsonObject, canonical_text
@@ -18,16 +18,6 @@ NAME_BYTES_MAX: Final = 256
 TEXT_BYTES_MAX: Final = 512
 WALL_MS_MAX: Final = 60_000
 _SIZES: Final = {"name": NAME_BYTES_MAX, "text": TEXT_BYTES_MAX, "folder": PATH_BYTES_MAX}
-
-_SCHEMA: Final[JsonObject] = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string"},
-        "text": {"type": "string"},
-        "folder": {"type": "string"},
-    },
-    "additionalProperties": False,
-}
 
 
 class SearchFiles:
@@ -45,7 +35,7 @@ class SearchFiles:
     purpose = (
         "Find the user's files outside the workspace by part of a name, *.pdf or a line's regex; read them by shell."
     )
-    args_schema = _SCHEMA
+    args_schema = texts_schema(*_SIZES)
 
     def __init__(self, home: Path) -> None:
         self._home = str(home.resolve())

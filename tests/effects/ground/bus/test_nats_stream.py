@@ -64,6 +64,22 @@ async def read(reader: NatsReader, after: int = 0) -> list[HeardEnvelope]:
                 await CLOCK.sleep_ms(20)
 
 
+async def test_an_end_that_comes_while_it_connects_leaves_no_connection_open() -> None:
+    came, gone = asyncio.Event(), asyncio.Event()
+
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        came.set()
+        await reader.read()
+        gone.set()
+        writer.close()
+
+    async with asyncio.timeout(20), await asyncio.start_server(say_nothing, "127.0.0.1") as silent:
+        end = NatsWriter(f"nats://127.0.0.1:{silent.sockets[0].getsockname()[1]}")
+        await came.wait()
+        await end.close()
+        await gone.wait()
+
+
 async def test_messages_are_read_in_order_by_their_places(writer: NatsWriter, reader: NatsReader) -> None:
     await sent(writer, *map(said, range(600)))
     found: list[HeardEnvelope] = []

@@ -65,15 +65,16 @@ class NatsLink:
 
     async def close(self) -> None:
         """End it. Twice is harmless."""
-        self._connecting.cancel()
-        await asyncio.wait([self._connecting])
+        while not self._connecting.done():  # `wait_for` of Python 3.11 loses a cancel that comes as its work ends
+            self._connecting.cancel()
+            await asyncio.wait([self._connecting], timeout=0.1)
         if self._client is not None and not self._client.is_closed:
             await self._client.close()
 
     async def _connect(self) -> None:
-        client = Client()
+        self._client = Client()
         try:
-            await client.connect(
+            await self._client.connect(
                 [self._address],
                 name=self._name,
                 error_cb=self._note,
@@ -84,10 +85,9 @@ class NatsLink:
                 ping_interval=5,  # a cut wire is noticed after two of them
             )
         except (nats.errors.Error, ValueError) as error:  # an address that is none: all others are tried again
-            self.fault = f"{self.server}: {error}"
-            return
-        self._client = client
-        await self._there()
+            self._client, self.fault = None, f"{self.server}: {error}"
+        else:
+            await self._there()
 
     async def _note(self, error: Exception) -> None:
         if self._client is not None and self._client.is_connected:

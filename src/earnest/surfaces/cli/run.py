@@ -214,7 +214,7 @@ def work(
         from earnest.surfaces.cli.saving import save_run  # noqa: PLC0415
 
         assert isinstance(request.task, Words)
-        complain(save_run(worked, request.task.inputs, save))
+        complain(save_run(worked, request.task, save))
     _deliver(worked, output)
     try:
         if not code and not as_json and not request.plan_only:

@@ -1,9 +1,13 @@
-"""How big is the base install, and how soon does `earnest --help` answer?"""
+"""How big is the base install, how soon does `earnest --help` answer, and a run on a terminal show its first line?"""
 
+import contextlib
 import json
+import os
+import pty
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from importlib import metadata
 from pathlib import Path
@@ -13,6 +17,7 @@ from packaging.requirements import Requirement
 import earnest
 
 HELP_RUNS = 15
+PLAYBOOK = Path(__file__).resolve().parents[1] / "examples" / "01-inventory" / "playbook.yaml"
 
 
 def closure(name: str, found: dict[str, metadata.Distribution]) -> dict[str, metadata.Distribution]:
@@ -50,7 +55,30 @@ def help_s() -> float:
     return statistics.median(took)
 
 
+def first_line_s(home: Path) -> float:
+    """The median time until a terminal shows the first line of a run, of which it then reads all."""
+    took: list[float] = []
+    for _ in range(HELP_RUNS):
+        begun = time.perf_counter()
+        child, screen = pty.fork()
+        if not child:
+            program = str(Path(sys.executable).with_name("earnest"))
+            os.execve(program, [program, "run", "--new", str(PLAYBOOK)], {**os.environ, "EARNEST_HOME": str(home)})
+        shown = b""
+        while b"\n" not in shown:
+            shown += os.read(screen, 4_096)
+        took.append(time.perf_counter() - begun)
+        with contextlib.suppress(OSError):  # how a terminal says that nobody writes any more
+            while os.read(screen, 4_096):
+                pass
+        os.close(screen)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    return statistics.median(took)
+
+
 if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        first_s = first_line_s(Path(folder))
     base = closure("earnest", {})
     print(
         json.dumps(
@@ -58,6 +86,7 @@ if __name__ == "__main__":
                 "distributions": len(base),
                 "size_mb": round((own_bytes() + sum(map(size_bytes, base.values()))) / 1e6, 1),
                 "help_s": round(help_s(), 3),
+                "first_line_s": round(first_s, 3),
             }
         )
     )

@@ -77,6 +77,7 @@ def saved(
     state: MacroState = MacroState.ACCEPT,
     given: Sequence[str] = (),
     asked: str = "greet",
+    edits: dict[str, str] | None = None,
 ) -> Saved:
     """Save a run of one subtask that took these attempts."""
     called = [
@@ -126,7 +127,9 @@ def saved(
         outcome,
         result,
     ]
-    return playbook_of(messages, digest=digest, inputs={"src": "/srv/thing/src"}, texts=texts or {}, given=given)
+    return playbook_of(
+        messages, digest=digest, inputs={"src": "/srv/thing/src"}, texts=texts or {}, given=given, edits=edits
+    )
 
 
 def commands(of: Saved) -> list[object]:
@@ -206,6 +209,30 @@ def test_a_quotation_from_what_a_call_put_out_becomes_the_same_call() -> None:
     assert check.config["stdout_regex"] == r"(?m)^[ \t]*hello\s+there[ \t]*$"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python3 sum.py",
+        "./sum.py",
+        "cd . && timeout 5 python3 -B sum.py src",
+        "cat src | python3 ./sum.py",
+        "FOO=1 bash sum.py",
+    ],
+)
+def test_the_executors_own_script_is_no_check_of_what_it_did(command: str) -> None:
+    made = record(*write("sum.py", "print('all is well')\n"))
+    ran = record(ToolCall(tool="shell", args={"command": command}), output="all is well\n")
+    told = saved([made, ran], criteria=(CHECKED, JUDGED), evidence=evidence_of(ran, "all is well"))
+    assert (check_of(told), told.left_out) == (None, ("s1: it greets",))
+    looked = record(ToolCall(tool="shell", args={"command": "wc -l sum.py"}), output="1 sum.py\n")
+    assert check_of(saved([made, looked], criteria=(JUDGED,), evidence=evidence_of(looked, "1 sum.py")))
+
+
+def test_what_was_edited_stays_a_parameter() -> None:
+    playbook = saved([record(*write("a.txt", "x"))], edits={"calc": "/srv/calc"}).playbook
+    assert (playbook.inputs, playbook.edits) == ({"src": "/srv/thing/src"}, {"calc": "/srv/calc"})
+
+
 def test_what_was_found_out_of_an_input_is_asked_for_whatever_it_is_tomorrow() -> None:
     text = "total: 1,042.5 (a+b)\n7 lines\n"
     made = record(ToolCall(tool="shell", args={"command": "count src > a.txt"}), write("a.txt", text)[1])
@@ -251,6 +278,9 @@ GIVEN = "name,age\nGrace,37\nAda Lovelace,41\n"
         ("files", {"required": ["a"]}, None),
         ("json_schema", {"path": "a", "schema": {"required": ["age"], "properties": {"n": {"const": "Grace"}}}}, {}),
         ("md_table", {"path": "a", "columns": ["Name", "Age"], "rows_min": 17}, {"rows_min": 1}),
+        ("files", {"required": [{"path": "a", "contains": ["sum 1700", "sum"]}]}, {"contains": ["sum"]}),
+        ("files", {"required": [{"path": "a", "regex": "^\\S+ \\d{1,12}$"}]}, None),
+        ("json_schema", {"path": "a", "schema": {"properties": {"n": {"const": 17}}}}, {}),
     ],
 )
 def test_what_a_check_takes_from_todays_input_is_not_asked_for_again(

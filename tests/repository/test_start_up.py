@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 from .source import SRC, expect_none, modules, shown
 
@@ -40,6 +43,56 @@ def test_a_conversation_has_its_prompt_before_what_runs_need_is_loaded() -> None
     loaded = _loaded_by("earnest.surfaces.cli.main", *(f"earnest.surfaces.cli.{name}" for name in CHAT))
     assert "prompt_toolkit" in loaded
     expect_none((HEAVY | {"httpx", "httpx2", "rich"}) & loaded, "loaded before the prompt")
+
+
+FIRST_LINE = """
+import os, sys
+
+class Screen:
+    def isatty(self): return True
+    def flush(self): pass
+    def write(self, text):
+        os.write(1, text.encode())
+        if "\\n" in text:
+            os.write(2, " ".join(sys.modules).encode())
+            os._exit(0)
+
+sys.stdout = Screen()
+from earnest.surfaces.cli.main import main
+main()
+"""
+"""Ends once a line is on the screen, and says what was loaded by then."""
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("run", "p.yaml", "--input", "in=data"), "p.yaml; reads in; home HOME"),
+        (("run", "Sum up", "--edit", "calc", "--input", "data"), "Sum up; edits a copy of calc; reads data; home HOME"),
+        (
+            ("run", "Sum up", "--executor", "sh x.sh", "--spec", "s.yaml"),
+            "Sum up; worked by sh x.sh; judged by s.yaml; home HOME",
+        ),
+        (("run", "--resume", "run_1"), "resume run_1; home HOME"),
+        (("resume", "run_1"), "resume run_1; home HOME"),
+    ],
+)
+def test_a_run_has_its_first_line_before_what_works_it_is_loaded(
+    words: tuple[str, ...], line: str, tmp_path: Path
+) -> None:
+    for name in ("p.yaml", "s.yaml", "data", "calc"):
+        (tmp_path / name).touch()
+    program = [sys.executable, "-c", FIRST_LINE, *words]
+    done = subprocess.run(
+        program, cwd=tmp_path, env={"EARNEST_HOME": "home"}, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == line.replace("HOME", str(tmp_path / "home"))
+    loaded = set(done.stderr.split())
+    heavy = (HEAVY - {"pydantic"}) | {"asyncio", "httpx2", "rich", "ssl"}  # the parser reads options with pydantic
+    expect_none(heavy & loaded, "loaded before the first line")
+    ours = {name for name in loaded if name.startswith("earnest.")}
+    assert {name.split(".")[1] for name in ours} <= {"app", "contracts", "effects", "foundation", "surfaces"}
+    assert len(ours) <= 40
 
 
 def test_what_needs_no_server_and_no_model_loads_none_of_their_libraries() -> None:

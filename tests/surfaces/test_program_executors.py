@@ -61,6 +61,23 @@ def worked(earnest: Earnest, script: str, *options: str, seconds: int = 60) -> E
 
 
 @pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(
+    ("script", "advice"),
+    [
+        ("touch calc/B.txt calc/b.txt", "'calc/b.txt' cannot be told from 'calc/B.txt' everywhere: rename one of them"),
+        ("touch \"$(printf 'calc/a\\nb')\"", "'calc/a\\nb' has a control character in its name: rename it"),
+    ],
+)
+def test_a_name_beside_which_nothing_can_be_judged_is_named_with_what_to_do(
+    earnest: Earnest, project: Path, script: str, advice: str
+) -> None:
+    ended = worked(earnest, f"{MEND}; {script}")
+    assert ended.code == 1
+    assert advice in ended.out
+    assert "  next   mend what the reasons name, and start again" in ended.out
+    assert "a - b" in (project / "calc.py").read_text()
+
+
 def test_a_program_that_mends_it_is_accepted_and_applied_on_request(earnest: Earnest, project: Path) -> None:
     ended = worked(earnest, f"git -C calc log --oneline; {MEND}; echo mended", "--apply")
     assert ended.code == 0, ended.out + ended.err

@@ -93,6 +93,34 @@ def test_a_run_is_not_saved_whose_criteria_are_met_by_doing_nothing(
     assert not saved.exists()
 
 
+def test_a_run_that_edits_is_saved_with_what_it_edits_and_its_criteria_were_tried_on_that(
+    earnest: Earnest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "calc").mkdir()
+    (tmp_path / "calc" / "a.txt").write_text("nothing yet\n")
+    greets: JsonObject = {"kind": "files", "required": [{"path": "calc/a.txt", "contains": ["good morning"]}]}
+    stays: JsonObject = {"text": "nothing else differs", "check": {"kind": "diff", "only": ["calc/a.txt"]}}
+    is_there: JsonObject = {"kind": "files", "required": ["calc/a.txt"]}
+    for check, code in ((greets, 0), (is_there, 3)):
+        criterion: JsonObject = {"text": "it greets", "check": check}
+        subtask: JsonObject = {"sequence": 1, "intent": "Greet in a.txt", "criteria": [criterion]}
+        script = {
+            **GREETS,
+            "planner": answers({"task_criteria": [stays], "subtasks": [subtask], "rules": []}),
+            "executor": [calling("write_file", path="calc/a.txt", content=GREETED), DONE],
+        }
+        saved = tmp_path / f"saved{code}.yaml"
+        with serving(script) as server, monkeypatch.context() as with_model:
+            for name, value in environment_of(server).items():
+                with_model.setenv(name, value)
+            ended = earnest("run", WORDS, "--new", "--edit", tmp_path / "calc", "--save", saved, "--quiet")
+        assert (ended.code, saved.exists()) == (code, not code), ended.out + ended.err
+    again = earnest("run", tmp_path / "saved0.yaml", "--json")
+    assert (again.code, again.err, again.json["usage"]["passes"]) == (0, "", 0)
+    assert (tmp_path / "calc" / "a.txt").read_text() == "nothing yet\n"
+    assert "+good morning" in earnest("diff").out
+
+
 def test_a_run_that_was_not_accepted_is_not_saved(
     earnest: Earnest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,7 +106,7 @@ def test_names_that_look_alike_are_refused(tmp_path: Path, one: str, other: str)
     (given / one).write_bytes(b"")
     (given / other).write_bytes(b"")
     if len(list(given.iterdir())) == 2:
-        assert "cannot be told from" in refusal(given, tmp_path)
+        assert "everywhere: rename one of them" in refusal(given, tmp_path)
 
 
 def test_names_that_are_not_text_are_refused(folder: Path, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import os
 import sys
 
 from earnest.app.home_check import records_json, verify_records
-from earnest.app.judging_settings import HOME_VARIABLE, read_judging_settings
+from earnest.app.judging_settings import read_judging_settings
+from earnest.app.places import HOME_VARIABLE
 from earnest.foundation.errors import Refused
 
 

@@ -116,16 +116,24 @@ async def replay_of(name: str, settings: JudgingSettings) -> Replayed:
 
 
 async def met_by_nothing(order: "PlaybookOrder", settings: JudgingSettings) -> list[Criterion]:
-    """The criteria of a playbook that are verified where nothing was done: of an empty workspace, beside its inputs."""
+    """The criteria of a playbook that are verified where nothing was done, beside its inputs and what it edits."""
+    from earnest.runtime.edits.taking import untouched  # noqa: PLC0415 - whoever judges one submission edits nothing
+
     mounts = tuple(Mount(source=path, target=name) for name, path in order.inputs.items())
     groups = [order.playbook.criteria, *(subtask.criteria for subtask in order.playbook.subtasks)]
     met: list[Criterion] = []
-    with scratch("nothing") as folder:
+    with scratch("nothing") as folder, scratch("histories") as histories:
+        bases, history = await asyncio.to_thread(untouched, order.edits, folder, histories)
         async with verifying(settings, SystemClock()) as bare:
             verifier = bare.equipped(order.equipment)
             for criteria in filter(None, groups):
                 verdict = await verifier.verify(
-                    criteria, folder, base_folder=order.folder, mounts=mounts, trusted_workspace=True
+                    criteria,
+                    folder,
+                    base_folder=order.folder,
+                    mounts=(*mounts, *history),
+                    bases=bases,
+                    trusted_workspace=True,
                 )
                 answers = zip(criteria, verdict.criteria, strict=True)
                 met += [criterion for criterion, line in answers if line.answer is Answer.VERIFIED]

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final
 
 from earnest.app import places
 from earnest.app.judges import JudgeSettings, read_judge
+from earnest.app.places import home_of
 from earnest.app.tables import read_table
 from earnest.contracts.environment import EnvironmentSpec, read_environment
 from earnest.contracts.node import node_of
@@ -24,7 +25,6 @@ from earnest.foundation.bounds import Fitting, Whole
 from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.foundation.names import is_slug
 
-HOME_VARIABLE: Final = "EARNEST_HOME"
 ADDRESSES: Final = {
     "database": ("postgresql://", "postgres://"),
     "bus": ("nats://", "tls://"),
@@ -152,19 +152,6 @@ def judging_parts(file: SettingsFile, environment: Mapping[str, str]) -> dict[st
         "judge": read_judge(file.values.get("judge", {}), environment, file.fault_at),
         "environment": _environment(file),
     }
-
-
-def home_of(environment: Mapping[str, str]) -> Path:
-    """The data directory. Raises `Faulty`."""
-    text = environment.get(HOME_VARIABLE) or "~/.earnest"
-    try:
-        home = Path(text).expanduser().absolute()
-        strange = home.exists() and not home.is_dir()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise Faulty([Diagnostic(source=HOME_VARIABLE, line=0, message=f"{text!r}: {error}")]) from error
-    if strange:
-        raise Faulty([Diagnostic(source=HOME_VARIABLE, line=0, message=f"{home} is not a folder")])
-    return home
 
 
 def books_of(home: Path, environment: Mapping[str, str]) -> Books:

@@ -1,20 +1,22 @@
-"""What a task in words is made of before it is ordered: what it may read, change and spend, and who works it."""
+"""What a task in words is made of before it is ordered: what it may read, change and spend, and who works it.
+
+Loads nothing of what works it: a terminal is told what was asked for before that.
+"""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from earnest.app.model_settings import ModelSettings
-from earnest.contracts.never import is_place, joined, never_criteria
 from earnest.contracts.playbook import INPUTS_MAX
-from earnest.contracts.spec import VerificationSpec
-from earnest.effects.hands.sandbox.equipped import Equipment
-from earnest.engine.messages import Budget
 from earnest.foundation.errors import Diagnostic, Faulty
-from earnest.runtime.order import Grants, RequestOrder, request_order
-from earnest.runtime.programs import PROGRAM_REPLANS, ProgramOrder, command_of
-from earnest.verification.paths import path_fault
+
+if TYPE_CHECKING:
+    from earnest.app.model_settings import ModelSettings
+    from earnest.contracts.spec import VerificationSpec
+    from earnest.effects.hands.sandbox.equipped import Equipment
+    from earnest.engine.messages import Budget
+    from earnest.runtime.order import Grants, RequestOrder
 
 TIME_S: Final = 1_800
 """For a task in words: a model on one's own machine is slow."""
@@ -29,8 +31,10 @@ class Bounds:
     cost_micro: int | None = None
     time_s: int | None = None
 
-    def over(self, models: ModelSettings) -> Budget:
+    def over(self, models: "ModelSettings") -> "Budget":
         """These bounds, and those of the settings where there is none."""
+        from earnest.engine.messages import Budget  # noqa: PLC0415
+
         return Budget(
             time_ms=(TIME_S if self.time_s is None else self.time_s) * 1000,
             tokens=models.max_tokens if self.tokens is None else self.tokens,
@@ -54,12 +58,16 @@ class Words:
     executor_sandbox: bool = False
     never: tuple[str, ...] = ()
     """What must not be touched or done."""
-    spec: tuple[VerificationSpec, Path] | None = None
-    equipment: Equipment | None = None
+    spec: "tuple[VerificationSpec, Path] | None" = None
+    equipment: "Equipment | None" = None
     """What the spec's environment is here."""
 
-    def order(self, models: ModelSettings, grants: Grants, *turns: str) -> RequestOrder:
+    def order(self, models: "ModelSettings", grants: "Grants", *turns: str) -> "RequestOrder":
         """The order, made where the process stands, after these turns of a conversation. Raises `Faulty`."""
+        from earnest.contracts.never import joined, never_criteria  # noqa: PLC0415
+        from earnest.runtime.order import request_order  # noqa: PLC0415
+        from earnest.runtime.programs import PROGRAM_REPLANS, ProgramOrder, command_of  # noqa: PLC0415
+
         order = request_order(self.text, self.bounds.over(models), Path.cwd(), grants, *turns)
         order = replace(order, inputs=self.inputs, edits=self.edits, never=self._checked_never())
         if self.executor is None:
@@ -73,6 +81,9 @@ class Words:
         return replace(order, equipment=self.equipment)
 
     def _checked_never(self) -> tuple[str, ...]:
+        from earnest.contracts.never import is_place  # noqa: PLC0415
+        from earnest.verification.paths import path_fault  # noqa: PLC0415
+
         for entry in self.never:
             fault = path_fault(entry.rstrip("/")) if is_place(entry) else None
             if fault is None and not is_place(entry) and self.spec is not None:

@@ -1,9 +1,26 @@
 """Where things lie in the data directory."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from earnest.effects.ground.faults import why
-from earnest.foundation.errors import Unavailable
+from earnest.foundation.errors import Diagnostic, Faulty, Unavailable
+
+HOME_VARIABLE: Final = "EARNEST_HOME"
+
+
+def home_of(environment: Mapping[str, str]) -> Path:
+    """The data directory. Raises `Faulty`."""
+    text = environment.get(HOME_VARIABLE) or "~/.earnest"
+    try:
+        home = Path(text).expanduser().absolute()
+        strange = home.exists() and not home.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise Faulty([Diagnostic(source=HOME_VARIABLE, line=0, message=f"{text!r}: {error}")]) from error
+    if strange:
+        raise Faulty([Diagnostic(source=HOME_VARIABLE, line=0, message=f"{home} is not a folder")])
+    return home
 
 
 def make(home: Path) -> None:

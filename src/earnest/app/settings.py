@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
-from earnest.app.judging_settings import FILE_NAME, JudgingSettings, SettingsFile, books_at, home_of, judging_parts
+from earnest.app.judging_settings import FILE_NAME, JudgingSettings, SettingsFile, books_at, judging_parts
 from earnest.app.mail_settings import MailSettings, read_mail
 from earnest.app.market_settings import read_terms
 from earnest.app.mcp import read_servers
 from earnest.app.memory_settings import MemoryStore, memory_place, read_memory
 from earnest.app.model_settings import ModelSettings, read_models
+from earnest.app.places import home_of
 from earnest.app.server_settings import ServerSettings
 from earnest.app.tables import hint, read_table
 from earnest.app.web import WebSettings, read_web

@@ -20,7 +20,10 @@ NEXT_MOVES: Final[dict[AbandonCause, tuple[str, ...]]] = {
         "add another approach to the failing subtasks",
         "check whether the criteria can be met at all",
     ),
-    AbandonCause.UNCLEAR: ("find out why the criteria could not be judged: `earnest doctor`",),
+    AbandonCause.UNCLEAR: (
+        "mend what the reasons name, and start again",
+        "if they name nothing of yours, `earnest doctor` tells what cannot be judged here",
+    ),
     AbandonCause.PLANNING: ("look at the reasons: the plan broke the rules twice",),
     AbandonCause.UNANSWERED: ("look whether the model's endpoint answers: `earnest doctor`", "try a stronger model"),
     AbandonCause.IMPOSSIBLE: ("provide what is missing, or name another, and start again",),

@@ -9,6 +9,8 @@ from earnest.foundation.canonical import JsonValue, canonical_text
 
 _WORD: Final = re.compile(r"[^\W\d_]{4,}|\d\d+")
 _NUMBER: Final = re.compile(r"\d+")
+_TIMES: Final = re.compile(r"\{[\d,]+\}")
+"""How often, in a pattern."""
 _FIGURES: Final = re.compile(r"\d+(?:(?:\\\.|,)\d+)*")
 _LITERALS: Final = re.compile(r"const|enum|exact|headings|((stdout|stderr)_)?(contains|regex)")
 """Where a check says what must stand there; without it, it asks for less."""
@@ -52,14 +54,23 @@ class Today:
                 return [self._general(item) for item in items]
         return value
 
+    def _states(self, literal: JsonValue) -> bool:
+        """True if it pins, or says a number of two figures that nobody asked for: it was counted or summed up."""
+        if isinstance(literal, int | float):
+            return not isinstance(literal, bool) and literal not in self._counts
+        text = canonical_text(literal)
+        return self.pins(text) or any(
+            len(figures) > 1 and int(figures) not in self._counts for figures in _NUMBER.findall(_TIMES.sub("", text))
+        )
+
     def _kept(self, key: str, value: JsonValue) -> JsonValue:
         match value:
             case str() if key == "sha256" or (key == "exact" and value.strip() not in self._asked):
                 return None
-            case str() if _LITERALS.fullmatch(key):
-                return None if self.pins(value) else value
+            case str() | int() | float() if _LITERALS.fullmatch(key):
+                return None if self._states(value) else value
             case [*items] if _LITERALS.fullmatch(key):
-                return [item for item in items if not self.pins(canonical_text(item))] or None
+                return [item for item in items if not self._states(item)] or None
             case int() if key in _LEAST and value not in self._counts:
                 return min(value, 1)
             case int() if key in _MOST and value not in self._counts:

@@ -18,6 +18,7 @@ from earnest.contracts.playbook import (
     Subtask,
 )
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
+from earnest.effects.hands.tools.shell_words import Unbalanced, Word, scan
 from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.gradient.cascade import MacroState
@@ -33,6 +34,9 @@ STEP_S_MIN: Final = 60
 SLOWER: Final = 10
 """A step may take so many times as long as it did."""
 SHELL: Final = ("/bin/bash", "-o", "pipefail", "-c")
+_INTERPRETER: Final = re.compile(
+    r"(?:.*/)?(?:python|pypy|perl|ruby|node|deno|lua|php|Rscript|sh|bash|dash|zsh|ksh|source|\.)[\d.]*"
+)
 _PROOF: Final = re.compile(r"c\d+ (?P<digest>sha256:[0-9a-f]{64}): (?P<quote>.*)", re.DOTALL)
 """A reference into the records, as `verification.records.rulings` tells it."""
 
@@ -57,6 +61,7 @@ def playbook_of(
     inputs: Mapping[str, str],
     texts: Mapping[str, str],
     given: Iterable[str] = (),
+    edits: Mapping[str, str] | None = None,
 ) -> Saved:
     """What repeats the run that these messages, in order, are all of.
 
@@ -72,7 +77,7 @@ def playbook_of(
     if any(map(run.names, inputs)):
         asked = [run.request.raw_input] if run.request else []
         today = Today(given, "\n".join([*asked, *inputs]))
-    return _Saving(run=run, digest=digest, texts=texts, today=today).saved(inputs)
+    return _Saving(run=run, digest=digest, texts=texts, today=today).saved(inputs, edits or {})
 
 
 @dataclass(slots=True)
@@ -114,7 +119,7 @@ class _Saving:
     """Of inputs that a call named: what was found out may hold for what they are today alone."""
     weaker: list[str] = field(default_factory=list)
 
-    def saved(self, inputs: Mapping[str, str]) -> Saved:
+    def saved(self, inputs: Mapping[str, str], edits: Mapping[str, str]) -> Saved:
         run, plan = self.run, self.run.seen.plan
         if run.result is None or run.result.directive is not MacroState.ACCEPT:
             raise _not_saved("only a run that was accepted can be repeated")
@@ -127,6 +132,7 @@ class _Saving:
             task_class=run.spec.task_class,
             budget=PlaybookBudget(time_s=min(BUDGET_S_MAX, max(1, run.request.budget.time_ms // 1000))),
             inputs=dict(inputs),
+            edits=dict(edits),
             criteria=self._criteria("task", plan.task_criteria, run.seen.task_verdicts, everything, left_out),
             subtasks=tuple(self._subtask(subtask, left_out) for subtask in plan.subtasks),
         )
@@ -237,11 +243,35 @@ class _Saving:
         command, pattern = record.args.get("command"), pattern_of(quote, record.output_excerpt, self.today)
         if record.tool != "shell" or not isinstance(command, str) or pattern is None or record.changed:
             return None
-        if self.today and self.today.pins(command):
+        if (self.today and self.today.pins(command)) or _runs_any(command, self._made()):
             return None
         if any(after.changed for after in later) or _reaches_outside(self._call(record)):
             return None
         return CheckSpec(kind="command", config={"command": [*SHELL, command], "stdout_regex": pattern})
+
+    def _made(self) -> frozenset[str]:
+        changes = (change for record in self.run.seen.records.values() for change in record.changed)
+        return frozenset(change.path for change in changes if change.kind is EntryKind.FILE)
+
+
+def _runs_any(command: str, made: frozenset[str]) -> bool:
+    """True if a command line runs one of the files that the run itself made: its word for its own work is no check."""
+    try:
+        tokens = scan(command).tokens
+    except Unbalanced:
+        return True
+    before = ""
+    for token in tokens:
+        if not isinstance(token, Word):
+            before = ""
+        elif not before or _INTERPRETER.fullmatch(before):
+            path = token.text.removeprefix("./")
+            if any(path == one or one.endswith(f"/{path}") or path.endswith(f"/{one}") for one in made):
+                return True
+            before = before if token.text.startswith("-") else token.text
+        else:
+            before = token.text
+    return False
 
 
 def _of_change(record: ToolRecord, quote: str) -> CheckSpec | None:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypeAlias, TypeVar
 
 from earnest.app.judging import equipment_beside, spec_of, spec_of_document, verdicts_on
-from earnest.app.judging_settings import HOME_VARIABLE, read_judging_settings
+from earnest.app.judging_settings import read_judging_settings
+from earnest.app.places import HOME_VARIABLE
 from earnest.contracts.spec import FORMAT, VerificationSpec, spec_to_json
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import EarnestError, Faulty, Refused, Waits

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from .scene import PROJECT, RUN, Scene, content, lay_out, mended
 
 STEPS = ("rename", "replace", "unlink", "rmdir", "mkdir", "open", "fsync", "chmod", "fchmod", "utime")
 """Everything by which applying touches the disk."""
+ANYBODY = 0xFFFFFFFF
 
 
 @pytest.fixture
@@ -48,6 +50,29 @@ def test_a_single_file_is_edited_in_its_place(tmp_path: Path) -> None:
     scene.apply()
     assert content(note) == {"note.txt": ("b\n", 0o640)}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "note.txt"]
+
+
+def test_a_file_keeps_its_attributes_and_its_list_of_who_may(scene: Scene) -> None:
+    place = scene.original / "calc.py"
+    entries = (
+        (1, 6, ANYBODY),
+        (2, 6, 1),
+        (4, 0, ANYBODY),
+        (16, 6, ANYBODY),
+        (32, 0, ANYBODY),
+    )  # user 1 may, groups not
+    access = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+    kept = {"user.origin": b"the harbour", "system.posix_acl_access": access}
+    try:
+        for name, value in kept.items():
+            os.setxattr(place, name, value)
+    except OSError as error:
+        pytest.skip(f"this file system keeps none: {error}")
+    scene.work(lambda copy: (copy / "calc.py").write_text("mended\n"))
+    for change in (scene.apply, scene.undo):
+        change()
+        assert {name: os.getxattr(place, name) for name in kept} == kept
+    assert place.read_text() == PROJECT["calc.py"]
 
 
 def test_what_was_applied_is_not_applied_again_and_what_was_taken_back_may_be(scene: Scene) -> None:

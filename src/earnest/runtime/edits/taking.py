@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.edits.taking import GIT, Taken, take_in
+from earnest.effects.hands.edits.taking import EDIT_LIMITS, GIT, Taken, take_in
 from earnest.effects.hands.sandbox.api import Mount
 from earnest.effects.hands.workspace.changes import PathEntry
+from earnest.effects.hands.workspace.known import KnownContent
 from earnest.effects.hands.workspace.staging import Workspace
 from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.verification.plugin import Base
 
 TAKEN: Final = "edit.taken"
 BASE: Final = "edits"
@@ -71,13 +73,33 @@ class EditBase:
 def edit_bases(edits: Mapping[str, Path], workspace: Workspace) -> dict[str, EditBase]:
     """The base of each edit by its name."""
     remembered = workspace.remembered(BASE)
-    return {
-        name: EditBase(
-            entries={at: one for at, one in remembered.items() if at == name or at.startswith(f"{name}/")},
-            workspace=workspace,
-        )
-        for name in edits
-    }
+    return {name: EditBase(entries=_of_edit(remembered, name), workspace=workspace) for name in edits}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Untouched:
+    """`verification.plugin.Base` of a copy on which nothing was done."""
+
+    entries: Mapping[str, PathEntry]
+    folder: Path
+
+    def content(self, path: str) -> bytes:
+        """See `Base`."""
+        return (self.folder / path).read_bytes()
+
+
+def untouched(edits: Mapping[str, Path], folder: Path, histories: Path) -> tuple[dict[str, Base], tuple[Mount, ...]]:
+    """Copy each edit into `folder`, which nobody works on: their bases, and the mounts of their histories."""
+    for name, path in edits.items():
+        (histories / "histories").mkdir(parents=True, exist_ok=True)
+        take_in(path, folder / name, _history(histories, name))
+    read = KnownContent(folder, EDIT_LIMITS, frozenset()).read()
+    bases: dict[str, Base] = {name: _Untouched(entries=_of_edit(read.entries, name), folder=folder) for name in edits}
+    return bases, history_mounts(edits, histories)
+
+
+def _of_edit(entries: Mapping[str, PathEntry], name: str) -> dict[str, PathEntry]:
+    return {at: one for at, one in entries.items() if at == name or at.startswith(f"{name}/")}
 
 
 def left_out_of(body: JsonObject) -> tuple[str, ...]:

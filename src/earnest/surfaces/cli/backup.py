@@ -30,7 +30,8 @@ def backup(
 
     from earnest.app.artifacts import shelf_in  # noqa: PLC0415
     from earnest.app.backup import BackupOrder, back_up  # noqa: PLC0415
-    from earnest.app.judging_settings import books_of, home_of  # noqa: PLC0415
+    from earnest.app.judging_settings import books_of  # noqa: PLC0415
+    from earnest.app.places import home_of  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
     from earnest.surfaces.cli.printing import complain, say, say_json, tell  # noqa: PLC0415
 
@@ -90,8 +91,9 @@ def restore(
 
     from earnest.app import places  # noqa: PLC0415
     from earnest.app.artifacts import shelf_in  # noqa: PLC0415
-    from earnest.app.judging_settings import books_of, home_of  # noqa: PLC0415
+    from earnest.app.judging_settings import books_of  # noqa: PLC0415
     from earnest.app.migrating import SQLITE, place_of  # noqa: PLC0415
+    from earnest.app.places import home_of  # noqa: PLC0415
     from earnest.app.restore import BackupSource, backups_in, verify_backup  # noqa: PLC0415
     from earnest.app.restore import restore as restored  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415

@@ -71,7 +71,8 @@ def _from_books(account: str, path: Path, home: Path | None) -> "Exported":
 
     from earnest.app.artifacts import shelf_in  # noqa: PLC0415
     from earnest.app.export import export as exported  # noqa: PLC0415
-    from earnest.app.judging_settings import books_of, home_of  # noqa: PLC0415
+    from earnest.app.judging_settings import books_of  # noqa: PLC0415
+    from earnest.app.places import home_of  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
     from earnest.effects.ground.storage.reader import ReadPool  # noqa: PLC0415
 

@@ -21,7 +21,8 @@ def forget(
     import os  # noqa: PLC0415
     from functools import partial  # noqa: PLC0415
 
-    from earnest.app.judging_settings import books_of, home_of  # noqa: PLC0415
+    from earnest.app.judging_settings import books_of  # noqa: PLC0415
+    from earnest.app.places import home_of  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
     from earnest.effects.ground.storage.database import Database  # noqa: PLC0415
     from earnest.foundation.errors import Refused  # noqa: PLC0415

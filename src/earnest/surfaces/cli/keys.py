@@ -180,7 +180,7 @@ def settings_of(home: Path | None) -> "Settings":
     """The settings in force, those of another data directory if one is named."""
     import os  # noqa: PLC0415
 
-    from earnest.app.judging_settings import HOME_VARIABLE  # noqa: PLC0415
+    from earnest.app.places import HOME_VARIABLE  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
 
     return read_settings({**os.environ, HOME_VARIABLE: str(home)} if home else os.environ)

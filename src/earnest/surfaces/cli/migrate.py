@@ -31,8 +31,9 @@ def migrate(
     """
     import os  # noqa: PLC0415
 
-    from earnest.app.judging_settings import books_of, home_of  # noqa: PLC0415
+    from earnest.app.judging_settings import books_of  # noqa: PLC0415
     from earnest.app.migrating import go_back, go_on  # noqa: PLC0415
+    from earnest.app.places import home_of  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     books = books_of(home or home_of(os.environ), os.environ)

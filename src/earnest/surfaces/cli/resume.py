@@ -22,6 +22,11 @@ def resume(
     Exit codes: as for `earnest run`. Where a crash left open whether an effect happened and no `look` can tell, a
     terminal asks; without one the run waits for --effect.
     """
+    from earnest.surfaces.cli.opening import open_with  # noqa: PLC0415
+
+    if effect is None and not (as_json or quiet):
+        open_with(run, {})
+
     from earnest.runtime.unknown_effects import EffectDecision  # noqa: PLC0415
     from earnest.surfaces.cli.run import work  # noqa: PLC0415
     from earnest.surfaces.cli.task import TaskRequest  # noqa: PLC0415

@@ -1,6 +1,6 @@
 """`earnest run`: work a playbook or a task in words, and watch it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal, DecimalException
 from pathlib import Path
@@ -12,6 +12,7 @@ from earnest.surfaces.cli.printing import complain
 
 if TYPE_CHECKING:
     from earnest.app.orders import Words
+    from earnest.runtime.order import Grants
     from earnest.surfaces.cli.task import EndedRun, TaskRequest
 
 COST_MAX_MICRO = 10**12
@@ -125,24 +126,24 @@ def run(  # noqa: PLR0917 - typer calls it by name
     for tasks in words: a playbook asks no model and states its own.
     """
     from earnest.app.orders import Bounds, Words  # noqa: PLC0415
-    from earnest.runtime.order import Grants  # noqa: PLC0415
-    from earnest.surfaces.cli.task import TaskRequest  # noqa: PLC0415
 
     if (task is None) == (resume is None):
         raise typer.BadParameter("give either a TASK or --resume RUN")
-    if plan_only and (resume or save):
-        raise typer.BadParameter("--plan-only does nothing that could be resumed or saved")
+    words = Words(text=task or "", executor=executor, executor_sandbox=executor_sandbox)
     bounds = Bounds(tokens=max_tokens, model_calls=max_calls, cost_micro=max_cost, time_s=max_time)
-    words = Words(text=task or "", bounds=bounds, executor=executor, executor_sandbox=executor_sandbox)
-    words = replace(words, never=tuple(never or ()))
-    writable = tuple(path.absolute() for path in allow_write or ())
+    words = replace(words, bounds=bounds, never=tuple(never or ()))
+    asked, inputs = _task(task, words, shown or (), edit or (), spec), _inputs_given(task, shown or ())
+    _check(asked, save, output, watch=watch, plan_only=plan_only)
+    _open(asked or str(resume), inputs, spec, live=(live := not (as_json or quiet)))
+    from earnest.surfaces.cli.task import TaskRequest  # noqa: PLC0415 - loads all that runs need
+
     request = TaskRequest(
-        task=_task(task, words, shown or (), edit or (), spec),
-        inputs=_inputs_given(task, shown or ()),
+        task=_judged_by(asked, spec),
+        inputs=inputs,
         resume=resume,
         new=new,
-        live=not (as_json or quiet),
-        grants=Grants(write=writable, network=allow_network, approved=tuple(yes or ())),
+        live=live,
+        grants=_grants(allow_write or (), yes or (), network=allow_network),
         plan_only=plan_only,
         awaits_leave=await_leave,
         verbose=verbose,
@@ -159,7 +160,10 @@ def _task(
     if words.executor is None and (spec or words.executor_sandbox):
         raise typer.BadParameter("--spec and --executor-sandbox go with --executor")
     if task is not None and not _is_playbook(task):
-        return _with_files(words, [Path(path) for path in shown], edit, spec)
+        from earnest.app.orders import named  # noqa: PLC0415
+
+        inputs = named([Path(path) for path in shown], "--input")
+        return replace(words, inputs=inputs, edits=named(edit, "--edit", taken=inputs))
     if words != type(words)(text=words.text) or edit:
         raise typer.BadParameter(f"{', '.join(FOR_WORDS)} are for a task in words")
     return Path(task) if task else None
@@ -175,14 +179,6 @@ def _inputs_given(task: str | None, shown: Sequence[str]) -> dict[str, Path]:
     return given
 
 
-def _watch(request: "TaskRequest", *, as_json: bool, output: Path | None) -> None:
-    if not isinstance(request.task, Path):
-        raise typer.BadParameter("--watch is for a playbook")
-    from earnest.surfaces.cli.repeating import repeat  # noqa: PLC0415
-
-    repeat(request.task, lambda: work(request, None, as_json=as_json, output=output, anew=True))
-
-
 def work(
     request: "TaskRequest",
     save: Path | None,
@@ -190,7 +186,6 @@ def work(
     as_json: bool,
     apply: bool = False,
     output: Path | None = None,
-    anew: bool = False,
 ) -> None:
     """Work it, print what came of it, save and copy it if that is wanted, and end with its exit code."""
     import asyncio  # noqa: PLC0415
@@ -206,10 +201,6 @@ def work(
         else:
             task.print_result(worked, as_json=as_json, output=isinstance(request.task, Words))
 
-    if save is not None:
-        _check_target(save, request.task)
-    if output is not None:
-        _check_output(output, anew=anew)
     try:
         worked = asyncio.run(task.work(request, tell))
     except Waits as waits:
@@ -223,7 +214,7 @@ def work(
         from earnest.surfaces.cli.saving import save_run  # noqa: PLC0415
 
         assert isinstance(request.task, Words)
-        complain(save_run(worked, request.task.inputs, save))
+        complain(save_run(worked, request.task, save))
     _deliver(worked, output)
     try:
         if not code and not as_json and not request.plan_only:
@@ -233,6 +224,19 @@ def work(
     finally:
         note_told(worked.workspace.parent)  # the last thing of all: killed before, we would tell it again
     raise typer.Exit(code)
+
+
+def _check(
+    asked: "Path | Words | None", save: Path | None, output: Path | None, *, watch: bool, plan_only: bool
+) -> None:
+    if plan_only and (asked is None or save):
+        raise typer.BadParameter("--plan-only does nothing that could be resumed or saved")
+    if watch and not isinstance(asked, Path):
+        raise typer.BadParameter("--watch is for a playbook")
+    if save is not None:
+        _check_target(save, asked)
+    if output is not None:
+        _check_output(output, anew=watch)
 
 
 def _check_target(playbook: Path, task: "Path | Words | None") -> None:
@@ -257,18 +261,37 @@ def _deliver(worked: "EndedRun", folder: Path | None) -> None:
         shutil.copytree(worked.workspace, folder, symlinks=True, dirs_exist_ok=True)
 
 
-def _with_files(words: "Words", shown: Sequence[Path], edit: Sequence[Path], spec: Path | None) -> "Words":
+def _grants(write: Sequence[Path], approved: Sequence[str], *, network: bool) -> "Grants":
+    from earnest.runtime.order import Grants  # noqa: PLC0415
+
+    return Grants(write=tuple(path.absolute() for path in write), network=network, approved=tuple(approved))
+
+
+def _watch(request: "TaskRequest", *, as_json: bool, output: Path | None) -> None:
+    from earnest.surfaces.cli.repeating import repeat  # noqa: PLC0415
+
+    assert isinstance(request.task, Path)
+    repeat(request.task, lambda: work(request, None, as_json=as_json, output=output))
+
+
+def _open(asked: "Path | Words | str", inputs: Mapping[str, Path], spec: Path | None, *, live: bool) -> None:
+    from earnest.surfaces.cli.opening import open_with  # noqa: PLC0415
+
+    if live:
+        open_with(asked, inputs, spec)
+
+
+def _judged_by(asked: "Path | Words | None", spec: Path | None) -> "Path | Words | None":
+    """What was asked for, with the specification that was read."""
+    from earnest.app.orders import Words  # noqa: PLC0415
+
+    if spec is None or not isinstance(asked, Words):
+        return asked
     from earnest.app.judging import equipment_beside, spec_of  # noqa: PLC0415
     from earnest.app.judging_settings import read_judging_settings  # noqa: PLC0415
-    from earnest.app.orders import named  # noqa: PLC0415
 
-    inputs = named(shown, "--input")
-    edits = named(edit, "--edit", taken=inputs)
-    words = replace(words, inputs=inputs, edits=edits)
-    if spec is None:
-        return words
     found = spec_of(spec)
-    return replace(words, spec=found, equipment=equipment_beside(*found, read_judging_settings()))
+    return replace(asked, spec=found, equipment=equipment_beside(*found, read_judging_settings()))
 
 
 def _is_playbook(text: str) -> bool:

@@ -11,6 +11,7 @@ import yaml
 
 from earnest.app.judging import met_by_nothing
 from earnest.app.judging_settings import read_judging_settings
+from earnest.app.orders import Words
 from earnest.app.readers import order_of
 from earnest.contracts.playbook import Playbook, playbook_to_json
 from earnest.effects.ground.beneath import opened_beneath
@@ -30,7 +31,7 @@ COMMENT_CHARACTERS_MAX: Final = 300
 DEFAULTS: Final[Mapping[str, object]] = {"timeout_s": 60, "mode": "verifiable", "may_fail": False, "network": False}
 
 
-def save_run(worked: EndedRun, inputs: Mapping[str, Path], target: Path) -> list[str]:
+def save_run(worked: EndedRun, words: Words, target: Path) -> list[str]:
     """Write the playbook, which is then read back as any other is. What was left out of it, in words.
 
     Raises `Refused("not_saved")`, and `Faulty` for what cannot be a playbook; then there is no file.
@@ -38,9 +39,10 @@ def save_run(worked: EndedRun, inputs: Mapping[str, Path], target: Path) -> list
     saved = playbook_of(
         worked.heard,
         digest=Toolbox(SystemClock()).digest,
-        inputs={name: str(path) for name, path in inputs.items()},
+        inputs={name: str(path) for name, path in words.inputs.items()},
+        edits={name: str(path) for name, path in words.edits.items()},
         texts=dict(_texts(worked)),
-        given=_given(inputs.values()),
+        given=_given(words.inputs.values()),
     )
     left_out = [f"left out, since only a model can judge it: {text}" for text in saved.left_out]
     left_out += [f"asked for only as far as it holds for other inputs: {text}" for text in saved.weaker]

@@ -22,6 +22,7 @@ from earnest.foundation.errors import Broken
 
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _ORDINARY: Final = 0o644
+_ACCESS: Final = "system.posix_acl_access"
 
 
 class Original:
@@ -124,6 +125,8 @@ class Original:
         if _entry_of_file(beside).digest != step.after.digest:
             raise Broken(f"{step.path or self._path.name}: the kept content is not what it was")
         is_file = place.is_file() and not place.is_symlink()
+        if is_file:
+            _keep_attributes(place, beside)
         beside.chmod(_mode(step, place.lstat().st_mode if is_file else None))
         if os.geteuid() == 0:
             owner = (place if is_file else folder).lstat()
@@ -159,6 +162,18 @@ class Original:
 def kept_at(folder: Path, digest: str) -> Path:
     """Where `Original.keep` puts content."""
     return folder / digest.removeprefix("sha256:")
+
+
+def _keep_attributes(former: Path, beside: Path) -> None:
+    """Give the file beside what was told of the former one, and its list of who may; not what its content was worth,
+
+    such as a program's capabilities. Raises `OSError`: nothing has changed then.
+    """
+    if not hasattr(os, "listxattr"):
+        return
+    for name in os.listxattr(former):
+        if name.startswith("user.") or name == _ACCESS:
+            os.setxattr(beside, name, os.getxattr(former, name))
 
 
 def _mode(step: EditStep, former: int | None) -> int:

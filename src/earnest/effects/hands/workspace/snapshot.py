@@ -153,10 +153,11 @@ class _Intake:
         taken: dict[str, str] = {}
         for name in self._names(folder):
             path = prefix + name
-            fault = name_fault(name, path, self._limits.path_bytes)
+            if fault := name_fault(name, path, self._limits.path_bytes):
+                fault += ": rename it"
             twin = taken.setdefault(folded(name), name)
             if fault is None and twin != name:
-                fault = f"cannot be told from {prefix + twin!r}"
+                fault = f"cannot be told from {prefix + twin!r} everywhere: rename one of them"
             if fault is None:
                 fault = self._read_entry(folder, name, path, depth)
             if fault is not None:

@@ -110,7 +110,7 @@ class Database(ReadPool):
         `Unavailable` if too many wait or another program holds the file, `Broken` if the disk failed or is full.
         """
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.put(fn, answer, ahead)
+        self._writer.put(fn, answer, ahead)
         return await answer
 
     def put(self, fn: Callable[[Transaction], T], answer: asyncio.Future[T], ahead: Ahead = ()) -> None:

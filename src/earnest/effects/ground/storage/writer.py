@@ -187,11 +187,12 @@ class GroupWriter:
             transaction.finish()
         except BaseException as error:
             if ends_transaction(error) or self._writing.is_unclear or not self._writing.session.in_transaction:
-                transaction.end()
                 raise _GroupLostError from error
             transaction.undo()
             return part, None, _told(error)
-        if self._writing.is_unclear:  # the part has caught what failed
+        finally:
+            transaction.end()
+        if self._writing.is_unclear or not self._writing.session.in_transaction:  # the part has caught what failed
             raise _GroupLostError
         return part, result, None
 

@@ -53,7 +53,7 @@ def post(transaction: Transaction, chain: Chain) -> None:
     if not chain:
         return
     transfers, sums, _ = ahead = sought(chain)
-    transaction.look(ahead)
+    transaction.link.look(ahead)
     known = rows.TRANSFERS.all(transaction, transfers.keys)
     if is_repeated(chain, known):
         return

@@ -23,6 +23,7 @@ from earnest.identity.caller import Caller
 from earnest.identity.caller import Scope as KeyScope
 from earnest.identity.key import KEY_IN_TEXT
 from earnest.journal.notary import Notary
+from earnest.runtime.desk import SECOND_MS
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
 from earnest.surfaces.web.calls import API, CALL, Call
@@ -102,7 +103,7 @@ class Door:
     async def _call(self, scope: Scope) -> tuple[Call, Refused | None]:
         """The call, and why it is refused at the door, if it is."""
         market, headers = self.house.market, Headers(scope=scope)
-        now_ms = market.desk.now_ms()
+        now_ms = market.desk.clock.now_ms() // SECOND_MS * SECOND_MS
         call = Call(
             market=market,
             doorkeeper=self.house.doorkeeper,

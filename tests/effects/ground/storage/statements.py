@@ -433,12 +433,10 @@ BY_THEMSELVES: dict[tuple[str, str], Callable[[], Texts]] = {
     ("effects/ground/storage/filling.py", "_mark"): lambda: BOOKS.marked("0006").splitlines(),
     ("app/moving.py", "_count"): lambda: [f"SELECT count(*) FROM {one}" for one, _ in _tables()],
     # Whoever calls these is looked at instead.
-    ("effects/ground/storage/book.py", "where"): list,
     ("effects/ground/storage/reader.py", "execute"): list,
     ("effects/ground/storage/rows.py", "where"): list,
     ("effects/ground/storage/transaction.py", "aside"): list,
     ("effects/ground/storage/transaction.py", "execute"): list,
-    ("effects/ground/storage/transaction.py", "executemany"): list,
 }
 """Where table and column belong together: file, function, and what it executes."""
 NO_BOOKS = {

@@ -12,7 +12,7 @@ import pytest
 
 from books_file import writer_of
 from earnest.effects.ground.clock import VirtualClock
-from earnest.effects.ground.storage import writer as writer_module
+from earnest.effects.ground.storage import database as writer_module
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.facts import BODY_BYTES_MAX, KIND_CHARACTERS_MAX, SUBJECT_CHARACTERS_MAX
 from earnest.effects.ground.storage.transaction import Transaction

@@ -109,10 +109,6 @@ class Transaction(BooksReader):
             self.open()
         return self.link.change(sql, rows)
 
-    def look(self, ahead: Ahead) -> None:
-        """Say what will be looked for: where each look is a trip, it is one."""
-        self.link.look(ahead)
-
     def open(self) -> None:
         """Have it undone alone from here on: insert the facts of others, then let the guard look."""
         if not self.link.session.in_transaction:  # the engine ended it with an error that was caught

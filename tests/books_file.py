@@ -23,5 +23,5 @@ def writer_of(database: Database) -> sqlite3.Connection:
 
 def reader_of(reader: BooksReader) -> sqlite3.Connection:
     """The connection that a reader reads on."""
-    assert isinstance(reader._link.session, sqlite3.Connection)
-    return reader._link.session
+    assert isinstance(reader.link.session, sqlite3.Connection)
+    return reader.link.session

@@ -12,7 +12,7 @@ from earnest.runtime.books import BOOKS
 
 from .source import DOCS, ROOT, argument, calls, expect_none, first_cells, modules, page, project, shown, words
 
-OF_BOOKS = {"src/earnest/effects/ground/storage/book.py", "src/earnest/runtime/recompute.py"}
+OF_BOOKS = {"src/earnest/effects/ground/storage/rows.py", "src/earnest/runtime/recompute.py"}
 """Where facts of any kind are made: of a book's own kinds, and once more of those that were kept."""
 
 

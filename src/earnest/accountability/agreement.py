@@ -52,10 +52,6 @@ class Agreement:
     skip: str = ""
     skipped_at_ms: int | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "is_enabled", bool(self.is_enabled))
-        object.__setattr__(self, "is_paused", bool(self.is_paused))
-
     @property
     def contract(self) -> HeartbeatContract:
         """What was accepted."""

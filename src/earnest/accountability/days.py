@@ -40,9 +40,6 @@ class Day:
     target_reached: bool = False
     possible: int = 0
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "target_reached", bool(self.target_reached))
-
 
 def day_id(account_id: str, day: str) -> str:
     """The id of one account's day."""

@@ -51,9 +51,6 @@ class Heartbeat:
     judged_at_ms: int | None = None
     by_key: str = ""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "state", CheckInState(self.state))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageVote:
@@ -65,9 +62,6 @@ class MessageVote:
     account_id: str
     up: bool
     at_ms: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "up", bool(self.up))
 
 
 def vote_id(message_id: str, operator_id: str) -> str:

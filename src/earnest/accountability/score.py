@@ -34,10 +34,6 @@ class Score:
     worst: int | None = None
     days: int = 0
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "penalty", Penalty(self.penalty))
-        object.__setattr__(self, "reward", Reward(self.reward))
-
     @property
     def is_forced(self) -> bool:
         """True where every task is required."""

@@ -9,9 +9,8 @@ from earnest.accountability.agreement import Agreement, possible_of
 from earnest.accountability.days import RECENT_DAYS, Day, day_id
 from earnest.accountability.points import Charge
 from earnest.accountability.score import Score, account_of, amended, booked, subject_of, turned
-from earnest.effects.ground.storage.book import Book
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.effects.ground.storage.rows import differences, record, row_json
+from earnest.effects.ground.storage.rows import Book, differences, row_json
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Broken
@@ -92,8 +91,8 @@ class ScoreBook(Book[Score]):
             "opens": {"score": known is None, "day": opened is not None},
         }
         fact = Fact(kind=SCORE_BOOKED, subject=subject_of(account_id), at_ms=at_ms, body=body)
-        seq = record(transaction, fact, self.projections)
-        transaction.touch(seq, touching)
+        seq = transaction.record(fact, touching)
+        self._booked(transaction, fact)
         return Booking(before=before, after=after, day=day, seq=seq)
 
     def _day(self, reader: BooksReader, account_id: str, date: str, last: str) -> Day:
@@ -106,7 +105,7 @@ class ScoreBook(Book[Score]):
         body = cast("Mapping[str, Any]", fact.body)
         account_id = account_of(fact.subject)
         for table, name, key in (
-            (self.rows, "score", account_id),
+            (self, "score", account_id),
             (self.days, "day", day_id(account_id, body["date"])),
         ):
             given = cast("Mapping[str, JsonValue]", body[name])

@@ -18,7 +18,6 @@ Members: TypeAlias = Mapping[str, object]
 INTEGER_MAX: Final = 2**53 - 1
 _PLAIN: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":"))
 _SAME: Final = frozenset({str, bool, type(None)})
-_HOLD: Final = frozenset({dict, list, tuple})
 
 
 def canonical_bytes(value: JsonValue | Members) -> bytes:
@@ -28,7 +27,23 @@ def canonical_bytes(value: JsonValue | Members) -> bytes:
     values nested deeper than the interpreter's stack.
     """
     try:
-        return _PLAIN.encode(value).encode() if _is_plain(value) else rfc8785.dumps(cast("JsonValue", value))
+        try:
+            text = _PLAIN.encode(value)  # it comes to an end, so the value has one
+        except TypeError:
+            return rfc8785.dumps(cast("JsonValue", value))
+        holders: list[Iterable[Any]] = [(value,)]
+        for holder in holders:
+            for item in holder:
+                kind = type(item)
+                if kind in _SAME or (kind is int and -INTEGER_MAX <= item <= INTEGER_MAX):
+                    continue
+                if kind is dict and all(type(key) is str and key.isascii() for key in item):
+                    holders.append(item.values())
+                elif kind is list or kind is tuple:
+                    holders.append(item)
+                else:  # floats are written, and keys that are not ASCII sorted, in another way
+                    return rfc8785.dumps(cast("JsonValue", value))
+        return text.encode()
     except RecursionError:
         raise ValueError("the value is nested too deeply or contains itself") from None
 
@@ -38,25 +53,6 @@ def canonical_text(value: JsonValue | Members) -> str:
     return canonical_bytes(value).decode()
 
 
-def _is_plain(value: object) -> bool:
-    """True where the standard encoder, several times faster, gives the same bytes.
-
-    It writes floats in its own way and sorts keys by code point, not by UTF-16 unit; such values are left to `rfc8785`.
-    """
-    if type(value) is dict:
-        if not all(type(key) is str and key.isascii() for key in value):
-            return False
-        items: Iterable[object] = value.values()
-    else:
-        items = value if type(value) is list or type(value) is tuple else (value,)
-    for item in items:
-        if type(item) in _SAME or (type(item) is int and -INTEGER_MAX <= item <= INTEGER_MAX):
-            continue
-        if type(item) not in _HOLD or not _is_plain(item):
-            return False
-    return True
-
-
 def digest_bytes(data: bytes) -> str:
     """`sha256:` and 64 hexadecimal digits."""
     return "sha256:" + hashlib.sha256(data).hexdigest()
@@ -64,4 +60,4 @@ def digest_bytes(data: bytes) -> str:
 
 def digest_of(value: JsonValue) -> str:
     """The digest of a value's canonical form."""
-    return digest_bytes(canonical_bytes(value))
+    return "sha256:" + hashlib.sha256(canonical_bytes(value)).hexdigest()

@@ -51,12 +51,6 @@ class Account:
     model_fingerprint: str = ""
     suspended_from: AccountStatus | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", AccountKind(self.kind))
-        object.__setattr__(self, "status", AccountStatus(self.status))
-        if self.suspended_from is not None:
-            object.__setattr__(self, "suspended_from", AccountStatus(self.suspended_from))
-
 
 def check_handle(handle: str) -> None:
     """Raises `Refused("validation")` for what cannot be a handle."""

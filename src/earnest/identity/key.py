@@ -24,7 +24,8 @@ LINK_PURPOSE: Final = "link"
 SESSION_PURPOSE: Final = "session"
 KEY_IN_TEXT: Final = re.compile(rf"ern_({'|'.join(Scope)})_[0-9A-Za-z]+")
 """What looks like a key, whole or cut, in a text that must hold none."""
-_KEY: Final = re.compile(rf"ern_({'|'.join(Scope)})_[0-9A-Za-z]{{{BASE62_CHARACTERS}}}", re.ASCII)
+KEY_TEXT: Final = re.compile(rf"ern_({'|'.join(Scope)})_[0-9A-Za-z]{{{BASE62_CHARACTERS}}}", re.ASCII)
+"""The form of a key."""
 _OPERATOR_LINK: Final = re.compile(r"([0-9a-f]{8,12}\.[0-9A-Z]{26})\.([0-9a-f]{64})", re.ASCII)
 
 
@@ -45,9 +46,6 @@ class Key:
     expires_at_ms: int | None = None
     revoked_at_ms: int | None = None
     replaces: str | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scope", Scope(self.scope))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +83,6 @@ class Session:
 def key_text(scope: Scope, entropy: bytes) -> str:
     """What its owner is shown once."""
     return f"ern_{scope}_{base62(entropy)}"
-
-
-def is_key_text(text: str) -> bool:
-    """True for what has the form of a key."""
-    return _KEY.fullmatch(text) is not None
 
 
 def ends_at_ms(key: Key) -> int | None:

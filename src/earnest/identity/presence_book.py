@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final, cast
 
-from earnest.effects.ground.storage.book import Book
-from earnest.effects.ground.storage.rows import differences, record, row_json
+from earnest.effects.ground.storage.rows import Book, differences, row_json
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.facts import Fact
@@ -30,11 +29,13 @@ class PresenceBook(Book[Presence]):
             for before, after in changes
         }
         fact = Fact(kind=PRESENCE_SEEN, subject=ALL, at_ms=at_ms, body={"seen": seen})
-        return record(transaction, fact, self.projections)
+        seq = transaction.record(fact)
+        self._seen(transaction, fact)
+        return seq
 
     def _seen(self, transaction: Transaction, fact: Fact) -> None:
         for account_id, given in cast("Mapping[str, JsonObject]", fact.body["seen"]).items():
             if self.get(transaction, account_id) is None:
-                self.rows.insert(transaction, given)
+                self.insert(transaction, given)
             else:
-                self.rows.update(transaction, account_id, given)
+                self.update(transaction, account_id, given)

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from earnest.effects.ground.storage.book import Book
+from earnest.effects.ground.storage.rows import Book
 from earnest.identity import rows
 from earnest.identity.presence_book import PresenceBook
 

@@ -74,9 +74,6 @@ class Payout:
     tries: int = 0
     wake_ms: int | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "state", PayoutState(self.state))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destination:

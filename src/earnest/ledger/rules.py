@@ -4,7 +4,7 @@ As in TigerBeetle: a pending transfer fixes both accounts and reserves, so that 
 once, moved in whole or in part or not at all. Faults have an order of precedence; only the first is told.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import Final
@@ -61,7 +61,7 @@ def effect(kind: TransferKind, amount_micro: int, held_micro: int) -> tuple[int,
 
 def is_repeated(chain: Sequence[Transfer], known: Mapping[str, Transfer]) -> bool:
     """True where every transfer of the chain has been booked before, with the same content."""
-    return all(_is_same(transfer, known.get(transfer.id)) for transfer in chain)
+    return all(transfer.id in known and _is_same(transfer, known[transfer.id]) for transfer in chain)
 
 
 def check(chain: Sequence[Transfer], known: Mapping[str, Transfer], accounts: Mapping[str, LedgerAccount]) -> None:
@@ -74,9 +74,15 @@ def check(chain: Sequence[Transfer], known: Mapping[str, Transfer], accounts: Ma
         raise Broken("a chain has too many transfers, or several instants")
     booked, freed = dict(known), dict[str, int]()
     for transfer in chain:
-        fault = _own_fault(transfer, booked) or _end_fault(transfer, booked) or _sums_fault(transfer, accounts, freed)
+        fault, free_micro = _own_fault(transfer, booked), 0
+        if fault is None and transfer.pending_id is not None:
+            fault = _end_fault(transfer, booked.get(transfer.pending_id))
+        elif fault is None:  # what ends a reservation was borne when it was reserved
+            debit = accounts.get(transfer.debit) or account_named(transfer.debit)
+            free_micro = debit.free_micro + freed.get(transfer.debit, 0)
+            fault = _sums_fault(transfer, debit, accounts.get(transfer.credit), free_micro)
         if fault is not None:
-            raise _failure(fault, transfer, _free_micro(transfer, accounts, freed))
+            raise _failure(fault, transfer, free_micro)
         _book(transfer, booked, freed)
 
 
@@ -86,23 +92,20 @@ def account_named(name: str) -> LedgerAccount:
 
 
 def _own_fault(transfer: Transfer, booked: Mapping[str, Transfer]) -> TransferFault | None:
-    amount = transfer.amount_micro
+    amount, currency = transfer.amount_micro, f":{transfer.currency}"
     tests = (
         (TransferFault.ID, not 0 < len(transfer.id) <= ID_CHARACTERS_MAX),
         (TransferFault.EXISTS, transfer.id in booked),
         (TransferFault.AMOUNT, type(amount) is not int or not 0 < amount <= AMOUNT_MICRO_MAX),
         (TransferFault.ACCOUNTS, transfer.debit == transfer.credit),
-        (TransferFault.CURRENCY, not currency_of(transfer.debit) == currency_of(transfer.credit) == transfer.currency),
+        (TransferFault.CURRENCY, not (transfer.debit.endswith(currency) and transfer.credit.endswith(currency))),
         (TransferFault.PENDING_ID, (transfer.pending_id is not None) != (transfer.kind in _ENDS)),
     )
-    return _first(tests)
+    return next((fault for fault, holds in tests if holds), None)
 
 
-def _end_fault(transfer: Transfer, booked: Mapping[str, Transfer]) -> TransferFault | None:
+def _end_fault(transfer: Transfer, held: Transfer | None) -> TransferFault | None:
     """What is wrong with it as the end of a reservation."""
-    if transfer.pending_id is None:
-        return None
-    held = booked.get(transfer.pending_id)
     if held is None or held.kind is not TransferKind.PENDING:
         return TransferFault.PENDING_MISSING
     is_part = transfer.kind is TransferKind.POST and transfer.amount_micro < held.amount_micro
@@ -111,39 +114,23 @@ def _end_fault(transfer: Transfer, booked: Mapping[str, Transfer]) -> TransferFa
         (TransferFault.PENDING_AMOUNT, not is_part and transfer.amount_micro != held.amount_micro),
         (TransferFault.RESOLVED, held.resolved != ""),
     )
-    return _first(tests)
+    return next((fault for fault, holds in tests if holds), None)
 
 
 def _sums_fault(
-    transfer: Transfer, accounts: Mapping[str, LedgerAccount], freed: Mapping[str, int]
+    transfer: Transfer, debit: LedgerAccount, credit: LedgerAccount | None, free_micro: int
 ) -> TransferFault | None:
-    """What the accounts cannot bear. `freed`: what the chain has added so far to what an account may give."""
-    if transfer.pending_id is not None:  # it was borne when it was reserved
-        return None
-    debit = accounts.get(transfer.debit) or account_named(transfer.debit)
-    credit = accounts.get(transfer.credit)
-    free_micro = _free_micro(transfer, accounts, freed) - transfer.amount_micro
+    """What the accounts cannot bear. `free_micro`: what the debited one may still give."""
+    left_micro = free_micro - transfer.amount_micro
     largest = max(
         debit.debits_posted + debit.debits_pending,
         credit.credits_posted + credit.credits_pending if credit is not None else 0,
     )
     tests = (
-        (TransferFault.FUNDS, free_micro < 0 and debit.guarded),
-        (TransferFault.FULL, free_micro < -AMOUNT_MICRO_MAX or largest > SUM_MICRO_MAX),
+        (TransferFault.FUNDS, left_micro < 0 and debit.guarded),
+        (TransferFault.FULL, left_micro < -AMOUNT_MICRO_MAX or largest > SUM_MICRO_MAX),
     )
-    return _first(tests)
-
-
-def _free_micro(transfer: Transfer, accounts: Mapping[str, LedgerAccount], freed: Mapping[str, int]) -> int:
-    """What the debited account may still give."""
-    return (accounts.get(transfer.debit) or account_named(transfer.debit)).free_micro + freed.get(transfer.debit, 0)
-
-
-def _first(tests: Iterable[tuple[TransferFault, bool]]) -> TransferFault | None:
-    for fault, holds in tests:
-        if holds:
-            return fault
-    return None
+    return next((fault for fault, holds in tests if holds), None)
 
 
 def _book(transfer: Transfer, booked: dict[str, Transfer], freed: dict[str, int]) -> None:
@@ -180,6 +167,6 @@ def _units(micro: int) -> str:
     return f"{micro // 10**6}.{micro % 10**6:06d}".rstrip("0").rstrip(".")
 
 
-def _is_same(transfer: Transfer, known: Transfer | None) -> bool:
+def _is_same(transfer: Transfer, known: Transfer) -> bool:
     """`at_ms` may differ: a step that is repeated later is the same step."""
-    return known is not None and replace(transfer, at_ms=0, resolved="") == replace(known, at_ms=0, resolved="")
+    return replace(transfer, at_ms=0, resolved="") == replace(known, at_ms=0, resolved="")

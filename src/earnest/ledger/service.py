@@ -1,20 +1,20 @@
 """The books of money. Chains of transfers are booked here, whole or not at all, and nowhere else."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from operator import attrgetter
 from typing import Any, Final, cast
 
-from earnest.effects.ground.storage.book import Book
 from earnest.effects.ground.storage.known_rows import Ahead, Sought
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.effects.ground.storage.rows import Project
+from earnest.effects.ground.storage.rows import Book, Project
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken
 from earnest.foundation.facts import Fact
 from earnest.ledger import rows
-from earnest.ledger.accounts import currency_of, is_guarded
 from earnest.ledger.rules import account_named, check, effect, is_repeated
-from earnest.ledger.transfer import Chain, LedgerAccount, Transfer, TransferKind
+from earnest.ledger.transfer import Chain, LedgerAccount, TransferKind
 
 LEDGER_POSTED: Final = "ledger.posted"
 
@@ -26,6 +26,11 @@ BOOKS: Final[tuple[Book[Any], ...]] = (PAYOUTS, DEPOSITS, DESTINATIONS)
 
 NUMBER: Final = "number"
 """By which transfers are counted."""
+
+
+_COLUMNS: Final = attrgetter(*(field.name for field in fields(LedgerAccount)))
+_POSTED: Final = 3
+"""Where the sums begin among them: debits and credits posted, then pending."""
 
 
 def sought(chain: Chain) -> Ahead:
@@ -48,14 +53,14 @@ def post(transaction: Transaction, chain: Chain) -> None:
     if not chain:
         return
     transfers, sums, _ = ahead = sought(chain)
-    transaction.look(ahead)
+    transaction.link.look(ahead)
     known = rows.TRANSFERS.all(transaction, transfers.keys)
     if is_repeated(chain, known):
         return
     accounts = rows.LEDGER_ACCOUNTS.all(transaction, sums.keys)
     check(chain, known, accounts)
     subject = chain[0].id.partition("/")[0]
-    body: JsonObject = {"transfers": [_told(transfer) for transfer in chain]}
+    body: JsonObject = {"transfers": _told(chain)}
     fact = Fact(kind=LEDGER_POSTED, subject=subject, at_ms=chain[0].at_ms, body=body)
     transaction.record(fact)
     _book(transaction, fact, accounts)
@@ -71,17 +76,14 @@ def is_posted(reader: BooksReader, transfer_id: str) -> bool:
     return rows.TRANSFERS.get(reader, transfer_id) is not None
 
 
-def _told(transfer: Transfer) -> dict[str, str | int]:
-    """A transfer in its fact, whose instant is the transfer's; its currency stands in its accounts."""
-    told: dict[str, str | int] = {
-        "id": transfer.id,
-        "kind": transfer.kind.value,
-        "debit": transfer.debit,
-        "credit": transfer.credit,
-        "amount_micro": transfer.amount_micro,
-        "reason": transfer.reason,
-    }
-    return told if transfer.pending_id is None else {**told, "pending_id": transfer.pending_id}
+def _told(chain: Chain) -> list[JsonObject]:
+    """Transfers in their fact, whose instant is theirs; their currency stands in their accounts."""
+    told: list[JsonObject] = []
+    for one in chain:
+        sides = {"id": one.id, "kind": one.kind.value, "debit": one.debit, "credit": one.credit}
+        rest = {} if one.pending_id is None else {"pending_id": one.pending_id}
+        told.append({**sides, "amount_micro": one.amount_micro, "reason": one.reason, **rest})
+    return told
 
 
 def _project(transaction: Transaction, fact: Fact) -> None:
@@ -93,37 +95,25 @@ def _project(transaction: Transaction, fact: Fact) -> None:
 def _book(transaction: Transaction, fact: Fact, accounts: Mapping[str, LedgerAccount]) -> None:
     """Rows of the transfers; sums of their `accounts`, of which those that exist are given, each written once."""
     chain = cast("Sequence[dict[str, Any]]", fact.body["transfers"])
-    sums: dict[str, list[int]] = {}
+    sums: dict[str, list[Any]] = {}
     new = []
     for number, told in enumerate(chain, start=rows.BOOKED.greatest(transaction, NUMBER) + 1):
-        both = [sums.setdefault(name, _sums(accounts.get(name))) for name in (told["debit"], told["credit"])]
-        new.append(_row(told, fact.at_ms, number, *(now[4] for now in both)))
-        for now in both:
-            now[4] = number
+        sides = (told["debit"], told["credit"])
+        for name in sides:
+            if name not in sums:
+                sums[name] = [*_COLUMNS(accounts.get(name) or account_named(name))]
+        debit, credit = sums[told["debit"]], sums[told["credit"]]
+        content = (debit[1], told["amount_micro"], told["reason"], fact.at_ms, told.get("pending_id"), "")
+        new.append((told["id"], told["kind"], *sides, *content, number, debit[-1], credit[-1]))
+        debit[-1] = credit[-1] = number
     rows.BOOKED.add_rows(transaction, new)
     for told in chain:
         held_micro = _resolved(transaction, told) if told.get("pending_id") else 0
         posted, pending = effect(TransferKind(told["kind"]), told["amount_micro"], held_micro)
-        for side, name in enumerate((told["debit"], told["credit"])):
+        for side, name in enumerate((told["debit"], told["credit"]), start=_POSTED):
             sums[name][side] += posted
             sums[name][2 + side] += pending
-    rows.LEDGER_ACCOUNTS.put_rows(
-        transaction, [(name, currency_of(name), int(is_guarded(name)), *row) for name, row in sums.items()]
-    )
-
-
-def _sums(account: LedgerAccount | None) -> list[int]:
-    if account is None:
-        return [0, 0, 0, 0, 0]
-    posted, pending = (account.debits_posted, account.credits_posted), (account.debits_pending, account.credits_pending)
-    return [*posted, *pending, account.last]
-
-
-def _row(told: Mapping[str, Any], at_ms: int, number: int, debit_before: int, credit_before: int) -> tuple[Any, ...]:
-    currency = currency_of(told["debit"])
-    sides = (told["id"], told["kind"], told["debit"], told["credit"])
-    content = (currency, told["amount_micro"], told["reason"], at_ms, told.get("pending_id"), "")
-    return (*sides, *content, number, debit_before, credit_before)
+    rows.LEDGER_ACCOUNTS.put_rows(transaction, [*sums.values()])
 
 
 def _resolved(transaction: Transaction, told: Mapping[str, Any]) -> int:

@@ -35,9 +35,6 @@ class Transfer:
     pending_id: str | None = None
     resolved: str = ""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", TransferKind(self.kind))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookedTransfer(Transfer):
@@ -66,9 +63,6 @@ class LedgerAccount:
     credits_pending: int = 0
     last: int = 0
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "guarded", bool(self.guarded))
-
     @property
     def balance_micro(self) -> int:
         """What it got less what it gave. Below 0 only where it is not guarded."""
@@ -77,7 +71,7 @@ class LedgerAccount:
     @property
     def free_micro(self) -> int:
         """Its balance less what is reserved: what it may give."""
-        return self.balance_micro - self.debits_pending
+        return self.credits_posted - self.debits_posted - self.debits_pending
 
 
 Chain: TypeAlias = tuple[Transfer, ...]

@@ -2,8 +2,11 @@
 
 from typing import Any, Final
 
-from earnest.effects.ground.storage.book import Book
+from earnest.effects.ground.storage.rows import Book
 from earnest.market import rows
+
+CATEGORY: Final = "category:"
+"""Before a category: what a job of it touches, the homes of all who can do such work."""
 
 JOBS: Final = Book("job", rows.JOBS)
 CLAIMS: Final = Book("claim", rows.CLAIMS)
@@ -32,8 +35,3 @@ BOOKS: Final[tuple[Book[Any], ...]] = (
     ARTIFACTS,
     PERIODS,
 )
-
-
-def category(name: str) -> str:
-    """What a job of this category touches: the homes of all who can do such work."""
-    return f"category:{name}"

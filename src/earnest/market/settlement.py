@@ -37,7 +37,8 @@ def funded(job: Job, at_ms: int) -> Chain:
 
 def claimed(claim: Claim, at_ms: int) -> Chain:
     """A job is claimed: the seller's part and the fee are reserved in its escrow."""
-    return _seller_hold(claim, at_ms) + _fee_hold(claim, at_ms)
+    held, fee = _holds(claim, at_ms)
+    return held + fee
 
 
 def released(claim: Claim, at_ms: int) -> Chain:
@@ -164,23 +165,22 @@ def fined(claim: Claim, penalty_micro: int, free_micro: int, at_ms: int) -> Chai
     return moved(f"{claim.id}/fine", available(claim.seller, OWN), treasury(OWN), owed, reason="penalty", at_ms=at_ms)
 
 
-def _seller_hold(claim: Claim, at_ms: int) -> Chain:
-    escrowed, earned = escrow(claim.job_id, claim.currency), clearing(claim.seller, claim.currency)
-    return reserved(
-        f"{claim.id}/seller", escrowed, earned, claim.amount_micro - claim.fee_micro, reason="held", at_ms=at_ms
+def _holds(claim: Claim, at_ms: int) -> tuple[Chain, Chain]:
+    """What is reserved for the seller, and for the platform."""
+    escrowed, net = escrow(claim.job_id, claim.currency), claim.amount_micro - claim.fee_micro
+    earned, kept = clearing(claim.seller, claim.currency), fees(claim.currency)
+    return (
+        reserved(f"{claim.id}/seller", escrowed, earned, net, reason="held", at_ms=at_ms),
+        reserved(f"{claim.id}/fee", escrowed, kept, claim.fee_micro, reason="fee_held", at_ms=at_ms),
     )
-
-
-def _fee_hold(claim: Claim, at_ms: int) -> Chain:
-    escrowed, earned = escrow(claim.job_id, claim.currency), fees(claim.currency)
-    return reserved(f"{claim.id}/fee", escrowed, earned, claim.fee_micro, reason="fee_held", at_ms=at_ms)
 
 
 def _resolved(claim: Claim, net: int, fee: int, at_ms: int) -> Chain:
     """So much of the two reservations of a claim moves; the rest returns to the escrow."""
+    held, fee_held = _holds(claim, at_ms)
     return (
-        *ended(_seller_hold(claim, at_ms), net, reason="released" if net else "unheld", at_ms=at_ms),
-        *ended(_fee_hold(claim, at_ms), fee, reason="fee" if fee else "fee_unheld", at_ms=at_ms),
+        *ended(held, net, reason="released" if net else "unheld", at_ms=at_ms),
+        *ended(fee_held, fee, reason="fee" if fee else "fee_unheld", at_ms=at_ms),
     )
 
 

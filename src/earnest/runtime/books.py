@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from earnest.accountability import service as accountability
-from earnest.effects.ground.storage.book import Book
-from earnest.effects.ground.storage.rows import Project
+from earnest.effects.ground.storage.rows import Book, Project
 from earnest.identity import service as identity
 from earnest.ledger import service as ledger
 from earnest.market import service as market
@@ -26,7 +25,7 @@ PROJECTIONS: Final[Mapping[str, Project]] = {
 """What each kind of fact does to the tables. Facts of other kinds change none."""
 
 TABLES: Final[Mapping[str, str]] = {
-    **{book.rows.table: book.rows.key for book in BOOKS},
+    **{book.table: book.key for book in BOOKS},
     **accountability.EXTRA_TABLES,
     "ledger_accounts": "id",
     "transfers": "id",

@@ -1,25 +1,22 @@
-"""Requests that have one effect and one answer, however often they are sent."""
+"""Requests that have one effect and one answer, however often they are sent.
+
+Answers are kept in the transaction of the effect (draft-ietf-httpapi-idempotency-key-header).
+"""
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.known_rows import Sought
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.effects.ground.storage.replies import (
-    KEPT_MS,
-    StoredReply,
-    drop_replies,
-    keep_reply,
-    kept_reply,
-    sought_reply,
-)
+from earnest.effects.ground.storage.rows import Rows
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import Members, canonical_text, digest_of
-from earnest.foundation.errors import Refused
+from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.facts import Fact
 from earnest.identity.caller import Caller
 
@@ -27,6 +24,8 @@ REQUEST_ANSWERED: Final = "request.answered"
 """A request that changed nothing, or was refused, and whose answer is kept."""
 
 REPLIES_DROPPED: Final = "replies.dropped"
+DROPPED_AT_ONCE: Final = 1_000
+KEPT_MS: Final = 7 * 86_400_000
 SECOND_MS: Final = 1_000
 TWIN_WAIT_S: Final = 30
 NOT_KEPT: Final = frozenset(
@@ -58,6 +57,23 @@ class Keyed:
 def keyed_by(actor: str, route: str, key: str, fingerprint: str) -> Keyed:
     """One reply for each actor, route and key. An actor is a key of an account: another may do less."""
     return Keyed(reply_id=digest_of([actor, route, key]), route=route, fingerprint=fingerprint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredReply:
+    """An answer, kept. `id` names actor, route and key, `fingerprint` the request; `body` is JSON text.
+
+    No fact holds the answer, so its digest is kept with the fingerprint. Older versions made none.
+    """
+
+    id: str
+    fingerprint: str
+    status: int
+    body: str
+    at_ms: int
+
+
+_REPLIES: Final = Rows(StoredReply, "replies")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,11 +148,23 @@ class Desk:
             act = act if prepare is None else await prepare()
             return await self._write(caller, act, None, status)
         reply_id = keyed.reply_id
-        await self._wait_for_twin(reply_id)
+        while (running := self._running.get(reply_id)) is not None:
+            await asyncio.wait([running], timeout=TWIN_WAIT_S)
+            if not running.done():
+                raise Refused("idempotency_in_progress", "the first request with this key is still at work")
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._running[reply_id] = turn
         try:
-            return await self._perform_keyed(caller, act, keyed, prepare, status)
+            if prepare is not None:
+                kept = await self.database.ask(lambda reader: _kept(reader, keyed))
+                if kept is not None:
+                    return kept
+                act = await prepare()
+            return await self._write(caller, act, keyed, status)
+        except Refused as refused:
+            if refused.code in NOT_KEPT:
+                raise
+            return await self._keep_refusal(caller, keyed, refused)
         finally:
             if self._running.get(reply_id) is turn:
                 del self._running[reply_id]
@@ -153,7 +181,8 @@ class Desk:
             before_ms = self.now_ms() - KEPT_MS
 
             def drop(transaction: Transaction, before_ms: int = before_ms) -> int:
-                count = drop_replies(transaction, before_ms)
+                sql = "DELETE FROM replies WHERE id IN (SELECT id FROM replies WHERE at_ms < ? LIMIT ?)"
+                count = transaction.execute(sql, (before_ms, DROPPED_AT_ONCE)).rowcount
                 if count:
                     body = {"before_ms": before_ms, "count": count}
                     transaction.record(Fact(kind=REPLIES_DROPPED, subject="", at_ms=self.now_ms(), body=body))
@@ -164,33 +193,9 @@ class Desk:
             if not count:
                 return dropped
 
-    async def _wait_for_twin(self, reply_id: str) -> None:
-        while (running := self._running.get(reply_id)) is not None:
-            await asyncio.wait([running], timeout=TWIN_WAIT_S)
-            if not running.done():
-                raise Refused("idempotency_in_progress", "the first request with this key is still at work")
-
-    async def _perform_keyed(
-        self,
-        caller: Caller | None,
-        act: Act | None,
-        keyed: Keyed,
-        prepare: Callable[[], Awaitable[Act]] | None,
-        status: int,
-    ) -> StoryResponse:
-        try:
-            if prepare is not None:
-                kept = await self.database.ask(lambda reader: _kept(reader, keyed))
-                if kept is not None:
-                    return kept
-                act = await prepare()
-            return await self._write(caller, act, keyed, status)
-        except Refused as refused:
-            if refused.code in NOT_KEPT:
-                raise
-            return await self._keep_refusal(caller, keyed, refused)
-
-    async def _write(self, caller: Caller | None, act: Act | None, keyed: Keyed | None, status: int) -> StoryResponse:
+    def _write(
+        self, caller: Caller | None, act: Act | None, keyed: Keyed | None, status: int
+    ) -> Awaitable[StoryResponse]:
         now_ms = self.now_ms()
 
         def write(transaction: Transaction) -> StoryResponse:
@@ -202,7 +207,8 @@ class Desk:
                 _keep(entry, keyed, status, {**body, **dict.fromkeys(entry.shown)})
             return StoryResponse(status=status, body={**body, **entry.shown})
 
-        return await self.database.write(write, ahead=sought_reply(keyed.reply_id) if keyed is not None else ())
+        ahead = () if keyed is None else (Sought(lookup=_REPLIES.lookup, keys=(keyed.reply_id,)),)
+        return self.database.write(write, ahead=ahead)
 
     async def _keep_refusal(self, caller: Caller | None, keyed: Keyed, refused: Refused) -> StoryResponse:
         body: Members = {"code": refused.code, "detail": str(refused), **refused.details}
@@ -217,10 +223,12 @@ class Desk:
 
 
 def _kept(reader: BooksReader, keyed: Keyed) -> StoryResponse | None:
-    reply = kept_reply(reader, keyed.reply_id)
+    reply = _REPLIES.get(reader, keyed.reply_id)
     if reply is None:
         return None
-    if reply.fingerprint != keyed.fingerprint:
+    if (fingerprint := _given_fingerprint(reply)) is None:
+        raise Broken(f"the answer that was kept as {reply.id} is not the one that was given")
+    if fingerprint != keyed.fingerprint:
         raise Refused("idempotency_key_conflict", "this Idempotency-Key was used for another request")
     body = json.loads(reply.body)
     return StoryResponse(status=reply.status, body=body, refusal="" if reply.status else body["code"], replayed=True)
@@ -234,4 +242,20 @@ def _keep(entry: StoryContext, keyed: Keyed, status: int, body: Members) -> None
         entry.transaction.record(Fact(kind=REQUEST_ANSWERED, subject=actor, at_ms=entry.now_ms, body=kept))
     text = canonical_text(body)
     reply = StoredReply(id=keyed.reply_id, fingerprint=keyed.fingerprint, status=status, body=text, at_ms=entry.now_ms)
-    keep_reply(entry.transaction, reply)
+    digest = _digest(reply, keyed.fingerprint)
+    _REPLIES.add(entry.transaction, replace(reply, fingerprint=f"{keyed.fingerprint} {digest}"))
+
+
+def _digest(reply: StoredReply, fingerprint: str) -> str:
+    return digest_of([reply.id, fingerprint, reply.status, reply.body, reply.at_ms])
+
+
+def altered_replies(reader: BooksReader) -> Iterator[str]:
+    """The ids of kept answers that are not those that were given."""
+    return (reply.id for reply in _REPLIES.where(reader, "1 = 1") if _given_fingerprint(reply) is None)
+
+
+def _given_fingerprint(reply: StoredReply) -> str | None:
+    """The fingerprint of its request; None where it is not the answer that was given."""
+    fingerprint, _, digest = reply.fingerprint.rpartition(" ")
+    return (fingerprint or digest) if not fingerprint or digest == _digest(reply, fingerprint) else None

@@ -9,8 +9,8 @@ from typing import Any, Final, cast
 
 from earnest.accountability.service import AGREEMENTS, HEARTBEATS
 from earnest.client.payloads_agents import AccountForgotten
-from earnest.effects.ground.storage.book import Book
 from earnest.effects.ground.storage.reader import BooksReader
+from earnest.effects.ground.storage.rows import Book
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Refused
@@ -120,7 +120,7 @@ def forget(transaction: Transaction, name: str, at_ms: int) -> ForgottenAccount:
         after: JsonObject = {**personal.after, **own}
         for key in _keys(transaction, personal, account.id, after):
             rows += 1
-            personal.book.rows.update(transaction, key, after)
+            personal.book.update(transaction, key, after)
             bodies |= _without(transaction, personal.book, key, after, bodies)
     redact(transaction, bodies, subject=account.id, at_ms=at_ms)
     return ForgottenAccount(account_id=account.id, rows=rows, facts=len(bodies), artifacts=len(artifacts))
@@ -178,7 +178,7 @@ def _keys(reader: BooksReader, personal: Personal, account_id: str, after: JsonO
     """Of the rows that hold something still: a second forgetting changes nothing."""
     book = personal.book
     return [
-        str(getattr(row, book.rows.key))
+        str(getattr(row, book.key))
         for row in book.where(reader, personal.rows, (account_id,))
         if any(getattr(row, name) != text for name, text in after.items())
     ]

@@ -14,7 +14,6 @@ from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.effects.ground.storage.replies import altered_replies
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.effects.hands.scratch import scratch
 from earnest.foundation.errors import Broken
@@ -23,6 +22,7 @@ from earnest.market.capabilities.sealed_trial import opened_trial
 from earnest.market.reviews.sealed import opened
 from earnest.market.service import REVIEWS, TRIALS
 from earnest.runtime.books import PROJECTIONS, TABLES
+from earnest.runtime.desk import altered_replies
 
 FACTS_AT_ONCE: Final = 2_000
 DIFFERENCES_MAX: Final = 100

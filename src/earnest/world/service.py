@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from earnest.effects.ground.storage.book import Book
+from earnest.effects.ground.storage.rows import Book
 from earnest.world import rows
 
 RESIDENTS: Final = Book("resident", rows.RESIDENTS)

@@ -176,7 +176,7 @@ def test_every_text_of_an_accounts_rows_is_personal_or_known_not_to_be(town: Tow
     with sqlite3.connect(file_of(town.database)) as books:
         for table in OWNED:
             columns = {row[1] for row in books.execute(f"PRAGMA table_info({table})") if row[2] == "TEXT"}
-            named = {name for one in PERSONAL if one.book.rows.table == table for name in one.after}
+            named = {name for one in PERSONAL if one.book.table == table for name in one.after}
             named |= {"handle"} if table == "accounts" else set()
             assert columns == named | NOT_PERSONAL[table], table
             assert not named & NOT_PERSONAL[table]
@@ -247,4 +247,4 @@ async def test_nobody_is_forgotten_whose_words_are_needed(town: Town) -> None:
 def test_what_others_need_is_asked_of_books_that_there_are() -> None:
     assert {book for book, _ in AT_WORK.values()} <= set(BOOKS)
     for one in PERSONAL:
-        assert set(one.after) <= {field.name for field in fields(one.book.rows._value)}
+        assert set(one.after) <= {field.name for field in fields(one.book.value)}

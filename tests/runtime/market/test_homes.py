@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.effects.ground.storage.touches import touched
 from earnest.identity.caller import Caller
 from earnest.ledger import service as ledger
 from earnest.market import settlement
 from earnest.market.capabilities.capability import Capability, CapabilityState
 from earnest.market.homes.given import HomeInput
 from earnest.market.jobs.job import Job, JobState, TaskClass
-from earnest.market.service import CAPABILITIES, JOBS, category
+from earnest.market.service import CAPABILITIES, CATEGORY, JOBS
 from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.claiming import claim_job
 from earnest.runtime.market.homes import Homes, Wanted
@@ -102,7 +101,7 @@ def offered(town: Town, who: Caller, name: str, **changes: Any) -> Job:
 
     def post(entry: StoryContext) -> dict[str, Any]:
 
-        JOBS.open(entry.transaction, entry.now_ms, one, touching=(who.id, category(one.category)))
+        JOBS.open(entry.transaction, entry.now_ms, one, touching=(who.id, CATEGORY + one.category))
         ledger.post(entry.transaction, settlement.funded(one, entry.now_ms))
         return {}
 
@@ -210,5 +209,5 @@ def test_one_read_by_index_tells_whether_a_kept_home_still_holds(town: Town) -> 
 
     assert "USING INDEX" in town.database.read_sync(plan)
     able(town, town.somebody("worker"))
-    assert town.database.read_sync(lambda reader: touched(reader, "nobody", "act_worker")) > 0
-    assert town.database.read_sync(lambda reader: touched(reader, "nobody")) == 0
+    assert town.database.read_sync(lambda reader: reader.touched("nobody", "act_worker")) > 0
+    assert town.database.read_sync(lambda reader: reader.touched("nobody")) == 0

@@ -17,13 +17,12 @@ from earnest.effects.ground.bus.api import Envelope
 from earnest.effects.ground.bus.local import LocalBus
 from earnest.effects.ground.bus.wire import HeardEnvelope
 from earnest.effects.ground.clock import SeededChance
-from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.database import Database, GroupWriter
 from earnest.effects.ground.storage.driver import ServerFault
 from earnest.effects.ground.storage.news import News
 from earnest.effects.ground.storage.postgresql_watch import CERTAIN_NS
 from earnest.effects.ground.storage.schema import BOOKS
 from earnest.effects.ground.storage.transaction import Transaction
-from earnest.effects.ground.storage.writer import GroupWriter
 from earnest.engine.facts import FINISHED, message_fact
 from earnest.engine.messages import GroupStarted, Role
 from earnest.foundation.errors import Unavailable

@@ -15,7 +15,8 @@ from typing import Any
 from unittest.mock import patch
 
 from earnest.effects.ground.clock import VirtualClock
-from earnest.effects.ground.storage import postgresql_watch, writer
+from earnest.effects.ground.storage import database as writer
+from earnest.effects.ground.storage import postgresql_watch
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.schema import BOOKS
 from earnest.engine.facts import MESSAGE

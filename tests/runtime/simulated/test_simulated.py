@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 
 from earnest.audit import following
-from earnest.effects.ground.storage import leases, postgresql_watch, reader, transaction, writer
+from earnest.effects.ground.storage import database, leases, postgresql_watch, reader, transaction
 from earnest.journal import service
 from earnest.runtime import bus_relay
 from earnest.runtime.market import judging
@@ -84,13 +84,13 @@ MUTATIONS = {
         "newest = self.writing.begin(ahead); self.last_seq = self.last_seq or newest",
     ),
     "a lost commit is acknowledged": Mutation(
-        writer,
+        database,
         "GroupWriter._commit",
         "return [(part, None, refusals.get(id(part)) or why) for part in group]",
         "return [(part, 1, None) for part in group]",
     ),
     "a lost connection is told as a fault of ours": Mutation(
-        writer,
+        database,
         "GroupWriter._commit",
         "meaning_of((isinstance(error, _GroupLostError) and error.__cause__) or error)",
         "meaning_of(error.__cause__ or error)",

@@ -11,8 +11,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from earnest.effects.ground.storage.database import GroupWriter
 from earnest.effects.ground.storage.sqlite import SqliteWriting
-from earnest.effects.ground.storage.writer import GroupWriter
 from earnest.surfaces.cli.main import main
 
 NAME, NUMBER, LASTS, MOMENT = os.environ["FAULT"].split()

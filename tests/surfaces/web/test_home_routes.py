@@ -5,21 +5,19 @@ import hashlib
 import re
 from typing import Any
 
-import httpx2
 import pytest
-from fastapi import FastAPI
 from pydantic import TypeAdapter
 
 from earnest.client.payloads_home import Home
 from earnest.foundation.canonical import canonical_bytes
 from earnest.identity.service import PRESENCES
 from earnest.runtime.market.presence import Presences
-from earnest.surfaces.web.app import create_app
+from earnest.surfaces.web import door
+from earnest.surfaces.web.door import House
 from earnest.surfaces.web.home import HOME as WHOLE
-from earnest.surfaces.web.home import HomePage
 from earnest.surfaces.web.limits import Quota, Quotas
 
-from .conftest import GENEROUS, HASHING, Site
+from .conftest import GENEROUS, Site
 from .jobs import job_body
 
 HOME = "/agents/me/home"
@@ -32,8 +30,8 @@ async def agent(site: Site) -> dict[str, Any]:
 
 def presences_of(site: Site) -> Presences:
     """Those of the page that the application answers looks by."""
-    (page,) = [page for each in site.app.user_middleware if isinstance(page := each.kwargs.get("page"), HomePage)]
-    return page.presences
+    (house,) = [house for each in site.app.user_middleware if isinstance(house := each.kwargs.get("house"), House)]
+    return house.home.presences
 
 
 async def test_a_home_is_canonical_json_of_the_documented_form_with_its_tag_and_its_digest(
@@ -116,13 +114,14 @@ async def test_a_query_that_nobody_knows_is_refused(site: Site, agent: dict[str,
     assert answer.json()["errors"][0]["pointer"] == f"#/query/{query.partition('=')[0]}"
 
 
-async def test_the_route_behind_the_middleware_answers_the_same(site: Site, agent: dict[str, Any]) -> None:
-    plain = create_app(site.market, HASHING, quotas=GENEROUS)
-    plain.user_middleware = [each for each in plain.user_middleware if "page" not in each.kwargs]
-    behind = Site(app=plain, market=site.market, clock=site.clock, client=client_of(plain))
+async def test_the_route_behind_the_door_answers_the_same(
+    site: Site, agent: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for query in ("", "?explain=1", "?include=buyer", "?include="):
         fast = await site.ask("GET", HOME + query, key=agent["hb"])
-        slow = await behind.ask("GET", HOME + query, key=agent["hb"])
+        with monkeypatch.context() as behind:
+            behind.setattr(door, "HOME", "/elsewhere")
+            slow = await site.ask("GET", HOME + query, key=agent["hb"])
         assert fast.content == slow.content
         ours = {
             "etag",
@@ -134,10 +133,6 @@ async def test_the_route_behind_the_middleware_answers_the_same(site: Site, agen
             "vary",
         }
         assert {name: fast.headers[name] for name in ours} == {name: slow.headers[name] for name in ours}
-
-
-def client_of(app: FastAPI) -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://platform.test")
 
 
 class TestLimits:

@@ -45,10 +45,6 @@ class Capability:
     removed: bool = False
     wake_ms: int | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "state", CapabilityState(self.state))
-        object.__setattr__(self, "removed", bool(self.removed))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapabilityForm:
@@ -166,6 +162,3 @@ class Trial:
     reason: str = ""
     graded_at_ms: int | None = None
     wake_ms: int | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "hidden", bool(self.hidden))

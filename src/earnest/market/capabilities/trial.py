@@ -18,7 +18,8 @@ from earnest.market.capabilities.generators.generator import Generator, is_same
 from earnest.market.capabilities.generators.registry import GENERATORS, generators_for
 from earnest.market.terms import DAY_S, Terms
 
-PREFIX: Final = "job_test"
+TRIAL_IDS: Final = "job_test_"
+"""What the ids of test jobs, and no others, begin with."""
 RUN_S: Final = 1_800
 ANSWER_BYTES_MAX: Final = 64 * 1024
 CURRENCY: Final = "AID"
@@ -67,12 +68,7 @@ def trial_id_of(capability: Capability) -> str:
     """The id of the next test job of a capability, `job_test_<ULID>`; once that has begun, there is another."""
     digest = hashlib.sha256(f"{capability.id}/{capability.tries}".encode()).digest()[:10]
     time = capability.id.rpartition("_")[2][:10]
-    return f"{PREFIX}_{time}{base64.b32encode(digest).translate(_CROCKFORD).decode()}"
-
-
-def is_trial_id(job_id: str) -> bool:
-    """True for the id of a test job."""
-    return job_id.startswith(f"{PREFIX}_")
+    return f"{TRIAL_IDS}{time}{base64.b32encode(digest).translate(_CROCKFORD).decode()}"
 
 
 def attempts_left(capability: Capability, trials: Iterable[Trial], now_ms: int, terms: Terms) -> int:

@@ -117,11 +117,6 @@ class Claim:
     reviews_published_at_ms: int | None = None
     wake_ms: int | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "state", ClaimState(self.state))
-        for name in ("auto_extend", "late", "escalated", "extended", "related", "cleared"):
-            object.__setattr__(self, name, bool(getattr(self, name)))
-
 
 def weight_of(claim: Claim) -> int:
     """What its end counts for trust and for gifts: 0 for free work and for what related parties do, else 1."""

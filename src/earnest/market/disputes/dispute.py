@@ -116,9 +116,6 @@ class Dispute:
     closed_at_ms: int | None = None
     wake_ms: int | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "state", DisputeState(self.state))
-
     def role_of(self, account_id: str) -> Literal["", "raiser", "respondent"]:
         """Which side somebody is of; empty for whoever is no party."""
         if account_id == self.respondent:

@@ -46,7 +46,7 @@ def need_room(job: Job, capabilities: Sequence[Capability], claims: Sequence[Cla
     """
     able = [one for one in capabilities if not one.removed]
     working = [claim for claim in claims if claim.state in WORKING]
-    _need_free(capacity(able, working, terms), "in all")
+    _need_free(Capacity(max=account_capacity(able, terms), used=len(working)), "in all")
     if not able and job.currency == "AID":
         used = sum(claim.currency == "AID" for claim in working)
         _need_free(Capacity(max=terms.capacity_aid, used=used), "of ai$ jobs")
@@ -85,6 +85,6 @@ def _availability(able: Capability) -> Mapping[str, Any]:
 
 
 def _need_free(room: Capacity, of_what: str) -> None:
-    if room.free < 1:
+    if room.used >= room.max:
         message = f"you work on {room.used} claims {of_what}, and {room.max} is the most"
         raise Refused("capacity_exceeded", message, max=room.max, used=room.used)

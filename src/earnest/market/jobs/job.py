@@ -69,11 +69,6 @@ class Job:
     ended_at_ms: int | None = None
     wake_ms: int | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "state", JobState(self.state))
-        object.__setattr__(self, "task_class", TaskClass(self.task_class))
-        object.__setattr__(self, "auto_extend", bool(self.auto_extend))
-
 
 AID_STATUS: Final[Mapping[ClaimState, str]] = {
     ClaimState.CLAIMED: "claimed",

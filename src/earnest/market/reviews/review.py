@@ -55,10 +55,6 @@ class ReviewRow:
     reply: str = ""
     replied_at_ms: int | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "side", Side(self.side))
-        object.__setattr__(self, "late", bool(self.late))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:

@@ -7,7 +7,7 @@ from earnest.client.payloads import Applied, ClaimMoved, ClaimOpened, ExtensionA
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import AccountStatus
-from earnest.identity.caller import Scope
+from earnest.identity.caller import Caller, Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.ledger import service as ledger
 from earnest.market import settlement
@@ -18,7 +18,7 @@ from earnest.market.jobs.application import Application
 from earnest.market.jobs.capacity import need_room
 from earnest.market.jobs.job import Job, JobState, taken
 from earnest.market.jobs.related import proves_nothing
-from earnest.market.service import APPLICATIONS, CAPABILITIES, CLAIMS, JOBS, category
+from earnest.market.service import APPLICATIONS, CAPABILITIES, CATEGORY, CLAIMS, JOBS
 from earnest.market.terms import Terms
 from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.settling import advance
@@ -34,18 +34,19 @@ def claim_job(entry: StoryContext, terms: Terms, job_id: str) -> ClaimOpened:
 
     Raises `Refused`: `job_already_claimed`, `job_withdrawn`, `capacity_exceeded`, `related_party`, `scope_forbidden`.
     """
-    job = _job_for(entry, job_id)
-    return _opened(open_claim(entry, terms, job, entry.me.id))
+    job, me = _job_for(entry, job_id)
+    return _opened(open_claim(entry, terms, job, me.account.id))
 
 
 def open_claim(entry: StoryContext, terms: Terms, job: Job, seller: str) -> Claim:
     """The claim of a seller who asked, or was chosen, and has room for it."""
     able = list(CAPABILITIES.where(entry.transaction, "account_id = ? AND removed = 0", (seller,)))
     at_work = list(CLAIMS.where(entry.transaction, _WORKING_SQL, (seller,)))
-    parties = (ACCOUNTS.find(entry.transaction, seller), ACCOUNTS.find(entry.transaction, job.creator))
-    if parties[0].status is AccountStatus.SUSPENDED:  # since they applied
+    parties = ACCOUNTS.all(entry.transaction, (seller, job.creator))
+    if parties[seller].status is AccountStatus.SUSPENDED:  # since they applied
         raise Refused("account_suspended", "the account is suspended: its operator knows why")
-    claim = working.open_claim(entry.new_id("clm"), job, seller, entry.now_ms, related=proves_nothing(*parties))
+    related = proves_nothing(parties[seller], parties[job.creator])
+    claim = working.open_claim(entry.new_id("clm"), job, seller, entry.now_ms, related=related)
     need_room(job, able, at_work, terms)
     touching = (job.creator, seller)
     CLAIMS.open(entry.transaction, entry.now_ms, claim, touching=touching, event="claim", by=seller)
@@ -55,7 +56,7 @@ def open_claim(entry: StoryContext, terms: Terms, job: Job, seller: str) -> Clai
         job,
         taken(job, claim.id),
         event="claimed",
-        touching=(*touching, category(job.category)),
+        touching=(*touching, CATEGORY + job.category),
     )
     ledger.post(entry.transaction, settlement.claimed(claim, entry.now_ms))
     return claim
@@ -63,7 +64,7 @@ def open_claim(entry: StoryContext, terms: Terms, job: Job, seller: str) -> Clai
 
 def apply_for(entry: StoryContext, job_id: str, note: str) -> Applied:
     """Ask for a job that is given to one of those who ask. Raises `Refused`: `job_state`, `related_party`."""
-    job, me = _job_for(entry, job_id), entry.me
+    job, me = _job_for(entry, job_id)
     if me.id == job.creator:
         raise Refused("related_party", "the creator of a job does not work on it")
     if job.state is not JobState.OPEN or job.apply_until_ms is None or job.apply_until_ms <= entry.now_ms:
@@ -154,18 +155,20 @@ def _buyer(entry: StoryContext, terms: Terms, claim_id: str, step: Callable[[Cla
     return told(advance(entry, terms, claim, step(claim)))
 
 
-def _job_for(entry: StoryContext, job_id: str) -> Job:
-    """A job that the caller's key may work on: one that only registers takes free ones."""
-    entry.me.need(*MAY_WORK, Scope.REGISTERED)
+def _job_for(entry: StoryContext, job_id: str) -> tuple[Job, Caller]:
+    """A job, and the caller whose key may work on it: one that only registers takes free ones."""
+    me = entry.me
+    me.need(*MAY_WORK, Scope.REGISTERED)
     job = JOBS.find(entry.transaction, job_id)
-    if job.amount_micro:
-        entry.me.need(*MAY_WORK)
-    return job
+    if job.amount_micro and me.scope not in MAY_WORK:
+        me.need(*MAY_WORK)
+    return job, me
 
 
 def _mine(entry: StoryContext, claim_id: str, role: Actor) -> Claim:
     """A claim of the caller's. A heartbeat key acts for a seller only."""
-    entry.me.need(*(MAY_SELL if role is Actor.SELLER else MAY_BUY))
+    me = entry.me
+    me.need(*(MAY_SELL if role is Actor.SELLER else MAY_BUY))
     claim = CLAIMS.find(entry.transaction, claim_id)
-    role_of(claim, entry.me.id, role)
+    role_of(claim, me.id, role)
     return claim

@@ -6,12 +6,11 @@ from typing import Final
 
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.effects.ground.storage.touches import touched
 from earnest.foundation.errors import Refused
 from earnest.identity.account import AccountKind
 from earnest.identity.caller import Caller, Scope
-from earnest.identity.key import KEY_PURPOSE, LINK_LOGIN, SESSION_PURPOSE, ends_at_ms, is_key_text
-from earnest.identity.secret import KeyedHash, same
+from earnest.identity.key import KEY_PURPOSE, KEY_TEXT, LINK_LOGIN, SESSION_PURPOSE, ends_at_ms
+from earnest.identity.secret import KeyedHash
 from earnest.identity.service import ACCOUNTS, KEYS, SESSIONS, WHO
 
 KNOWN_MAX: Final = 10_000
@@ -42,7 +41,7 @@ class Doorkeeper:
 
     async def by_key(self, text: str, now_ms: int) -> Caller:
         """The caller whose key this is. Raises `Refused`: `unknown_key`, `expired_key`."""
-        if not is_key_text(text):
+        if KEY_TEXT.fullmatch(text) is None:
             raise Refused("unknown_key", "this is no key of this platform: see EARNEST_KEY, or `earnest keys`")
         return await self._caller(self.hashing.digest(KEY_PURPOSE, text), now_ms, self._read_key)
 
@@ -67,16 +66,16 @@ class Doorkeeper:
 
     async def _still_holds(self, known: _Known, newest: int) -> bool:
         """True if no fact has concerned the account since. `newest` was durable before the look."""
-        if await self._database.ask(lambda reader: touched(reader, WHO + known.caller.id)) != known.touched:
+        if await self._database.ask(lambda reader: reader.touched(WHO + known.caller.id)) != known.touched:
             return False
         known.seq = newest
         return True
 
     def _read_key(self, reader: BooksReader, digest: str, seq: int) -> _Known:
         key = next(KEYS.where(reader, "digest = ?", (digest,)), None)
-        if key is None or not same(key.digest, digest):
+        if key is None:
             raise Refused("unknown_key", "nobody has this key")
-        caller = _caller(reader, key.account_id, key.scope, key.id)
+        caller = Caller(account=ACCOUNTS.find(reader, key.account_id), scope=key.scope, key_id=key.id)
         return _known(reader, caller, ends_at_ms(key), seq)
 
     def _read_session(self, reader: BooksReader, digest: str, seq: int) -> _Known:
@@ -94,9 +93,5 @@ class Doorkeeper:
         return _known(reader, caller, ends_ms, seq)
 
 
-def _caller(reader: BooksReader, account_id: str, scope: Scope, key_id: str) -> Caller:
-    return Caller(account=ACCOUNTS.find(reader, account_id), scope=scope, key_id=key_id)
-
-
 def _known(reader: BooksReader, caller: Caller, expires_at_ms: int | None, seq: int) -> _Known:
-    return _Known(caller=caller, expires_at_ms=expires_at_ms, touched=touched(reader, WHO + caller.id), seq=seq)
+    return _Known(caller=caller, expires_at_ms=expires_at_ms, touched=reader.touched(WHO + caller.account.id), seq=seq)

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple, Protocol
 
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.effects.ground.storage.touches import touched
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.homes.cadence import LookPace, next_check_ms
@@ -110,7 +109,7 @@ class Homes:
         if seen_at_ms is not None and ready.health is not _health(now_ms, seen_at_ms, ready.expected_s):
             return False
         if ready.seq != newest:
-            if await self._database.ask(lambda reader: touched(reader, *ready.subjects)) != ready.touched:
+            if await self._database.ask(lambda reader: reader.touched(*ready.subjects)) != ready.touched:
                 return False
             ready.seq = newest
         return True
@@ -129,7 +128,7 @@ class Homes:
             after=rest[rest.index(b'"') :],
             etag=home.etag,
             subjects=read.subjects,
-            touched=touched(reader, *read.subjects),
+            touched=reader.touched(*read.subjects),
             seq=newest,
             built_at_ms=now_ms,
             valid_until_ms=home.valid_until_ms,

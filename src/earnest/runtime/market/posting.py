@@ -21,7 +21,7 @@ from earnest.market.claims.artifact import artifact_id
 from earnest.market.jobs.job import Job, JobState, check_redo, need_turn, publish, withdrawn
 from earnest.market.jobs.offer import Offer, check_category, check_files, check_price, check_requirements, spec_of
 from earnest.market.jobs.tags import Tags
-from earnest.market.service import ARTIFACTS, JOBS, category
+from earnest.market.service import ARTIFACTS, CATEGORY, JOBS
 from earnest.market.terms import OWN, Terms
 from earnest.runtime.desk import Act, StoryContext
 from earnest.runtime.judging import linted
@@ -168,7 +168,7 @@ def _post(entry: StoryContext, terms: Terms, vetted: _Vetted) -> JobPosted:
         entry.now_ms,
         terms,
     )
-    JOBS.open(entry.transaction, entry.now_ms, job, touching=(me.id, category(job.category)), by_key=me.key_id)
+    JOBS.open(entry.transaction, entry.now_ms, job, touching=(me.id, CATEGORY + job.category), by_key=me.key_id)
     ledger.post(entry.transaction, settlement.funded(job, entry.now_ms))
     return {"job_id": job.id, "state": job.state.value, "amount_micro": job.amount_micro, "currency": job.currency}
 

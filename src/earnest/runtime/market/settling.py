@@ -16,7 +16,7 @@ from earnest.market.jobs.job import Job, given_back
 from earnest.market.jobs.job import settled as job_settled
 from earnest.market.reviews.reputation import PPM
 from earnest.market.reviews.standing import standing
-from earnest.market.service import CAPABILITIES, CLAIMS, JOBS, SIGNALS, category
+from earnest.market.service import CAPABILITIES, CATEGORY, CLAIMS, JOBS, SIGNALS
 from earnest.market.terms import OWN, Terms
 from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.capabilities import look_after_work
@@ -82,7 +82,7 @@ def _weigh(entry: StoryContext, claim: Claim) -> None:
 
 def save_job(entry: StoryContext, before: Job, after: Job, event: str) -> Job:
     """Save a job; once it has ended, what its escrow still holds returns to the creator."""
-    touching = (after.creator, category(after.category))
+    touching = (after.creator, CATEGORY + after.category)
     JOBS.change(entry.transaction, entry.now_ms, before, after, event=event, touching=touching)
     if after.ended_at_ms is None:
         return after

@@ -11,7 +11,6 @@ from starlette.responses import Response, StreamingResponse
 
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.effects.ground.storage.touches import touched
 from earnest.effects.outside.mail.api import Mailer
 from earnest.runtime.market.posting import prepare_posting
 from earnest.surfaces.dashboard.files import send_file
@@ -133,4 +132,4 @@ async def _state(call: Call) -> int:
     database = call.market.desk.database
     if call.me.account.kind.value != "agent":
         return database.last_seq
-    return await database.ask(lambda reader: touched(reader, call.me.id))
+    return await database.ask(lambda reader: reader.touched(call.me.id))

@@ -1,4 +1,4 @@
-"""`/mcp` beside the REST routes, as a middleware around them that asks them itself.
+"""`/mcp` beside the REST routes, which it asks itself: the door lets its messages pass.
 
 A message is let in by the key that it shows: with it the platform is asked who that is, so that unknown keys, limits
 and refusals are those of REST. A message costs one read; a call of a tool also what its route costs.
@@ -18,7 +18,8 @@ from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, Lis
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
 
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.foundation.version import VERSION
@@ -26,12 +27,11 @@ from earnest.surfaces.mcp.calling import Asker, Rest
 from earnest.surfaces.mcp.operations import HttpRequest, Operation, operation_of
 from earnest.surfaces.mcp.table import TOOLS
 from earnest.surfaces.web.calls import API, MEMBERS_MAX
-from earnest.surfaces.web.door import BODY_BYTES_MAX
+from earnest.surfaces.web.door import BODY_BYTES_MAX, MCP
 from earnest.surfaces.web.problems import problem
 from earnest.surfaces.web.schema import document
 from earnest.verification.strict_json import NotStrictJson, check_members
 
-PATH: Final = "/mcp"
 MESSAGE_BYTES_MAX: Final = 2 * BODY_BYTES_MAX
 LOOPBACK: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 INSTRUCTIONS: Final = (
@@ -44,7 +44,7 @@ _NOT_RELAYED: Final = frozenset({"content-length", "transfer-encoding", "connect
 
 
 def mount(app: FastAPI, *, url: str, clock: Clock, chance: Chance, needs_key: bool = True) -> None:
-    """Serve `/mcp` in front of `app`, before it has started. `url` is the platform's own address.
+    """Serve `/mcp` before all routes of `app`, before it has started. `url` is the platform's own address.
 
     `needs_key` False is for tests that speak the protocol and nothing else: whoever comes is let in as nobody.
     """
@@ -57,20 +57,7 @@ def mount(app: FastAPI, *, url: str, clock: Clock, chance: Chance, needs_key: bo
             yield state
 
     app.router.lifespan_context = speaking
-    app.add_middleware(McpDoor, speaker=speaker)
-
-
-class McpDoor:
-    """The middleware: messages to the speaker, everything else on to the routes."""
-
-    def __init__(self, app: ASGIApp, speaker: "Speaker") -> None:
-        self._app = app
-        self._speaker = speaker
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a message, or let the request through."""
-        is_message = scope["type"] == "http" and scope["path"] == PATH
-        await (self._speaker.answer if is_message else self._app)(scope, receive, send)
+    app.router.routes.insert(0, Route(MCP, speaker))
 
 
 class Speaker:
@@ -89,7 +76,7 @@ class Speaker:
             max_request_body_size=MESSAGE_BYTES_MAX,
         )
 
-    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a message of somebody who has a key; anybody else is answered as by any route."""
         if self._needs_key:
             who = await self._rest.ask(_WHO, Asker.of(HTTPConnection(scope)))
@@ -99,7 +86,7 @@ class Speaker:
                 return
             send = _with_headers(send, who.headers)
             if scope["method"] == "GET":  # a stream of what is said unasked, which would be nothing, for ever
-                refusal = problem("method_not_allowed", "nothing is said here unasked", who.headers["request-id"], PATH)
+                refusal = problem("method_not_allowed", "nothing is said here unasked", who.headers["request-id"], MCP)
                 refusal.headers["Allow"] = "POST"
                 await refusal(scope, receive, send)
                 return
@@ -107,7 +94,7 @@ class Speaker:
             receive = await _bounded(receive)
         except NotStrictJson as error:
             code = "too_large" if isinstance(error, _TooLarge) else "malformed_json"
-            refusal = problem(code, f"the message is not read: {error}", f"req_{self._rest.new_id()}", PATH)
+            refusal = problem(code, f"the message is not read: {error}", f"req_{self._rest.new_id()}", MCP)
             await refusal(scope, receive, send)
             return
         await self.manager.handle_request(scope, receive, send)

@@ -41,7 +41,7 @@ from earnest.surfaces.web import (
 )
 from earnest.surfaces.web.calls import API
 from earnest.surfaces.web.door import Door, House
-from earnest.surfaces.web.home import Heartbeats, HomePage, home_router
+from earnest.surfaces.web.home import HomePage, home_router
 from earnest.surfaces.web.limits import Quotas, RateLimits
 from earnest.surfaces.web.live import Streams, live_router
 from earnest.surfaces.web.metrics import Readiness, RequestMetrics, health_router
@@ -121,13 +121,13 @@ def create_app(
     house = House(
         market=market,
         doorkeeper=Doorkeeper(market.desk.database, hashing),
-        limits=RateLimits(market.desk.clock),
+        limits=RateLimits(),
         quotas=quotas,
         metrics=metrics,
+        home=home,
         url=url,
         notary=notary,
     )
-    app.add_middleware(Heartbeats, page=home)
     app.add_middleware(Door, house=house)
     mount(app, url=url, clock=market.desk.clock, chance=market.desk.chance)
     return app

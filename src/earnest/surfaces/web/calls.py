@@ -55,7 +55,8 @@ KEY_OPTIONAL: Final = frozenset(
 """POSTs that are documented to need no Idempotency-Key: as in the seeds, or because nothing is done twice by them."""
 MEMBERS_MAX: Final = 60_000
 """Members and elements of a body in all; the longest inline evidence, a list of digits, has fewer."""
-_SCOPE: Final = "earnest.call"
+CALL: Final = "earnest.call"
+"""Under which a request's scope holds its call."""
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
 _NO_BODY: Final = object()
 _WITHOUT_BODY: Final = frozenset({"GET", "HEAD"})
@@ -160,14 +161,11 @@ class Call:
     def _keyed(self, *, needed: bool) -> Keyed | None:
         if not (given := self.check_key(needed=needed)):
             return None
-        actor = f"{self.caller.id} {self.caller.scope}" if self.caller else self.address
-        return keyed_by(actor, f"{self.method} {self.route}", given, self._fingerprint())
-
-    def _fingerprint(self) -> str:
-        body = b"" if self.body is _NO_BODY else canonical(self.body)
-        digest = hashlib.sha256(f"{self.method} {self.path}?{self.query}\n".encode())
-        digest.update(body)
-        return digest.hexdigest()
+        actor = f"{self.caller.account.id} {self.caller.scope}" if self.caller else self.address
+        fingerprint = hashlib.sha256(f"{self.method} {self.path}?{self.query}\n".encode())
+        if self.body is not _NO_BODY:
+            fingerprint.update(canonical(self.body))
+        return keyed_by(actor, f"{self.method} {self.route}", given, fingerprint.hexdigest())
 
 
 def rendered(body: Members, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -201,14 +199,9 @@ def is_known(if_none_match: str | None, etag: str) -> bool:
     return any(tag.strip().removeprefix("W/") in {wanted, "*"} for tag in if_none_match.split(","))
 
 
-def put_call(scope: Scope, call: Call) -> None:
-    """Let everybody who handles this request find it."""
-    scope[_SCOPE] = call
-
-
 def called(scope: Scope) -> Call:
     """The call of a request, for an ASGI endpoint that is no route of FastAPI."""
-    found: Call = scope[_SCOPE]
+    found: Call = scope[CALL]
     return found
 
 
@@ -217,17 +210,7 @@ async def any_call(request: Request) -> Call:
 
     Raises `Refused`: why a key is none, `malformed_json`, `unsupported_media`, `unknown_field`.
     """
-    call, route = called(request.scope), request.scope["route"]
-    call.route = route.path
-    if call.wrong_key is not None:
-        raise call.wrong_key
-    if call.query:
-        _check_query(request, route)
-    if call.method not in _WITHOUT_BODY and (raw := await request.body()):
-        call.body = _json(call, raw)
-        if route.body_field is None and call.body != {}:
-            raise Refused("unknown_field", "nothing is said in a body here", errors=[_fault("", "unknown_field")])
-    return call
+    return await _taken(request, needs_key=False)
 
 
 class _WithKey(SecurityBase):
@@ -239,13 +222,22 @@ class _WithKey(SecurityBase):
         self._is_raw = is_raw
 
     async def __call__(self, request: Request) -> Call:
-        call, route = called(request.scope), request.scope["route"]
-        call.route = route.path
+        return await _taken(request, needs_key=True, is_raw=self._is_raw)
+
+
+async def _taken(request: Request, *, needs_key: bool, is_raw: bool = False) -> Call:
+    call: Call = request.scope[CALL]
+    route = request.scope["route"]
+    call.route = route.path
+    if call.wrong_key is not None or (needs_key and call.caller is None):
         _ = call.me
-        if not self._is_raw:
-            return await any_call(request)
+    if call.query:
         _check_query(request, route)
-        return call
+    if not is_raw and call.method not in _WITHOUT_BODY and (raw := await request.body()):
+        call.body = _json(call, raw)
+        if route.body_field is None and call.body != {}:
+            raise Refused("unknown_field", "nothing is said in a body here", errors=[_fault("", "unknown_field")])
+    return call
 
 
 AnyCall = Annotated[Call, Depends(any_call)]

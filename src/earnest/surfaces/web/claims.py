@@ -12,7 +12,7 @@ from earnest.client.payloads_runs import Replay
 from earnest.contracts.criterion import CRITERIA_MAX
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
-from earnest.market.capabilities.trial import is_trial_id
+from earnest.market.capabilities.trial import TRIAL_IDS
 from earnest.market.jobs.offer import REQUIREMENTS_MAX
 from earnest.market.terms import DAY_S, REVISIONS_MAX, Terms
 from earnest.runtime.desk import StoryContext
@@ -166,7 +166,7 @@ async def post_evidence(claim_id: str, evidence: SubmitEvidence, call: MyCall) -
 
     A test job takes one item, `inline`: the answer, which is graded at once.
     """
-    if is_trial_id(claim_id):
+    if claim_id.startswith(TRIAL_IDS):
         answer, terms = evidence.only_inline(), call.market.terms
         return await call.perform(lambda entry: answer_trial(entry, terms, claim_id, answer))
     items, caller = [item.value() for item in evidence.items], call.me

@@ -20,22 +20,26 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.caller import Caller
+from earnest.identity.caller import Scope as KeyScope
 from earnest.identity.key import KEY_IN_TEXT
 from earnest.journal.notary import Notary
+from earnest.runtime.desk import SECOND_MS
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
-from earnest.surfaces.web.calls import API, Call, put_call
-from earnest.surfaces.web.limits import Quota, Quotas, RateLimits, Share
+from earnest.surfaces.web.calls import API, CALL, Call
+from earnest.surfaces.web.home import HOME, LOOKS, HomePage
+from earnest.surfaces.web.limits import Quotas, RateLimits, Share
 from earnest.surfaces.web.metrics import RequestMetrics
 from earnest.surfaces.web.refusing import maintenance
 from earnest.surfaces.web.sessions import SESSION_COOKIE, is_loopback
 
-HOME: Final = f"{API}/agents/me/home"
 EXPORT: Final = f"{API}/agents/me/export"
 FORGET: Final = f"{API}/agents/me/forget"
 REGISTER: Final = f"{API}/agents/register"
 UNCOUNTED: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 """What machines of the operator's ask. It has no limit, and looks at no key."""
+MCP: Final = "/mcp"
+"""Messages, which ask the routes themselves."""
 RAW: Final = frozenset({f"{API}/artifacts"})
 """Where the route itself bounds the body, which it reads as it comes."""
 BODY_BYTES_MAX: Final = 1024 * 1024
@@ -56,6 +60,7 @@ class House:
     limits: RateLimits
     quotas: Quotas
     metrics: RequestMetrics
+    home: HomePage
     url: str
     notary: Notary | None
 
@@ -65,21 +70,25 @@ class Door:
 
     def __init__(self, app: ASGIApp, house: House) -> None:
         self._app = app
-        self._house = house
+        self.house = house
         self._date = (0, b"")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let one request through, or answer it."""
-        if scope["type"] != "http":
+        if scope["type"] != "http" or scope["path"] == MCP:
             await self._app(scope, receive, send)
             return
+        clock = self.house.market.desk.clock
         call, refused = await self._call(scope)
-        put_call(scope, call)
-        share, refused = self._share(call, refused)
+        scope[CALL] = call
+        began_ns = clock.ticks_ns()
+        share, refused = self._share(call, refused, began_ns // 1_000_000)
         passing = _Passing(self, call, share, send)
         try:
             if refused is not None:
                 await call.refused(refused)(scope, receive, passing.send)
+            elif call.path == HOME and call.method in LOOKS:
+                await self.house.home.answer(call, passing.send)
             else:
                 await self._app(scope, _bounded(call, receive), passing.send)
         except ClientDisconnect:  # nobody is there to be answered
@@ -89,17 +98,17 @@ class Door:
                 raise
             await self._failed(call, error)(scope, receive, passing.send)
         route = call.route or getattr(scope.get("route"), "path", "")
-        self._house.metrics.seen(call.method, route, passing.status, passing.took_ns())
+        self.house.metrics.seen(call.method, route, passing.status, clock.ticks_ns() - began_ns)
 
     async def _call(self, scope: Scope) -> tuple[Call, Refused | None]:
         """The call, and why it is refused at the door, if it is."""
-        market, headers = self._house.market, Headers(scope=scope)
-        now_ms = market.desk.now_ms()
+        market, headers = self.house.market, Headers(scope=scope)
+        now_ms = market.desk.clock.now_ms() // SECOND_MS * SECOND_MS
         call = Call(
             market=market,
-            doorkeeper=self._house.doorkeeper,
-            url=self._house.url,
-            notary=self._house.notary,
+            doorkeeper=self.house.doorkeeper,
+            url=self.house.url,
+            notary=self.house.notary,
             caller=None,
             request_id=f"req_{market.desk.chance.new_id(now_ms)}",
             method=scope["method"],
@@ -116,7 +125,9 @@ class Door:
             call.wrong_key = refused
         except Unavailable:
             return call, Refused("maintenance", "the books cannot be read now", retry_after_s=RETRY_S)
-        return call, _too_large() if _is_too_long(call) else None
+        length = call.headers.get("content-length", "")
+        is_long = length.isdigit() and (len(length) > LENGTH_DIGITS or int(length) > BODY_BYTES_MAX)
+        return call, _too_large() if is_long and call.path not in RAW else None
 
     async def _identify(self, call: Call, now_ms: int) -> None:
         given = call.headers.getlist("authorization")
@@ -124,37 +135,35 @@ class Door:
             kind, _, text = given[0].partition(" ")
             if kind.lower() != "bearer" or len(given) > 1:  # of two, a proxy may have looked at the other
                 raise Refused("unknown_key", "a key is shown as `Authorization: Bearer …`")
-            call.caller = await self._house.doorkeeper.by_key(text.strip(), now_ms)
+            call.caller = await self.house.doorkeeper.by_key(text.strip(), now_ms)
             return
         cookie = cookie_parser(call.headers.get("cookie", "")).get(SESSION_COOKIE)
         caller = await self._logged_in(cookie, now_ms) if cookie else None
         if caller is None or cookie is None:
             return
-        if call.method not in SAFE and not _is_own_page(call.headers, self._house.url):
+        if call.method not in SAFE and not _is_own_page(call.headers, self.house.url):
             raise Refused("cross_site", "a login does this from a page of the platform only; programs show a key")
         call.caller, call.session = caller, cookie
 
     async def _logged_in(self, cookie: str, now_ms: int) -> Caller | None:
         try:
-            return await self._house.doorkeeper.by_session(cookie, now_ms)
+            return await self.house.doorkeeper.by_session(cookie, now_ms)
         except Refused:
             return None
 
-    def _share(self, call: Call, refused: Refused | None) -> tuple[Share | None, Refused | None]:
+    def _share(self, call: Call, refused: Refused | None, now_ms: int) -> tuple[Share | None, Refused | None]:
         """Count the request, also one that is refused for another reason."""
         if call.path in UNCOUNTED:
             return None, refused
-        quota = self._quota(call)
-        who = call.caller if quota.name != self._house.quotas.register.name else None
-        subject = who.id if who is not None else _network(call.address)
-        share = self._house.limits.take(quota, subject)
-        return share, refused if share.is_allowed else share.refusal()
-
-    def _quota(self, call: Call) -> Quota:
-        quotas = self._house.quotas
+        quotas = self.house.quotas
         if call.method in SAFE:
-            return {HOME: quotas.home, EXPORT: quotas.export}.get(call.path, quotas.read)
-        return {REGISTER: quotas.register, FORGET: quotas.export}.get(call.path, quotas.write)
+            quota = {HOME: quotas.home, EXPORT: quotas.export}.get(call.path, quotas.read)
+        else:
+            quota = {REGISTER: quotas.register, FORGET: quotas.export}.get(call.path, quotas.write)
+        who = call.caller if quota.name != quotas.register.name else None
+        subject = who.account.id if who is not None else _network(call.address)
+        share = self.house.limits.take(quota, subject, now_ms)
+        return share, refused if share.is_allowed else share.refusal()
 
     def _failed(self, call: Call, error: Exception) -> Response:
         if isinstance(error, Unavailable):
@@ -180,7 +189,6 @@ class _Passing:
         self._call = call
         self._share = share
         self._send = send
-        self._began_ns = call.market.desk.clock.ticks_ns()
         self.status = 0
 
     async def send(self, message: Message) -> None:
@@ -188,15 +196,15 @@ class _Passing:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             self._add(MutableHeaders(raw=message.setdefault("headers", [])))
+            caller = self._call.caller
+            is_act = caller is not None and caller.scope is KeyScope.HEARTBEAT and self._call.method not in LOOKS
+            if is_act and 200 <= self.status < 300:
+                self._door.house.home.acted(self._call)
         await self._send(message)
-
-    def took_ns(self) -> int:
-        """How long it has been under way."""
-        return self._call.market.desk.clock.ticks_ns() - self._began_ns
 
     def _add(self, headers: MutableHeaders) -> None:
         call, raw = self._call, headers.raw
-        now_s = call.market.desk.now_ms() // 1000
+        now_s = call.market.desk.clock.now_ms() // 1000
         raw.append((b"date", self._door.date(now_s)))
         raw.append((b"request-id", call.request_id.encode()))
         if call.market.terms.practice:
@@ -226,12 +234,6 @@ def _bounded(call: Call, receive: Receive) -> Receive:
         return message
 
     return bounded
-
-
-def _is_too_long(call: Call) -> bool:
-    length = call.headers.get("content-length", "")
-    is_long = length.isdigit() and (len(length) > LENGTH_DIGITS or int(length) > BODY_BYTES_MAX)
-    return is_long and call.path not in RAW
 
 
 def _too_large() -> Refused:

@@ -1,7 +1,7 @@
 """Homes over HTTP, and what of a heartbeat is noted on the way.
 
-Most requests of a platform ask for a home, and most of those are answered with what was ready. So `Heartbeats` stands
-before the routes: what FastAPI does for a request takes longer than this answer.
+Most requests of a platform ask for a home, and most of those are answered with what was ready. So the door asks
+`HomePage.answer` before the routes: what FastAPI does for a request takes longer than this answer.
 """
 
 import base64
@@ -11,16 +11,15 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Query, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Send
 
 from earnest.client.payloads_home import Home
 from earnest.foundation.errors import Refused
 from earnest.identity.account import AccountKind
-from earnest.identity.caller import Scope as KeyScope
 from earnest.runtime.market.homes import SECOND_MS, Homes, Wanted
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.presence import Presences
-from earnest.surfaces.web.calls import Call, MyCall, called, is_known
+from earnest.surfaces.web.calls import Call, MyCall, is_known
 from earnest.surfaces.web.log import NewestCheckpoint
 from earnest.views.home import read_home
 
@@ -100,42 +99,21 @@ class HomePage:
         ]
         return Looked(200, headers, body if call.method == "GET" else b"")
 
+    async def answer(self, call: Call, send: Send) -> None:
+        """Answer a look. Raises `Refused`."""
+        looked = await (self.look(call, *_asked(call.query)) if call.query else self.look(call))
+        await send({"type": "http.response.start", "status": looked.status, "headers": looked.headers})
+        await send({"type": "http.response.body", "body": looked.body})
 
-class Heartbeats:
-    """An ASGI middleware inside the door: answers looks, and notes what heartbeat keys do."""
-
-    def __init__(self, app: ASGIApp, page: HomePage) -> None:
-        self._app = app
-        self._page = page
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a look; let everything else through."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-        elif scope["path"] == HOME and scope["method"] in LOOKS:
-            call = called(scope)
-            looked = await (self._page.look(call, *_asked(call.query)) if call.query else self._page.look(call))
-            await send({"type": "http.response.start", "status": looked.status, "headers": looked.headers})
-            await send({"type": "http.response.body", "body": looked.body})
-        else:
-            await self._app(scope, receive, self._noting(called(scope), send))
-
-    def _noting(self, call: Call, send: Send) -> Send:
-        """The same `send`, which notes what was done with a heartbeat key."""
-        caller = call.caller
-        if caller is None or caller.scope is not KeyScope.HEARTBEAT or call.method in LOOKS:
-            return send
-
-        async def noting(message: Message) -> None:
-            if message["type"] == "http.response.start" and 200 <= message["status"] < 300:
-                self._page.presences.acted(caller.id, _done(call.method, call.path), call.market.desk.now_ms())
-            await send(message)
-
-        return noting
+    def acted(self, call: Call) -> None:
+        """Note what was done with a heartbeat key."""
+        words = call.path.rsplit("/", 2)
+        done = f"{DONE[words[-1]]} {words[-2]}" if words[-1] in DONE else f"{call.method} {call.path}"
+        self.presences.acted(call.me.id, done, call.market.desk.now_ms())
 
 
 def home_router(page: HomePage) -> APIRouter:
-    """The route as the OpenAPI document has it, and as it is answered where `Heartbeats` does not stand before it."""
+    """The route as the OpenAPI document has it, and as it is answered where the door does not."""
     router = APIRouter(tags=["home"])
     known: dict[int | str, dict[str, Any]] = {304: {"description": "The state is as your If-None-Match says."}}
 
@@ -178,8 +156,3 @@ def _asked(query: str) -> tuple[tuple[bool, bool], bool]:
 def _fault(name: str, code: str, message: str) -> Refused:
     pointer = f"#/query/{name[:80]}"
     return Refused(code, f"{pointer}: {message}", errors=[{"pointer": pointer, "code": code, "detail": message}])
-
-
-def _done(method: str, path: str) -> str:
-    words = path.rsplit("/", 2)
-    return f"{DONE[words[-1]]} {words[-2]}" if words[-1] in DONE else f"{method} {path}"

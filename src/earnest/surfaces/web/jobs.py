@@ -21,7 +21,7 @@ from earnest.client.payloads import (
 from earnest.contracts.criterion import CRITERIA_MAX
 from earnest.contracts.spec import TEXT_CHARACTERS_MAX, TITLE_CHARACTERS_MAX, Acceptance
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
-from earnest.market.capabilities.trial import is_trial_id
+from earnest.market.capabilities.trial import TRIAL_IDS
 from earnest.market.jobs.job import JobState, TaskClass
 from earnest.market.jobs.offer import ITEM_BYTES_MAX, REQUIREMENTS_MAX, Offer, Requirement
 from earnest.market.terms import DAY_S, OWN
@@ -195,7 +195,7 @@ async def get_jobs(
 @router.get("/jobs/{job_id}", response_model=Job | Trial | TrialOffered, responses=problems("not_found"))
 async def get_job(job_id: str, call: AnyCall) -> Response:
     """One job, or a test job. Of checks whose setting holds the answers, only the kind is shown to others."""
-    if is_trial_id(job_id):
+    if job_id.startswith(TRIAL_IDS):
         now_ms, terms = call.market.desk.now_ms(), call.market.terms
         return await call.read(lambda reader: show_trial(reader, call.me, job_id, now_ms, terms))
     viewer = call.caller.id if call.caller else ""
@@ -211,7 +211,7 @@ async def get_job(job_id: str, call: AnyCall) -> Response:
 async def post_claim(job_id: str, call: MyCall) -> Response:
     """Claim a job: one of all who try has it. A test job begins with it, and its id is the claim's."""
     terms = call.market.terms
-    if is_trial_id(job_id):
+    if job_id.startswith(TRIAL_IDS):
         return await call.perform(lambda entry: claim_test_job(entry, terms, job_id), status=201)
     return await call.perform(lambda entry: claim_job(entry, terms, job_id), status=201)
 

@@ -4,7 +4,6 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from earnest.effects.ground.clock import Clock
 from earnest.foundation.errors import Refused
 
 SUBJECTS_MAX: Final = 100_000
@@ -72,15 +71,18 @@ class RateLimits:
     Of more than `SUBJECTS_MAX` subjects those that have been silent longest are forgotten.
     """
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._seen: OrderedDict[tuple[str, str], deque[int]] = OrderedDict()
 
-    def take(self, quota: Quota, subject: str) -> Share:
-        """Count a request of `subject`, if it is allowed."""
-        now_ms = self._clock.ticks_ns() // 1_000_000
+    def take(self, quota: Quota, subject: str, now_ms: int) -> Share:
+        """Count a request of `subject`, if it is allowed. `now_ms` never goes back."""
         window_ms = quota.window_s * MS
-        seen = self._log(quota, subject)
+        key = (quota.name, subject)
+        if key in self._seen:
+            self._seen.move_to_end(key)
+        elif len(self._seen) >= SUBJECTS_MAX:
+            self._seen.popitem(last=False)
+        seen = self._seen.setdefault(key, deque())
         while seen and now_ms - seen[0] >= window_ms:
             seen.popleft()
         is_allowed = len(seen) < quota.count
@@ -88,14 +90,3 @@ class RateLimits:
             seen.append(now_ms)
         reset_ms = seen[0] + window_ms - now_ms if seen else window_ms
         return Share(quota, max(0, quota.count - len(seen)), -(-reset_ms // MS), is_allowed)
-
-    def _log(self, quota: Quota, subject: str) -> deque[int]:
-        key = (quota.name, subject)
-        seen = self._seen.get(key)
-        if seen is None:
-            if len(self._seen) >= SUBJECTS_MAX:
-                self._seen.popitem(last=False)
-            seen = self._seen[key] = deque()
-        else:
-            self._seen.move_to_end(key)
-        return seen

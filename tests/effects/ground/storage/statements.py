@@ -17,7 +17,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from earnest.effects.ground.storage.book import Book
 from earnest.effects.ground.storage.dialects import SQLITE
 from earnest.effects.ground.storage.rows import Rows
 from earnest.effects.ground.storage.schema import BOOKS, TableColumns
@@ -144,7 +143,7 @@ def _of_table(module: Module, node: Any, depth: int) -> Texts:
 
 
 def _attribute(module: Module, node: Any, depth: int) -> Texts:
-    if ast.unparse(node).endswith("_link.dialect.facts"):
+    if ast.unparse(node).endswith("link.dialect.facts"):
         return [SQLITE.facts]
     live = _live(module, node)
     if live is not None:
@@ -352,9 +351,8 @@ def rows_of_the_program() -> dict[str, Rows[Any]]:
     for module in modules():
         if any(made in module.text for made in ("Rows(", "Book(")) and not module.name.endswith("__main__"):
             for value in vars(module.live).values():
-                rows = value.rows if isinstance(value, Book) else value
-                if isinstance(rows, Rows):
-                    found[rows.table] = rows
+                if isinstance(value, Rows):
+                    found[value.table] = value
     return found
 
 
@@ -381,11 +379,10 @@ def _executed(module: Module, call: ast.Call) -> Iterator[str]:
     live = _live(module, call.func.value)
     if live is None and isinstance(call.func.value, ast.Attribute):  # held by an object of the module
         held = (getattr(value, call.func.value.attr, None) for value in vars(module.live).values())
-        live = next((each for each in held if isinstance(each, Book | Rows)), None)
-    rows = live.rows if isinstance(live, Book) else live
-    if not isinstance(rows, Rows):
+        live = next((each for each in held if isinstance(each, Rows)), None)
+    if not isinstance(live, Rows):
         raise Unreadable(ast.unparse(call))
-    yield from (f"{rows.lookup.all} WHERE {conditions}" for conditions in texts(module, call.args[1]))
+    yield from (f"{live.lookup.all} WHERE {conditions}" for conditions in texts(module, call.args[1]))
 
 
 def _of_rows(rows: Rows[Any]) -> Iterator[str]:
@@ -417,10 +414,10 @@ BY_THEMSELVES: dict[tuple[str, str], Callable[[], Texts]] = {
         f"SELECT * FROM {table} WHERE {owned.rows} ORDER BY 1 LIMIT :limit" for table, owned in OWNED.items()
     ],
     ("runtime/forgetting.py", "_check"): lambda: [
-        f"{book.rows.lookup.all} WHERE {rows} LIMIT 1" for book, rows in AT_WORK.values()
+        f"{book.lookup.all} WHERE {rows} LIMIT 1" for book, rows in AT_WORK.values()
     ],
     ("runtime/forgetting.py", "_keys"): lambda: [
-        f"SELECT {one.book.rows.key} FROM {one.book.rows.table} WHERE {one.rows}" for one in PERSONAL
+        f"SELECT {one.book.key} FROM {one.book.table} WHERE {one.rows}" for one in PERSONAL
     ],
     ("effects/ground/storage/reader.py", "rows"): lambda: [
         *(f"SELECT {', '.join(of.names)} FROM {one} ORDER BY {', '.join(of.key)} LIMIT ?" for one, of in _tables()),
@@ -436,12 +433,10 @@ BY_THEMSELVES: dict[tuple[str, str], Callable[[], Texts]] = {
     ("effects/ground/storage/filling.py", "_mark"): lambda: BOOKS.marked("0006").splitlines(),
     ("app/moving.py", "_count"): lambda: [f"SELECT count(*) FROM {one}" for one, _ in _tables()],
     # Whoever calls these is looked at instead.
-    ("effects/ground/storage/book.py", "where"): list,
     ("effects/ground/storage/reader.py", "execute"): list,
     ("effects/ground/storage/rows.py", "where"): list,
     ("effects/ground/storage/transaction.py", "aside"): list,
     ("effects/ground/storage/transaction.py", "execute"): list,
-    ("effects/ground/storage/transaction.py", "executemany"): list,
 }
 """Where table and column belong together: file, function, and what it executes."""
 NO_BOOKS = {

@@ -113,7 +113,7 @@ def test_the_fields_of_every_value_are_the_columns_of_its_table() -> None:
                 name: (kind, bool(is_filled))
                 for _, name, kind, is_filled, _, _ in connection.execute(f"PRAGMA table_info({table})")
             }
-            declared = {each.name: _column(str(each.type)) for each in fields(rows._value)}
+            declared = {each.name: _column(str(each.type)) for each in fields(rows.value)}
             assert declared == {name: columns[name] for name in declared}
             assert columns.keys() == declared.keys()
             assert rows.key in _unique(connection, table)

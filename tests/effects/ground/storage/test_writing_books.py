@@ -12,10 +12,9 @@ import pytest
 
 from books_file import writer_of
 from earnest.effects.ground.clock import VirtualClock
-from earnest.effects.ground.storage import writer as writer_module
+from earnest.effects.ground.storage import database as writer_module
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.facts import BODY_BYTES_MAX, KIND_CHARACTERS_MAX, SUBJECT_CHARACTERS_MAX
-from earnest.effects.ground.storage.touches import touched
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Refused, Unavailable
@@ -58,18 +57,18 @@ async def test_facts_are_numbered_without_gaps_in_order_of_recording(database: D
 def test_what_a_fact_concerns_is_touched_with_it_or_not_at_all(database: Database) -> None:
     def twice(transaction: Transaction) -> None:
         for subjects_touched in (("ann", "bob"), ("ann",)):
-            transaction.touch(transaction.record(fact()), subjects_touched)
+            transaction.record(fact(), subjects_touched)
 
     def in_vain(transaction: Transaction) -> None:
-        transaction.touch(transaction.record(fact()), ("bob", "eve"))
+        transaction.record(fact(), ("bob", "eve"))
         raise Refused("no", "no")
 
     database.write_sync(twice)
     with pytest.raises(Refused):
         database.write_sync(in_vain)
-    newest = database.read_sync(lambda reader: [touched(reader, name) for name in ("ann", "bob", "eve")])
+    newest = database.read_sync(lambda reader: [reader.touched(name) for name in ("ann", "bob", "eve")])
     assert newest == [2, 1, 0]
-    assert database.read_sync(lambda reader: touched(reader, "ann", "bob")) == 2
+    assert database.read_sync(lambda reader: reader.touched("ann", "bob")) == 2
 
 
 def test_a_thread_without_an_event_loop_writes_too(database: Database) -> None:

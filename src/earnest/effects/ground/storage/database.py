@@ -1,15 +1,23 @@
-"""The books of a data directory: opened, written and read."""
+"""The books of a data directory: opened, read, and written in group commits.
+
+Many callers share one commit, and a part that fails leaves the others alone.
+"""
 
 import asyncio
+import threading
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from queue import SimpleQueue
+from typing import Any, Final, TypeAlias, TypeVar
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.faults import why
-from earnest.effects.ground.storage.driver import DATABASE_ERROR, meaning_of
-from earnest.effects.ground.storage.engine import BooksEngine, Watch
+from earnest.effects.ground.storage.driver import DATABASE_ERROR, ends_transaction, is_denied, meaning_of
+from earnest.effects.ground.storage.engine import BooksEngine, Watch, WriteLink
 from earnest.effects.ground.storage.engines import engine_of
 from earnest.effects.ground.storage.known_rows import Ahead
 from earnest.effects.ground.storage.lock import HomeLock
@@ -18,14 +26,195 @@ from earnest.effects.ground.storage.news import News
 from earnest.effects.ground.storage.place import Books, home_of
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.ground.storage.schema import BOOKS, Schema
-from earnest.effects.ground.storage.transaction import Transaction
-from earnest.effects.ground.storage.writer import GroupWriter
-from earnest.foundation.errors import Unavailable
+from earnest.effects.ground.storage.transaction import PendingCommit, Transaction
+from earnest.foundation.errors import Broken, EarnestError, Refused, Unavailable
 
 T = TypeVar("T")
 
 FILE_NAME: Final = "books.sqlite3"
 """Of books in a file; the lock of a data directory has its name in any case."""
+WRITES_WAITING_MAX: Final = 10_000
+GROUP_MAX: Final = 512
+"""Parts of one commit: bounds the time that the first of them waits for the last."""
+
+COMMIT_HERE_NS_MAX: Final = 2_000_000
+"""How long the commit before may have taken where the next one is done in the event loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Somebody's function, and where the answer goes. `loop` is None where a thread waits."""
+
+    fn: Callable[[Transaction], object]
+    answer: "asyncio.Future[Any] | Future[Any]"
+    loop: asyncio.AbstractEventLoop | None
+    ahead: Ahead = ()
+
+
+_Outcome: TypeAlias = tuple[_Part, object, BaseException | None]
+
+
+class _GroupLostError(Exception):
+    """The engine gave up the transaction in the middle of a part."""
+
+
+class GroupWriter:
+    """One commit at a time, for everybody who waits; over all processes, who each take a turn for a group.
+
+    A thread commits; while it waits for the disk or for its turn, the next group gathers. Where commits are quicker
+    than to wake a thread and be woken by it, an event loop commits by itself what was asked for in one of its rounds,
+    if it need not wait for the turn.
+    """
+
+    def __init__(self, writing: WriteLink, schema: Schema, clock: Clock, news: News) -> None:
+        """`news` is told of every commit."""
+        self.news: Final = news
+        self._writing = writing
+        self._page = PendingCommit(writing, schema)
+        self._clock = clock
+        self._commit_ns = 0
+        self._parts: deque[_Part] = deque()
+        self._calls: SimpleQueue[bool] = SimpleQueue()
+        self._gate = threading.Lock()
+        self._alone = threading.Lock()
+        self._closed = False
+        self._committing = 0  # the thread that does, while one does
+        self.last_seq = 0
+        """The newest fact of what was committed here; other processes may have gone on."""
+        self._thread = threading.Thread(target=self._run, name="earnest-writer", daemon=True)
+        self._thread.start()
+
+    def put(self, fn: Callable[[Transaction], T], answer: asyncio.Future[T], ahead: Ahead = ()) -> None:
+        """See `Database.put`."""
+        loop = answer.get_loop()
+        if self._put(_Part(fn, answer, loop, ahead)):
+            loop.call_soon(self._commit_here)
+
+    def write_sync(self, fn: Callable[[Transaction], T]) -> T:
+        """See `Database.write_sync`."""
+        if self._committing == threading.get_ident():
+            raise Broken("a transaction cannot wait for another one")
+        answer: Future[T] = Future()
+        self._put(_Part(fn, answer, None))
+        self._calls.put(True)
+        return answer.result()
+
+    def close(self) -> None:
+        """Write what waits, then end the thread."""
+        with self._gate:
+            self._closed = True
+        self._calls.put(False)
+        self._thread.join()
+
+    def _put(self, part: _Part) -> bool:
+        """True if nobody of the same loop waited already. What cannot wait is answered at once."""
+        with self._gate:
+            if self._closed:
+                part.answer.set_exception(Unavailable("the database is closed"))
+            elif len(self._parts) >= WRITES_WAITING_MAX:
+                refusal = Unavailable("too many writes wait for the database", retry_after_ms=1_000)
+                part.answer.set_exception(refusal)
+            else:
+                first = not self._parts or self._parts[-1].loop is not part.loop
+                self._parts.append(part)
+                return first
+        return False
+
+    def _commit_here(self) -> None:
+        """Commit in the event loop what its last round asked for, or leave it to the thread."""
+        if self._commit_ns > COMMIT_HERE_NS_MAX or not self._alone.acquire(blocking=False):
+            self._calls.put(True)
+            return
+        try:
+            if self._writing.try_take():
+                self._commit_group(asyncio.get_running_loop())
+        finally:
+            self._alone.release()
+        if self._parts:
+            self._calls.put(True)
+
+    def _run(self) -> None:
+        going_on = True
+        while going_on:
+            going_on = self._calls.get()
+            while self._parts:
+                with self._alone:
+                    try:
+                        self._writing.take()
+                    except EarnestError as error:
+                        _tell([(part, None, error) for part in self._taken()], None)
+                    else:
+                        self._commit_group()
+
+    def _taken(self) -> list[_Part]:
+        """What waits, at most GROUP_MAX."""
+        return [self._parts.popleft() for _ in range(min(len(self._parts), GROUP_MAX))]
+
+    def _commit_group(self, here: asyncio.AbstractEventLoop | None = None) -> None:
+        """Commit what waits, and end the turn; `here` is the event loop that does, if one does."""
+        self._committing = threading.get_ident()
+        start_ns = self._clock.ticks_ns()
+        try:
+            group = self._taken()
+            outcomes = self._commit(group) if group else []
+        finally:
+            self._writing.give()
+        self._commit_ns = self._clock.ticks_ns() - start_ns
+        self._committing = 0
+        _tell(outcomes, here)
+
+    def _commit(self, group: list[_Part]) -> list[_Outcome]:
+        """One commit for the group; with what each part will be told."""
+        outcomes: list[_Outcome] = []
+        try:
+            try:
+                self._attempt(group, outcomes)
+            except Exception:
+                self._roll_back()
+                if not self._writing.begins_again():
+                    raise
+                outcomes.clear()
+                self._attempt(group, outcomes)
+        except Exception as error:  # whatever it is, nobody may wait for ever
+            self._roll_back()
+            refusals = {id(part): refusal for part, _, refusal in outcomes if refusal is not None}
+            why = meaning_of((isinstance(error, _GroupLostError) and error.__cause__) or error)
+            return [(part, None, refusals.get(id(part)) or why) for part in group]
+        self.last_seq = self._page.last_seq
+        self.news.tell(self._page.kinds)
+        return outcomes
+
+    def _attempt(self, group: list[_Part], outcomes: list[_Outcome]) -> None:
+        self._page.begin([sought for part in group for sought in part.ahead])
+        outcomes.extend(self._perform(part) for part in group if not part.answer.cancelled())
+        self._page.flush()
+        self._writing.commit(self._page.last_seq, self._page.kinds)
+
+    def _perform(self, part: _Part) -> _Outcome:
+        """Run one part; whatever it raises is its own, unless the engine ended the transaction with it."""
+        transaction = Transaction(self._page)
+        try:
+            if self._writing.is_careful:
+                transaction.open()
+            result = part.fn(transaction)
+            transaction.finish()
+        except BaseException as error:
+            if ends_transaction(error) or self._writing.is_unclear or not self._writing.session.in_transaction:
+                raise _GroupLostError from error
+            transaction.undo()
+            return part, None, _told(error)
+        finally:
+            transaction.end()
+        if self._writing.is_unclear or not self._writing.session.in_transaction:  # the part has caught what failed
+            raise _GroupLostError
+        return part, result, None
+
+    def _roll_back(self) -> None:
+        self._writing.on_watch = False
+        try:
+            self._writing.rollback()
+        except DATABASE_ERROR:  # the next commit finds out whether the file can be used again
+            return
 
 
 class Database(ReadPool):
@@ -110,7 +299,7 @@ class Database(ReadPool):
         `Unavailable` if too many wait or another program holds the file, `Broken` if the disk failed or is full.
         """
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.put(fn, answer, ahead)
+        self._writer.put(fn, answer, ahead)
         return await answer
 
     def put(self, fn: Callable[[Transaction], T], answer: asyncio.Future[T], ahead: Ahead = ()) -> None:
@@ -131,3 +320,42 @@ class Database(ReadPool):
         self._writer.close()
         super().close()
         self._held.close()
+
+
+def _told(error: BaseException) -> BaseException:
+    """The error as its caller may see it."""
+    if is_denied(error):
+        refusal: EarnestError = Refused(
+            "statement_not_allowed", f"a transaction reads and changes rows; facts are recorded: {error}"
+        )
+    elif isinstance(error, StopIteration):  # a future cannot hold it
+        refusal = Broken("a transaction ran past the end of an iterator")
+    else:
+        return error
+    refusal.__cause__ = error
+    return refusal
+
+
+def _tell(outcomes: list[_Outcome], here: asyncio.AbstractEventLoop | None) -> None:
+    """Answer everybody, each event loop once; who waits `here` need not be woken."""
+    by_loop: dict[asyncio.AbstractEventLoop | None, list[_Outcome]] = {}
+    for outcome in outcomes:
+        by_loop.setdefault(outcome[0].loop, []).append(outcome)
+    for loop, told in by_loop.items():
+        if loop is None or loop is here:
+            _answer(told)
+        else:
+            try:
+                loop.call_soon_threadsafe(_answer, told)
+            except RuntimeError:  # the loop is closed: nobody waits any more
+                continue
+
+
+def _answer(outcomes: list[_Outcome]) -> None:
+    for part, result, error in outcomes:
+        if part.answer.done():
+            continue
+        if error is None:
+            part.answer.set_result(result)
+        else:
+            part.answer.set_exception(error)

@@ -158,7 +158,7 @@ class WriteLink(BooksLink, Protocol):
         ...
 
     def look(self, ahead: Ahead) -> None:
-        """See `Transaction.look`."""
+        """Say what will be looked for: where each look is a trip, it is one."""
         ...
 
     def change(self, sql: str, rows: Sequence[Sequence[SqlValue]]) -> KnownRows | None:

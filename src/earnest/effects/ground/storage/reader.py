@@ -5,7 +5,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from earnest.effects.ground.storage.driver import (
     DATABASE_ERROR,
@@ -14,10 +14,9 @@ from earnest.effects.ground.storage.driver import (
     ends_transaction,
     meaning_of,
 )
-from earnest.effects.ground.storage.engine import BooksEngine, BooksLink, Cursor, DriverSession, ReadLink
+from earnest.effects.ground.storage.engine import BooksEngine, BooksLink, Cursor, ReadLink
 from earnest.effects.ground.storage.engines import engine_of
 from earnest.effects.ground.storage.facts import StoredFact
-from earnest.effects.ground.storage.known_rows import Lookup
 from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.schema import BOOKS, Schema
 from earnest.foundation.errors import Broken, Refused, Unavailable
@@ -28,32 +27,30 @@ READERS_MAX: Final = 4
 READS_WAITING_MAX: Final = 1_024
 ROWS_FETCHED: Final = 512
 KINDS_MAX: Final = 64
-LATE: Final = "a transaction was used after its end: let the function return what it has read"
 ROWS_MAX: Final = 2**62
 """A limit that is none."""
+
+
+class _Ended:
+    """In the place of a link whose time is over."""
+
+    def __getattr__(self, name: str) -> object:
+        raise Broken("a transaction was used after its end: let the function return what it has read")
+
+
+ENDED: Final = _Ended()
 
 
 class BooksReader:
     """The books at one moment. Usable only inside the function it was handed to, and so is what iterates over it."""
 
     def __init__(self, link: BooksLink, schema: Schema) -> None:
-        self._link = link
+        self.link = link
         self._schema = schema
-        self._ended = False
 
     def execute(self, sql: str, parameters: SqlParameters = ()) -> Cursor:
         """One statement."""
-        return self._session().execute(sql, parameters)
-
-    def find(self, lookup: Lookup, keys: Collection[str]) -> dict[str, tuple[Any, ...]]:
-        """The rows that there are, by key."""
-        self._session()
-        return self._link.find(lookup, keys)
-
-    def greatest(self, lookup: Lookup, column: str) -> int:
-        """The greatest number of a column; 0 where there are no rows."""
-        self._session()
-        return self._link.greatest(lookup, column)
+        return self.link.session.execute(sql, parameters)
 
     def facts(
         self,
@@ -88,7 +85,7 @@ class BooksReader:
             parameters.append(subject)
         order = "DESC" if newest_first else "ASC"
         parameters.append(ROWS_MAX if limit is None else limit)
-        sql = f"{self._link.dialect.facts} WHERE {' AND '.join(conditions)} ORDER BY seq {order} LIMIT ?"
+        sql = f"{self.link.dialect.facts} WHERE {' AND '.join(conditions)} ORDER BY seq {order} LIMIT ?"
         return self._stored(sql, parameters)
 
     def leaves(self, *, after_seq: int = 0, limit: int = ROWS_MAX) -> Iterator[bytes]:
@@ -102,12 +99,19 @@ class BooksReader:
         since = "" if after_seq is None else "WHERE seq > ? "
         names, key = ", ".join(columns.names), ", ".join(columns.key)
         sql = f"SELECT {names} FROM {table} {since}ORDER BY {key} LIMIT ?"  # noqa: S608 - names of ours
-        return self._drained(lambda: self._link.stream(sql, [ROWS_MAX] if after_seq is None else [after_seq, ROWS_MAX]))
+        limits = [ROWS_MAX] if after_seq is None else [after_seq, ROWS_MAX]
+        return self._drained(lambda: self._settled().stream(sql, limits))
 
     def subjects(self, *, kind: str, after_seq: int = 0) -> Iterator[str]:
         """What the facts of a kind after `after_seq` are about, in order, streamed: their bodies are not read."""
         sql = "SELECT subject FROM facts WHERE kind = ? AND seq > ? ORDER BY seq LIMIT ?"
         return (subject for (subject,) in self._rows(sql, [kind, after_seq, ROWS_MAX]))
+
+    def touched(self, *subjects: str) -> int:
+        """The newest fact that may have changed what one of `subjects` sees (`Transaction.record`); 0 if none has."""
+        marks = ", ".join("?" * len(subjects)) or "NULL"
+        sql = f"SELECT max(seq) FROM touches WHERE subject IN ({marks})"  # noqa: S608 - marks alone
+        return int(self.execute(sql, subjects).fetchone()[0] or 0)
 
     def subjects_like(self, beginning: str, limit: int) -> list[str]:
         """The first `limit` different subjects that begin so, in their order: one step in the index for each."""
@@ -127,14 +131,13 @@ class BooksReader:
         Not `whole`: whether they are there and as they were made, without a look at every page.
         """
         try:
-            self._session()
-            return self._link.faults(self._schema, whole=whole)
+            return self._settled().faults(self._schema, whole=whole)
         except DATABASE_ERROR as error:
             raise meaning_of(error) from error
 
     def end(self) -> None:
         """Refuse whatever comes later."""
-        self._ended = True
+        self.link = cast("BooksLink", ENDED)
 
     def _stored(self, sql: str, parameters: list[SqlValue]) -> Iterator[StoredFact]:
         for seq, at_ms, kind, subject, body, leaf in self._rows(sql, parameters):
@@ -149,27 +152,21 @@ class BooksReader:
 
     def _rows(self, sql: str, parameters: list[SqlValue]) -> Iterator[tuple[Any, ...]]:
         """`parameters` end with the limit. Raises `Broken` if the engine cannot read them."""
-        return self._drained(lambda: self._link.stream(sql, parameters))
+        return self._drained(lambda: self._settled().stream(sql, parameters))
 
     def _drained(self, begin: Callable[[], Cursor]) -> Iterator[tuple[Any, ...]]:
         """What a cursor gives, in batches."""
         try:
-            self._session()
             cursor = begin()
             while rows := cursor.fetchmany(ROWS_FETCHED):
                 yield from rows
-                self._check_open()
+                _ = self.link.dialect  # it may have ended meanwhile
         except DATABASE_ERROR as error:
             raise meaning_of(error) from error
 
-    def _session(self) -> DriverSession:
-        if self._ended:
-            raise Broken(LATE)
-        return self._link.session
-
-    def _check_open(self) -> None:
-        if self._ended:
-            raise Broken(LATE)
+    def _settled(self) -> BooksLink:
+        """The link, once all that was recorded can be read by it."""
+        return self.link
 
 
 class ReadPool:
@@ -222,7 +219,12 @@ class ReadPool:
     def read_sync(self, fn: Callable[[BooksReader], T]) -> T:
         """What `fn` returns, run here and now, for whoever has no event loop or holds up nobody in it."""
         with self._free:
-            reading = self._take()
+            if self._closed:
+                raise Unavailable("the database is closed")
+            try:
+                reading = self._idle.pop()
+            except IndexError:
+                reading = self._opened()
             reader = BooksReader(reading, self._schema)
             try:
                 reading.begin()
@@ -241,13 +243,6 @@ class ReadPool:
         self._threads.shutdown(wait=True)
         while self._idle:
             self._idle.pop().close()
-
-    def _take(self) -> ReadLink:
-        if self._closed:
-            raise Unavailable("the database is closed")
-        with contextlib.suppress(IndexError):
-            return self._idle.pop()
-        return self._opened()
 
     def _opened(self) -> ReadLink:
         """A new connection. Raises as a read does."""

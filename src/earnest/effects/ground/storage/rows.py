@@ -1,21 +1,22 @@
-"""Frozen values as rows of a table, and the difference of two values as a fact.
+"""Frozen values as rows of a table, and books, whose rows are opened and changed such that facts alone make them again.
 
-The fields of the value are the columns of the table, in the same order. Rows change only as a fact says, so the table
-can be made again from the facts alone (`earnest recompute`).
+The fields of the value are the columns of the table, in the same order. `earnest recompute` makes the tables again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from enum import Enum
 from functools import cache
 from operator import attrgetter, ne
-from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar, cast
+from types import UnionType
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar, cast, get_args
 
 from earnest.effects.ground.storage.driver import SqlValue
 from earnest.effects.ground.storage.known_rows import Lookup
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
 
 Project: TypeAlias = Callable[[Transaction, Fact], None]
@@ -34,47 +35,56 @@ _PLAIN: Final = frozenset({int, str, type(None)})
 
 
 class Rows(Generic[RowT]):
-    """The rows of one table. `key` is the primary key, a text."""
+    """The rows of one table. `key` is the primary key, a text. Flags are held as 0 and 1, enums by value."""
 
     def __init__(self, value: type[RowT], table: str, key: str = "id") -> None:
         names, _ = _fields(value)
+        self.value = value
         self.table = table
         self.key = key
         self.lookup: Final = Lookup(table=table, key=key, names=names)
-        self._value = value
         self._names = names
+        self._kinds = tuple((field.name, kind) for field in fields(value) if (kind := _kind(field.type)) is not None)
+        self._defaults = {field.name: field.default for field in fields(value) if field.default is not MISSING}
         self._insert = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608
         others = ", ".join(f"{name} = excluded.{name}" for name in names if name != key)
         self._put = f"{self._insert} ON CONFLICT ({key}) DO UPDATE SET {others}"
 
     def get(self, reader: BooksReader, key: str) -> RowT | None:
         """The row with this key."""
-        found = reader.find(self.lookup, (key,))
-        return self._of(found[key]) if found else None
+        row = reader.link.find(self.lookup, (key,)).get(key)
+        return None if row is None else self._of(row)
 
     def all(self, reader: BooksReader, keys: Iterable[str]) -> dict[str, RowT]:
         """The rows with these keys, as far as there are any."""
-        return {key: self._of(row) for key, row in reader.find(self.lookup, tuple(dict.fromkeys(keys))).items()}
+        rows = reader.link.find(self.lookup, tuple(dict.fromkeys(keys)))
+        return dict(zip(rows, map(self._of, rows.values()), strict=True))
 
     def greatest(self, reader: BooksReader, column: str) -> int:
         """The greatest number of a column; 0 where there are no rows."""
-        return reader.greatest(self.lookup, column)
+        return reader.link.greatest(self.lookup, column)
 
     def where(self, reader: BooksReader, conditions: str, parameters: tuple[SqlValue, ...] = ()) -> Iterator[RowT]:
         """The rows that meet `conditions`: SQL of ours, with order and limit, never text from outside."""
-        rows = reader.execute(f"{self.lookup.all} WHERE {conditions}", parameters).fetchall()
-        return (self._of(row) for row in rows)
+        return map(self._of, reader.execute(f"{self.lookup.all} WHERE {conditions}", parameters).fetchall())
 
     def _of(self, row: tuple[Any, ...]) -> RowT:
-        return self._value(**dict(zip(self._names, row, strict=True)))
+        given = dict(zip(self._names, row, strict=True))
+        for name, kind in self._kinds:
+            if given[name] is not None:
+                given[name] = kind(given[name])
+        return self.value(**given)
 
     def insert(self, transaction: Transaction, row: Mapping[str, JsonValue]) -> None:
-        """A new row from the JSON form of a value."""
-        self.add(transaction, self._value(**row))
+        """A new row from the JSON form of a value; of one from before a field was added, without that field."""
+        given = {**self._defaults, **row}
+        if len(given) != len(self._names):
+            raise TypeError(f"{self.table}: these are not its columns: {', '.join(row)}")
+        self.add_rows(transaction, [_plain(tuple(map(given.__getitem__, self._names)))])
 
     def add(self, transaction: Transaction, value: RowT) -> None:
         """A new row."""
-        self.add_rows(transaction, [_plain(_fields(self._value)[1](value))])
+        self.add_rows(transaction, [_plain(_fields(self.value)[1](value))])
 
     def add_rows(self, transaction: Transaction, rows: Sequence[Sequence[SqlValue]]) -> None:
         """New rows, the columns of each in the order of the fields."""
@@ -134,13 +144,6 @@ def differences(before: Row, after: Row) -> JsonObject:
     return {name: value for name, value, has_changed in pairs if has_changed}
 
 
-def record(transaction: Transaction, fact: Fact, projections: Mapping[str, Project]) -> int:
-    """Record a fact and let it change the tables, in one transaction; its `seq`."""
-    seq = transaction.record(fact)
-    projections[fact.kind](transaction, fact)
-    return seq
-
-
 @cache
 def _fields(value: type[Row]) -> tuple[tuple[str, ...], Callable[[Row], tuple[Any, ...]]]:
     """The names of the fields, two at least, and what gives all their values at once."""
@@ -148,9 +151,78 @@ def _fields(value: type[Row]) -> tuple[tuple[str, ...], Callable[[Row], tuple[An
     return names, attrgetter(*names)
 
 
+def _kind(of: Any) -> type | None:
+    """What makes a field's value of what its column holds, where that is plainer: of a flag or an enum, or None."""
+    kind = get_args(of)[0] if isinstance(of, UnionType) else of
+    return kind if isinstance(kind, type) and (kind is bool or issubclass(kind, Enum)) else None
+
+
 def _plain(values: tuple[Any, ...]) -> list[Any]:
     """Values as JSON and columns hold them."""
-    return [
-        one if type(one) in _PLAIN else one.value if isinstance(one, Enum) else int(one) if type(one) is bool else one
-        for one in values
-    ]
+    plain = list(values)
+    for place, one in enumerate(values):
+        if type(one) not in _PLAIN:
+            plain[place] = one.value if isinstance(one, Enum) else int(one) if type(one) is bool else one
+    return plain
+
+
+class Book(Rows[RowT]):
+    """The rows of one table, each made by a fact `<word>.opened` and changed by facts `<word>.changed`.
+
+    `touching`: the accounts (and `category:<name>`) whose views a fact may change. `why` stands in the fact beside the
+    row: the event, the actor, the reason. `mark`: each of `touching` is touched under this prefix, too, for those whom
+    the facts of this book alone concern. `can_end`: a fact `<word>.removed` takes a row away.
+    """
+
+    def __init__(self, word: str, rows: Rows[RowT], *, mark: str = "", can_end: bool = False) -> None:
+        super().__init__(rows.value, rows.table, rows.key)
+        self.word = word
+        self._mark = mark
+        self.projections: Mapping[str, Project] = {
+            f"{word}.opened": self.opens,
+            f"{word}.changed": self.changes,
+            **({f"{word}.removed": self.ends} if can_end else {}),
+        }
+
+    def open(
+        self, transaction: Transaction, at_ms: int, value: RowT, *, touching: Iterable[str] = (), **why: JsonValue
+    ) -> int:
+        """A new row; the fact's number."""
+        row = row_json(value)
+        fact = Fact(kind=f"{self.word}.opened", subject=str(row[self.key]), at_ms=at_ms, body={**why, "row": row})
+        return self._record(transaction, fact, touching)
+
+    def change(
+        self,
+        transaction: Transaction,
+        at_ms: int,
+        before: RowT,
+        after: RowT,
+        *,
+        touching: Iterable[str] = (),
+        **why: JsonValue,
+    ) -> int:
+        """`after` in the place of `before`; the fact's number. It is recorded even where no field differs."""
+        key, body = str(getattr(before, self.key)), {**why, "set": differences(before, after)}
+        fact = Fact(kind=f"{self.word}.changed", subject=key, at_ms=at_ms, body=body)
+        return self._record(transaction, fact, touching)
+
+    def remove(self, transaction: Transaction, at_ms: int, value: RowT, *, touching: Iterable[str] = ()) -> int:
+        """Take the row away; the fact's number. For books whose rows can end."""
+        key = str(getattr(value, self.key))
+        return self._record(transaction, Fact(kind=f"{self.word}.removed", subject=key, at_ms=at_ms, body={}), touching)
+
+    def find(self, reader: BooksReader, key: str) -> RowT:
+        """The row with this key. Raises `Refused("not_found")`."""
+        found = self.get(reader, key)
+        if found is None:
+            raise Refused("not_found", f"there is no {self.word} {key[:80]!r}, or you may not know of it")
+        return found
+
+    def _record(self, transaction: Transaction, fact: Fact, touching: Iterable[str]) -> int:
+        touching = tuple(touching)
+        if self._mark:
+            touching = (*touching, *(self._mark + subject for subject in touching))
+        seq = transaction.record(fact, touching)
+        self.projections[fact.kind](transaction, fact)
+        return seq

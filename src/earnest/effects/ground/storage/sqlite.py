@@ -46,8 +46,12 @@ class _Link:
 
     def find(self, lookup: Lookup, keys: Collection[str]) -> dict[str, tuple[Any, ...]]:
         """See `BooksLink.find`. One at a time is quicker than with a list of keys."""
-        execute, select = self.session.execute, lookup.select
-        return {key: row for key in keys if (row := execute(select, (key,)).fetchone()) is not None}
+        found = {}
+        for key in keys:
+            row = self.session.execute(lookup.select, (key,)).fetchone()
+            if row is not None:
+                found[key] = row
+        return found
 
     def greatest(self, lookup: Lookup, column: str) -> int:
         """See `BooksLink.greatest`."""

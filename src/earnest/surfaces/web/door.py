@@ -8,7 +8,7 @@ import logging
 import traceback
 from dataclasses import dataclass
 from email.utils import formatdate
-from functools import lru_cache
+from functools import lru_cache, partial
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 from urllib.parse import urlsplit
@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.caller import Caller
 from earnest.identity.key import KEY_IN_TEXT
+from earnest.identity.secret import KeyedHash
 from earnest.journal.notary import Notary
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
@@ -67,6 +68,7 @@ class Door:
         self._app = app
         self._house = house
         self._date = (0, b"")
+        self._stranger = lru_cache(maxsize=4_096)(partial(_stranger, house.doorkeeper.hashing))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let one request through, or answer it."""
@@ -146,7 +148,7 @@ class Door:
             return None, refused
         quota = self._quota(call)
         who = call.caller if quota.name != self._house.quotas.register.name else None
-        subject = who.id if who is not None else _network(call.address)
+        subject = who.id if who is not None else self._stranger(call.address)
         share = self._house.limits.take(quota, subject)
         return share, refused if share.is_allowed else share.refusal()
 
@@ -238,7 +240,11 @@ def _too_large() -> Refused:
     return Refused("too_large", f"a body has at most {BODY_BYTES_MAX} bytes")
 
 
-@lru_cache(maxsize=4_096)
+def _stranger(hashing: KeyedHash, address: str) -> str:
+    """Who asks without a key, as other servers may be told: no address stands in the books."""
+    return hashing.digest("network", _network(address))
+
+
 def _network(text: str) -> str:
     """An address; of an IPv6 one the network, of which somebody has as many addresses as they like."""
     try:

@@ -1,6 +1,7 @@
 """Limits of requests: exact sliding windows, and the headers that say so (market ruling a.10)."""
 
-from collections import OrderedDict, deque
+from bisect import insort
+from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -69,10 +70,13 @@ class Share:
 class RateLimits:
     """When each subject's requests were. Only what was allowed is counted.
 
-    Of more than `SUBJECTS_MAX` subjects those that have been silent longest are forgotten.
+    Of more than `SUBJECTS_MAX` subjects those that have been silent longest are forgotten. `untold`: where servers
+    share their limits, what the others have not heard yet.
     """
 
     def __init__(self, clock: Clock) -> None:
+        self.shares = False
+        self.untold: Counter[tuple[Quota, str]] = Counter()
         self._clock = clock
         self._seen: OrderedDict[tuple[str, str], deque[int]] = OrderedDict()
 
@@ -80,17 +84,30 @@ class RateLimits:
         """Count a request of `subject`, if it is allowed."""
         now_ms = self._clock.ticks_ns() // 1_000_000
         window_ms = quota.window_s * MS
-        seen = self._log(quota, subject)
+        seen = self._log(quota.name, subject)
         while seen and now_ms - seen[0] >= window_ms:
             seen.popleft()
         is_allowed = len(seen) < quota.count
         if is_allowed:
             seen.append(now_ms)
+            if self.shares and len(self.untold) < SUBJECTS_MAX:
+                self.untold[quota, subject] += 1
         reset_ms = seen[0] + window_ms - now_ms if seen else window_ms
         return Share(quota, max(0, quota.count - len(seen)), -(-reset_ms // MS), is_allowed)
 
-    def _log(self, quota: Quota, subject: str) -> deque[int]:
-        key = (quota.name, subject)
+    def give_back(self, quota: Quota, subject: str) -> None:
+        """Do not count the last that was taken."""
+        self._log(quota.name, subject).pop()
+        self.untold[quota, subject] -= self.shares
+
+    def hear(self, name: str, subject: str, count: int, age_ms: int) -> None:
+        """Count what another server let in so long ago."""
+        seen = self._log(name, subject)
+        for _ in range(count):
+            insort(seen, self._clock.ticks_ns() // 1_000_000 - age_ms)
+
+    def _log(self, name: str, subject: str) -> deque[int]:
+        key = (name, subject)
         seen = self._seen.get(key)
         if seen is None:
             if len(self._seen) >= SUBJECTS_MAX:

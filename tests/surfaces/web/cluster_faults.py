@@ -210,7 +210,7 @@ def _full_disk(cluster: Cluster, chance: random.Random) -> None:
     balancer, server = cluster.pairs[0].balancer, cluster.server
     told = balancer.refused["maintenance"]
     with server.full(chance.choice((0, 0, chance.randrange(LEFT_BYTES_MAX)))):
-        end_s = time.monotonic() + LAST_S
+        end_s = time.monotonic() + 3 * LAST_S  # what is written first goes where there is place in a table
         while balancer.refused["maintenance"] == told:
             assert time.monotonic() < end_s, "nobody is told of a full disk"
             cluster.pause(chance, 0.1, 0.1)

@@ -2,7 +2,7 @@
 
 The cycle of `jobs.py`, asked of a server over a file, of one over a database of PostgreSQL, and of two over another
 such database, whose agents are divided between them; in turns. The CPU is that of the servers and of all that they have
-started, the server of the database included.
+started, the server of the database included. Rates need two idle cores.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from earnest.testing.served import ServedPlatform, served
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 import postgresql
 
-ROUND_S, ROUNDS = 4.0, 5
+ROUND_S, ROUNDS = 2.0, 5
 
 
 class Side:

@@ -5,7 +5,7 @@ import sqlite3
 REVISION = "0003"
 ADDED_SINCE = (
     *("TABLE periods", "TABLE posts", "TABLE remarks", "TABLE residents"),
-    *("INDEX jobs_by_state_category_id", "TABLE leases"),
+    *("INDEX jobs_by_state_category_id", "TABLE leases", "TABLE request_counts"),
 )
 
 

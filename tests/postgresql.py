@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import count
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import psycopg
 
 _NUMBERS = count()
+_BALLAST = bytes(4_096)
 
 
 class OwnServer:
@@ -51,6 +52,20 @@ class OwnServer:
         self.send(signal.SIGKILL)
         self._pid_file.unlink(missing_ok=True)  # its number may be a zombie's, which passes for a running server
 
+    @contextmanager
+    def full(self, left_bytes: int) -> Iterator[None]:
+        """No more than so much is free on its disk, until the block ends."""
+        ballast = self._pid_file.parent.parent / "ballast"
+        with ballast.open("wb", buffering=0) as file:
+            with suppress(OSError):
+                while file.write(_BALLAST):
+                    pass
+            file.truncate(max(0, file.tell() - left_bytes))
+        try:
+            yield
+        finally:
+            ballast.unlink()
+
     def begin(self) -> None:
         """Return when it answers; start it where it does not run."""
         for _ in range(120):
@@ -77,14 +92,27 @@ def server() -> Iterator[str]:
 
 
 @contextmanager
-def own_server() -> Iterator[OwnServer]:
-    """One of the wheel, whatever address is given."""
-    with tempfile.TemporaryDirectory(prefix="earnest-postgresql-") as folder:
+def own_server(disk_mib: int = 0) -> Iterator[OwnServer]:
+    """One of the wheel, whatever address is given. With `disk_mib` it has a disk of its own, so large."""
+    with (
+        tempfile.TemporaryDirectory(prefix="earnest-postgresql-") as folder,
+        _disk(Path(folder), disk_mib) if disk_mib else nullcontext(),
+    ):
         started = OwnServer(Path(folder))
         try:
             yield started
         finally:
             started.end()
+
+
+@contextmanager
+def _disk(folder: Path, size_mib: int) -> Iterator[None]:
+    """A disk in memory, which only root may mount."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_mib}m,mode=700", "earnest", folder], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 @contextmanager

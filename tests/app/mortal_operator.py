@@ -30,7 +30,8 @@ from earnest.audit.log import AuditLog
 from earnest.effects.ground.clock import SystemChance, SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.filling import Filling
-from earnest.effects.ground.storage.place import ServerBooks
+from earnest.effects.ground.storage.place import Books, ServerBooks
+from earnest.effects.ground.storage.postgresql_session import PostgresqlSession
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import EarnestError
@@ -56,7 +57,7 @@ def restored(folder: Path) -> None:
 
 def gc(folder: Path) -> None:
     home = folder / "home"
-    books = ReadPool.open_reader(home / "books.sqlite3")
+    books = ReadPool.open_reader(books_in(folder))
     retention = Retention(runs_days=0, stages_days=0, verdicts_days=0)
     Sweep(home=home, retention=retention, verdicts=VerdictBook(home / "verdicts", 1_000)).run(books, 2**47)
     books.close()
@@ -84,7 +85,7 @@ def shed(folder: Path) -> None:
 
 
 def forgotten(folder: Path) -> None:
-    with closing(Database.open(places.books(folder / "home"), SystemClock())) as books:
+    with closing(Database.open(books_in(folder), SystemClock())) as books:
         books.write_sync(lambda transaction: forget(transaction, OWNER, 0))
 
 
@@ -121,8 +122,14 @@ def server_of(folder: Path) -> ServerBooks:
     return ServerBooks((folder / "address").read_text(), folder / "home")
 
 
+def books_in(folder: Path) -> Books:
+    """Those of the data directory there, on a server where no file holds them."""
+    file = places.books(folder / "home")
+    return file if file.exists() else server_of(folder)
+
+
 def exported(folder: Path) -> None:
-    with closing(ReadPool.open_reader(places.books(folder / "home"))) as books:
+    with closing(ReadPool.open_reader(books_in(folder))) as books:
         export(books, shelf_in(folder / "home", {}), OWNER, folder / "out", 0)
 
 
@@ -160,7 +167,9 @@ class Boundaries:
             setattr(os, name, self._before(getattr(os, name)))
         for kind, name in (
             (BooksReader, "execute"),
+            (Transaction, "execute"),
             (Transaction, "executemany"),
+            (PostgresqlSession, "send"),
             (Filling, "_group"),
             (Filling, "_insert"),
         ):

@@ -68,6 +68,7 @@ NOT_OWNED: Final[Mapping[str, str]] = {
     "leases": "who works at what just now",
     "links": "single-use secrets, by their digests",
     "periods": "spans that the operator names",
+    "request_counts": "how many requests were let in within the hour",
     "replies": "answers that were given already, kept for a day",
     "sealed_trials": "secrets of tests that run",
     "signals": "what the platform concludes about relations between accounts",

@@ -75,6 +75,7 @@ class Balancer:
     ready: tuple[Member, ...] = ()
     turn: int = 0
     cut: list[str] = field(default_factory=list)
+    refused: Counter[str] = field(default_factory=Counter)
 
     def watch(self) -> None:
         while not self.stops.wait(0.1):
@@ -89,6 +90,7 @@ class Balancer:
                 platform = ServedPlatform(server.url, server.home, server.process, "")  # type: ignore[arg-type]
                 return platform.ask(method, path, body, key=key, idempotency_key=once)
             except RefusedByPlatform as refused:
+                self.refused[str(refused.problem.get("code"))] += 1
                 if refused.status != 503 and refused.problem.get("code") != "idempotency_in_progress":
                     raise
             except (OSError, HTTPException) as error:

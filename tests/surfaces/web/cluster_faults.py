@@ -1,11 +1,13 @@
 """A grown platform under load, each round with a fault: `python -m surfaces.web.cluster_faults --help`.
 
-Two servers and a worker, PostgreSQL and NATS are killed, stopped, cut off, slowed, or have their
-clocks set; full disks are for `test_serve_faults`. After each round the platform works on, and all that must hold does.
+Two servers and a worker, PostgreSQL and NATS are killed, stopped, cut off, slowed, or have their clocks set, and
+PostgreSQL's disk is full where this program may mount one. After each round the platform works on, and all that must
+hold does.
 """
 
 import argparse
 import asyncio
+import os
 import random
 import signal
 import sys
@@ -40,6 +42,8 @@ PAIRS = 2
 CLOCKED = (sys.executable, str(Path(__file__).with_name("clocked_server.py")))
 ANSWER_S = 15
 RECOMPUTED = 5
+DISK_MIB = 1_024 if os.geteuid() == 0 else 0
+LEFT_BYTES_MAX = 1024 * 1024
 
 
 class Network:
@@ -90,10 +94,10 @@ class Cluster:
                 assert time.monotonic() < end_s, "the server does not answer"
                 threading.Event().wait(0.2)
 
-    def round(self, seed: int, number: int) -> None:
+    def round(self, seed: int, number: int, fault: str | None = None) -> None:
         """A fault, and what must hold after it. Raises `AssertionError`."""
         chance = random.Random(f"cluster {seed} {number}")
-        name = chance.choice(list(FAULTS))
+        name = fault or chance.choice(list(FAULTS))
         told = f"seed {seed}, round {number}: {name}"
         try:
             FAULTS[name](self, chance)
@@ -201,6 +205,19 @@ def _slow_disk(cluster: Cluster, chance: random.Random) -> None:
         cluster.pause(chance, 0, 0.2)
 
 
+def _full_disk(cluster: Cluster, chance: random.Random) -> None:
+    """Until a client was refused, and longer. A table finds no place, or PostgreSQL's log, and then PostgreSQL ends."""
+    balancer, server = cluster.pairs[0].balancer, cluster.server
+    told = balancer.refused["maintenance"]
+    with server.full(chance.choice((0, 0, chance.randrange(LEFT_BYTES_MAX)))):
+        end_s = time.monotonic() + 3 * LAST_S  # what is written first goes where there is place in a table
+        while balancer.refused["maintenance"] == told:
+            assert time.monotonic() < end_s, "nobody is told of a full disk"
+            cluster.pause(chance, 0.1, 0.1)
+        cluster.pause(chance, 0, 8)
+    server.begin()
+
+
 FAULTS: Mapping[str, Callable[[Cluster, random.Random], None]] = {
     "kill": _kill,
     "stop": _stop,
@@ -211,6 +228,7 @@ FAULTS: Mapping[str, Callable[[Cluster, random.Random], None]] = {
     "kill NATS": _kill_nats,
     "set a clock": _set_clock,
     "slow disk": _slow_disk,
+    **({"full disk": _full_disk} if DISK_MIB else {}),
 }
 
 
@@ -223,7 +241,7 @@ def under_load(folder: Path) -> Iterator[Cluster]:
     """A cluster that works until the block ends. Whoever leaves then gives back what it holds."""
     with ExitStack() as stack:
         stack.enter_context(patch.object(served, "ANSWER_S", ANSWER_S))
-        server = stack.enter_context(own_server())
+        server = stack.enter_context(own_server(DISK_MIB))
         address = stack.enter_context(database(server.address))
         bus = stack.enter_context(nats_server(folder))
         network = stack.enter_context(closing(Network()))
@@ -250,11 +268,11 @@ def under_load(folder: Path) -> Iterator[Cluster]:
         cluster.check(recomputes=True)
 
 
-def play(seed: int, rounds: int, first: int = 0) -> Counter[str]:
+def play(seed: int, rounds: int, first: int = 0, fault: str | None = None) -> Counter[str]:
     """Rounds of a seed. Raises `AssertionError`, with the seed and the round."""
     with tempfile.TemporaryDirectory(prefix="earnest-cluster-") as folder, under_load(Path(folder)) as cluster:
         for number in range(first, first + rounds):
-            cluster.round(seed, number)
+            cluster.round(seed, number, fault)
             print(f"seed {seed}, round {number}: {dict(cluster.faults)}", file=sys.stderr, flush=True)
         return cluster.faults
 
@@ -264,8 +282,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20, help="how many")
     parser.add_argument("--first", type=int, default=0, help="the number of the first")
     parser.add_argument("--seed", type=int, default=1, help="which faults they are")
+    parser.add_argument("--fault", choices=FAULTS, help="this one in each round")
     given = parser.parse_args()
-    print(f"{given.rounds} rounds: {dict(play(given.seed, given.rounds, given.first))}")
+    print(f"{given.rounds} rounds: {dict(play(given.seed, given.rounds, given.first, given.fault))}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Two servers and a worker over one PostgreSQL, each restarted in turn, gently and by force, while agents work."""
 
+import shutil
 import signal
 import threading
 from contextlib import ExitStack, closing
@@ -14,9 +15,10 @@ from earnest.effects.ground.storage.reader import ReadPool
 from earnest.journal.verify import verify_journal
 from earnest.runtime.recompute import recompute
 from earnest.runtime.simulation.invariants import broken
-from earnest.testing.served import ServedPlatform
+from earnest.testing.served import RefusedByPlatform, ServedPlatform, served
 
 from .cluster import LAST_S, Balancer, Pair, await_more, loaded, members, states, verdicts
+from .test_serve_faults import environment_in
 
 PAIRS = 3
 
@@ -67,3 +69,30 @@ def test_a_rolling_restart_loses_no_request_and_a_kill_no_acknowledged_write(tmp
         assert pool.read_sync(lambda reader: recompute(reader, SystemClock())).differences == ()
         leases = pool.read_sync(lambda reader: reader.execute("SELECT count(*) FROM leases").fetchone())
         assert leases == (0,), "whoever leaves gives its leases back"
+
+
+@pytest.mark.slow  # two servers
+def test_a_stranger_who_goes_from_server_to_server_has_one_limit(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        address = stack.enter_context(postgresql.database(stack.enter_context(postgresql.server())))
+        known = {**environment_in(tmp_path), "EARNEST_DATABASE": address}
+        homes, limit = [tmp_path / "first", tmp_path / "second"], "[server]\nregistrations_per_hour = 30\n"
+        first = stack.enter_context(served(homes[0], known, settings=limit))
+        shutil.copytree(homes[0] / "secrets", homes[1] / "secrets")
+        second = stack.enter_context(served(homes[1], known, settings=limit))
+        for number in range(25):
+            first.ask("POST", "/agents/register", {"handle": f"first{number}"})
+        let_in, status = 0, 200
+        while status == 200 and let_in < 31:
+            try:
+                second.ask("POST", "/agents/register", {"handle": f"second{let_in}"})
+                let_in += 1
+            except RefusedByPlatform as refused:
+                status = refused.status
+            threading.Event().wait(0.5)
+        assert status == 429
+        assert 5 <= let_in < 20, "alone it would have let in 30"
+        pool = stack.enter_context(closing(ReadPool.open_reader(ServerBooks(address, tmp_path / "reading"))))
+        told = pool.read_sync(lambda reader: reader.execute("SELECT counts FROM request_counts").fetchall())
+        assert "register" in str(told)
+        assert "127.0.0.1" not in str(told)

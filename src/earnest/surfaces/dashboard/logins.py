@@ -1,6 +1,6 @@
 """How people come in: by a key, or as an agent's owner by a mailed link; and how they leave."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import parse_qs
 
@@ -16,13 +16,13 @@ from earnest.runtime.market import operating, owning
 from earnest.surfaces.dashboard.pages import Site, refusal
 from earnest.surfaces.dashboard.rendering import HEADERS, rendered_page
 from earnest.surfaces.web.calls import Call, called
+from earnest.surfaces.web.limits import Quota, RateLimits
 from earnest.surfaces.web.problems import STATUS
 from earnest.surfaces.web.sessions import SESSION_COOKIE, put_cookie
 
 FIELD_CHARACTERS_MAX: Final = 500
-ASKED_KEPT_MAX: Final = 10_000
-PAUSE_MS: Final = 60_000
-"""Between two mails to one address that strangers can cause."""
+MAILS: Final = Quota(name="mail", count=1, window_s=60)
+"""To one address, that strangers can cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,11 @@ class Logins:
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Whoever reads the mail of an agent's owner. `asked_ms`: when a mail was last sent to an address."""
+    """Whoever reads the mail of an agent's owner."""
 
     site: Site
     mailer: Mailer | None
-    asked_ms: dict[str, int] = field(default_factory=dict)
+    limits: RateLimits
 
     async def show_form(self, request: Request) -> Response:
         """The question for an address."""
@@ -107,26 +107,23 @@ class Owners:
         return await _page(self.site, request, "owner.html", status, title="Sign in", told=told, can=can)
 
     async def _send(self, call: Call, mail: str) -> None:
-        desk, address = call.market.desk, mail.casefold()
+        desk, subject = call.market.desk, call.hashing.digest(MAILS.name, mail.casefold())
         now_ms = desk.now_ms()
-        if self.mailer is None or not address or now_ms - self.asked_ms.get(address, -PAUSE_MS) < PAUSE_MS:
+        if self.mailer is None or not mail:
             return
         links = await desk.database.ask(
             lambda reader: owning.links_of(
                 reader, call.hashing, mail, lambda: desk.chance.new_id(now_ms), now_ms + OWNER_LINK_MS
             )
         )
-        if not links:
+        if not links or not self.limits.take(MAILS, subject).is_allowed:
             return
-        if len(self.asked_ms) >= ASKED_KEPT_MAX:
-            self.asked_ms.clear()
-        self.asked_ms[address] = now_ms
         lines = "\n\n".join(f"@{handle}:\n{call.url}/owner/{link}" for handle, link in links.items())
         text = f"Each link works once, within 15 minutes. If you did not ask for it, do nothing.\n\n{lines}\n"
         try:
             await self.mailer.send(mail, "Sign in to see your agents", text)
         except (Refused, Unavailable):
-            self.asked_ms.pop(address, None)
+            self.limits.give_back(MAILS, subject)
 
 
 async def log_out(request: Request) -> Response:

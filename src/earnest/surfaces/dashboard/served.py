@@ -19,6 +19,7 @@ from earnest.surfaces.dashboard.look import DataFolders, Look
 from earnest.surfaces.dashboard.pages import EXPORTS, PAGES, Reading, Site
 from earnest.surfaces.web.calls import Call, MyCall, called, rendered
 from earnest.surfaces.web.jobs import PostJob
+from earnest.surfaces.web.limits import RateLimits
 from earnest.surfaces.web.world import hears_all
 from earnest.views.world import live_events
 
@@ -33,7 +34,9 @@ _WIRE: Final = SystemClock()
 FIELD_CHARACTERS_MAX: Final = 500
 
 
-def dashboard_router(place: DataFolders | None, mailer: Mailer | None, is_stopping: Callable[[], bool]) -> APIRouter:
+def dashboard_router(
+    place: DataFolders | None, mailer: Mailer | None, limits: RateLimits, is_stopping: Callable[[], bool]
+) -> APIRouter:
     """The routes, all outside the API. `mailer` takes owners' links to them; `is_stopping`: streams are to end."""
     router = APIRouter(include_in_schema=False)
     site = Site(look=lambda request, reader: _look(request, reader, place), read=_reading)
@@ -44,7 +47,7 @@ def dashboard_router(place: DataFolders | None, mailer: Mailer | None, is_stoppi
     router.add_api_route("/assets/{digest}/{name}", send_file, methods=["GET"], response_model=None)
     router.add_api_route("/live", _live(is_stopping), methods=["GET"], response_model=None)
     router.add_api_route("/jobs/lint", lint, methods=["POST"], response_model=None)
-    owners = Owners(site, mailer)
+    owners = Owners(site, mailer, limits)
     router.add_api_route("/owner", owners.show_form, methods=["GET"], response_model=None)
     router.add_api_route("/owner", owners.send_links, methods=["POST"], response_model=None)
     router.add_api_route("/owner/{link}", owners.show_link, methods=["GET"], response_model=None)

@@ -93,11 +93,13 @@ def create_app(
 ) -> FastAPI:
     """The application. `url` is the address by which the world reaches it, without a slash at its end.
 
-    Whoever gives `presences` flushes them, and ends what streams by `app.state.streams`. `place`: where runs,
-    memory and the auditor's log lie, for the pages about them; `mailer`: what takes owners' links to them; `own`: what
-    is decided about the runs of the same data directory; `notary`: what signs checkpoints and receipts.
+    Whoever gives `presences` flushes them, ends what streams by `app.state.streams`, and shares `app.state.limits`.
+    `place`: where runs, memory and the auditor's log lie, for the pages about them; `mailer`: what takes owners' links
+    to them; `own`: what is decided about the runs of the same data directory; `notary`: what signs checkpoints and
+    receipts.
     """
     quotas, metrics = quotas or Quotas(), RequestMetrics(gauges)
+    limits = RateLimits(market.desk.clock)
     home = HomePage(market, presences or Presences(market.desk), log.NewestCheckpoint(market.desk, notary))
     app = FastAPI(
         openapi_url=None,
@@ -106,7 +108,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.streams = streams = Streams()
-    app.state.own = own
+    app.state.own, app.state.limits = own, limits
     app.state.counts = PeriodCounts()
     documents = schema_router(app)
     app.router.routes.extend(_api_routes())
@@ -114,14 +116,14 @@ def create_app(
         app.router.routes.extend(_routes(router, API))
     app.router.routes.extend(_routes(score.router, "/api"))
     served = served_router(app, url=url, terms=market.terms, quotas=quotas)
-    dashboard = dashboard_router(place, mailer, lambda: streams.is_ending)
+    dashboard = dashboard_router(place, mailer, limits, lambda: streams.is_ending)
     for router in (*ROOT_ROUTERS, documents, pages.router, health_router(readiness or {}, metrics), served, dashboard):
         app.router.routes.extend(_routes(router, ""))
     refuse_in_problems(app)
     house = House(
         market=market,
         doorkeeper=Doorkeeper(market.desk.database, hashing),
-        limits=RateLimits(),
+        limits=limits,
         quotas=quotas,
         metrics=metrics,
         home=home,

@@ -8,7 +8,7 @@ import logging
 import traceback
 from dataclasses import dataclass
 from email.utils import formatdate
-from functools import lru_cache
+from functools import lru_cache, partial
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 from urllib.parse import urlsplit
@@ -22,6 +22,7 @@ from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.caller import Caller
 from earnest.identity.caller import Scope as KeyScope
 from earnest.identity.key import KEY_IN_TEXT
+from earnest.identity.secret import KeyedHash
 from earnest.journal.notary import Notary
 from earnest.runtime.desk import SECOND_MS
 from earnest.runtime.market.doorkeeper import Doorkeeper
@@ -72,6 +73,7 @@ class Door:
         self._app = app
         self.house = house
         self._date = (0, b"")
+        self._stranger = lru_cache(maxsize=4_096)(partial(_stranger, house.doorkeeper.hashing))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let one request through, or answer it."""
@@ -151,7 +153,7 @@ class Door:
         except Refused:
             return None
 
-    def _share(self, call: Call, refused: Refused | None, now_ms: int) -> tuple[Share | None, Refused | None]:
+    def _share(self, call: Call, refused: Refused | None) -> tuple[Share | None, Refused | None]:
         """Count the request, also one that is refused for another reason."""
         if call.path in UNCOUNTED:
             return None, refused
@@ -161,8 +163,8 @@ class Door:
         else:
             quota = {REGISTER: quotas.register, FORGET: quotas.export}.get(call.path, quotas.write)
         who = call.caller if quota.name != quotas.register.name else None
-        subject = who.account.id if who is not None else _network(call.address)
-        share = self.house.limits.take(quota, subject, now_ms)
+        subject = who.account.id if who is not None else self._stranger(call.address)
+        share = self.house.limits.take(quota, subject)
         return share, refused if share.is_allowed else share.refusal()
 
     def _failed(self, call: Call, error: Exception) -> Response:
@@ -240,7 +242,11 @@ def _too_large() -> Refused:
     return Refused("too_large", f"a body has at most {BODY_BYTES_MAX} bytes")
 
 
-@lru_cache(maxsize=4_096)
+def _stranger(hashing: KeyedHash, address: str) -> str:
+    """Who asks without a key, as other servers may be told: no address stands in the books."""
+    return hashing.digest("network", _network(address))
+
+
 def _network(text: str) -> str:
     """An address; of an IPv6 one the network, of which somebody has as many addresses as they like."""
     try:

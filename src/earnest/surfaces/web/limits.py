@@ -1,9 +1,11 @@
 """Limits of requests: exact sliding windows, and the headers that say so (market ruling a.10)."""
 
-from collections import OrderedDict, deque
+from bisect import insort
+from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import Final
 
+from earnest.effects.ground.clock import Clock
 from earnest.foundation.errors import Refused
 
 SUBJECTS_MAX: Final = 100_000
@@ -68,25 +70,49 @@ class Share:
 class RateLimits:
     """When each subject's requests were. Only what was allowed is counted.
 
-    Of more than `SUBJECTS_MAX` subjects those that have been silent longest are forgotten.
+    Of more than `SUBJECTS_MAX` subjects those that have been silent longest are forgotten. `untold`: where servers
+    share their limits, what the others have not heard yet.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self.shares = False
+        self.untold: Counter[tuple[Quota, str]] = Counter()
+        self._clock = clock
         self._seen: OrderedDict[tuple[str, str], deque[int]] = OrderedDict()
 
-    def take(self, quota: Quota, subject: str, now_ms: int) -> Share:
-        """Count a request of `subject`, if it is allowed. `now_ms` never goes back."""
+    def take(self, quota: Quota, subject: str) -> Share:
+        """Count a request of `subject`, if it is allowed."""
+        now_ms = self._clock.ticks_ns() // 1_000_000
         window_ms = quota.window_s * MS
-        key = (quota.name, subject)
-        if key in self._seen:
-            self._seen.move_to_end(key)
-        elif len(self._seen) >= SUBJECTS_MAX:
-            self._seen.popitem(last=False)
-        seen = self._seen.setdefault(key, deque())
+        seen = self._log(quota.name, subject)
         while seen and now_ms - seen[0] >= window_ms:
             seen.popleft()
         is_allowed = len(seen) < quota.count
         if is_allowed:
             seen.append(now_ms)
+            if self.shares and len(self.untold) < SUBJECTS_MAX:
+                self.untold[quota, subject] += 1
         reset_ms = seen[0] + window_ms - now_ms if seen else window_ms
         return Share(quota, max(0, quota.count - len(seen)), -(-reset_ms // MS), is_allowed)
+
+    def give_back(self, quota: Quota, subject: str) -> None:
+        """Do not count the last that was taken."""
+        self._log(quota.name, subject).pop()
+        self.untold[quota, subject] -= self.shares
+
+    def hear(self, name: str, subject: str, count: int, age_ms: int) -> None:
+        """Count what another server let in so long ago."""
+        seen = self._log(name, subject)
+        for _ in range(count):
+            insort(seen, self._clock.ticks_ns() // 1_000_000 - age_ms)
+
+    def _log(self, name: str, subject: str) -> deque[int]:
+        key = (name, subject)
+        seen = self._seen.get(key)
+        if seen is None:
+            if len(self._seen) >= SUBJECTS_MAX:
+                self._seen.popitem(last=False)
+            seen = self._seen[key] = deque()
+        else:
+            self._seen.move_to_end(key)
+        return seen

@@ -20,6 +20,7 @@ from earnest.foundation.errors import Unavailable
 from earnest.surfaces.dashboard.place import place_of
 from earnest.surfaces.web.app import create_app
 from earnest.surfaces.web.limits import Quota, Quotas
+from earnest.surfaces.web.sharing import shared
 from earnest.surfaces.web.wire import BoundedHttp
 
 BACKLOG = 2_048
@@ -114,7 +115,8 @@ async def serve(
 
     signal.signal(signal.SIGHUP, hang_up)  # asyncio's own would fall back to ending the process between two loops
     # Whoever is told twice to stop closes in order none the less; uvicorn closes what it is given to listen at.
-    await serving.serve(sockets=[listener.dup()])
+    async with shared(app.state.limits, server.database):
+        await serving.serve(sockets=[listener.dup()])
     return serving.is_to_reload
 
 

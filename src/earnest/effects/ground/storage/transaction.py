@@ -20,7 +20,7 @@ _REWRITE: Final = "UPDATE facts SET body = ? WHERE seq = ?"
 _TOUCH: Final = (
     "INSERT INTO touches (subject, seq) VALUES (?, ?) ON CONFLICT (subject) DO UPDATE SET seq = excluded.seq"
 )
-_BESIDE: Final = re.compile(r"(INSERT INTO|UPDATE|DELETE FROM) leases\b")
+_BESIDE: Final = re.compile(r"(INSERT INTO|UPDATE|DELETE FROM) (leases|request_counts)\b")
 """Changes of the rows that no fact makes."""
 
 
@@ -93,7 +93,7 @@ class Transaction(BooksReader):
         return self._page.last_seq != self._seq_before
 
     def aside(self, sql: str, parameters: SqlParameters) -> int:
-        """Change rows that no fact makes, those of `leases`; how many. No fact need be recorded for it."""
+        """Change rows of `leases` or `request_counts`, which no fact makes and none need be recorded for; how many."""
         if not _BESIDE.match(sql):
             raise Broken(f"rows of facts are changed by facts: {sql[:80]}")
         changed = self.execute(sql, parameters).rowcount

@@ -116,16 +116,23 @@ class KnownRows:
         self._stirred.add(lookup.table)
         known = self._rows.get(lookup.table, {}).pop(key, None)
         if known is not None:
-            now = dict(zip(*known, strict=True)) | changes
+            now = {**dict(zip(*known, strict=True)), **changes}
             self._rows[lookup.table][key] = (tuple(now), tuple(now.values()))
         for column in changes:
             self._greatest.get(lookup.table, {}).pop(column, None)
 
-    def unknown(self, sought: Sought) -> tuple[list[str], bool]:
-        """Which keys are not known, and whether the greatest number is asked for and not known."""
-        rows = self._rows.get(sought.lookup.table, {})
-        is_asked = sought.greatest and sought.greatest not in self._greatest.get(sought.lookup.table, {})
-        return [key for key in sought.keys if key not in rows], bool(is_asked)
+    def unknown(self, ahead: Ahead) -> tuple[dict[Lookup, dict[str, None]], dict[tuple[str, str], Lookup]]:
+        """Which keys are not known, and the greatest numbers of which columns of tables."""
+        asked: dict[Lookup, dict[str, None]] = {}
+        columns: dict[tuple[str, str], Lookup] = {}
+        for lookup, keys, column in ahead:
+            rows = self._rows.get(lookup.table, {})
+            for key in keys:
+                if key not in rows:
+                    asked.setdefault(lookup, {})[key] = None
+            if column and column not in self._greatest.get(lookup.table, {}):
+                columns[lookup.table, column] = lookup
+        return asked, columns
 
     def greatest(self, table: str, column: str) -> int:
         """The greatest number of a column, 0 where there is none. Raises `KeyError` where that is not known."""

@@ -236,17 +236,14 @@ class PostgresqlWriting(_Link):
 
     def _looked(self, ahead: Ahead, *first: str) -> Any:
         """Learn what is not known yet, in one trip if it takes one; what the last of the statements `first` gives."""
-        asked: dict[Lookup, dict[str, None]] = {}
-        columns: dict[tuple[str, str], Lookup] = {}
-        for sought in ahead:
-            unknown, is_asked = self.known.unknown(sought)
-            for key in unknown:
-                if key.isprintable() or _can_be_kept(key):
-                    asked.setdefault(sought.lookup, {})[key] = None
-                else:
-                    self.known.learn(sought.lookup, key, None)
-            if is_asked:
-                columns[sought.lookup.table, sought.greatest] = sought.lookup
+        unknown, columns = self.known.unknown(ahead)
+        asked = {}
+        for lookup, keys in unknown.items():
+            some = [key for key in keys if key.isprintable() or _can_be_kept(key)]
+            for key in keys.keys() - some if len(some) < len(keys) else ():
+                self.known.learn(lookup, key, None)
+            if some:
+                asked[lookup] = some
         planned = self.session.planned
         selects = [planned(lookup.select_listed, listed(some)) for lookup, some in asked.items()]
         numbers = [planned(_greatest(lookup, column)) for (_, column), lookup in columns.items()]

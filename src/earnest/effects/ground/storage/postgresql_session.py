@@ -72,6 +72,13 @@ def _may_wait(sql: str) -> bool:
     return _MAY_WAIT.match(sql) is not None
 
 
+def _whole(message: bytes) -> bytes:
+    """A message without a NUL, which would end it."""
+    if b"\0" in message:
+        raise psycopg.DataError("a text has a NUL character")
+    return message
+
+
 @lru_cache(maxsize=4_096)
 def _is_allowed(sql: str) -> bool:
     """Whether a statement reads and changes rows, other than facts and the revision, and does nothing else."""
@@ -156,9 +163,7 @@ class PostgresqlSession:
                 of_others, own = self.waiting.take()
                 texts = [self.planned(*one) if one[0] else one[1] for one in (*of_others, *own)]
                 message = "; ".join((*texts, *statements)).encode()
-                if b"\0" in message:  # to the library it ends the message
-                    raise psycopg.DataError("a text has a NUL character")
-                cursor = self.connection.execute(message)
+                cursor = self.connection.execute(_whole(message))
         except BaseException:
             self.is_unclear |= is_shared and self.in_transaction  # where it has ended, it may have been committed
             raise

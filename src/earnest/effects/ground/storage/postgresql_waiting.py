@@ -28,6 +28,7 @@ WAITING_BYTES_MAX: Final = 1024 * 1024
 _JSON: Final = json.JSONEncoder(
     ensure_ascii=False, check_circular=False, separators=(",", ":"), default=lambda value: f"\\x{bytes(value).hex()}"
 )
+_SIZED: Final = frozenset({str, bytes})
 Planned: TypeAlias = tuple[str, str]
 """A statement for which the server keeps a plan, or none; and the values for it, or a statement with its values."""
 _INSERT: Final = re.compile(r"\s*INSERT INTO (\w+)\s*\(([^)]*)\)\s*VALUES (\([?, ']+\))\s*([^?]*)$")
@@ -132,9 +133,9 @@ class WaitingStatements:
         else:
             self._all.append(_Plain(sql, parameters))
 
-    def add_rows(self, form: Form, rows: Sequence[Sequence[SqlValue]]) -> None:
+    def add_rows(self, form: Form, rows: Sequence[Sequence[Any]]) -> None:
         """Keep rows to be inserted."""
-        self.size_bytes += sum([len(value) for row in rows for value in row if isinstance(value, str | bytes)])
+        self.size_bytes += sum([len(value) for row in rows for value in row if type(value) in _SIZED])
         self._all.append((form, rows))
 
     def take(self) -> tuple[list[Planned], list[Planned]]:
@@ -155,9 +156,8 @@ class WaitingStatements:
 
     def spelled(self, value: SqlValue) -> str:
         """A value as PostgreSQL reads it."""
-        kind = type(value)
-        if kind is int:
-            return str(value) if cast("int", value) >= 0 else f" {value}"  # two dashes begin a comment
+        if type(value) is int:
+            return f" {value}"  # two dashes begin a comment
         if value is None:
             return "NULL"
         return quoted(value) if isinstance(value, str) else bytes(self._literal(value)).decode()

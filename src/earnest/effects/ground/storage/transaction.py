@@ -47,8 +47,8 @@ class PendingCommit:
     def flush(self) -> None:
         """Insert what was recorded."""
         if self.rows:
-            self.writing.session.executemany(_APPEND, self.rows)
-            self.rows.clear()
+            rows, self.rows = self.rows, []
+            self.writing.change(_APPEND, rows)
 
 
 class Transaction(BooksReader):

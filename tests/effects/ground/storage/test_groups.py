@@ -48,6 +48,26 @@ async def test_a_part_sees_what_those_before_it_in_its_group_have_done(database:
     assert isinstance(outcomes[5], sqlite3.IntegrityError) or "duplicate" in str(outcomes[5])
 
 
+async def test_what_a_part_changes_after_it_has_asked_is_its_own(database: Database) -> None:
+    def asked(sql: str, *, aside: bool = False) -> Callable[[Transaction], object]:
+        def part(transaction: Transaction) -> object:
+            transaction.execute("SELECT count(*) FROM votes").fetchone()
+            return transaction.aside(sql, ()) if aside else transaction.execute(sql)
+
+        return part
+
+    leased = "INSERT INTO leases (id, holder, until_ms) VALUES ('one', 'h', 1)"
+    outcomes = await asyncio.gather(
+        *(database.write(part) for part in (vote("a"), asked("UPDATE votes SET up = 7"), asked(leased, aside=True))),
+        return_exceptions=True,
+    )
+    assert isinstance(outcomes[1], Refused)
+    assert outcomes[1].code == "silent_write"
+    assert outcomes[2] == 1
+    rows = database.read_sync(lambda reader: reader.execute("SELECT count(*) FROM votes WHERE up = 7").fetchone())
+    assert rows == (0,)
+
+
 ACCOUNTS = Rows(LedgerAccount, "ledger_accounts")
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from psycopg import DataError
 from psycopg.adapt import Transformer
@@ -99,30 +99,31 @@ class WaitingStatements:
     def __init__(self, connection: "psycopg.Connection[Any]") -> None:
         self._literal: Callable[[Any], Any] = Transformer(connection).as_literal
         self._all: list[_Plain | tuple[Form, Sequence[Sequence[SqlValue]]]] = []
-        self._mark: int | None = None
+        self._begun: int | None = None  # how many of them are those of parts that have ended, within a part
+        self._is_marked = False  # whether the savepoint of the part waits too
         self.size_bytes = 0
 
     def __bool__(self) -> bool:
-        return bool(self._all or self._mark is not None)
+        return bool(self._all or self._is_marked)
 
     @property
     def has_ended(self) -> bool:
         """Whether a statement of a part that has ended waits."""
-        return bool(self._all[: self._mark])
+        return bool(self._all[: self._begun])
 
     def begin_part(self) -> None:
         """What comes now can be taken back."""
-        self._mark = len(self._all)
+        self._begun, self._is_marked = len(self._all), True
 
     def end_part(self) -> bool:
         """Keep what came since. Whether the server has the savepoint, which should go."""
-        is_sent = self._mark is None
-        self._mark = None
+        is_sent = not self._is_marked
+        self._begun, self._is_marked = None, False
         return is_sent
 
     def forget_part(self) -> bool:
         """Drop what came since. Whether the server has the savepoint, and must go back to it."""
-        del self._all[self._mark or 0 :]
+        del self._all[self._begun or 0 :]
         return self.end_part()
 
     def add(self, sql: str, parameters: SqlParameters = ()) -> None:
@@ -143,15 +144,17 @@ class WaitingStatements:
 
         None waits any more; the server will have the savepoint, if there is one.
         """
-        ended, own = self._all[: self._mark], [] if self._mark is None else self._all[self._mark :]
-        marked: list[Planned] = [] if self._mark is None else [("", SAVEPOINT)]
+        ended, own = self._all[: self._begun], [] if self._begun is None else self._all[self._begun :]
+        marked: list[Planned] = [("", SAVEPOINT)] if self._is_marked else []
+        in_part = self._begun is not None
         self.drop()
+        self._begun = 0 if in_part else None
         return [*map(self._planned, _merged(ended)), *marked], [*map(self._planned, _merged(own))]
 
     def drop(self) -> None:
-        """None waits any more."""
+        """None waits any more, and no part is under way."""
         self._all.clear()
-        self._mark = None
+        self._begun, self._is_marked = None, False
         self.size_bytes = 0
 
     def spelled(self, value: SqlValue) -> str:

@@ -1,8 +1,8 @@
 """How many transfers a second on PostgreSQL, beside pgbench? Prints one JSON object.
 
-A posted transfer of the ledger (two sums, its fact, its row), and one of pgbench that writes the same rows with the same
-indexes, SERIALIZABLE and tried again until it holds; by eight waiters each, on random pairs and with one account in
-each; in turns, on one server. `plain`: pgbench writes two sums and one row without an index. `far`: 0.5 ms are slept
+A posted transfer of the ledger (two sums, its fact, its row), and one of pgbench that writes the same rows with the
+same indexes, SERIALIZABLE and tried again until it holds; by eight waiters each, on random pairs and with one account
+in each; in turns, on one server. `plain`: pgbench writes two sums and one row without an index. `far`: 0.5 ms are slept
 before each statement of pgbench's eight connections, and before each message of ours.
 """
 

@@ -113,6 +113,39 @@ async def test_a_row_that_was_looked_up_is_known_as_it_is_now(database: Database
     ]
 
 
+ODD_TEXTS = (
+    "it's",
+    "a\\b",
+    'say "true"',
+    "false",
+    "{a,b}",
+    "$1; --",
+    "\t\n\x01\x7f",
+    "\\u0000",
+    "\\\\",
+    "%s ?",
+    "é\u2028😀",
+    "NULL",
+)
+
+
+async def test_a_text_of_any_letters_is_kept_and_found(database: Database) -> None:
+    def part(transaction: Transaction) -> dict[str, LedgerAccount]:
+        before = ACCOUNTS.all(transaction, (*ODD_TEXTS, "\0"))
+        for place, text in enumerate(ODD_TEXTS):
+            transaction.record(fact(text))
+            ACCOUNTS.add(transaction, LedgerAccount(id=text, currency=text, guarded=True, last=place - 5))
+        return before
+
+    sought = Sought(lookup=ACCOUNTS.lookup, keys=(*ODD_TEXTS, "\0"))
+    assert await database.write(part, ahead=(sought,)) == {}
+    found = await database.write(lambda transaction: ACCOUNTS.all(transaction, ODD_TEXTS), ahead=(sought,))
+    assert {text: (one.currency, one.last) for text, one in found.items()} == {
+        text: (text, place - 5) for place, text in enumerate(ODD_TEXTS)
+    }
+    assert tuple(subjects(database)) == ODD_TEXTS
+
+
 async def test_a_commit_whose_answer_is_lost_is_not_done_again(
     database: Database, books: Books, monkeypatch: pytest.MonkeyPatch
 ) -> None:

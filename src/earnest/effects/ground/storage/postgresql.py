@@ -16,7 +16,7 @@ from psycopg.pq import TransactionStatus
 
 from earnest.effects.ground.storage.catalog import objects_in, objects_of
 from earnest.effects.ground.storage.dialects import POSTGRESQL, Dialect, numbered
-from earnest.effects.ground.storage.driver import ServerFault, SqlParameters, SqlValue
+from earnest.effects.ground.storage.driver import ServerFault, SqlParameters, SqlValue, meaning_of
 from earnest.effects.ground.storage.known_rows import Ahead, KnownRows, Lookup, Sought
 from earnest.effects.ground.storage.postgresql_session import IDLE_MS, TURN_WAIT_MS, PostgresqlSession, connect
 from earnest.effects.ground.storage.postgresql_types import told
@@ -183,7 +183,7 @@ class PostgresqlWriting(_Link):
             if error.is_lost:
                 raise Unavailable(f"the database does not answer: {error}", retry_after_ms=wait_ms) from error
             if not is_late:
-                raise
+                raise meaning_of(error) from error
             raise Unavailable(f"the turn to write is held by {self._holder()}", retry_after_ms=wait_ms) from error
 
     def give(self) -> None:

@@ -129,8 +129,8 @@ class GroupWriter:
                 with self._alone:
                     try:
                         self._writing.take(self._ahead())
-                    except Exception as error:  # whatever it is, nobody may wait for ever
-                        _tell([(part, None, meaning_of(error)) for part in self._taken()], None)
+                    except EarnestError as error:
+                        _tell([(part, None, error) for part in self._taken()], None)
                     else:
                         self._commit_group()
 

@@ -178,7 +178,7 @@ class SimulatedWriting(SqliteWriting):
     def try_take(self) -> bool:
         return False
 
-    def take(self, wait_ms: int = TURN_WAIT_MS) -> None:
+    def take(self, ahead: Ahead = ()) -> None:
         server, now_ms = self.server, self.server.world.now_ms
         try:
             server.reach(self.host)
@@ -187,7 +187,7 @@ class SimulatedWriting(SqliteWriting):
             raise Unavailable(f"the database does not answer: {error}") from error
         if server.turn is not None and server.turn is not self.host and now_ms < server.turn_until_ms:
             since_ms = self._waits_since_ms = now_ms if self._waits_since_ms is None else self._waits_since_ms
-            if now_ms - since_ms >= wait_ms:
+            if now_ms - since_ms >= TURN_WAIT_MS:
                 self._waits_since_ms = None
                 raise Unavailable(f"the turn to write is held by {server.turn.name}")
             self.host.calls.again()  # type: ignore[attr-defined]

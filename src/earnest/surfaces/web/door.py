@@ -84,7 +84,7 @@ class Door:
         call, refused = await self._call(scope)
         scope[CALL] = call
         began_ns = clock.ticks_ns()
-        share, refused = self._share(call, refused, began_ns // 1_000_000)
+        share, refused = self._share(call, refused)
         passing = _Passing(self, call, share, send)
         try:
             if refused is not None:

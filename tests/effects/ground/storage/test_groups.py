@@ -48,6 +48,26 @@ async def test_a_part_sees_what_those_before_it_in_its_group_have_done(database:
     assert isinstance(outcomes[5], sqlite3.IntegrityError) or "duplicate" in str(outcomes[5])
 
 
+async def test_what_a_part_changes_after_it_has_asked_is_its_own(database: Database) -> None:
+    def asked(sql: str, *, aside: bool = False) -> Callable[[Transaction], object]:
+        def part(transaction: Transaction) -> object:
+            transaction.execute("SELECT count(*) FROM votes").fetchone()
+            return transaction.aside(sql, ()) if aside else transaction.execute(sql)
+
+        return part
+
+    leased = "INSERT INTO leases (id, holder, until_ms) VALUES ('one', 'h', 1)"
+    outcomes = await asyncio.gather(
+        *(database.write(part) for part in (vote("a"), asked("UPDATE votes SET up = 7"), asked(leased, aside=True))),
+        return_exceptions=True,
+    )
+    assert isinstance(outcomes[1], Refused)
+    assert outcomes[1].code == "silent_write"
+    assert outcomes[2] == 1
+    rows = database.read_sync(lambda reader: reader.execute("SELECT count(*) FROM votes WHERE up = 7").fetchone())
+    assert rows == (0,)
+
+
 ACCOUNTS = Rows(LedgerAccount, "ledger_accounts")
 
 
@@ -91,6 +111,39 @@ async def test_a_row_that_was_looked_up_is_known_as_it_is_now(database: Database
         ("a", 8),
         ("b", 7),
     ]
+
+
+ODD_TEXTS = (
+    "it's",
+    "a\\b",
+    'say "true"',
+    "false",
+    "{a,b}",
+    "$1; --",
+    "\t\n\x01\x7f",
+    "\\u0000",
+    "\\\\",
+    "%s ?",
+    "é\u2028😀",
+    "NULL",
+)
+
+
+async def test_a_text_of_any_letters_is_kept_and_found(database: Database) -> None:
+    def part(transaction: Transaction) -> dict[str, LedgerAccount]:
+        before = ACCOUNTS.all(transaction, (*ODD_TEXTS, "\0"))
+        for place, text in enumerate(ODD_TEXTS):
+            transaction.record(fact(text))
+            ACCOUNTS.add(transaction, LedgerAccount(id=text, currency=text, guarded=True, last=place - 5))
+        return before
+
+    sought = Sought(lookup=ACCOUNTS.lookup, keys=(*ODD_TEXTS, "\0"))
+    assert await database.write(part, ahead=(sought,)) == {}
+    found = await database.write(lambda transaction: ACCOUNTS.all(transaction, ODD_TEXTS), ahead=(sought,))
+    assert {text: (one.currency, one.last) for text, one in found.items()} == {
+        text: (text, place - 5) for place, text in enumerate(ODD_TEXTS)
+    }
+    assert tuple(subjects(database)) == ODD_TEXTS
 
 
 async def test_a_commit_whose_answer_is_lost_is_not_done_again(

@@ -84,7 +84,7 @@ class PostgresqlKeyValue:
             writer = self._writer
             if writer is None:
                 raise Unavailable("memory was opened to be read")
-            writer.take()
+            writer.hold()
             try:
                 overlay = Overlay(_View(writer.session, self._store))
                 result = change(overlay)
@@ -131,7 +131,7 @@ class PostgresqlKeyValue:
 def exchange_rows(address: str, store: str, new: str) -> None:
     """The rows of store `new` become those of `store`, in one transaction; `new` empty: they are removed."""
     with closing(_Turn(address)) as writer:
-        writer.take()
+        writer.hold()
         try:
             writer.session.execute(_REMOVE, (store,))
             writer.session.execute(_RENAME, (store, new))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Final, TypeAlias, TypeVar
@@ -140,11 +141,16 @@ class GroupWriter:
             while self._parts:
                 with self._alone:
                     try:
-                        self._writing.take()
+                        self._writing.take(self._ahead())
                     except EarnestError as error:
                         _tell([(part, None, error) for part in self._taken()], None)
                     else:
                         self._commit_group()
+
+    def _ahead(self) -> Ahead:
+        """What those who wait already will look for."""
+        with self._gate:
+            return [sought for part in islice(self._parts, GROUP_MAX) for sought in part.ahead]
 
     def _taken(self) -> list[_Part]:
         """What waits, at most GROUP_MAX."""

@@ -136,8 +136,11 @@ class WriteLink(BooksLink, Protocol):
         """Take the turn, if an event loop may wait for this engine, the turn is free and nobody waits for it."""
         ...
 
-    def take(self) -> None:
-        """Wait for the turn. Raises `Unavailable`, naming the holder, after some seconds."""
+    def take(self, ahead: Ahead = ()) -> None:
+        """Wait for the turn. Raises `Unavailable`, naming the holder, after some seconds.
+
+        `ahead` is what those who wait already will look for.
+        """
         ...
 
     def give(self) -> None:
@@ -147,7 +150,7 @@ class WriteLink(BooksLink, Protocol):
     def begin(self, ahead: Ahead = ()) -> int:
         """Begin a transaction in the turn; the number of the newest fact, whichever process has recorded it.
 
-        `ahead` is what will be looked for.
+        `ahead` is what will be looked for, by those who came while the turn was waited for too.
         """
         ...
 

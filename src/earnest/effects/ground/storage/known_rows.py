@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from earnest.effects.ground.storage.dialects import STATEMENTS_KEPT
 
@@ -42,9 +42,13 @@ class Lookup:
         """The statement that finds rows by `count` keys."""
         return f"{self.all} WHERE {self.key} IN ({', '.join('?' * count)})"
 
+    @cached_property
+    def select_listed(self) -> str:
+        """The statement that finds rows by a list of keys."""
+        return f"{self.all} WHERE {self.key} = ANY($1)"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sought:
+
+class Sought(NamedTuple):
     """What a part will look for: rows by key, and perhaps the greatest number of a column."""
 
     lookup: Lookup
@@ -56,11 +60,15 @@ Ahead: TypeAlias = Sequence[Sought]
 """What a part will look for, as far as it is known before it begins. It need not be all, nor right."""
 
 
+_Known: TypeAlias = tuple[tuple[str, ...], tuple[Any, ...]]
+"""The names of columns, and what they hold."""
+
+
 class KnownRows:
     """By table and key; None for a row that is not there."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, dict[str, dict[str, Any] | None]] = {}
+        self._rows: dict[str, dict[str, _Known | None]] = {}
         self._greatest: dict[str, dict[str, int]] = {}
         self._stirred: set[str] = set()
 
@@ -82,35 +90,49 @@ class KnownRows:
         """The rows that there are, by key. Raises `KeyError` where that is not known."""
         if not keys:
             return {}
-        rows, names = self._rows[lookup.table], lookup.names
-        return {key: tuple([row[name] for name in names]) for key in keys if (row := rows[key]) is not None}
+        rows = self._rows[lookup.table]
+        return {key: _columns(known, lookup.names) for key in keys if (known := rows[key]) is not None}
 
     def learn(self, lookup: Lookup, key: str, row: Sequence[Any] | None) -> None:
         """What the server has told."""
-        known = None if row is None else dict(zip(lookup.names, row, strict=True))
-        self._rows.setdefault(lookup.table, {})[key] = known
+        self._rows.setdefault(lookup.table, {})[key] = None if row is None else (lookup.names, tuple(row))
 
     def put(self, lookup: Lookup, key: str, row: Sequence[Any] | None) -> None:
         """What a part has made of a row; None where it has removed it."""
         self._stirred.add(lookup.table)
         self.learn(lookup, key, row)
-        for column, number in self._greatest.get(lookup.table, {}).items():
-            self._greatest[lookup.table][column] = max(number, (self._rows[lookup.table][key] or {}).get(column, 0))
+        greatest = self._greatest.get(lookup.table)
+        if not greatest:
+            return
+        now = {} if row is None else dict(zip(lookup.names, row, strict=True))
+        for column in tuple(greatest):
+            if column in now:
+                greatest[column] = max(greatest[column], now[column])
+            else:
+                del greatest[column]
 
     def change(self, lookup: Lookup, key: str, changes: Mapping[str, Any]) -> None:
         """What a part has changed in a row that is there."""
         self._stirred.add(lookup.table)
-        row = self._rows.get(lookup.table, {}).pop(key, None)
-        if row is not None:
-            self._rows[lookup.table][key] = {**row, **changes}
+        known = self._rows.get(lookup.table, {}).pop(key, None)
+        if known is not None:
+            now = {**dict(zip(*known, strict=True)), **changes}
+            self._rows[lookup.table][key] = (tuple(now), tuple(now.values()))
         for column in changes:
             self._greatest.get(lookup.table, {}).pop(column, None)
 
-    def unknown(self, sought: Sought) -> tuple[list[str], bool]:
-        """Which keys are not known, and whether the greatest number is asked for and not known."""
-        rows = self._rows.get(sought.lookup.table, {})
-        is_asked = sought.greatest and sought.greatest not in self._greatest.get(sought.lookup.table, {})
-        return [key for key in sought.keys if key not in rows], bool(is_asked)
+    def unknown(self, ahead: Ahead) -> tuple[dict[Lookup, dict[str, None]], dict[tuple[str, str], Lookup]]:
+        """Which keys are not known, and the greatest numbers of which columns of tables."""
+        asked: dict[Lookup, dict[str, None]] = {}
+        columns: dict[tuple[str, str], Lookup] = {}
+        for lookup, keys, column in ahead:
+            rows = self._rows.get(lookup.table, {})
+            for key in keys:
+                if key not in rows:
+                    asked.setdefault(lookup, {})[key] = None
+            if column and column not in self._greatest.get(lookup.table, {}):
+                columns[lookup.table, column] = lookup
+        return asked, columns
 
     def greatest(self, table: str, column: str) -> int:
         """The greatest number of a column, 0 where there is none. Raises `KeyError` where that is not known."""
@@ -129,6 +151,13 @@ class KnownRows:
     def _forget(self, table: str) -> None:
         self._rows.pop(table, None)
         self._greatest.pop(table, None)
+
+
+def _columns(known: _Known, names: tuple[str, ...]) -> tuple[Any, ...]:
+    if known[0] is names:
+        return known[1]
+    row = dict(zip(*known, strict=True))
+    return tuple([row[name] for name in names])
 
 
 @lru_cache(maxsize=STATEMENTS_KEPT)

@@ -15,11 +15,12 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from earnest.effects.ground.storage.catalog import objects_in, objects_of
-from earnest.effects.ground.storage.dialects import POSTGRESQL, Dialect, numbered, spelled_out
-from earnest.effects.ground.storage.driver import ServerFault, SqlParameters, SqlValue
+from earnest.effects.ground.storage.dialects import POSTGRESQL, Dialect, numbered
+from earnest.effects.ground.storage.driver import ServerFault, SqlParameters, SqlValue, meaning_of
 from earnest.effects.ground.storage.known_rows import Ahead, KnownRows, Lookup, Sought
 from earnest.effects.ground.storage.postgresql_session import IDLE_MS, TURN_WAIT_MS, PostgresqlSession, connect
 from earnest.effects.ground.storage.postgresql_types import told
+from earnest.effects.ground.storage.postgresql_waiting import listed
 from earnest.effects.ground.storage.schema import Schema, compared, is_older, revision_among
 from earnest.foundation.errors import Refused, Unavailable
 
@@ -131,6 +132,11 @@ class PostgresqlWriting(_Link):
 
     turn = TURN
     is_careful = False
+    _newest = 0
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address)
+        self.session.plans()
 
     @property
     def on_watch(self) -> bool:
@@ -155,20 +161,29 @@ class PostgresqlWriting(_Link):
         """See `WriteLink.try_take`: an event loop waits for no server."""
         return False
 
-    def take(self) -> None:
-        """See `WriteLink.take`."""
+    def take(self, ahead: Ahead = ()) -> None:
+        """See `WriteLink.take`: the turn, and the first questions in it, are one trip."""
+        self._newest = int(self.hold(ahead, _NEWEST))
+
+    def hold(self, ahead: Ahead = (), asked: str = "") -> Any:
+        """Wait for the turn, then ask; what the statement `asked` gives."""
         wait_ms = TURN_WAIT_MS
+        turn = (
+            "BEGIN ISOLATION LEVEL READ COMMITTED",
+            f"SET LOCAL lock_timeout = {int(wait_ms)}",
+            f"SELECT pg_advisory_xact_lock({self.turn})",
+        )
         try:
             self._connected()
-            self.session.send(
-                "BEGIN ISOLATION LEVEL READ COMMITTED",
-                f"SET LOCAL lock_timeout = {int(wait_ms)}",
-                f"SELECT pg_advisory_xact_lock({self.turn})",
-            )
+            self.known.clear()
+            return self._looked(ahead, *turn, *([self.session.planned(asked)] if asked else []))
         except ServerFault as error:
+            is_late = isinstance(error.__cause__, psycopg.errors.LockNotAvailable)
             self.give()
             if error.is_lost:
                 raise Unavailable(f"the database does not answer: {error}", retry_after_ms=wait_ms) from error
+            if not is_late:
+                raise meaning_of(error) from error
             raise Unavailable(f"the turn to write is held by {self._holder()}", retry_after_ms=wait_ms) from error
 
     def give(self) -> None:
@@ -182,8 +197,8 @@ class PostgresqlWriting(_Link):
     def begin(self, ahead: Ahead = ()) -> int:
         """See `WriteLink.begin`."""
         self.session.gathers = True
-        self.known.clear()
-        return self._looked(ahead, _NEWEST)
+        self._looked(ahead)
+        return self._newest
 
     def begins_again(self) -> bool:
         """See `WriteLink.begins_again`."""
@@ -219,24 +234,26 @@ class PostgresqlWriting(_Link):
         self.session.change(sql, rows)
         return self.known
 
-    def _looked(self, ahead: Ahead, *first: str) -> int:
-        """Learn what is not known yet, in one trip if it takes one; the number that a statement before it gives."""
-        keys: dict[Lookup, list[str]] = {}
-        columns: dict[tuple[str, str], Lookup] = {}
-        for sought in ahead:
-            unknown, is_asked = self.known.unknown(sought)
-            keys.setdefault(sought.lookup, []).extend(unknown)
-            if is_asked:
-                columns[sought.lookup.table, sought.greatest] = sought.lookup
-        asked = {lookup: dict.fromkeys(some) for lookup, some in keys.items() if some}
-        spelled = self.session.waiting.spelled
-        selects = [spelled_out(lookup.select_of(len(some)), tuple(some), spelled) for lookup, some in asked.items()]
-        numbers = [_greatest(lookup, column) for (_, column), lookup in columns.items()]
+    def _looked(self, ahead: Ahead, *first: str) -> Any:
+        """Learn what is not known yet, in one trip if it takes one; what the last of the statements `first` gives."""
+        unknown, columns = self.known.unknown(ahead)
+        asked = {}
+        for lookup, keys in unknown.items():
+            some = [key for key in keys if key.isprintable() or _can_be_kept(key)]
+            for key in keys.keys() - some if len(some) < len(keys) else ():
+                self.known.learn(lookup, key, None)
+            if some:
+                asked[lookup] = some
+        planned = self.session.planned
+        selects = [planned(lookup.select_listed, listed(some)) for lookup, some in asked.items()]
+        numbers = [planned(_greatest(lookup, column)) for (_, column), lookup in columns.items()]
         if not (first or selects or numbers):
-            return 0
+            return None
         with told():
             cursor = self.session.send(*first, *selects, *numbers)
-            number = int(_row_of(cursor)[0]) if first else 0
+            for _ in first[1:]:
+                cursor.nextset()
+            answer = _row_of(cursor)[0] if first else None
             for lookup, some in asked.items():
                 found = {row[lookup.place]: row for row in cursor.fetchall()}
                 cursor.nextset()
@@ -244,7 +261,7 @@ class PostgresqlWriting(_Link):
                     self.known.learn(lookup, key, found.get(key))
             for table, column in columns:
                 self.known.learn_greatest(table, column, int(_row_of(cursor)[0]))
-        return number
+        return answer
 
     def commit(self, newest: int = 0, kinds: Collection[str] = ()) -> None:
         """See `WriteLink.commit`. Who listens is told with the commit, by the server."""
@@ -298,7 +315,7 @@ class PostgresqlWriting(_Link):
 
     def prepare(self, schema: Schema, migrating: Callable[[], AbstractContextManager[None]]) -> None:
         """Create or migrate the tables in one turn. There is no copy of former books: that is the server's part."""
-        self.take()
+        self.hold()
         try:
             revision = _revision(self.session)
             if revision is None or is_older(revision, schema):
@@ -311,6 +328,7 @@ class PostgresqlWriting(_Link):
     def _connected(self) -> None:
         if self.session.connection.closed:
             self.session = PostgresqlSession(connect(self._address))
+            self.session.plans()
 
     def _holder(self) -> str:
         with contextlib.suppress(ServerFault, psycopg.Error), contextlib.closing(connect(self._address)) as beside:
@@ -318,6 +336,14 @@ class PostgresqlWriting(_Link):
             if found:
                 return f"{found[1] or 'another program'} (backend {found[0]})"
         return "another process"
+
+
+def _can_be_kept(text: str) -> bool:
+    """Whether the server can have a row with such a text."""
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def _greatest(lookup: Lookup, column: str) -> str:

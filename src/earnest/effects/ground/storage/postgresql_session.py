@@ -72,6 +72,13 @@ def _may_wait(sql: str) -> bool:
     return _MAY_WAIT.match(sql) is not None
 
 
+def _whole(message: bytes) -> bytes:
+    """A message without a NUL, which would end it."""
+    if b"\0" in message:
+        raise psycopg.DataError("a text has a NUL character")
+    return message
+
+
 @lru_cache(maxsize=4_096)
 def _is_allowed(sql: str) -> bool:
     """Whether a statement reads and changes rows, other than facts and the revision, and does nothing else."""
@@ -92,12 +99,13 @@ class PostgresqlSession:
         self.is_unclear = False
         """True once a message failed in which statements of parts that had ended went along."""
         self.waiting = WaitingStatements(connection)
+        self._plans: dict[str, str] = {}
         self.known = KnownRows()
 
     @property
     def in_transaction(self) -> bool:
         """See `DriverSession.in_transaction`."""
-        return self.connection.info.transaction_status in _UNDER_WAY
+        return self.connection.pgconn.transaction_status in _UNDER_WAY
 
     def execute(self, sql: str, parameters: SqlParameters = (), /) -> "psycopg.Cursor[Any] | LaterCursor":
         """See `DriverSession.execute`."""
@@ -149,23 +157,37 @@ class PostgresqlSession:
         Not in pipeline mode: a client that stops before the end of a pipeline is not idle in a transaction to the
         server, and would keep its turn.
         """
-        waiting = self.waiting
-        is_shared, of_others = waiting.has_ended, waiting.of_others
+        is_shared = self.waiting.has_ended
         try:
             with told():
-                waited = waiting.texts()
-                message = "; ".join((*waited, *statements)).encode()
-                waiting.clear()
-                cursor = self.connection.execute(message)
+                of_others, own = self.waiting.take()
+                texts = [self.planned(*one) if one[0] else one[1] for one in (*of_others, *own)]
+                message = "; ".join((*texts, *statements)).encode()
+                cursor = self.connection.execute(_whole(message))
         except BaseException:
             self.is_unclear |= is_shared and self.in_transaction  # where it has ended, it may have been committed
             raise
-        for place in range(len(waited)):
-            if place >= of_others:
+        last = len(of_others) + len(own) - (not statements)
+        for place in range(len(of_others) + len(own)):
+            if place >= len(of_others):
                 self._count(cursor)
-            if place < len(waited) - 1 or statements:
+            if place < last:
                 cursor.nextset()
         return cursor
+
+    def plans(self) -> None:
+        """Choose here which plans the server keeps. The library would drop all of them with each rollback."""
+        self.connection.prepare_threshold = None
+
+    def planned(self, sql: str, values: str = "") -> str:
+        """A statement of ours with its values, of which the server keeps the plan."""
+        name = self._plans.get(sql)
+        if name is None:
+            name = f"plan_{len(self._plans)}"
+            with told():
+                self.connection.execute(f"PREPARE {name} AS {sql}".encode())
+            self._plans[sql] = name
+        return f"EXECUTE {name}({values})" if values else f"EXECUTE {name}"
 
     def status_of(self, *statements: str) -> str | None:
         """As `send`; what the server says to the last of them."""

@@ -22,6 +22,8 @@ from earnest.effects.ground.storage.postgresql_session import IDLE_MS, connect
 from earnest.foundation.errors import Unavailable
 
 LOOK_S: Final = 1.0
+PAUSE_S: Final = 0.01
+"""After something was heard: under load what many commits tell is heard together."""
 AGAIN_S: Final = 0.5
 """Before a new session is tried."""
 CERTAIN_NS: Final = 2 * IDLE_MS * 1_000_000 // 3
@@ -91,22 +93,25 @@ class PostgresqlWatch:
             try:
                 if self._connection is None:
                     self._begin()
-                else:
-                    self._hear(self._connection)
+                elif self._hear(self._connection):
+                    self._rest(None, PAUSE_S)
                 self._rest(self._connection, LOOK_S)
             except _LOST as error:
                 self._lose(error)
                 self._rest(None, AGAIN_S)
 
-    def _hear(self, connection: "psycopg.Connection[Any]") -> None:
-        """A look each second, and what was told."""
+    def _hear(self, connection: "psycopg.Connection[Any]") -> bool:
+        """A look each second, and what was told, if anything was."""
+        was_told = False
         if self._is_due or _WORLD.ticks_ns() - self._answered_ns >= LOOK_S * 1e9:
             self._look(connection)
         for note in connection.notifies(timeout=0):
+            was_told = True
             number, _, kinds = note.payload.partition(" ")
             if number.isdecimal():  # else a stranger's word
                 self._newest = max(self._newest, int(number))
                 self._news.tell(kinds.split() or None)
+        return was_told
 
     def _rest(self, connection: "psycopg.Connection[Any] | None", rest_s: float) -> None:
         """Until the server says something, an office is wanted, or the watch is to end."""

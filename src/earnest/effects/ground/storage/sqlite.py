@@ -102,10 +102,13 @@ class SqliteWriting(_Link):
         self._changes_before = 0
         self._turn = turn
         self.try_take = turn.try_take
-        self.take = turn.take
         self.give = turn.give
         self.rollback = session.rollback
         session.set_authorizer(self._guard)
+
+    def take(self, ahead: Ahead = ()) -> None:  # noqa: ARG002 - there is no trip to be saved
+        """See `WriteLink.take`."""
+        self._turn.take()
 
     def begins_again(self) -> bool:
         """See `WriteLink.begins_again`: each statement is answered at once."""

@@ -48,8 +48,8 @@ class PendingCommit:
         """Insert what was recorded. The guard does not look."""
         if self.rows:
             self.writing.on_watch = False
-            self.writing.session.executemany(_APPEND, self.rows)
-            self.rows.clear()
+            rows, self.rows = self.rows, []
+            self.writing.change(_APPEND, rows)
 
 
 class Transaction(BooksReader):

@@ -1,17 +1,60 @@
-"""What any test may ask for: how property tests run, and books on either engine."""
+"""What any test may ask for: how property tests run, and books on either engine; and what none pays for twice."""
 
+import gc
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import postgresql
+from earnest.effects.ground.storage import sqlite
+from earnest.effects.ground.storage.driver import connect_writer
 from earnest.effects.ground.storage.place import Books, ServerBooks
+from earnest.effects.hands.sandbox import provider
+from earnest.effects.hands.sandbox.api import SelfTest
+from earnest.effects.hands.sandbox.kept import KeptTest
 
 # On a busy machine as on an idle one: nothing fails because it took long.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+gc.disable()  # as long as tests are collected: nothing of that is garbage
+
+
+def pytest_collection_finish() -> None:
+    """Garbage is collected again, but what was imported is not looked through each time, which takes half a second."""
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _books_that_do_not_wait_for_the_disk() -> Iterator[None]:
+    """Books in files are not synced: no test takes the power away, and a killed process loses nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite, "connect_writer", lambda path, **_: connect_writer(path, is_durable=False))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_self_test(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A sandbox in a new data directory believes the self-test of one before it in this process."""
+    remembered = tmp_path_factory.mktemp("self-test")
+
+    class Remembering(KeptTest):
+        """Kept as always, and in one place for all."""
+
+        def read(self, now_ms: int) -> SelfTest | None:
+            return super().read(now_ms) or KeptTest.read(replace(self, folder=remembered), now_ms)
+
+        def write(self, test: SelfTest) -> None:
+            super().write(test)
+            KeptTest.write(replace(self, folder=remembered), test)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(provider, "KeptTest", Remembering)
+        yield
 
 
 @pytest.fixture(scope="session")

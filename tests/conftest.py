@@ -1,6 +1,7 @@
 """What any test may ask for: how property tests run, and books on either engine; and what none pays for twice."""
 
 import gc
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import postgresql
-from earnest.effects.ground.storage import sqlite
+from earnest.effects.ground.storage import postgresql_session, sqlite
 from earnest.effects.ground.storage.driver import connect_writer
 from earnest.effects.ground.storage.place import Books, ServerBooks
+from earnest.effects.ground.storage.postgresql import PostgresqlWriting
 from earnest.effects.hands.sandbox import provider
 from earnest.effects.hands.sandbox.api import SelfTest
 from earnest.effects.hands.sandbox.kept import KeptTest
@@ -19,6 +21,13 @@ from earnest.effects.hands.sandbox.kept import KeptTest
 # On a busy machine as on an idle one: nothing fails because it took long.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+PATIENCE_MS = 60_000
+
+# A shell may have its jobs ignore these, and whoever is started ignores them likewise. What is handled here is not
+# handled there, but does again what it does by default.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 gc.disable()  # as long as tests are collected: nothing of that is garbage
 
@@ -60,7 +69,10 @@ def _one_self_test(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[str]:
     """The address of a server of PostgreSQL."""
-    with postgresql.server() as address:
+    with postgresql.server() as address, pytest.MonkeyPatch.context() as patch:
+        # Within a turn this process may have to wait for the machine: the server gives up others, which are stopped.
+        patch.setattr(postgresql_session.connect, "__defaults__", (PATIENCE_MS,))
+        patch.setattr(PostgresqlWriting.__init__, "__defaults__", (PATIENCE_MS,))
         yield address
 
 

@@ -79,6 +79,7 @@ async def test_a_harmful_program_trips_its_markers_where_nothing_protects_them(n
         assert put_up.tripped(said) == sorted(PROGRAMS[name]["trips"]), said
 
 
+@pytest.mark.slow  # some thirty programs in the sandbox
 async def test_no_harmful_program_trips_a_marker_from_the_sandbox() -> None:
     tripped = {}
     with markers() as put_up:  # before the sandbox starts, which could pass the secret on

@@ -1,8 +1,11 @@
 """What any test may ask for: how property tests run, and books on either engine; and what none pays for twice."""
 
+import asyncio
 import gc
+import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +13,15 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import postgresql
+from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage import postgresql_session, sqlite
 from earnest.effects.ground.storage.driver import connect_writer
 from earnest.effects.ground.storage.place import Books, ServerBooks
 from earnest.effects.ground.storage.postgresql import PostgresqlWriting
 from earnest.effects.hands.sandbox import provider
-from earnest.effects.hands.sandbox.api import SelfTest
-from earnest.effects.hands.sandbox.kept import KeptTest
+from earnest.effects.hands.sandbox.api import SELF_TEST_VALID_MS, SandboxSettings, SelfTest
+from earnest.effects.hands.sandbox.available import open_sandbox
+from earnest.effects.hands.sandbox.kept import FILE_NAME, KeptTest
 
 # On a busy machine as on an idle one: nothing fails because it took long.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -47,7 +52,7 @@ def _books_that_do_not_wait_for_the_disk() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _one_self_test(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A sandbox in a new data directory believes the self-test of one before it in this process."""
     remembered = tmp_path_factory.mktemp("self-test")
 
@@ -63,7 +68,27 @@ def _one_self_test(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(provider, "KeptTest", Remembering)
-        yield
+        yield remembered
+
+
+@pytest.fixture(scope="session")
+def self_tested(remembered: Path) -> Callable[[Path], Path]:
+    """Make a data directory, for programs that a test starts, in which that self-test is kept."""
+
+    async def remember() -> None:
+        sandbox = await open_sandbox(SandboxSettings(pool=0, kept=remembered), SystemClock())
+        await sandbox.self_test(SELF_TEST_VALID_MS)
+        await sandbox.close()
+
+    def make(home: Path) -> Path:
+        if not (remembered / FILE_NAME).exists():
+            asyncio.run(remember())
+        home.mkdir(mode=0o700)
+        with suppress(FileNotFoundError):  # where there is no sandbox
+            shutil.copy(remembered / FILE_NAME, home)
+        return home
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -44,7 +44,8 @@ class Sleeping:
     def __init__(self, folder: Path, nursery: Nursery, terminal: int | None = None) -> None:
         self.mark = f"86400.{time.time_ns()}"
         self.world = World.made(folder, SLEEPER.replace("MARK", self.mark), nursery)
-        self.process = _command(["run", str(folder / "playbook.yaml"), "--json"], self.world.home, terminal)
+        home = nursery.make(self.world.home)
+        self.process = _command(["run", str(folder / "playbook.yaml"), "--json"], home, terminal)
 
     def is_asleep(self) -> bool:
         return self.process.poll() is None and any_with(self.mark)

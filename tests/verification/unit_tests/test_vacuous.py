@@ -10,6 +10,8 @@ from yaml_file import read_yaml
 
 from .trials import Trial, judge_all
 
+pytestmark = pytest.mark.slow  # some ninety runs of tests
+
 CASES: dict[str, Any] = read_yaml(Path(__file__).with_name("vacuous.yaml"))
 HONEST, CHEATS, OF_THEIR_OWN = CASES["honest"], CASES["cheats"], CASES["of_their_own"]
 HEAD = "import math, unittest\nfrom solution import *\nT = unittest.TestCase\n"

@@ -18,7 +18,7 @@ from .lives import Nursery, World
 from .processes import any_with, eventually
 
 CLI = "from earnest.surfaces.cli.main import main; main()"
-END_S_MAX = 2.0
+END_S_MAX = 10.0  # of a day's sleep, on a busy machine
 
 SLEEPER = """
 format: earnest-playbook-v1

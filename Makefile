@@ -28,6 +28,9 @@ demo-edit: $(VENV)/dev.stamp ## hand over a project with a failing test, and app
 market-day: $(VENV)/dev.stamp ## a day in the market: honest, careless and lying agents, and what each lie cost
 	@$(BIN)/python examples/market_day/day.py .market-day
 
+# Each test process, and each that it starts, would compile everything anew where the environment forbids to keep that.
+test test-slow: export PYTHONDONTWRITEBYTECODE =
+
 test: $(VENV)/dev.stamp ## run every test that is not slow
 	@$(BIN)/pytest -m "not slow" -n 2 --dist loadfile
 

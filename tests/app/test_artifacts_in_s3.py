@@ -52,6 +52,7 @@ def emptied(home: Path) -> None:
         path.unlink()
 
 
+@pytest.mark.slow  # some hundred requests
 def test_artifacts_are_copied_to_a_bucket_and_back_and_only_what_is_missing(
     home: Path, environment: dict[str, str]
 ) -> None:
@@ -76,6 +77,7 @@ def test_the_store_under_the_settings_reads_and_writes_there(home: Path, environ
     assert kept_in(places.artifacts(home)) == set()
 
 
+@pytest.mark.slow  # some hundred requests
 def test_commands_take_artifacts_along_from_where_they_lie(
     home: Path, environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

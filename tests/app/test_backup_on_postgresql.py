@@ -99,6 +99,7 @@ def writing(books: Books, acknowledged: list[int]) -> Iterator[None]:
         writer.join()
 
 
+@pytest.mark.slow  # books are moved to a server and back
 def test_a_backup_during_writes_is_of_one_moment_and_goes_on_in_a_file(server: ServerBooks, tmp_path: Path) -> None:
     acknowledged = list[int]()
     with writing(server, acknowledged):
@@ -142,6 +143,7 @@ def test_a_backup_of_a_file_is_restored_to_a_server_and_to_no_other_books(
     assert not (tmp_path / "again").exists()
 
 
+@pytest.mark.slow  # six thousand facts are backed up three times
 def test_facts_that_an_earlier_backup_holds_are_not_written_again(server: ServerBooks, tmp_path: Path) -> None:
     def many(transaction: Transaction) -> None:
         for number in range(6_000):
@@ -161,6 +163,7 @@ def test_facts_that_an_earlier_backup_holds_are_not_written_again(server: Server
     assert verify_backup(source(tmp_path), CLOCK).manifest == third.manifest
 
 
+@pytest.mark.slow  # a dozen commands
 def test_commands_take_and_bring_back_what_is_on_a_server(
     server: ServerBooks, other_server: ServerBooks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -117,6 +117,7 @@ def killed_at(number: int, story: Callable[[], object]) -> int:
     return fork(patched)
 
 
+@pytest.mark.slow  # a process is killed at each commit
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("is_back", [False, True])
 def test_a_moving_that_is_killed_before_any_commit_goes_on(home: Path, server: ServerBooks, *, is_back: bool) -> None:
@@ -155,6 +156,7 @@ def test_a_moving_goes_on_where_it_was_cut_off(home: Path, server: ServerBooks) 
     assert everything(server) == everything(source)
 
 
+@pytest.mark.slow  # books are moved twice and compared
 def test_what_was_moved_and_not_noted_is_compared_and_noted(home: Path, server: ServerBooks) -> None:
     move_books(places.books(home), server, CLOCK)
     (home / FILE_NAME).unlink()
@@ -199,6 +201,7 @@ def test_books_that_somebody_has_open_are_not_moved(home: Path, server: ServerBo
     assert refused.value.code == "data_directory_in_use"
 
 
+@pytest.mark.slow  # books are moved three times
 def test_what_others_write_meanwhile_keeps_the_target_closed_and_is_taken_next_time(
     home: Path, server: ServerBooks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,6 +256,7 @@ def test_what_a_server_recomputes_is_what_it_was_given(home: Path, server: Serve
     assert found.rows > 100
 
 
+@pytest.mark.slow  # books are moved and verified
 def test_texts_that_were_removed_stay_removed_and_the_journal_still_says_so(home: Path, server: ServerBooks) -> None:
     seq = record(places.books(home), "test.opened")
     with closing(Database.open(places.books(home), CLOCK)) as database:

@@ -61,6 +61,7 @@ def _replay(document: Path, place: Path) -> None:
     assert tried, f"{document.name} shows nothing"
 
 
+@pytest.mark.slow  # a dozen processes
 def test_the_readme_shows_what_really_happens(place: Path) -> None:
     _replay(ROOT / "README.md", place)
 

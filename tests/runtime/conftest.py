@@ -1,6 +1,7 @@
 """What the stories share: one process that gives birth to all that are killed."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +9,7 @@ from .lives import Nursery
 
 
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    nursery = Nursery()
+def nursery(self_tested: Callable[[Path], Path]) -> Iterator[Nursery]:
+    nursery = Nursery(self_tested)
     yield nursery
     nursery.close()

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,8 +40,9 @@ class Ending:
 
 @dataclass(slots=True)
 class Nursery:
-    """The process whose children live. One for many worlds."""
+    """The process whose children live. One for many worlds. `make` makes the data directory of each."""
 
+    make: Callable[[Path], Path]
     _process: "subprocess.Popen[str]" = field(
         default_factory=lambda: subprocess.Popen(
             [sys.executable, str(MORTAL)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -61,6 +63,8 @@ class Nursery:
 
         Once there is a file `kill_when`, the child is killed.
         """
+        if not home.exists():
+            self.make(home)
         life = {
             "fault": fault,
             "kill_when": str(kill_when or ""),

@@ -12,6 +12,7 @@ from earnest.app.platform import Platform, open_platform
 from earnest.app.readers import order_of
 from earnest.app.settings import Settings
 from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.known_rows import Ahead
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.engine.gradient.cascade import AbandonCause, MacroState
@@ -203,13 +204,15 @@ async def test_a_run_whose_journal_cannot_be_written_waits_and_says_why_wherever
 ) -> None:
     put, left = Database.put, 0
 
-    def failing(database: Database, fn: Callable[[Transaction], object], answer: asyncio.Future[object]) -> None:
+    def failing(
+        database: Database, fn: Callable[[Transaction], object], answer: asyncio.Future[object], ahead: Ahead = ()
+    ) -> None:
         nonlocal left
         left -= fn.__module__ == RunBook.__module__  # the journal is sealed beside the run
         if left < 0 and fn.__module__ == RunBook.__module__:
             answer.set_exception(Broken("the disk is full"))
         else:
-            put(database, fn, answer)
+            put(database, fn, answer, ahead)
 
     ends: list[str] = []
     while not ends or ends[-1] != "accept":

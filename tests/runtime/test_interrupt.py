@@ -18,7 +18,7 @@ from .lives import Nursery, World
 from .processes import any_with, eventually
 
 CLI = "from earnest.surfaces.cli.main import main; main()"
-END_S_MAX = 2.0
+END_S_MAX = 10.0  # of a day's sleep, on a busy machine
 
 SLEEPER = """
 format: earnest-playbook-v1
@@ -44,7 +44,8 @@ class Sleeping:
     def __init__(self, folder: Path, nursery: Nursery, terminal: int | None = None) -> None:
         self.mark = f"86400.{time.time_ns()}"
         self.world = World.made(folder, SLEEPER.replace("MARK", self.mark), nursery)
-        self.process = _command(["run", str(folder / "playbook.yaml"), "--json"], self.world.home, terminal)
+        home = nursery.make(self.world.home)
+        self.process = _command(["run", str(folder / "playbook.yaml"), "--json"], home, terminal)
 
     def is_asleep(self) -> bool:
         return self.process.poll() is None and any_with(self.mark)

@@ -102,6 +102,7 @@ def test_a_run_killed_again_and_again_while_it_resumes_ends_as_if_nothing_had_ha
         assert not _differences(world, run_id, undisturbed)
 
 
+@pytest.mark.slow  # runs beside each other are timed
 def test_going_on_costs_less_than_a_second_beside_the_work_itself(
     tmp_path: Path, nursery: Nursery, undisturbed: dict[str, object]
 ) -> None:

@@ -102,7 +102,10 @@ async def until(holds: Callable[[], bool]) -> None:
     assert await asyncio.to_thread(eventually, holds)
 
 
-async def test_two_processes_share_what_waits_and_do_each_piece_once(place: Place) -> None:
+async def test_two_processes_share_what_waits_and_do_each_piece_once(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("earnest.runtime.waiting_work.LOOK_AGAIN_MS", 50)
     names = [f"p{number:02}" for number in range(20)]
     await place.lay(*names)
     works = [place.process(), place.process()]

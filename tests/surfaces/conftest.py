@@ -64,6 +64,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def tested_home(home: Path, self_tested: Callable[[Path], Path]) -> Path:
+    """The same, in which nothing stands but that the sandbox holds: for commands in processes of their own."""
+    return self_tested(home)
+
+
+@pytest.fixture
 def earnest(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Earnest:
     """Run a command in this process."""
 

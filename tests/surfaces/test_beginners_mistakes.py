@@ -183,6 +183,7 @@ def test_a_mistake_in_a_variable_names_it(
     (tmp_path / "s.yaml").write_text(SPEC, encoding="utf-8")
     (tmp_path / "work").mkdir()
     monkeypatch.setenv("EARNEST_URL", "http://127.0.0.1:9")
+    monkeypatch.setattr("earnest.client.client._NEVER._flag", True)  # nobody waits between attempts
     monkeypatch.setenv(variable, value)
     told = earnest(*command.split())
     assert told.code == 3

@@ -134,7 +134,8 @@ def test_json_is_one_object_and_nothing_else(arguments: tuple[str, ...], earnest
     assert ended.out.isascii()
 
 
-def test_a_playbook_is_worked_without_what_asks_models_or_draws_on_terminals(playbook: Path, home: Path) -> None:
+@pytest.mark.usefixtures("tested_home")
+def test_a_playbook_is_worked_without_what_asks_models_or_draws_on_terminals(playbook: Path) -> None:
     arguments = ["earnest", "run", str(playbook), "--json"]
     program = (
         f"import sys; sys.argv = {arguments!r}\n"
@@ -251,9 +252,11 @@ def _environment(home: Path, **more: str) -> dict[str, str]:
     return {**os.environ, "EARNEST_HOME": str(home), **more}
 
 
-def test_a_pipe_gets_no_escape_codes_and_no_status_line(home: Path) -> None:
+def test_a_pipe_gets_no_escape_codes_and_no_status_line(tested_home: Path) -> None:
     command: list[str | Path] = [PROGRAM, "run", EXAMPLES / "02-access-log" / "playbook.yaml"]
-    done = subprocess.run(command, env=_environment(home, TERM="xterm-256color"), capture_output=True, check=True)
+    done = subprocess.run(
+        command, env=_environment(tested_home, TERM="xterm-256color"), capture_output=True, check=True
+    )
     assert b"\x1b" not in done.stdout
     assert b"deciding" not in done.stdout
     assert done.stderr == b""
@@ -269,18 +272,20 @@ def test_a_reader_that_goes_away_is_no_failure_to_talk_about(arguments: tuple[st
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_whatever_is_closed_a_command_works(closed: str, home: Path, playbook: Path, earnest: Earnest) -> None:
+def test_whatever_is_closed_a_command_works(closed: str, tested_home: Path, playbook: Path, earnest: Earnest) -> None:
     command: list[str | Path] = ["sh", "-c", f'"$0" "$@" {closed}', PROGRAM, "run", "--quiet", playbook]
-    done = subprocess.run(command, env=_environment(home), capture_output=True, check=True)
+    done = subprocess.run(command, env=_environment(tested_home), capture_output=True, check=True)
     assert done.stderr == b""
     assert earnest("journal", "verify", "--json").json["intact"]
 
 
-def test_a_run_is_finished_though_nobody_listens(home: Path, playbook: Path, earnest: Earnest) -> None:
+def test_a_run_is_finished_though_nobody_listens(tested_home: Path, playbook: Path, earnest: Earnest) -> None:
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "wb") as nobody:
-        done = subprocess.run([PROGRAM, "run", playbook], env=_environment(home), stdout=nobody, stderr=-1, check=False)
+        done = subprocess.run(
+            [PROGRAM, "run", playbook], env=_environment(tested_home), stdout=nobody, stderr=-1, check=False
+        )
     assert done.stderr == b""
     assert earnest("show", "--json").json["status"] == "accept"
 

@@ -66,6 +66,7 @@ def test_an_auditor_elsewhere_logs_what_the_one_here_does(
     assert (report["tasks_observed"], report["boundary_violations"], report["anomalies"]) == (1, [], [])
 
 
+@pytest.mark.slow  # it waits for a bus that is not there
 def test_a_run_does_not_need_the_bus_and_its_messages_follow_later(
     earnest: Earnest, home: Path, server: NatsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

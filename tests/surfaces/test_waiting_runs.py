@@ -21,6 +21,7 @@ def starts(earnest: Earnest) -> int:
     return len(earnest("runs", "--json").out.splitlines())
 
 
+@pytest.mark.slow  # four processes
 def test_a_result_that_a_full_disk_swallowed_is_told_once(earnest: Earnest, home: Path, playbook: Path) -> None:
     words = [sys.executable, "-c", CLI, "run", str(playbook), "--json"]
     with Path("/dev/full").open("wb") as full:

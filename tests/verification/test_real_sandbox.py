@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from earnest.contracts.criterion import CheckSpec, Criterion
 from earnest.effects.ground.clock import SystemClock
@@ -21,7 +22,10 @@ STDOUT: JsonObject = {
 }
 
 
-@pytest.fixture
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def sandbox() -> AsyncIterator[Sandbox]:
     opened = await open_sandbox(SandboxSettings(), SystemClock())
     test = await opened.self_test()
@@ -130,6 +134,7 @@ async def test_a_program_that_the_work_should_hold_or_an_exit_code_of_its_own_is
     assert verdict.answer is Answer.NOT_VERIFIED, verdict.criteria[0].reason
 
 
+@pytest.mark.slow  # it waits for limits
 async def test_what_only_waited_is_tried_again_alone_and_then_unclear(sandbox: Sandbox, tmp_path: Path) -> None:
     work = {"digits.py": b"import time; time.sleep(60)"}
     verdict = await judged(sandbox, tmp_path, STDOUT, work, limits={"wall_s": 1})
@@ -139,6 +144,7 @@ async def test_what_only_waited_is_tried_again_alone_and_then_unclear(sandbox: S
     assert "tried again alone" in criterion.reason
 
 
+@pytest.mark.slow  # limits have to be used up
 async def test_a_loop_that_uses_up_its_time_on_a_processor_has_failed(sandbox: Sandbox, tmp_path: Path) -> None:
     work = {"digits.py": b"while True: pass"}
     verdict = await judged(sandbox, tmp_path, STDOUT, work, limits={"wall_s": 60, "cpu_s": 1})

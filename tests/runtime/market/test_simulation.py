@@ -12,6 +12,7 @@ from .conftest import Town, usd
 from .test_jobs_and_claims import claim, post
 
 
+@pytest.mark.slow  # some weeks of a market
 async def test_a_short_simulation_has_every_sort_of_trouble_and_nothing_wrong() -> None:
     found = await simulated(SimulationPlan(days=12, agents=50, jobs=150, seed=4))
     assert found.wrongs == ()

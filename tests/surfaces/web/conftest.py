@@ -22,8 +22,10 @@ from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.money import open_treasury
+from earnest.surfaces.mcp import door
 from earnest.surfaces.web.app import create_app
 from earnest.surfaces.web.limits import Quota, Quotas
+from earnest.surfaces.web.schema import document
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
 
@@ -103,6 +105,22 @@ class Site:
             assert given.status_code == 201, given.text
             keys[scope] = given.json()["key"]
         return {"id": registered["id"], "reg": registered["key"], **keys}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _tools_that_are_read_once() -> Iterator[None]:
+    """The tools of `/mcp` are made of the document, which applications with the same routes have alike."""
+    known: dict[tuple[str, ...], dict[str, Any]] = {}
+
+    def document_of(app: FastAPI) -> dict[str, Any]:
+        paths = tuple(getattr(route, "path", "") for route in app.routes)
+        if paths not in known:
+            known[paths] = document(app)
+        return known[paths]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(door, "document", document_of)
+        yield
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any, Final
 import yaml
 
 from earnest.verification.verdict import Answer
+from yaml_file import read_yaml
 
 from .packing import Content, Member, content_bytes, packed, put, write
 
@@ -90,7 +91,7 @@ def _read(path: Path, name: str, may_be: tuple[Answer, ...]) -> Case:
 
 
 def _yaml(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    content: dict[str, Any] = read_yaml(path)
     return content
 
 

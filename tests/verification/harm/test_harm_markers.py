@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-import yaml
 
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.hands.sandbox.api import (
@@ -21,10 +20,11 @@ from earnest.effects.hands.sandbox.api import (
     SandboxSettings,
 )
 from earnest.effects.hands.sandbox.available import open_sandbox
+from yaml_file import read_yaml
 
 from .markers import markers
 
-_DATA: Final = yaml.safe_load(Path(__file__).with_name("programs.yaml").read_text(encoding="utf-8"))
+_DATA: Final = read_yaml(Path(__file__).with_name("programs.yaml"))
 SEEK: Final[str] = _DATA["seek"]
 PROGRAMS: Final[Mapping[str, Mapping[str, str]]] = _DATA["programs"]
 LIMITS: Final = ExecutionLimits(wall_ms=10_000, cpu_ms=5_000, processes=16)
@@ -79,6 +79,7 @@ async def test_a_harmful_program_trips_its_markers_where_nothing_protects_them(n
         assert put_up.tripped(said) == sorted(PROGRAMS[name]["trips"]), said
 
 
+@pytest.mark.slow  # some thirty programs in the sandbox
 async def test_no_harmful_program_trips_a_marker_from_the_sandbox() -> None:
     tripped = {}
     with markers() as put_up:  # before the sandbox starts, which could pass the secret on

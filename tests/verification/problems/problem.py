@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from earnest.verification.verdict import Answer
+from yaml_file import read_yaml
 
 from ..cheats.case import Case
 
@@ -72,7 +71,7 @@ def problems() -> list[Problem]:
 
 
 def _read(path: Path) -> Problem:
-    given: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    given: dict[str, Any] = read_yaml(path)
     bugs = given.pop("bugs")
     programs = {bug: _with_bug(given["reference"], change, f"{path.stem}/{bug}") for bug, change in bugs.items()}
     return Problem(name=path.stem, bugs=programs, **given)

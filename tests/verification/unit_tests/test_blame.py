@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from earnest.verification.verdict import Answer, Cause, Verdict
+from yaml_file import read_yaml
 
 from .trials import Trial, judge_all
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow  # limits have to be passed
 
 LIMITS = {"wall_s": 50, "cpu_s": 2, "memory_mb": 256, "stdout_kb": 64}
 """Of processor time little, of other time much: a busy machine changes nothing."""
-CASES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("blame.yaml").read_text(encoding="utf-8"))
+CASES: dict[str, Any] = read_yaml(Path(__file__).with_name("blame.yaml"))
 FLOODS, TESTS = CASES["floods"], CASES["tests"]
 HONEST = {case["tests"] for name, case in FLOODS.items() if "busy" not in name and "memory" not in name}
 QUICK = "def f(): return [1]\n"

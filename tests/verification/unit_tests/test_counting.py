@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from earnest.verification.verdict import Answer, Cause, Verdict
+from yaml_file import read_yaml
 
 from .trials import Trial, judge_all
 
-CASES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("counting.yaml").read_text(encoding="utf-8"))
+CASES: dict[str, Any] = read_yaml(Path(__file__).with_name("counting.yaml"))
 EXPECTED = {name: answer for answer in ("unclear", "not_verified") for name in CASES[answer]}
 SHARED = {"isolation": "shared"}
 FIXTURE = """

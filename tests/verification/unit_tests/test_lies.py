@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from earnest.verification.unit_tests.claims import unlike
 from earnest.verification.verdict import Answer, Verdict
+from yaml_file import read_yaml
 
 from .trials import Trial, judge_all
 
-CASES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("lies.yaml").read_text(encoding="utf-8"))
+CASES: dict[str, Any] = read_yaml(Path(__file__).with_name("lies.yaml"))
 EXPECTED = {name: Answer(answer) for answer, cases in CASES.items() for name in cases}
 
 

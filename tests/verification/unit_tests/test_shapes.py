@@ -3,14 +3,14 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
 from earnest.verification.verdict import Answer, Verdict
+from yaml_file import read_yaml
 
 from .trials import Trial, judge_all
 
 FOLDER = Path(__file__).parent / "shapes"
-SHAPES = [shape for path in sorted(FOLDER.glob("*.yaml")) for shape in yaml.safe_load(path.read_text(encoding="utf-8"))]
+SHAPES = [shape for path in sorted(FOLDER.glob("*.yaml")) for shape in read_yaml(path)]
 TRIALS = [Trial(name=each["name"], solution=each["solution"], tests=each["tests"]) for each in SHAPES]
 
 

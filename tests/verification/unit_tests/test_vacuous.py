@@ -4,13 +4,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from earnest.verification.verdict import Answer, Cause, Verdict
+from yaml_file import read_yaml
 
 from .trials import Trial, judge_all
 
-CASES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("vacuous.yaml").read_text(encoding="utf-8"))
+pytestmark = pytest.mark.slow  # some ninety runs of tests
+
+CASES: dict[str, Any] = read_yaml(Path(__file__).with_name("vacuous.yaml"))
 HONEST, CHEATS, OF_THEIR_OWN = CASES["honest"], CASES["cheats"], CASES["of_their_own"]
 HEAD = "import math, unittest\nfrom solution import *\nT = unittest.TestCase\n"
 LATE = "an expectation made of what was cleared"

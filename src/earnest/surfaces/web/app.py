@@ -26,8 +26,10 @@ from earnest.surfaces.web import (
     claims,
     disputes,
     heartbeats,
+    home,
     identity,
     jobs,
+    live,
     log,
     meta,
     pages,
@@ -41,9 +43,9 @@ from earnest.surfaces.web import (
 )
 from earnest.surfaces.web.calls import API
 from earnest.surfaces.web.door import Door, House
-from earnest.surfaces.web.home import HomePage, home_router
+from earnest.surfaces.web.home import HomePage
 from earnest.surfaces.web.limits import Quotas, RateLimits
-from earnest.surfaces.web.live import Streams, live_router
+from earnest.surfaces.web.live import Streams
 from earnest.surfaces.web.metrics import Readiness, RequestMetrics, health_router
 from earnest.surfaces.web.refusing import refuse_in_problems
 from earnest.surfaces.web.schema import schema_router
@@ -71,10 +73,13 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     periods.router,
     world.router,
     runs.router,
+    home.router,
+    meta.router,
+    live.router,
 )
 """What stands under `/api/v1`. Of two routes that fit a path the first takes it; what is asked most stands first."""
-ROOT_ROUTERS: Final[tuple[APIRouter, ...]] = (jobs.root_router, log.checkpoint_router, log.page_router)
-"""What stands at the root too, for agents that look there."""
+ROOT_ROUTERS: Final[tuple[APIRouter, ...]] = (jobs.root_router, log.checkpoint_router, log.page_router, pages.router)
+"""What stands at the root: what agents look for there too, and pages for people."""
 
 
 def create_app(
@@ -100,7 +105,7 @@ def create_app(
     """
     quotas, metrics = quotas or Quotas(), RequestMetrics(gauges)
     limits = RateLimits(market.desk.clock)
-    home = HomePage(market, presences or Presences(market.desk), log.NewestCheckpoint(market.desk, notary))
+    page = HomePage(market, presences or Presences(market.desk), log.NewestCheckpoint(market.desk, notary))
     app = FastAPI(
         openapi_url=None,
         docs_url=None,
@@ -108,16 +113,14 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.streams = streams = Streams()
-    app.state.own, app.state.limits = own, limits
+    app.state.own, app.state.limits, app.state.quotas, app.state.home = own, limits, quotas, page
     app.state.counts = PeriodCounts()
     documents = schema_router(app)
-    app.router.routes.extend(_api_routes())
-    for router in (home_router(home), meta.meta_router(quotas), live_router(streams), documents):
-        app.router.routes.extend(_routes(router, API))
-    app.router.routes.extend(_routes(score.router, "/api"))
+    app.router.routes.extend(_lasting_routes())
+    app.router.routes.extend(_routes(documents, API))
     served = served_router(app, url=url, terms=market.terms, quotas=quotas)
     dashboard = dashboard_router(place, mailer, limits, lambda: streams.is_ending)
-    for router in (*ROOT_ROUTERS, documents, pages.router, health_router(readiness or {}, metrics), served, dashboard):
+    for router in (documents, health_router(readiness or {}, metrics), served, dashboard):
         app.router.routes.extend(_routes(router, ""))
     refuse_in_problems(app)
     house = House(
@@ -126,7 +129,7 @@ def create_app(
         limits=limits,
         quotas=quotas,
         metrics=metrics,
-        home=home,
+        home=page,
         url=url,
         notary=notary,
     )
@@ -157,9 +160,11 @@ def _routes(router: APIRouter, prefix: str) -> list[BaseRoute]:
 
 
 @cache
-def _api_routes() -> tuple[BaseRoute, ...]:
-    """Those of `ROUTERS`, which every application has alike: most of the time that one takes to make."""
-    return tuple(route for router in ROUTERS for route in _routes(router, API))
+def _lasting_routes() -> tuple[BaseRoute, ...]:
+    """Those that every application has alike, made once: they are most of the time that one takes to make."""
+    below = [(API, router) for router in ROUTERS]
+    below += [("/api", score.router), *(("", router) for router in ROOT_ROUTERS)]
+    return tuple(route for prefix, router in below for route in _routes(router, prefix))
 
 
 def _operation_id(route: APIRoute) -> str:

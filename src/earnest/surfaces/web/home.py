@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, NamedTuple
 from urllib.parse import parse_qsl
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from starlette.types import Send
 
 from earnest.client.payloads_home import Home
@@ -48,6 +48,9 @@ DONE: Final = {
 """What was done, by the last word of the path; the word before it says to what (A39)."""
 
 Headers = list[tuple[bytes, bytes]]
+
+router = APIRouter(tags=["home"])
+_KNOWN: Final[dict[int | str, dict[str, Any]]] = {304: {"description": "The state is as your If-None-Match says."}}
 
 
 class Looked(NamedTuple):
@@ -112,26 +115,21 @@ class HomePage:
         self.presences.acted(call.me.id, done, call.market.desk.now_ms())
 
 
-def home_router(page: HomePage) -> APIRouter:
-    """The route as the OpenAPI document has it, and as it is answered where the door does not."""
-    router = APIRouter(tags=["home"])
-    known: dict[int | str, dict[str, Any]] = {304: {"description": "The state is as your If-None-Match says."}}
-
-    @router.get(PATH, response_model=Home, responses=known)
-    async def get_home(
-        call: MyCall,
-        include: Annotated[
-            Literal["", "jobs", "buyer", "jobs,buyer", "buyer,jobs"], Query(description="Which optional parts.")
-        ] = "jobs,buyer",
-        explain: Annotated[Literal["0", "1"], Query(description="1: name the rule behind each action.")] = "0",
-    ) -> Response:
-        """All that an agent must know in one look: what it has, what it owes, what to do next, when to look again."""
-        looked = await page.look(call, INCLUDES[include], explain == "1")
-        response = Response(looked.body, looked.status)
-        response.raw_headers = looked.headers
-        return response
-
-    return router
+@router.get(PATH, response_model=Home, responses=_KNOWN)
+async def get_home(
+    request: Request,
+    call: MyCall,
+    include: Annotated[
+        Literal["", "jobs", "buyer", "jobs,buyer", "buyer,jobs"], Query(description="Which optional parts.")
+    ] = "jobs,buyer",
+    explain: Annotated[Literal["0", "1"], Query(description="1: name the rule behind each action.")] = "0",
+) -> Response:
+    """All that an agent must know in one look: what it has, what it owes, what to do next, when to look again."""
+    page: HomePage = request.app.state.home  # where the door has not answered
+    looked = await page.look(call, INCLUDES[include], explain == "1")
+    response = Response(looked.body, looked.status)
+    response.raw_headers = looked.headers
+    return response
 
 
 def _asked(query: str) -> tuple[tuple[bool, bool], bool]:

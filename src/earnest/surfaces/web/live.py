@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import StreamingResponse
 
 from earnest.effects.ground.storage.news import within
@@ -24,6 +24,8 @@ ALIVE_EACH: Final = 15
 STREAMS_MAX: Final = 64
 STREAMS_OF_ONE_MAX: Final = 4
 _LAST_DIGITS: Final = 16
+
+router = APIRouter(tags=["world"], include_in_schema=False)
 
 
 @dataclass(slots=True)
@@ -47,24 +49,19 @@ class Streams:
             self.by_account -= Counter([who])
 
 
-def live_router(streams: Streams) -> APIRouter:
-    """`GET /world/events`."""
-    router = APIRouter(tags=["world"], include_in_schema=False)
-
-    @router.get("/world/events")
-    async def get_events(
-        call: MyCall, span_s: Annotated[int, Query(ge=1, le=SPAN_MAX_S)] = SPAN_MAX_S
-    ) -> StreamingResponse:
-        """Events from now on, or from after `Last-Event-ID`. Refused with `limit_reached` beyond 4 streams of one."""
-        if streams.by_account[call.me.id] >= STREAMS_OF_ONE_MAX or streams.by_account.total() >= STREAMS_MAX:
-            raise Refused("limit_reached", f"at most {STREAMS_OF_ONE_MAX} streams of one account are open at once")
-        return StreamingResponse(
-            streams.counted(call.me.id, _events(call, span_s, streams)),
-            media_type="text/event-stream",
-            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-        )
-
-    return router
+@router.get("/world/events")
+async def get_events(
+    request: Request, call: MyCall, span_s: Annotated[int, Query(ge=1, le=SPAN_MAX_S)] = SPAN_MAX_S
+) -> StreamingResponse:
+    """Events from now on, or from after `Last-Event-ID`. Refused with `limit_reached` beyond 4 streams of one."""
+    streams: Streams = request.app.state.streams
+    if streams.by_account[call.me.id] >= STREAMS_OF_ONE_MAX or streams.by_account.total() >= STREAMS_MAX:
+        raise Refused("limit_reached", f"at most {STREAMS_OF_ONE_MAX} streams of one account are open at once")
+    return StreamingResponse(
+        streams.counted(call.me.id, _events(call, span_s, streams)),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
 
 
 async def _events(call: Call, span_s: int, streams: Streams) -> AsyncIterator[str]:

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Final
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from earnest.client.payloads_platform import Errors, Limits
 from earnest.client.payloads_platform import Quota as QuotaShown
@@ -27,23 +27,19 @@ _ERRORS: Final[Errors] = {
 }
 _ERRORS_BYTES: Final = canonical_bytes(_ERRORS)
 
+router = APIRouter(tags=["meta"])
 
-def meta_router(quotas: Quotas) -> APIRouter:
-    """`/meta/errors` and `/meta/limits`."""
-    router = APIRouter(tags=["meta"])
 
-    @router.get("/meta/errors", response_model=Errors)
-    async def get_errors(call: AnyCall) -> Response:  # noqa: ARG001 - the door needs it
-        """Every code that a problem can have."""
-        return Response(_ERRORS_BYTES, media_type="application/json")
+@router.get("/meta/errors", response_model=Errors)
+async def get_errors(call: AnyCall) -> Response:  # noqa: ARG001 - the door needs it
+    """Every code that a problem can have."""
+    return Response(_ERRORS_BYTES, media_type="application/json")
 
-    @router.get("/meta/limits", response_model=Limits)
-    async def get_limits(call: AnyCall) -> Response:
-        """The numbers that hold here."""
-        shown: list[QuotaShown] = [
-            {"name": one.name, "count": one.count, "window_s": one.window_s} for one in quotas.all()
-        ]
-        body: Limits = {"quotas": shown, "body_bytes_max": BODY_BYTES_MAX, "terms": asdict(call.market.terms)}
-        return rendered(body)
 
-    return router
+@router.get("/meta/limits", response_model=Limits)
+async def get_limits(request: Request, call: AnyCall) -> Response:
+    """The numbers that hold here."""
+    quotas: Quotas = request.app.state.quotas
+    shown: list[QuotaShown] = [{"name": one.name, "count": one.count, "window_s": one.window_s} for one in quotas.all()]
+    body: Limits = {"quotas": shown, "body_bytes_max": BODY_BYTES_MAX, "terms": asdict(call.market.terms)}
+    return rendered(body)

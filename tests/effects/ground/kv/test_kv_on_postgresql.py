@@ -71,6 +71,7 @@ def test_processes_write_in_turns_and_a_killed_one_loses_nothing_that_was_kept(
     assert len(kept) + len(lines) <= count(kv) <= len(kept) + len(lines) + 1
 
 
+@pytest.mark.slow  # it waits until the server gives somebody up
 def test_a_writer_that_stops_in_its_turn_loses_it(kv_address: str, kv: PostgresqlKeyValue) -> None:
     other = writing(kv_address, "waits")
     assert other.stdout

@@ -296,6 +296,7 @@ def test_killed_writers_lose_nothing_acknowledged_and_leave_no_gap(books: Books,
         assert all(later == before + 1 for before, later in pairwise(numbers))  # type: ignore[operator]
 
 
+@pytest.mark.slow  # it waits until the server gives somebody up
 def test_a_stopped_holder_of_the_turn_is_freed_by_the_server_and_writes_nothing_when_it_wakes(
     postgresql_server: str, tmp_path: Path
 ) -> None:

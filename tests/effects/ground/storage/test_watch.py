@@ -152,6 +152,7 @@ def end_listeners(address: str) -> None:
         )
 
 
+@pytest.mark.slow  # it waits until the server gives somebody up
 def test_a_holder_that_is_stopped_loses_its_office_within_5_s_and_knows_it_when_it_wakes(
     postgresql_address: str, tmp_path: Path
 ) -> None:
@@ -174,6 +175,7 @@ def test_a_holder_that_is_stopped_loses_its_office_within_5_s_and_knows_it_when_
                 holder.kill()
 
 
+@pytest.mark.slow  # it waits until a connection is made anew
 def test_a_server_that_does_not_answer_is_unavailable_and_found_again(
     postgresql_server: str, postgresql_address: str, tmp_path: Path
 ) -> None:

@@ -45,6 +45,7 @@ def test_scripts_name_the_interpreter_where_it_will_be_shown(kept: Environments)
     assert str(script.parent) not in script.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow  # pip is started
 def test_pip_builds_the_same_as_uv(kept: Environments, tmp_path: Path) -> None:
     if subprocess.run([BASE, "-m", "pip", "--version"], capture_output=True, check=False).returncode:
         pytest.skip("this Python has no pip")

@@ -18,7 +18,7 @@ HELLO = "sha256:" + hashlib.sha256(b"hello").hexdigest()
 LIMITS = ArtifactLimits(item_bytes=1_000, owner_bytes=5_000)
 
 
-@pytest.fixture(params=["folder", "s3"])
+@pytest.fixture(params=["folder", pytest.param("s3", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> ArtifactStore:
     """A store on each kind of shelf."""
     shelf = None if request.param == "folder" else request.getfixturevalue("s3_shelf")

@@ -38,6 +38,7 @@ async def test_a_long_content_goes_in_parts_and_comes_back_with_bounded_memory(
     assert f"sha256:{read.hexdigest()}" == stored.sha256
 
 
+@pytest.mark.slow  # forty megabytes by way of two servers
 async def test_what_is_laid_out_is_never_whole_in_memory(s3_shelf: S3Shelf, tmp_path: Path) -> None:
     """What travels at a time is looked at, for the server of the test is in this process."""
     store = store_on(s3_shelf, tmp_path)

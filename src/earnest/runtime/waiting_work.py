@@ -88,11 +88,14 @@ class WaitingWork(ABC):
         if not room:
             return 0
         database = self._desk.database
-        waiting = await database.ask(lambda reader: self._waiting(reader, now_ms, room))
-        free = [key for key in waiting if key not in self._under_way]
-        if not free:
+
+        def free(reader: BooksReader) -> list[str]:
+            return [key for key in self._waiting(reader, now_ms, room) if key not in self._under_way]
+
+        if not await database.ask(free):
             return 0
-        taken = await database.write(lambda transaction: take_leases(transaction, self._holder, free, now_ms))
+        # Looked for again in the turn: what was free a moment ago may have been done, and its lease given back.
+        taken = await database.write(lambda turn: take_leases(turn, self._holder, free(turn), now_ms))
         for key in taken:
             task = asyncio.get_running_loop().create_task(self._work(key))
             self._under_way[key] = task

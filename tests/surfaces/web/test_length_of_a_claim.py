@@ -16,7 +16,7 @@ import earnest
 from .conftest import Site
 from .jobs import fund, job_body
 
-CALLS_MAX, FILES_MAX, CHANGES_MAX = 255, 32, 156
+CALLS_MAX, FILES_MAX, CHANGES_MAX = 260, 33, 160
 SOURCE = str(Path(earnest.__file__).parent)
 
 

@@ -10,7 +10,7 @@ from earnest.foundation.errors import Refused
 from earnest.identity.account import AccountKind
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.key import KEY_PURPOSE, KEY_TEXT, LINK_LOGIN, SESSION_PURPOSE, ends_at_ms
-from earnest.identity.secret import KeyedHash
+from earnest.identity.secret import KeyedHash, same
 from earnest.identity.service import ACCOUNTS, KEYS, SESSIONS, WHO
 
 KNOWN_MAX: Final = 10_000
@@ -73,7 +73,7 @@ class Doorkeeper:
 
     def _read_key(self, reader: BooksReader, digest: str, seq: int) -> _Known:
         key = next(KEYS.where(reader, "digest = ?", (digest,)), None)
-        if key is None:
+        if key is None or not same(key.digest, digest):
             raise Refused("unknown_key", "nobody has this key")
         caller = Caller(account=ACCOUNTS.find(reader, key.account_id), scope=key.scope, key_id=key.id)
         return _known(reader, caller, ends_at_ms(key), seq)

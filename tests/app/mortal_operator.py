@@ -168,7 +168,7 @@ class Boundaries:
         for kind, name in (
             (BooksReader, "execute"),
             (Transaction, "execute"),
-            (Transaction, "executemany"),
+            (Transaction, "change"),
             (PostgresqlSession, "send"),
             (Filling, "_group"),
             (Filling, "_insert"),

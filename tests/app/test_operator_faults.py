@@ -233,7 +233,7 @@ def test_an_audit_log_cut_off_while_a_file_is_put_aside_or_removed_is_whole(
     assert play("shed", tmp_path / "shed" / "cut")["code"] == 0, told
     assert full_files(places.audit_log(home)) == [], told
     assert verify_records(home).intact, told
-    assert rows_of(home, "artifacts") == [], told
+    assert rows_of(places.books(home), "artifacts") == [], told
 
 
 def rows_of(books: Books, table: str) -> list[Any]:

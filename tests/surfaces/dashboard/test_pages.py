@@ -90,7 +90,8 @@ async def test_the_first_page_names_what_waits_for_the_operator_and_for_a_buyer(
         waiting = page[page.index('id="waits"') :]
         claim = (await served.ask("GET", f"/claims/{town.waiting}", key=town.operator)).json()
         assert (f"/claims/{town.waiting}" in waiting) == (claim["state"] in {"submitted", "verified"})
-        is_offered = "What it offers instead" in (await client.get("/agents/maya_r")).text  # or accepted by another test
+        # another test may have accepted it
+        is_offered = "What it offers instead" in (await client.get("/agents/maya_r")).text
         assert ("/agents/maya_r#contract" in waiting) == is_offered
         for place in ("/agents/zed#heartbeats", "transfer 4711"):
             assert place in waiting, place

@@ -145,7 +145,7 @@ class Transaction(BooksReader):
         writing.on_watch = False
         if not self._is_marked:
             return
-        if page.last_seq == self._seq_before and writing.changes != self._aside:
+        if not self.has_recorded and writing.changes != self._aside:
             raise Refused("silent_write", "a transaction changed rows without recording a fact")
         if writing.is_careful:
             page.flush()

@@ -136,7 +136,7 @@ class _Walk:
         self._last_head_seq = frontier.size
         self._unsealed_from = frontier.size + 1
         self._sealed_tree = frontier
-        self._whole_tree = frontier.copy()
+        self._whole_tree = frontier  # one tree, until a head holds another
         self._shift = 0
         self._head_shift = 0
         self._altered: list[int] = []
@@ -156,7 +156,8 @@ class _Walk:
         if self._is_genuine(fact) and fact.kind == SEALED:
             self._visit_head(fact)
         self._sealed_tree.append(fact.leaf)
-        self._whole_tree.append(fact.leaf)
+        if self._whole_tree is not self._sealed_tree:
+            self._whole_tree.append(fact.leaf)
         self.last_seq = fact.seq
 
     def end(self) -> None:

@@ -2,9 +2,8 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from earnest.foundation.canonical import INTEGER_MAX, JsonObject, canonical_bytes
 from earnest.foundation.errors import Refused
@@ -18,8 +17,7 @@ FactRow: TypeAlias = tuple[int, int, str, str, bytes, bytes]
 """seq, at_ms, kind, subject, body, leaf: the columns of `facts`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredFact:
+class StoredFact(NamedTuple):
     """A fact as it stands in the books. `seq` counts from 1 without gaps; `body_json` is RFC 8785; `leaf` 32 bytes."""
 
     seq: int

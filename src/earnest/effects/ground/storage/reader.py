@@ -142,12 +142,7 @@ class BooksReader:
     def _stored(self, sql: str, parameters: list[SqlValue]) -> Iterator[StoredFact]:
         for seq, at_ms, kind, subject, body, leaf in self._rows(sql, parameters):
             yield StoredFact(
-                seq=seq,
-                at_ms=at_ms,
-                kind=str(kind, "utf-8", "surrogateescape"),
-                subject=str(subject, "utf-8", "surrogateescape"),
-                body_json=body,
-                leaf=leaf,
+                seq, at_ms, str(kind, "utf-8", "surrogateescape"), str(subject, "utf-8", "surrogateescape"), body, leaf
             )
 
     def _rows(self, sql: str, parameters: list[SqlValue]) -> Iterator[tuple[Any, ...]]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, cast
 
 from earnest.effects.ground.storage.driver import SqlParameters, SqlValue
@@ -132,7 +131,7 @@ class Transaction(BooksReader):
         session, now = self._settled().session, list[StoredFact]()
         for seq, body in bodies.items():
             (fact,) = self.facts(after_seq=seq - 1, limit=1)
-            now.append(replace(fact, body_json=canonical_bytes(body)))
+            now.append(fact._replace(body_json=canonical_bytes(body)))
         with self.link.rewriting():
             session.executemany(_REWRITE, [(fact.body_json, fact.seq) for fact in now])
         return {fact.seq: fact.leaf_as(fact.seq) for fact in now}

@@ -10,7 +10,7 @@ from earnest.audit.event import GENESIS, LINE_BYTES_MAX, LogPosition, decode_lin
 from earnest.audit.files import has_log, name_of
 from earnest.audit.reading import CheckedLine, has_position, heads_in, read_lines, unfinished
 from earnest.audit.removal import REMOVED, removed_by
-from earnest.audit.snapshot import SNAPSHOT_NAME, altered_snapshot, kept_end, kept_statistics
+from earnest.audit.snapshot import SNAPSHOT_NAME, KeptSums, kept_end, kept_statistics
 from earnest.audit.verified import Verified
 from earnest.effects.ground.storage.driver import DATABASE_ERROR
 from earnest.effects.ground.storage.place import Books
@@ -97,7 +97,7 @@ def check_audit_log(log: Path, books: Books, verified: Verified | None = None) -
         return AuditCheck(end=LogPosition(), vouched=0, torn_bytes=0, findings=(f"{log} is gone: {last.by}",))
     findings = list(_found_before(log, since, known))
     since = since if has_position(log, since) else LogPosition()
-    end, vouched, waiting = since, since.lines, _by_line(known)
+    end, vouched, waiting, sums = since, since.lines, _by_line(known), None if since.lines else KeptSums(log)
     for line in read_lines(log, since):
         found = [] if end.lines else list(_found_removed(log, line, known))
         end = line.end
@@ -108,11 +108,13 @@ def check_audit_log(log: Path, books: Books, verified: Verified | None = None) -
             else:
                 found.append(f"{log} line {one.lines} is not the one that was there: {one.by}")
         findings += found[: FINDINGS_MAX - len(findings)]
+        if sums:
+            sums.take(line)
     if known and (known[-1].lines > end.lines or not end.lines):
         findings.append(f"{log} ends with line {end.lines}, lines after it were cut off: {known[-1].by}")
     torn_bytes, fault = _torn(log, end)
     findings += [fault] if fault else []
-    if not findings and not since.lines and altered_snapshot(log):
+    if not findings and sums and sums.are_altered:
         findings.append(f"{log.with_name(SNAPSHOT_NAME)} is not what the log adds up to: delete it, it is made anew")
     return AuditCheck(end=end, vouched=vouched, torn_bytes=torn_bytes, findings=tuple(findings[:FINDINGS_MAX]))
 

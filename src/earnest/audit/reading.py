@@ -12,6 +12,7 @@ from earnest.audit.files import opened
 from earnest.foundation.errors import EarnestError
 
 BLOCK_BYTES: Final = 64 * 1024
+_HEAD_MARK: Final = b'"kind":"TreeHead"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,15 +106,23 @@ def unfinished(path: Path, end: LogPosition) -> bytes:
 def heads_in(path: Path, start: LogPosition | None = None) -> Iterator[tuple[int, str]]:
     """The journal's heads after `start`, `(size, root)`, in the order in which the runtime published them.
 
-    They are worth what the chain is worth: call `verify_log` first. Raises `Refused("audit_log_missing")`.
+    They are worth what the chain is worth, which is not asked here: see `read_lines`. Raises
+    `Refused("audit_log_missing")`.
     """
-    for line in read_lines(path, start):
-        event = line.event
-        if event is None or event.kind != "TreeHead" or event.violation:
-            continue
-        size, root = event.fields.get("size"), event.fields.get("root")
-        if isinstance(size, int) and isinstance(root, str):
-            yield size, root
+    begin = start or LogPosition()
+    with opened(path) as log:
+        offset_bytes = begin.offset_bytes
+        for file, _ in log.files(begin.lines):
+            file.seek(offset_bytes)
+            offset_bytes = 0
+            while (raw := file.readline(LINE_BYTES_MAX)).endswith(b"\n"):
+                if _HEAD_MARK not in raw:
+                    continue
+                with suppress(ValueError):
+                    event = decode_line(raw[:-1]).event
+                    size, root = event.fields.get("size"), event.fields.get("root")
+                    if event.kind == "TreeHead" and not event.violation and type(size) is int and type(root) is str:
+                        yield size, root
 
 
 def has_position(path: Path, position: LogPosition) -> bool:

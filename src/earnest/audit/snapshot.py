@@ -10,7 +10,7 @@ from typing import Final, Literal
 from pydantic import TypeAdapter
 
 from earnest.audit.event import LogPosition
-from earnest.audit.reading import has_position, read_lines
+from earnest.audit.reading import CheckedLine, has_position, read_lines
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
 from earnest.audit.statistics import Statistics, fold
 
@@ -92,22 +92,26 @@ def kept_statistics(log_path: Path) -> Statistics:
     return _load(log_path).statistics
 
 
-def altered_snapshot(log_path: Path) -> bool:
-    """True if there are kept statistics, and they are not those of the lines that they count. Reads all of them."""
-    path = log_path.with_name(SNAPSHOT_NAME)
-    if not path.exists():
-        return False
-    kept, anew = _load(log_path), Statistics()
-    if not kept.end.lines:
-        return bool(path.stat().st_size)
-    for number, line in enumerate(read_lines(log_path), start=1):
-        if number == 1 and line.lines > number:
-            return False  # lines that it counts were removed
-        if line.lines > kept.end.lines:
-            break
-        if line.event is not None:
-            fold(anew, line.event)
-    return anew != kept.statistics
+class KeptSums:
+    """The kept statistics, held against the lines that they count while these are read from the first on."""
+
+    def __init__(self, log_path: Path) -> None:
+        path = log_path.with_name(SNAPSHOT_NAME)
+        self._kept, self._anew = _load(log_path), Statistics()
+        self._is_damaged = not self._kept.end.lines and path.exists() and bool(path.stat().st_size)
+        self._knows_first: bool | None = None
+
+    def take(self, line: CheckedLine) -> None:
+        """The next line."""
+        if self._knows_first is None:
+            self._knows_first = line.lines <= 1  # else lines that they count were removed
+        if self._knows_first and line.event is not None and line.lines <= self._kept.end.lines:
+            fold(self._anew, line.event)
+
+    @property
+    def are_altered(self) -> bool:
+        """True if there are such statistics, and they are not those of the lines that were taken."""
+        return self._is_damaged or (self._knows_first is not False and self._anew != self._kept.statistics)
 
 
 def _load(log_path: Path) -> LogSnapshot:

@@ -8,10 +8,11 @@ import json
 import re
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +22,7 @@ from earnest.foundation.errors import Unavailable
 
 API: Final = "/api/v1"
 ANSWER_S: Final = 60
+UNTIL_S: Final = 60
 STOP_S: Final = 20
 GENEROUS: Final = """
 [server]
@@ -72,6 +74,13 @@ class ServedPlatform:
         except urllib.error.HTTPError as error:
             with error:
                 raise RefusedByPlatform(error.code, json.loads(error.read())) from None
+        return found
+
+    def ask_until(self, path: str, is_so: Callable[[dict[str, Any]], bool], *, key: str) -> dict[str, Any]:
+        """The first answer to `GET path` that `is_so`. Raises `AssertionError` with the last one after `UNTIL_S`."""
+        end_s = time.monotonic() + UNTIL_S
+        while not is_so(found := self.ask("GET", path, key=key)):
+            assert time.monotonic() < end_s, f"it did not come to it: {found}"
         return found
 
     def become_operator(self, handle: str = "operator") -> str:

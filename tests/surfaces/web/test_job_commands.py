@@ -62,11 +62,7 @@ def test_a_job_goes_from_a_spec_to_its_pay_by_commands_alone(platform: ServedPla
     claim = bob.json("jobs", "claim", job_id)
     assert "job_already_claimed" in bob.run("jobs", "claim", job_id, exit_code=3)
     bob.run("jobs", "submit", job_id, EXAMPLE / "good")
-    found: dict[str, Any] = {}
-    for _ in range(5_000):
-        found = platform.ask("GET", f"/claims/{claim['claim_id']}", key=keys["bob"])
-        if found["ended_at"]:
-            break
+    found = platform.ask_until(f"/claims/{claim['claim_id']}", lambda claim: bool(claim["ended_at"]), key=keys["bob"])
     assert (found["verdict"], found["state"]) == ("verified", "released")
     money = {one["currency"]: one for one in bob.json("wallet", "--entries", "5")["balances"]}
     assert money["USD"]["balance_micro"] == 2_375_000

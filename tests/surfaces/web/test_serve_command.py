@@ -66,8 +66,9 @@ def test_a_platform_begins_is_ready_and_stops(platform: tuple["subprocess.Popen[
     beside = run(home, "serve", "--port", "0")
     assert beside.returncode == 3
     assert process.stdout is not None
-    lines = [process.stdout.readline() for _ in range(3)]
+    lines = [process.stdout.readline() for _ in range(6)]
     assert lines[2].startswith(f"{url}/setup/"), "the way in for the operator"
+    assert lines[5] == f"{url}/skill.md\n"
     assert end(process) == "", "neither a key nor what a stranger sent"
     again, url = begin(home)
     me = httpx2.get(f"{url}/api/v1/agents/me", headers={"Authorization": f"Bearer {registered.json()['key']}"})

@@ -36,12 +36,13 @@ def with_contract(platform: ServedPlatform) -> dict[str, str]:
 
 
 def judged(platform: ServedPlatform, key: str) -> list[dict[str, Any]]:
-    """All heartbeats, once none of them waits. Many looks, each of which takes its time; no sleep."""
-    for _ in range(5_000):
-        found: list[dict[str, Any]] = platform.ask("GET", "/agents/me/heartbeats", key=key)["data"]
-        if found and all(one["state"] == "judged" for one in found):
-            return found
-    raise AssertionError("a heartbeat is not judged")
+    """All heartbeats, once none of them waits."""
+
+    def none_waits(found: dict[str, Any]) -> bool:
+        return bool(found["data"]) and all(one["state"] == "judged" for one in found["data"])
+
+    found: list[dict[str, Any]] = platform.ask_until("/agents/me/heartbeats", none_waits, key=key)["data"]
+    return found
 
 
 @pytest.mark.slow

@@ -27,13 +27,8 @@ def platform(tmp_path: Path) -> Iterator[ServedPlatform]:
 
 
 def until(platform: ServedPlatform, claim_id: str, key: str, state: str) -> dict[str, object]:
-    """Ask until the claim is in this state. Many looks, each of which takes its time; no sleep."""
-    claim: dict[str, object] = {}
-    for _ in range(5_000):
-        claim = platform.ask("GET", f"/claims/{claim_id}", key=key)
-        if claim["state"] == state:
-            return claim
-    raise AssertionError(f"the claim is {claim['state']}: {claim}")
+    """The claim, once it is in this state."""
+    return platform.ask_until(f"/claims/{claim_id}", lambda claim: bool(claim["state"] == state), key=key)
 
 
 @pytest.mark.slow

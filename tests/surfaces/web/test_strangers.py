@@ -136,12 +136,8 @@ def test_an_agent_of_thirty_lines_lives_and_loses_nothing_by_a_kill(
 
 
 def until_so_many_are_released(platform: ServedPlatform, key: str, number: int) -> None:
-    claims = []
-    for _ in range(3_000):
-        claims = platform.ask("GET", "/claims", key=key)["data"]
-        if [claim["state"] for claim in claims] == ["released"] * number:
-            return
-    pytest.fail(f"not released: {claims}")
+    states = ["released"] * number
+    platform.ask_until("/claims", lambda found: [one["state"] for one in found["data"]] == states, key=key)
 
 
 def test_the_plain_agent_stays_short() -> None:

@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Final
 
 from earnest.effects.hands.edits.original import Original, kept_at
-from earnest.effects.hands.edits.step import EditStep, FileMarks, Marks, entry_of, entry_to_json, marks_of, marks_to_json
+from earnest.effects.hands.edits.step import (
+    EditStep,
+    FileMarks,
+    Marks,
+    entry_of,
+    entry_to_json,
+    marks_of,
+    marks_to_json,
+)
 from earnest.effects.hands.workspace.changes import PathEntry
 from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.canonical import JsonObject, JsonValue
@@ -24,7 +32,7 @@ class TooMuch(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preimage:
-    """All that stood at and below `path`: by relative path, "" for a file itself; and the marks of files and folders."""
+    """All that stood at and below `path`: by relative path, "" for a file itself; and their marks."""
 
     path: Path
     entries: Mapping[str, PathEntry]
@@ -73,12 +81,11 @@ def taken(path: Path, store: Path, tag: str, hidden: Sequence[Path]) -> Preimage
         entries[at] = entry
         if entry.digest and entry.kind is not EntryKind.LINK:
             marks[at] = original.marks(at)
-        if entry.kind is EntryKind.FILE and entry.digest:
-            if not kept_at(store, entry.digest).exists():
-                left -= entry.size_bytes
-                if left < 0:
-                    raise TooMuch
-                original.keep(at, store)
+        if entry.kind is EntryKind.FILE and entry.digest and not kept_at(store, entry.digest).exists():
+            left -= entry.size_bytes
+            if left < 0:
+                raise TooMuch
+            original.keep(at, store)
     return Preimage(path=path, entries=entries, marks=marks)
 
 

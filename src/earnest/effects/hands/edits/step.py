@@ -15,7 +15,7 @@ OTHER = PathEntry(kind=EntryKind.FILE, digest="")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileMarks:
-    """What a file or folder has beside its content: permission bits, and what was told of it and who may, by name in base64."""
+    """What a file or folder has beside its content: permission bits, and attributes by name, in base64."""
 
     mode: int
     attributes: Mapping[str, str] = field(default_factory=dict)

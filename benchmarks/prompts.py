@@ -159,7 +159,7 @@ async def main() -> None:
             counted[name] = await characters(script, Path(folder) / "text")
             calling = await characters(script, Path(folder) / "calling", calling=True)
             attended = await characters(script, Path(folder) / "attended", person=Nobody())
-            others += Counter(calling_ratio=calling.total(), attended_ratio=attended.total())
+            others += Counter({"calling_ratio": calling.total(), "attended_ratio": attended.total()})
     shown = {name: {"request_characters": sum(by.values()), **by} for name, by in counted.items()}
     total = sum(sum(by.values()) for by in counted.values())
     ratios = {"ratio": round(total / BEFORE, 3), **{kind: round(count / BEFORE, 3) for kind, count in others.items()}}

@@ -178,7 +178,7 @@ class Teller:
 
     def _tool_called(self, called: ToolCalled) -> Lines:
         record = called.record
-        told = f"{called.subtask_id}: {record.tool} {short(record.target, self._target_characters)}"
+        told = f"{called.subtask_id}: {record.tool} {short(record.target, self._target_characters)}".rstrip()
         if record.failure:
             self._failed_calls.add(called.key)
             yield f"{told}: {_cut(record.failure.message)}", "red"
